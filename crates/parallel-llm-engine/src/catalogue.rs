@@ -1,0 +1,86 @@
+//! What is known of the models: names, prices, limits. A plain value; who fetched it is another's business.
+
+use serde::{Deserialize, Serialize};
+
+use crate::money::PicoUsd;
+
+/// Below this likeness (0 to 1) a name is no suggestion.
+const NEAREST_MIN: f64 = 0.7;
+
+/// What a model's tokens cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// For each token sent.
+    pub input: PicoUsd,
+    /// For each token received.
+    pub output: PicoUsd,
+    /// For each request, whatever its size.
+    #[serde(default)]
+    pub request: PicoUsd,
+}
+
+impl Price {
+    /// The cost of a call with these token counts.
+    pub fn cost(&self, input_tokens: u64, output_tokens: u64) -> PicoUsd {
+        self.request.plus(self.input.times(input_tokens)).plus(self.output.times(output_tokens))
+    }
+}
+
+/// One model of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// The name it is called by, a leading `~` included.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// The model an alias stands for at the moment.
+    pub alias_of: Option<String>,
+    /// Tokens it can read and write together.
+    pub context_tokens: Option<u64>,
+    /// Tokens it can write at most.
+    pub output_tokens_max: Option<u64>,
+    /// What it costs; `None` where the price varies.
+    pub price: Option<Price>,
+}
+
+/// The models known, and whether the list is the provider's own of today.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    models: Vec<ModelInfo>,
+    live: bool,
+}
+
+impl Catalogue {
+    /// A list that was fetched (`live`) or carried along.
+    pub const fn new(models: Vec<ModelInfo>, live: bool) -> Self {
+        Self { models, live }
+    }
+
+    /// Whether a name missing here is certainly unknown.
+    pub const fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// All models, in the provider's order.
+    pub fn models(&self) -> &[ModelInfo] {
+        &self.models
+    }
+
+    /// Finds a model by name. A leading `~` may be left out, because shells expand it.
+    pub fn find(&self, name: &str) -> Option<&ModelInfo> {
+        let exact = self.models.iter().find(|model| model.id == name);
+        exact.or_else(|| self.models.iter().find(|model| model.id.strip_prefix('~') == Some(name)))
+    }
+
+    /// The known name most like an unknown one, where one is alike enough to be meant.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        let likeness =
+            |id: &str| strsim::jaro_winkler(id.trim_start_matches('~'), name.trim_start_matches('~'));
+        self.models
+            .iter()
+            .map(|model| (likeness(&model.id), model.id.as_str()))
+            .filter(|(likeness, _)| *likeness >= NEAREST_MIN)
+            .max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(one.1)))
+            .map(|(_, id)| id)
+    }
+}

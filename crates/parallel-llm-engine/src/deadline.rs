@@ -1,0 +1,38 @@
+//! How the time of a run is split: the panel may not use up what the synthesizer needs.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::plan::Timers;
+
+/// The part of a run kept for fusing: a third, because a synthesizer reads everything and writes one answer.
+const FUSING_SHARE: u32 = 3;
+/// The most that is kept for fusing, whatever the run may take.
+const FUSING_MAX: Duration = Duration::from_secs(600);
+
+/// The fixed points of a run's time.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    /// When the run began.
+    pub started: Instant,
+    /// When the panel is waited for no longer.
+    pub panel: Instant,
+    /// When everything ends.
+    pub run: Instant,
+}
+
+impl Deadline {
+    /// Splits the run's time from now on.
+    pub fn starting_now(timers: &Timers) -> Self {
+        let started = Instant::now();
+        let whole = Duration::from_millis(timers.run_ms);
+        let fusing = (whole / FUSING_SHARE).min(FUSING_MAX);
+        Self { started, panel: started + whole.saturating_sub(fusing), run: started + whole }
+    }
+
+    /// Milliseconds since the run began.
+    pub fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}

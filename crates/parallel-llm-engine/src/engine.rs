@@ -1,0 +1,114 @@
+//! The story of a run, from its plan to its close.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::Failure;
+use crate::budget::Budget;
+use crate::code::Code;
+use crate::deadline::Deadline;
+use crate::event::Event;
+use crate::gather::{Gathered, Panel};
+use crate::live::Hub;
+use crate::log::RunLog;
+use crate::outcome::Outcome;
+use crate::panel::SeatNumber;
+use crate::plan::RunPlan;
+use crate::port::{Caller, Journal};
+use crate::retry::RetryBudget;
+use crate::run::Run;
+use crate::seat::Desk;
+use crate::strategy;
+
+/// Does runs. One serves a whole process; cloning shares it.
+#[derive(Clone)]
+pub struct Engine {
+    caller: Arc<dyn Caller>,
+    journal: Arc<dyn Journal>,
+    retries: Arc<RetryBudget>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Engine").finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// An engine that calls models and remembers runs this way.
+    pub fn new(caller: Arc<dyn Caller>, journal: Arc<dyn Journal>) -> Self {
+        Self { caller, journal, retries: Arc::default() }
+    }
+
+    /// Takes the right to do a run. Nothing is sent and nothing is durable before [`Underway::finish`].
+    pub async fn open(
+        &self,
+        plan: Arc<RunPlan>,
+        hub: Arc<Hub>,
+        cancel: CancellationToken,
+    ) -> Result<Underway, Failure> {
+        let lease = self.journal.open(Arc::clone(&plan)).await?;
+        let deadline = Deadline::starting_now(&plan.timers);
+        Ok(Underway(Arc::new(Desk {
+            caller: Arc::clone(&self.caller),
+            log: RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease),
+            budget: Budget::new(plan.budget),
+            retries: Arc::clone(&self.retries),
+            hub,
+            deadline,
+            cancel,
+            plan,
+        })))
+    }
+}
+
+/// A run that may begin.
+pub struct Underway(Arc<Desk>);
+
+impl std::fmt::Debug for Underway {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_tuple("Underway").field(&self.0.plan.run_id).finish()
+    }
+}
+
+impl Underway {
+    /// Does the run. Everything that happens is told through its hub, events once they are durable: its answer
+    /// is settled with `Decided`; with `Closed`, when this returns, it is over.
+    pub async fn finish(self) {
+        let desk = self.0;
+        desk.log.stage(Event::Started { plan_hash: desk.plan.hash(), reserved: desk.plan.worst_case });
+        let mut panel = Panel::begin(&desk);
+
+        let outcome = match panel.gather().await {
+            Gathered::Enough => strategy::decide(&desk, &panel.usable).await,
+            Gathered::Nothing => Outcome::none(nobody_answered(&desk.plan, &panel.failures)),
+            Gathered::Cancelled => Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")),
+        };
+        // What was paid for is given even where it could not be stored; a warning says that it was not.
+        let _ = desk.log.append(Event::Decided { outcome }).await;
+
+        panel.rest().await;
+        let cost = desk.hub.look(Run::cost);
+        let _ = desk.log.append(Event::Closed { cost }).await;
+    }
+}
+
+/// One failure that tells every seat's reason. Its code is the seats' own where they all agree.
+fn nobody_answered(plan: &RunPlan, failures: &[(SeatNumber, Failure)]) -> Failure {
+    let reasons: Vec<String> = failures
+        .iter()
+        .map(|(seat, failure)| format!("{}: {}", plan.seats[seat.index()].model, failure.message))
+        .collect();
+    let message = format!("no model answered ({})", reasons.join("; "));
+    let Some((_, first)) =
+        failures.first().filter(|(_, first)| failures.iter().all(|(_, other)| other.code == first.code))
+    else {
+        return Failure::new(Code::AllFailed, message);
+    };
+    Failure {
+        next: first.next.clone(),
+        retry_after_ms: first.retry_after_ms,
+        ..Failure::new(first.code, message)
+    }
+}

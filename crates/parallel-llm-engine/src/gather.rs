@@ -1,0 +1,139 @@
+//! The bounded fan-out: one task per seat, ends taken in as they come, until the quorum says enough.
+//!
+//! What always holds: an answer counts only once it is noted; seats left behind go on and are collected later.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use crate::answer::{Answer, Failure};
+use crate::event::{Attempt, Event, Place};
+use crate::panel::SeatNumber;
+use crate::parse::Reveal;
+use crate::quorum::{Quorum, Verdict};
+use crate::seat::{Admission, Asking, Desk};
+
+/// A cut answer shorter than this, in characters, says too little to be fused.
+const CUT_USABLE_CHARS: usize = 200;
+
+/// Why joining a seat cannot fail.
+const GUARDED: &str = "a call catches its own panics and is never aborted";
+
+/// An answer that can be used, whole or long enough.
+#[derive(Clone, Debug)]
+pub(crate) struct Usable {
+    pub(crate) seat: SeatNumber,
+    pub(crate) answer: Answer,
+    /// Whether it stopped before its end.
+    pub(crate) cut: bool,
+}
+
+/// Why the panel is waited for no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gathered {
+    /// There are answers to use.
+    Enough,
+    /// There is none, and none can come.
+    Nothing,
+    /// The caller gave the run up.
+    Cancelled,
+}
+
+/// The panel at work.
+pub(crate) struct Panel {
+    desk: Arc<Desk>,
+    seats: JoinSet<Event>,
+    quorum: Quorum,
+    pub(crate) usable: Vec<Usable>,
+    pub(crate) failures: Vec<(SeatNumber, Failure)>,
+}
+
+impl Panel {
+    /// Begins every call. Those admitted at once share one commit with what has been noted before.
+    pub(crate) fn begin(desk: &Arc<Desk>) -> Self {
+        let admitted: Vec<(Asking, Admission)> = desk
+            .plan
+            .seats
+            .iter()
+            .map(|seat| {
+                let messages = Arc::clone(&desk.plan.messages);
+                let mut asking = Asking::new(desk, Place::Seat(seat.number), seat, messages, Reveal::all());
+                let admission = asking.admit();
+                (asking, admission)
+            })
+            .collect();
+        let mut seats = JoinSet::new();
+        for (asking, admission) in admitted {
+            seats.spawn(asking.finish(admission));
+        }
+        let quorum = Quorum::new(desk.plan.wait, &desk.plan.seats);
+        Self { desk: Arc::clone(desk), seats, quorum, usable: Vec::new(), failures: Vec::new() }
+    }
+
+    /// Takes ends in until there is enough. The last end is noted, not committed: it goes along with what the
+    /// strategy does next.
+    pub(crate) async fn gather(&mut self) -> Gathered {
+        let desk = Arc::clone(&self.desk);
+        loop {
+            let until = match self.quorum.verdict(desk.deadline.elapsed_ms()) {
+                Verdict::Enough => return Gathered::Enough,
+                Verdict::Impossible if desk.cancel.is_cancelled() => return Gathered::Cancelled,
+                Verdict::Impossible => return Gathered::Nothing,
+                Verdict::Wait { until_ms } => until_ms,
+            };
+            // Without an answer there is nothing to stop for: the seats end by themselves with the run.
+            let patience = until.map(|ms| desk.deadline.started + Duration::from_millis(ms));
+            let patience = patience.unwrap_or(desk.deadline.panel).min(desk.deadline.panel);
+            tokio::select! {
+                biased;
+                () = desk.cancel.cancelled() => return Gathered::Cancelled,
+                Some(ended) = self.seats.join_next() => self.take(ended.expect(GUARDED)),
+                () = sleep_until(patience), if !self.usable.is_empty() => {
+                    if Instant::now() >= desk.deadline.panel {
+                        return Gathered::Enough;
+                    }
+                }
+            }
+            if matches!(self.quorum.verdict(desk.deadline.elapsed_ms()), Verdict::Wait { .. }) {
+                // A failed write shows where the next call wants to be sent, and in the report.
+                let _ = desk.log.commit().await;
+            }
+        }
+    }
+
+    /// Collects the seats left behind, each made durable as it ends.
+    pub(crate) async fn rest(mut self) {
+        while let Some(ended) = self.seats.join_next().await {
+            self.take(ended.expect(GUARDED));
+            let _ = self.desk.log.commit().await;
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        let elapsed_ms = self.desk.deadline.elapsed_ms();
+        if let Some(Attempt { place: Place::Seat(seat), .. }) = event.attempt() {
+            let usable = usable(seat, &event);
+            self.quorum.observe(seat, usable.is_some(), elapsed_ms);
+            match (&event, usable) {
+                (_, Some(usable)) => self.usable.push(usable),
+                (Event::Failed { failure, .. } | Event::Cut { failure, .. }, None) => {
+                    self.failures.push((seat, failure.clone()));
+                }
+                _ => {}
+            }
+        }
+        self.desk.log.stage(event);
+    }
+}
+
+fn usable(seat: SeatNumber, event: &Event) -> Option<Usable> {
+    match event {
+        Event::Answered { answer, .. } => Some(Usable { seat, answer: answer.clone(), cut: false }),
+        Event::Cut { answer, .. } if answer.text.chars().count() >= CUT_USABLE_CHARS => {
+            Some(Usable { seat, answer: answer.clone(), cut: true })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,50 @@
+//! The name of a run: a ULID, so names sort by the time they were given and never collide.
+
+use serde::{Deserialize, Serialize};
+use ulid::Ulid;
+
+/// Names a run. Twenty-six characters of Crockford's base 32; parsing accepts nothing else, so a run id is
+/// always safe as a file name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RunId(Ulid);
+
+impl RunId {
+    /// Makes an id from milliseconds since 1970 and eighty random bits (the upper ones are cut off).
+    pub const fn from_parts(unix_ms: u64, random: u128) -> Self {
+        Self(Ulid::from_parts(unix_ms, random))
+    }
+
+    /// When the id was given, in milliseconds since 1970.
+    pub const fn unix_ms(self) -> u64 {
+        self.0.timestamp_ms()
+    }
+}
+
+impl std::fmt::Display for RunId {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+impl std::str::FromStr for RunId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ulid::from_string(text).map(Self).map_err(|_| format!("`{text}` is not a run id"))
+    }
+}
+
+impl TryFrom<String> for RunId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<RunId> for String {
+    fn from(id: RunId) -> Self {
+        id.to_string()
+    }
+}

@@ -1,0 +1,56 @@
+//! What a run is: one question asked of a panel of models, ending in one outcome.
+//!
+//! ```text
+//! RunRequest  →  RunPlan  →  RunEvent …  →  RunOutcome
+//! ```
+//!
+//! This crate holds the words of the product as types, and the story of a run as one readable function
+//! ([`engine::Underway::finish`]). It leaves to others how a model is called ([`port::Caller`]) and how events become
+//! durable ([`port::Journal`]); it knows no network, no disk, no environment and no clock but `tokio::time`.
+//!
+//! What always holds: an answer is durable before it is called complete or fused; `sent` is durable before
+//! bytes leave; upstream requests per seat are one plus the journaled retries; every seat and every run ends
+//! in exactly one state.
+#![warn(missing_docs)]
+
+pub mod answer;
+pub mod budget;
+pub mod catalogue;
+mod chance;
+pub mod code;
+pub mod deadline;
+pub mod engine;
+pub mod event;
+mod gather;
+pub mod id;
+pub mod live;
+mod log;
+pub mod memory;
+pub mod money;
+pub mod outcome;
+pub mod panel;
+pub mod parse;
+pub mod plan;
+pub mod port;
+pub mod prompt;
+pub mod quorum;
+pub mod request;
+pub mod retry;
+pub mod run;
+mod seat;
+mod strategy;
+pub mod usage;
+
+pub use answer::{Answer, Failure, Finish};
+pub use catalogue::{Catalogue, ModelInfo, Price};
+pub use code::Code;
+pub use engine::Engine;
+pub use event::{Event, Place, Recorded};
+pub use id::RunId;
+pub use money::PicoUsd;
+pub use outcome::{Outcome, OutcomeKind};
+pub use panel::{ModelRef, PanelEntry, ProviderId, Seat, SeatNumber};
+pub use plan::RunPlan;
+pub use request::{Message, Part, Role, RunRequest};
+pub use run::{Run, RunStatus, SeatStatus};
+pub use usage::Usage;

@@ -1,0 +1,189 @@
+//! A run while it happens: durable events and text on its way, for anyone who wants to watch.
+//!
+//! Two lanes. Events are few and have been committed before they arrive here; text is many and only shown.
+//! Watching is bounded: a watcher that lags gets a snapshot instead of what it missed, and never slows the run.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{broadcast, watch};
+
+use crate::answer::Failure;
+use crate::event::{Place, Recorded};
+use crate::outcome::Warning;
+use crate::plan::RunPlan;
+use crate::run::{Run, SeatStatus};
+
+/// Updates of one lane a watcher may be behind before it gets a snapshot: some seconds of five models writing.
+const LAG_MAX: usize = 256;
+
+/// Something to show.
+#[derive(Clone, Debug)]
+pub enum Update {
+    /// A durable event.
+    Event(Arc<Recorded>),
+    /// A place has begun to think or write.
+    Begun(Place),
+    /// A piece of text on its way. It begins at byte `offset` of the text so far.
+    Text {
+        /// Whose.
+        place: Place,
+        /// Where the piece begins.
+        offset: usize,
+        /// The piece.
+        text: Arc<str>,
+    },
+    /// Updates were missed; this is the run as it stands.
+    Snapshot(Box<Run>),
+}
+
+/// How far a run is, for those who only wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Its answer is not settled.
+    #[default]
+    Running,
+    /// Its answer is settled; late seats may still be under way.
+    Decided,
+    /// Nothing more will happen.
+    Closed,
+}
+
+/// The meeting point of one run and its watchers.
+#[derive(Debug)]
+pub struct Hub {
+    run: Mutex<Run>,
+    events: broadcast::Sender<Update>,
+    texts: broadcast::Sender<Update>,
+    stage: watch::Sender<Stage>,
+}
+
+impl Hub {
+    /// The hub of a run nothing has happened in.
+    pub fn new(plan: Arc<RunPlan>) -> Self {
+        Self::of(Run::new(plan))
+    }
+
+    /// The hub of a run that has a history.
+    pub fn of(run: Run) -> Self {
+        let (events, texts) = (broadcast::Sender::new(LAG_MAX), broadcast::Sender::new(LAG_MAX));
+        Self { run: Mutex::new(run), events, texts, stage: watch::Sender::default() }
+    }
+
+    /// The run as it stands, text on its way included.
+    pub fn snapshot(&self) -> Run {
+        self.lock().clone()
+    }
+
+    /// Looks at the run without copying it. The closure must be short: the run waits for it.
+    pub fn look<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
+        look(&self.lock())
+    }
+
+    /// Returns when the run has come this far.
+    pub async fn reached(&self, stage: Stage) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.stage.subscribe().wait_for(|now| *now >= stage).await;
+    }
+
+    /// The run as it stands, and every event and text after.
+    pub fn watch(self: &Arc<Self>) -> (Run, Watch) {
+        self.follow(true)
+    }
+
+    /// The run as it stands, and every event after; for those who do not show text on its way.
+    pub fn watch_events(self: &Arc<Self>) -> (Run, Watch) {
+        self.follow(false)
+    }
+
+    fn follow(self: &Arc<Self>, with_texts: bool) -> (Run, Watch) {
+        // Subscribing under the lock leaves no gap between the snapshot and the first update.
+        let run = self.lock();
+        let texts = with_texts.then(|| self.texts.subscribe());
+        (run.clone(), Watch { hub: Arc::clone(self), events: self.events.subscribe(), texts })
+    }
+
+    /// Events have happened. They are durable, or it is told why not: what was paid for is shown even where it
+    /// could not be stored, and the outcome then says so from the first look on.
+    pub(crate) fn record(&self, events: Vec<Recorded>, unstored: Option<&Failure>) {
+        let mut run = self.lock();
+        for recorded in events {
+            run.apply(&recorded);
+            if self.events.receiver_count() > 0 {
+                // An error means the last watcher left just now.
+                let _ = self.events.send(Update::Event(Arc::new(recorded)));
+            }
+        }
+        if let (Some(outcome), Some(failure)) = (&mut run.outcome, unstored) {
+            let warning = Warning::of("the run could not be stored", failure);
+            if !outcome.warnings.contains(&warning) {
+                outcome.warnings.push(warning);
+            }
+        }
+        let stage = match (&run.outcome, run.closed) {
+            (_, true) => Stage::Closed,
+            (Some(_), false) => Stage::Decided,
+            (None, false) => Stage::Running,
+        };
+        drop(run);
+        self.stage.send_if_modified(|now| std::mem::replace(now, stage) != stage);
+    }
+
+    /// A place has begun to think or write.
+    pub(crate) fn begun(&self, place: Place) {
+        self.show(place, |_| Update::Begun(place));
+    }
+
+    /// A piece of text has come.
+    pub(crate) fn text(&self, place: Place, text: &str) {
+        self.show(place, |partial| {
+            let offset = partial.len();
+            partial.push_str(text);
+            Update::Text { place, offset, text: text.into() }
+        });
+    }
+
+    fn show(&self, place: Place, update: impl FnOnce(&mut String) -> Update) {
+        let mut run = self.lock();
+        let Some(seat) = run.place_mut(place) else { return };
+        seat.status = SeatStatus::Streaming;
+        let update = update(&mut seat.partial);
+        if self.texts.receiver_count() > 0 {
+            let _ = self.texts.send(update);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Run> {
+        // A panic while folding leaves a run that is at worst one event behind; watching it is still right.
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One watcher of a run.
+#[derive(Debug)]
+pub struct Watch {
+    hub: Arc<Hub>,
+    events: broadcast::Receiver<Update>,
+    texts: Option<broadcast::Receiver<Update>>,
+}
+
+impl Watch {
+    /// The next thing to show. Never ends by itself: a run says `Closed` when nothing more will come. A piece of
+    /// text may come after the event that ends its place; it is in the answer already then.
+    pub async fn next(&mut self) -> Update {
+        let next = match &mut self.texts {
+            Some(texts) => tokio::select! {
+                biased;
+                text = texts.recv() => text,
+                event = self.events.recv() => event,
+            },
+            None => self.events.recv().await,
+        };
+        next.unwrap_or_else(|_| self.catch_up())
+    }
+
+    fn catch_up(&mut self) -> Update {
+        let (run, watch) = self.hub.follow(self.texts.is_some());
+        *self = watch;
+        Update::Snapshot(Box::new(run))
+    }
+}

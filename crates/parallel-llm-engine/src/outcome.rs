@@ -1,0 +1,131 @@
+//! What came of a run: the final text, and truthfully how it came about.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Failure;
+use crate::code::Code;
+use crate::money::PicoUsd;
+use crate::panel::{ModelRef, SeatNumber};
+
+/// How the final text came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutcomeKind {
+    /// A synthesizer wrote it from the answers.
+    Fused,
+    /// A strategy chose one answer among several.
+    Selected,
+    /// One answer, word for word, because there was nothing to fuse or nobody could.
+    Verbatim,
+    /// There is no text.
+    None,
+}
+
+/// A candidate that was shortened to fit the synthesizer's context.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shortened {
+    /// Whose answer.
+    pub seat: SeatNumber,
+    /// Its length in characters.
+    pub from_chars: u64,
+    /// How much of it the synthesizer was shown.
+    pub to_chars: u64,
+}
+
+/// Whether fusing was worth it this time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Worth {
+    /// The answer the synthesizer started from.
+    pub base_seat: SeatNumber,
+    /// How much of the final text differs from that answer: 0 the same, 1 nothing in common. `None` where the
+    /// texts are too long to compare.
+    pub edit_ratio: Option<f64>,
+    /// What fusing cost beyond the panel.
+    pub extra_cost: Option<PicoUsd>,
+    /// How long fusing took beyond the panel, in milliseconds.
+    pub extra_ms: u64,
+}
+
+/// Something the reader should know although the run goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// What kind of thing.
+    pub code: Code,
+    /// What happened.
+    pub message: String,
+    /// What to do next.
+    pub next: String,
+}
+
+impl Warning {
+    /// A failure that did not stop the run, told with what came before it.
+    pub fn of(context: impl std::fmt::Display, failure: &Failure) -> Self {
+        Self {
+            code: failure.code,
+            message: format!("{context}: {}", failure.message),
+            next: failure.next_step().to_owned(),
+        }
+    }
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How the text came about.
+    pub kind: OutcomeKind,
+    /// The final text; stored apart from the event, like an answer's.
+    #[serde(skip)]
+    pub text: Option<Arc<str>>,
+    /// BLAKE3 of the text, in hexadecimal, where there is one.
+    pub text_hash: Option<String>,
+    /// The model whose words these are.
+    pub by: Option<ModelRef>,
+    /// The seat whose answer it is, word for word, or that the fusion started from.
+    pub base_seat: Option<SeatNumber>,
+    /// Why it came about this way, in one sentence.
+    pub reason: String,
+    /// Answers the synthesizer saw only in part.
+    #[serde(default)]
+    pub shortened: Vec<Shortened>,
+    /// Whether fusing was worth it; only where something was fused.
+    pub worth: Option<Worth>,
+    /// What else the reader should know.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+    /// Why there is no text, where there is none.
+    pub failure: Option<Failure>,
+}
+
+impl Outcome {
+    /// An outcome of this kind with a reason and nothing else.
+    pub fn new(kind: OutcomeKind, reason: impl Into<String>) -> Self {
+        Self {
+            kind,
+            text: None,
+            text_hash: None,
+            by: None,
+            base_seat: None,
+            reason: reason.into(),
+            shortened: Vec::new(),
+            worth: None,
+            warnings: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// No text, and why.
+    pub fn none(failure: Failure) -> Self {
+        Self { failure: Some(failure.clone()), ..Self::new(OutcomeKind::None, failure.message) }
+    }
+
+    /// Gives the outcome its text and whose words they are.
+    #[must_use]
+    pub fn with_text(mut self, text: Arc<str>, by: ModelRef) -> Self {
+        self.text_hash = Some(blake3::hash(text.as_bytes()).to_hex().to_string());
+        self.text = Some(text);
+        self.by = Some(by);
+        self
+    }
+}

@@ -1,0 +1,214 @@
+//! Who is asked: model references as people write them, and the seats they become.
+//!
+//! A reference is written `[provider:]model[*N][@key=value,...]`. The part before the first `:` is a provider
+//! only if it is a configured provider's id, so `google/gemma-4:free` needs no quoting.
+
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Failure;
+use crate::catalogue::Price;
+use crate::code::Code;
+
+/// The most seats one panel may have.
+pub const SEATS_MAX: usize = 64;
+/// The longest model name that is read, in bytes. The longest known is under 80.
+const MODEL_BYTES_MAX: usize = 200;
+
+/// Names a configured provider, such as `openrouter`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProviderId(pub String);
+
+impl std::fmt::Display for ProviderId {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// A model at a provider.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ModelRef {
+    /// Where it is called.
+    pub provider: ProviderId,
+    /// Its name there, a leading `~` included where the catalogue has one.
+    pub model: String,
+}
+
+impl std::fmt::Display for ModelRef {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.model)
+    }
+}
+
+/// Options that hold for one entry only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeatOptions {
+    /// Sampling temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Output cap in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// Whether this seat is waited for until its own deadline.
+    #[serde(default)]
+    pub strongest: bool,
+}
+
+/// A model reference as written, before its seats are numbered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PanelEntry {
+    /// Which model.
+    pub model: ModelRef,
+    /// How many seats it holds.
+    pub count: usize,
+    /// What holds for these seats only.
+    pub options: SeatOptions,
+}
+
+/// The number of a seat, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SeatNumber(pub u8);
+
+impl SeatNumber {
+    /// Where the seat lies in a list of all seats.
+    pub const fn index(self) -> usize {
+        self.0 as usize - 1
+    }
+}
+
+impl std::fmt::Display for SeatNumber {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+/// One place on the panel, with everything resolved that its calls need.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seat {
+    /// Which seat; a synthesizer's place in its chain is counted the same way.
+    pub number: SeatNumber,
+    /// Which model is asked.
+    pub model: ModelRef,
+    /// Sampling temperature; `None` leaves it to the provider.
+    pub temperature: Option<f64>,
+    /// Output cap in tokens, reasoning included.
+    pub max_tokens: u32,
+    /// Whether this seat is waited for until its own deadline.
+    #[serde(default)]
+    pub strongest: bool,
+    /// The catalogue's price, where it has one.
+    pub price: Option<Price>,
+    /// How much the model can read and write together, in tokens, where the catalogue says.
+    pub context_tokens: Option<u64>,
+}
+
+impl PanelEntry {
+    /// Reads a reference. `is_provider` tells the configured providers' ids; `default` is used when none is named.
+    pub fn parse(
+        text: &str,
+        default: &ProviderId,
+        is_provider: impl Fn(&str) -> bool,
+    ) -> Result<Self, Failure> {
+        let (name, options) = match text.trim().split_once('@') {
+            Some((name, options)) => (name, parse_options(text, options)?),
+            None => (text.trim(), SeatOptions::default()),
+        };
+        let (name, count) = match name.rsplit_once('*') {
+            Some((name, count)) => (name, parse_count(text, count)?),
+            None => (name, 1),
+        };
+        let (provider, model) = match name.split_once(':') {
+            Some((provider, model)) if is_provider(provider) => (ProviderId(provider.to_owned()), model),
+            _ => (default.clone(), name),
+        };
+        let plain =
+            model.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\' | b','));
+        if model.is_empty() || model.len() > MODEL_BYTES_MAX || !plain {
+            return Err(invalid(
+                text,
+                "a model name has 1 to 200 visible ASCII characters and no quotes or commas",
+            ));
+        }
+        Ok(Self { model: ModelRef { provider, model: model.to_owned() }, count, options })
+    }
+}
+
+fn parse_count(text: &str, count: &str) -> Result<usize, Failure> {
+    match count.parse() {
+        Ok(count) if (1..=SEATS_MAX).contains(&count) => Ok(count),
+        _ => Err(invalid(text, "the number after `*` is between 1 and 64")),
+    }
+}
+
+fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
+    let mut read = SeatOptions::default();
+    for option in options.split(',') {
+        let (key, value) =
+            option.split_once('=').ok_or_else(|| invalid(text, "an option is written `key=value`"))?;
+        match key.trim() {
+            "temperature" => read.temperature = Some(parse_temperature(text, value)?),
+            "max_tokens" => {
+                let tokens = value.trim().parse().ok().filter(|tokens| *tokens > 0);
+                read.max_tokens =
+                    Some(tokens.ok_or_else(|| invalid(text, "`max_tokens` is a whole number above 0"))?);
+            }
+            "strongest" => {
+                read.strongest =
+                    value.trim().parse().map_err(|_| invalid(text, "`strongest` is `true` or `false`"))?;
+            }
+            other => {
+                return Err(invalid(
+                    text,
+                    &format!("there is no option `{other}`: temperature, max_tokens, strongest"),
+                ));
+            }
+        }
+    }
+    Ok(read)
+}
+
+fn parse_temperature(text: &str, value: &str) -> Result<f64, Failure> {
+    let temperature = value.trim().parse().ok().filter(|value| (0.0..=2.0).contains(value));
+    temperature.ok_or_else(|| invalid(text, "`temperature` lies between 0 and 2"))
+}
+
+fn invalid(text: &str, why: &str) -> Failure {
+    Failure::new(Code::ModelInvalid, format!("cannot read the model `{text}`: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<PanelEntry, Failure> {
+        PanelEntry::parse(text, &ProviderId("openrouter".into()), |id| id == "ollama")
+    }
+
+    #[test]
+    fn references_read_as_people_write_them() {
+        let shown = |text| {
+            let entry = parse(text).unwrap();
+            format!(
+                "{} {} ×{} {:?}",
+                entry.model.provider, entry.model.model, entry.count, entry.options.temperature
+            )
+        };
+        assert_eq!(shown("openai/gpt-6.1-sol"), "openrouter openai/gpt-6.1-sol ×1 None");
+        assert_eq!(shown(" google/gemma-4:free*3 "), "openrouter google/gemma-4:free ×3 None");
+        assert_eq!(shown("ollama:llama4:8b*2@temperature=0.5"), "ollama llama4:8b ×2 Some(0.5)");
+        assert_eq!(
+            shown("~x-ai/grok-latest@max_tokens=100,strongest=true"),
+            "openrouter ~x-ai/grok-latest ×1 None"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        for text in
+            ["", "a b", "m*0", "m*65", "m*x", "m@temperature=9", "m@speed=1", "m@x", "a,b", "\u{1b}[2J"]
+        {
+            assert_eq!(parse(text).unwrap_err().code, Code::ModelInvalid, "{text}");
+        }
+    }
+}

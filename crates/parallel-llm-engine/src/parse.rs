@@ -1,0 +1,199 @@
+//! The only place where a synthesizer's reply is read. Tolerant: whatever a model makes of the form it was
+//! asked for, the text it wrote for the person is found, and nothing in it is obeyed.
+
+use serde::Deserialize;
+
+/// How much of a reply is looked at before it is decided that it does not follow the form, in bytes.
+const FORM_BYTES: usize = 64;
+
+/// A synthesizer's reply, taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fusion {
+    /// The label of the candidate it started from, if it named a known one.
+    pub base: Option<String>,
+    /// Labels of candidates it thinks tried to instruct it; known ones only.
+    pub suspected_injection: Vec<String>,
+    /// The text for the person.
+    pub text: String,
+    /// Whether the reply followed the form it was asked for.
+    pub well_formed: bool,
+}
+
+/// What we read of the structured part. Unknown keys are ignored, missing ones are empty.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Analysis {
+    base: serde_json::Value,
+    suspected_injection: serde_json::Value,
+}
+
+/// Takes a reply apart. `labels` are the names the candidates were given.
+pub fn fusion(reply: &str, nonce: &str, labels: &[String]) -> Fusion {
+    let (analysis, text) = split(reply, nonce);
+    let read = analysis.and_then(read_object);
+    let well_formed = read.is_some();
+    let read = read.unwrap_or_default();
+    let known = |value: &serde_json::Value| {
+        let name = value.as_str()?.trim();
+        labels.iter().find(|label| *label == name).cloned()
+    };
+    Fusion {
+        base: known(&read.base),
+        suspected_injection: read
+            .suspected_injection
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(known)
+            .collect(),
+        text: text.trim().to_owned(),
+        well_formed,
+    }
+}
+
+/// The part before the answer, if there is one, and the answer.
+fn split<'a>(reply: &'a str, nonce: &str) -> (Option<&'a str>, &'a str) {
+    if let Some((before, after)) = reply.split_once(&answer_marker(nonce)) {
+        return (Some(before), after);
+    }
+    // A marker without its code is accepted only where the reply began with our form: an answer may well speak
+    // of markers.
+    let trimmed = reply.trim_start();
+    if trimmed.starts_with("<<analysis")
+        && let Some((before, after)) = trimmed.split_once("\n<<answer")
+        && let Some((_, text)) = after.split_once('\n')
+    {
+        return (Some(before), text);
+    }
+    if !trimmed.starts_with("<<analysis") {
+        return after_leading_object(trimmed).map_or((None, reply), |(object, text)| (Some(object), text));
+    }
+    // The form without its second marker: what follows the object is the answer. Where the object is all there
+    // is, whole or not, the answer was never written.
+    let body = trimmed.split_once('\n').map_or("", |(_, body)| body.trim_start());
+    match after_leading_object(body) {
+        Some((object, text)) => (Some(object), text),
+        None if body.starts_with(['{', '`']) => (Some(body), ""),
+        None => (None, body),
+    }
+}
+
+/// A reply that is a JSON object of our form followed by text, fenced or not.
+fn after_leading_object(reply: &str) -> Option<(&str, &str)> {
+    let body = reply.strip_prefix("```json").unwrap_or(reply).trim_start();
+    let mut values =
+        serde_json::Deserializer::from_str(body).into_iter::<serde_json::Map<String, serde_json::Value>>();
+    let object = values.next()?.ok()?;
+    let is_ours = object.contains_key("base") || object.contains_key("claims");
+    let (analysis, text) = body.split_at(values.byte_offset());
+    let text = text.trim_start().trim_start_matches("```");
+    (is_ours && !text.trim().is_empty()).then_some((analysis, text))
+}
+
+/// The JSON object somewhere in the part before the answer.
+fn read_object(analysis: &str) -> Option<Analysis> {
+    let start = analysis.find('{')?;
+    serde_json::Deserializer::from_str(&analysis[start..]).into_iter().next()?.ok()
+}
+
+fn answer_marker(nonce: &str) -> String {
+    format!("<<answer {nonce}>>")
+}
+
+/// Shows a reply while it comes, without the part that is not for the person.
+#[derive(Debug)]
+pub struct Reveal {
+    marker: Option<String>,
+    held: String,
+}
+
+impl Reveal {
+    /// Shows everything.
+    pub const fn all() -> Self {
+        Self { marker: None, held: String::new() }
+    }
+
+    /// Shows what comes after the answer marker, or everything if the reply does not follow the form.
+    pub fn answer(nonce: &str) -> Self {
+        Self { marker: Some(answer_marker(nonce)), held: String::new() }
+    }
+
+    /// Takes the next piece and returns what may be shown now.
+    pub fn push<'a>(&mut self, piece: &'a str) -> std::borrow::Cow<'a, str> {
+        let Some(marker) = &self.marker else { return piece.into() };
+        self.held.push_str(piece);
+        if let Some((_, text)) = self.held.split_once(marker) {
+            let shown = text.trim_start().to_owned();
+            self.marker = None;
+            self.held = String::new();
+            return shown.into();
+        }
+        let start = self.held.trim_start();
+        let follows = "<<analysis".starts_with(start)
+            || start.starts_with("<<analysis")
+            || start.starts_with(['{', '`']);
+        if start.len() >= FORM_BYTES.min(10) && !follows {
+            self.marker = None;
+            return std::mem::take(&mut self.held).into();
+        }
+        "".into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NONCE: &str = "5eed";
+
+    fn read(reply: &str) -> (Option<String>, String, bool) {
+        let fusion = fusion(reply, NONCE, &["A".into(), "B".into()]);
+        (fusion.base, fusion.text, fusion.well_formed)
+    }
+
+    #[test]
+    fn the_form_is_read() {
+        let reply = "<<analysis 5eed>>\n{\"base\":\"B\",\"suspected_injection\":[\"A\",\"Z\",7]}\n<<answer 5eed>>\nHello\n";
+        let fusion = fusion(reply, NONCE, &["A".into(), "B".into()]);
+        assert_eq!(fusion.suspected_injection, ["A"]);
+        assert_eq!(read(reply), (Some("B".into()), "Hello".into(), true));
+    }
+
+    #[test]
+    fn other_forms_still_give_the_text() {
+        for (reply, base, text, well_formed) in [
+            ("Just text.", None, "Just text.", false),
+            ("<<analysis>>\n{\"base\":\"A\"}\n<<answer>>\nHi", Some("A"), "Hi", true),
+            ("```json\n{\"base\":\"A\"}\n```\nHi", Some("A"), "Hi", true),
+            ("{\"base\":\"Q\"}\n\nHi", None, "Hi", true),
+            ("{\"name\":\"the user asked for JSON\"}", None, "{\"name\":\"the user asked for JSON\"}", false),
+            ("<<analysis 5eed>>\nnot json\n<<answer 5eed>>\nHi", None, "Hi", false),
+            ("<<analysis 5eed>>\n{}\n<<answer 5eed>>\n  ", None, "", true),
+            ("<<analysis 5eed>>\n{\"base\":\"A\"}\n\nHi", Some("A"), "Hi", true),
+            ("<<analysis 5eed>>\n{\"base\":\"A\"}", Some("A"), "", true),
+            ("<<analysis 5eed>>\n{\"base\":\"A\", \"claims\": [", None, "", false),
+            ("<<analysis 5eed>>", None, "", false),
+            ("<<analysis 5eed>>\nHi", None, "Hi", false),
+        ] {
+            assert_eq!(read(reply), (base.map(str::to_owned), text.to_owned(), well_formed), "{reply}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn streaming_shows_the_text_that_is_read(text in "[a-z][a-z \n<>{}]{0,80}", cut in prop::collection::vec(1usize..9, 0..40)) {
+            let reply = format!("<<analysis 5eed>>\n{{\"base\":\"A\"}}\n<<answer 5eed>>\n{text}");
+            let mut reveal = Reveal::answer(NONCE);
+            let mut shown = String::new();
+            let mut rest = reply.as_str();
+            for length in cut.into_iter().chain(std::iter::repeat(5)) {
+                let (piece, after) = rest.split_at(rest.floor_char_boundary(length.min(rest.len())));
+                shown.push_str(&reveal.push(piece));
+                rest = after;
+                if rest.is_empty() { break; }
+            }
+            prop_assert_eq!(shown.trim(), text.trim());
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! A run with every default resolved: nothing after this asks what was meant.
+//!
+//! Stored with the run, so that it can be explained and repeated. Resolving is pure; whatever is wrong with a
+//! request is said here, before anything is paid.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Failure;
+use crate::budget;
+use crate::catalogue::{Catalogue, ModelInfo};
+use crate::code::Code;
+use crate::id::RunId;
+use crate::money::PicoUsd;
+use crate::outcome::Warning;
+use crate::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
+use crate::quorum::Wait;
+use crate::request::{Message, RunRequest, StoreMode};
+
+/// The version of the stored shape.
+const VERSION: u32 = 1;
+
+/// A way of making one text of many answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// A synthesizer starts from the best answer and patches it only where it can say why.
+    Synthesize,
+}
+
+impl Strategy {
+    /// Every strategy.
+    pub const ALL: &[Self] = &[Self::Synthesize];
+
+    /// The name used in flags, settings and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Synthesize => "synthesize",
+        }
+    }
+
+    /// Finds a strategy by its name.
+    pub fn by_name(name: &str) -> Result<Self, Failure> {
+        Self::ALL.iter().copied().find(|strategy| strategy.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|strategy| strategy.name()).collect();
+            Failure::new(Code::Usage, format!("there is no strategy `{name}`"))
+                .with_next(format!("choose one of: {}", names.join(", ")))
+        })
+    }
+}
+
+/// How long things may take, in milliseconds. Every one is a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timers {
+    /// From sending to the first text or reasoning. Reasoning models have been seen to think for minutes.
+    pub first_text_ms: u64,
+    /// Without a byte. Keep-alive comments count as bytes.
+    pub idle_ms: u64,
+    /// Without text or reasoning, once there has been some. Comments do not count: they hide a stall.
+    pub content_ms: u64,
+    /// One call. An ordinary question has been seen to take nine minutes of reasoning.
+    pub call_ms: u64,
+    /// The whole run.
+    pub run_ms: u64,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            first_text_ms: 300_000,
+            idle_ms: 90_000,
+            content_ms: 180_000,
+            call_ms: 900_000,
+            run_ms: 1_200_000,
+        }
+    }
+}
+
+/// What holds where a request says nothing: the settings, as far as a run needs them.
+#[derive(Clone, Debug)]
+pub struct Defaults {
+    /// The panel, as written.
+    pub panel: Vec<String>,
+    /// The chain of synthesizers, as written.
+    pub synthesizers: Vec<String>,
+    /// How answers become one text.
+    pub strategy: String,
+    /// Output cap of each call in tokens.
+    pub max_tokens: u32,
+    /// The most one run may cost.
+    pub budget: PicoUsd,
+    /// The longest prompt in characters.
+    pub prompt_chars_max: usize,
+    /// How long things may take.
+    pub timers: Timers,
+    /// Retries of one call.
+    pub retries_max: u32,
+    /// When to stop waiting.
+    pub wait: Wait,
+    /// How much is stored.
+    pub store: StoreMode,
+    /// Whether answers are also written as files.
+    pub files: bool,
+}
+
+/// Everything a request is resolved against.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// What holds where the request says nothing.
+    pub defaults: &'a Defaults,
+    /// The configured providers, the default one first. Never empty.
+    pub providers: &'a [ProviderId],
+    /// What is known of the default provider's models.
+    pub catalogue: &'a Catalogue,
+}
+
+/// What makes one run different from the next that asks the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    /// The run's name.
+    pub run_id: RunId,
+    /// All chance in the run derives from this: shuffles, fences, jitter.
+    pub seed: u64,
+}
+
+/// A run, resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPlan {
+    /// The version of this shape.
+    pub version: u32,
+    /// The run's name.
+    pub run_id: RunId,
+    /// All chance in the run derives from this.
+    pub seed: u64,
+    /// What is asked. Left empty where the store keeps only metadata.
+    #[serde(default)]
+    pub messages: Arc<[Message]>,
+    /// Who is asked.
+    pub seats: Vec<Seat>,
+    /// Who fuses: the first that can.
+    pub synthesizers: Vec<Seat>,
+    /// How answers become one text.
+    pub strategy: Strategy,
+    /// How long things may take.
+    pub timers: Timers,
+    /// Retries of one call.
+    pub retries_max: u32,
+    /// When to stop waiting.
+    pub wait: Wait,
+    /// The most the run may cost.
+    pub budget: PicoUsd,
+    /// The worst case of its cost, as far as prices are known.
+    pub worst_case: PicoUsd,
+    /// How much is stored.
+    pub store: StoreMode,
+    /// Whether answers are also written as files.
+    pub files: bool,
+    /// What the reader should know of the plan itself.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+}
+
+impl RunPlan {
+    /// Fills in what the request leaves open, or says what is wrong with it.
+    pub fn resolve(request: RunRequest, terms: &Terms<'_>, identity: Identity) -> Result<Self, Failure> {
+        let defaults = terms.defaults;
+        check_prompt(&request.messages, defaults.prompt_chars_max)?;
+        let choice = Choice::of(&request, defaults)?;
+        let mut warnings = Vec::new();
+        let seats = resolve_panel(&request, terms, &choice, &mut warnings)?;
+        let synthesizers = resolve_chain(&request, terms, &choice)?;
+        let mut timers = defaults.timers;
+        timers.run_ms = request.deadline_ms.map_or(timers.run_ms, |deadline| deadline.min(timers.run_ms));
+        let strategy = Strategy::by_name(request.strategy.as_deref().unwrap_or(&defaults.strategy))?;
+        let mut plan = Self {
+            version: VERSION,
+            run_id: identity.run_id,
+            seed: identity.seed,
+            messages: request.messages.into(),
+            seats,
+            synthesizers,
+            strategy,
+            timers,
+            retries_max: defaults.retries_max,
+            wait: defaults.wait,
+            budget: request.budget.unwrap_or(defaults.budget),
+            worst_case: PicoUsd::ZERO,
+            store: request.store.unwrap_or(defaults.store),
+            files: request.files.unwrap_or(defaults.files),
+            warnings,
+        };
+        plan.worst_case = budget::worst_case(&plan.seats, &plan.synthesizers, plan.prompt_bytes());
+        budget::check(plan.worst_case, plan.budget)?;
+        Ok(plan)
+    }
+
+    /// Names what is asked, whatever the run: BLAKE3 of the plan's canonical JSON without the run's own name
+    /// and seed. Two runs that ask the same have the same hash.
+    pub fn hash(&self) -> String {
+        let mut value = serde_json::to_value(self).expect("a plan is plain data with string keys");
+        if let Some(fields) = value.as_object_mut() {
+            fields.remove("run_id");
+            fields.remove("seed");
+        }
+        blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
+    }
+
+    /// Bytes of text every seat is sent.
+    pub fn prompt_bytes(&self) -> u64 {
+        self.messages.iter().map(Message::text_bytes).sum()
+    }
+}
+
+/// The request's sampling wishes, checked.
+#[derive(Clone, Copy)]
+struct Choice {
+    temperature: Option<f64>,
+    max_tokens: u32,
+}
+
+impl Choice {
+    fn of(request: &RunRequest, defaults: &Defaults) -> Result<Self, Failure> {
+        let usage = |message: &str| Err(Failure::new(Code::Usage, message));
+        if request.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
+            return usage("the temperature lies between 0 and 2");
+        }
+        if request.max_tokens == Some(0) {
+            return usage("`max_tokens` is a whole number above 0");
+        }
+        if request.deadline_ms == Some(0) {
+            return usage("the deadline is longer than nothing");
+        }
+        Ok(Self {
+            temperature: request.temperature,
+            max_tokens: request.max_tokens.unwrap_or(defaults.max_tokens),
+        })
+    }
+}
+
+fn check_prompt(messages: &[Message], chars_max: usize) -> Result<(), Failure> {
+    let texts = || messages.iter().flat_map(Message::texts);
+    if !messages.last().is_some_and(|question| question.texts().any(|text| !text.trim().is_empty())) {
+        return Err(Failure::new(Code::PromptEmpty, "the prompt is empty"));
+    }
+    let chars: usize = texts().map(|text| text.chars().count()).sum();
+    if chars > chars_max {
+        let message = format!("the prompt has {chars} characters; the limit is {chars_max}");
+        return Err(Failure::new(Code::PromptTooLong, message));
+    }
+    Ok(())
+}
+
+fn resolve_panel(
+    request: &RunRequest,
+    terms: &Terms<'_>,
+    choice: &Choice,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<Seat>, Failure> {
+    let typed = request.models.is_some();
+    let references = request.models.as_ref().unwrap_or(&terms.defaults.panel);
+    let mut seats = Vec::new();
+    for reference in references {
+        let entry = parse(reference, terms)?;
+        if let Err(unknown) = known(&entry.model, terms) {
+            // A dead model from the settings fails its own seat; one typed in this call is refused.
+            if typed {
+                return Err(unknown);
+            }
+            warnings.push(Warning::of("settings", &unknown));
+        }
+        for _ in 0..entry.count {
+            seats.push(seat(&entry, seats.len(), terms, choice));
+            if seats.len() > SEATS_MAX {
+                break;
+            }
+        }
+    }
+    if seats.is_empty() || seats.len() > SEATS_MAX {
+        let count =
+            if seats.is_empty() { "no seats".to_owned() } else { format!("more than {SEATS_MAX} seats") };
+        return Err(Failure::new(Code::PanelSize, format!("the panel has {count}")));
+    }
+    Ok(seats)
+}
+
+/// The chain of synthesizers: one given by hand goes in front of the configured ones.
+fn resolve_chain(request: &RunRequest, terms: &Terms<'_>, choice: &Choice) -> Result<Vec<Seat>, Failure> {
+    let mut chain: Vec<Seat> = Vec::new();
+    let by_hand = request.synthesizer.as_ref();
+    for reference in by_hand.into_iter().chain(&terms.defaults.synthesizers) {
+        let entry = parse(reference, terms)?;
+        if by_hand == Some(reference) {
+            known(&entry.model, terms)?;
+        }
+        // A synthesizer keeps its provider's own temperature: the caller's was meant for variety in the panel.
+        let choice = Choice { temperature: None, ..*choice };
+        if chain.iter().all(|seat| seat.model != entry.model) && chain.len() < SEATS_MAX {
+            chain.push(seat(&entry, chain.len(), terms, &choice));
+        }
+    }
+    Ok(chain)
+}
+
+fn parse(reference: &str, terms: &Terms<'_>) -> Result<PanelEntry, Failure> {
+    let is_provider = |id: &str| terms.providers.iter().any(|known| known.0 == id);
+    let mut entry = PanelEntry::parse(reference, default_provider(terms), is_provider)?;
+    if let Some(info) = info(&entry.model, terms) {
+        entry.model.model.clone_from(&info.id);
+    }
+    Ok(entry)
+}
+
+/// Whether the catalogue knows the model, as far as that can be said without a live one.
+fn known(model: &ModelRef, terms: &Terms<'_>) -> Result<(), Failure> {
+    let catalogue = terms.catalogue;
+    let is_listed = catalogue.is_live() && model.provider == *default_provider(terms);
+    if !is_listed || info(model, terms).is_some() {
+        return Ok(());
+    }
+    let failure = Failure::new(Code::ModelUnknown, format!("the model `{model}` is unknown"));
+    Err(match catalogue.nearest(&model.model) {
+        Some(nearest) => failure.with_next(format!("did you mean `{nearest}`?")),
+        None => failure,
+    })
+}
+
+fn default_provider<'a>(terms: &Terms<'a>) -> &'a ProviderId {
+    terms.providers.first().expect("there is always a default provider")
+}
+
+/// What is known of a model. The catalogue speaks for the default provider only: another may use the same name
+/// at another price.
+fn info<'a>(model: &ModelRef, terms: &Terms<'a>) -> Option<&'a ModelInfo> {
+    (model.provider == *default_provider(terms)).then(|| terms.catalogue.find(&model.model))?
+}
+
+fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, choice: &Choice) -> Seat {
+    let info = info(&entry.model, terms);
+    let wanted = entry.options.max_tokens.unwrap_or(choice.max_tokens);
+    let most = info.and_then(|info| info.output_tokens_max).and_then(|most| u32::try_from(most).ok());
+    Seat {
+        number: SeatNumber(u8::try_from(index + 1).unwrap_or(u8::MAX)),
+        model: entry.model.clone(),
+        temperature: entry.options.temperature.or(choice.temperature),
+        max_tokens: most.map_or(wanted, |most| wanted.min(most.max(1))),
+        strongest: entry.options.strongest,
+        price: info.and_then(|info| info.price),
+        context_tokens: info.and_then(|info| info.context_tokens),
+    }
+}

@@ -1,0 +1,136 @@
+//! The engine's traits outward: how a model is called, and how events become durable.
+//!
+//! They are implemented by the provider and the store; the engine holds them as trait objects, because one
+//! process serves many runs and the choice is made once, where the program is put together.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+
+use crate::answer::{Failure, Finish};
+use crate::event::{Attempt, Recorded};
+use crate::id::RunId;
+use crate::money::PicoUsd;
+use crate::panel::ModelRef;
+use crate::plan::RunPlan;
+use crate::request::Message;
+use crate::usage::Usage;
+
+/// One request to one model, whole: nothing is looked up after this.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The run it belongs to; sent as the session, so that a provider can keep its cache warm.
+    pub run_id: RunId,
+    /// Whose request, and which try.
+    pub attempt: Attempt,
+    /// Which model.
+    pub model: ModelRef,
+    /// What is said to it.
+    pub messages: Arc<[Message]>,
+    /// Sampling temperature; `None` leaves it out.
+    pub temperature: Option<f64>,
+    /// Output cap in tokens, reasoning included.
+    pub max_tokens: u32,
+    /// Optional fields of the request that the provider has rejected and that are left out.
+    pub without: Vec<String>,
+}
+
+/// A piece of a reply, in the order it came.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReplyPart {
+    /// The provider took the request; comes once, before any text, where the provider names its calls.
+    Accepted {
+        /// The provider's name for the call.
+        generation_id: String,
+    },
+    /// Bytes came that carry neither text nor reasoning, such as a keep-alive comment.
+    Alive,
+    /// Hidden reasoning. Its text is not kept.
+    Reasoning,
+    /// The next piece of the answer. Never empty.
+    Text(String),
+    /// The reply is whole. Nothing follows.
+    End(ReplyEnd),
+}
+
+/// What a provider says at the end of a reply.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplyEnd {
+    /// Why the model stopped.
+    pub finish: Option<Finish>,
+    /// What it used.
+    pub usage: Usage,
+    /// What the provider says it cost.
+    pub cost: Option<PicoUsd>,
+    /// The model that answered.
+    pub served_model: Option<String>,
+    /// The provider's name for the call, where it came only now.
+    pub generation_id: Option<String>,
+    /// The words with which the model declined, where the protocol marks them as such.
+    pub refusal: Option<String>,
+}
+
+/// The pieces of one reply. It ends after [`ReplyPart::End`] or the first failure; dropping it closes the
+/// connection to the provider.
+pub type ReplyStream = BoxStream<'static, Result<ReplyPart, Failure>>;
+
+/// The right to send one request now. Dropping it gives the right back; sending keeps it until the reply is
+/// dropped.
+pub struct Permit(Box<dyn FnOnce() -> ReplyStream + Send>);
+
+impl Permit {
+    /// A permit that sends by calling `send`.
+    pub fn new(send: impl FnOnce() -> ReplyStream + Send + 'static) -> Self {
+        Self(Box::new(send))
+    }
+
+    /// Sends the request. Its bytes leave when the reply is first polled.
+    pub fn send(self) -> ReplyStream {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Permit {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Permit")
+    }
+}
+
+/// How a model is called.
+pub trait Caller: Send + Sync + 'static {
+    /// Waits until the call may be sent: within the bounds of calls at once, past a shared wait. Fails where it
+    /// may never be, for instance because there is no key. Costs nothing and sends nothing.
+    fn admit(&self, call: Call) -> BoxFuture<'static, Result<Permit, Failure>>;
+}
+
+/// The right to write one run's history. A store refuses an append whose epoch is not its newest, so a process
+/// that was paused and overtaken cannot write over its successor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Which run.
+    pub run_id: RunId,
+    /// Grows by one with every process that takes the run over.
+    pub epoch: u64,
+    /// The number the next event gets.
+    pub next_seq: u64,
+}
+
+/// How events become durable.
+pub trait Journal: Send + Sync + 'static {
+    /// Takes the right to write a new run's history. Nothing need be durable yet: the plan becomes so with the
+    /// first append.
+    fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>>;
+
+    /// Makes the events durable, all or none, in one commit. The caller goes on only when they are.
+    fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>>;
+
+    /// Keeps the text of a reply on its way, in place of what was kept of it before. Best effort: it is never
+    /// waited for on a path that costs the user time.
+    fn checkpoint(
+        &self,
+        lease: Lease,
+        attempt: Attempt,
+        text: String,
+    ) -> BoxFuture<'static, Result<(), Failure>>;
+}

@@ -1,0 +1,384 @@
+//! What is known of a run: the fold of its events. The live view, the history, the report and resuming are all
+//! this same fold, so they cannot disagree.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::answer::{Answer, Failure};
+use crate::code::Code;
+use crate::event::{Attempt, Event, Place, Recorded};
+use crate::money::PicoUsd;
+use crate::outcome::{Outcome, OutcomeKind};
+use crate::panel::{ModelRef, SeatNumber};
+use crate::plan::RunPlan;
+use crate::retry::Retry;
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// It is under way.
+    Running,
+    /// Every seat answered and there is an answer.
+    Complete,
+    /// There is an answer, but a seat without one.
+    Partial,
+    /// There is no answer.
+    Failed,
+    /// The caller gave it up.
+    Cancelled,
+    /// The process that did it ended before it did.
+    Interrupted,
+}
+
+impl RunStatus {
+    /// The word used in JSON, columns and pages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// How a seat stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SeatStatus {
+    /// Not yet sent, or sent and silent so far.
+    Waiting,
+    /// Thinking or writing.
+    Streaming,
+    /// It gave a whole answer.
+    Answered,
+    /// Its answer stopped before the end.
+    Cut,
+    /// It gave nothing.
+    Failed,
+    /// It declined.
+    Refused,
+    /// It was given up.
+    Cancelled,
+    /// It was never sent.
+    Skipped,
+    /// It was sent, and the process ended before anyone knew what came of it.
+    Unknown,
+}
+
+impl SeatStatus {
+    /// The word used in JSON, columns and pages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Streaming => "streaming",
+            Self::Answered => "answered",
+            Self::Cut => "cut",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Cancelled => "cancelled",
+            Self::Skipped => "skipped",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether nothing more will happen to the seat.
+    pub const fn is_final(self) -> bool {
+        !matches!(self, Self::Waiting | Self::Streaming)
+    }
+}
+
+/// What is known of one seat, or of one synthesizer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeatView {
+    /// Which place.
+    pub place: Place,
+    /// Which model.
+    pub model: ModelRef,
+    /// How it stands.
+    pub status: SeatStatus,
+    /// Whether its answer came after the run's answer was settled.
+    pub late: bool,
+    /// What it gave: whole, cut, or so far when it was cancelled.
+    pub answer: Option<Answer>,
+    /// Why there is no answer, or why it stopped early; while a retry waits, why it is tried again.
+    pub failure: Option<Failure>,
+    /// When the next try leaves, in milliseconds from the start of the run.
+    pub retry_at_ms: Option<u64>,
+    /// Requests sent.
+    pub attempts: u32,
+    /// The provider's name for the newest request.
+    pub generation_id: Option<String>,
+    /// The cost of all its requests as far as known.
+    pub cost: Option<PicoUsd>,
+    /// Whether a part of the cost is unknown or computed from prices.
+    pub cost_is_estimate: bool,
+    /// When its first request left, in milliseconds from the start of the run.
+    pub sent_ms: Option<u64>,
+    /// From there to its end, in milliseconds.
+    pub elapsed_ms: Option<u64>,
+    /// The text so far, while it is on its way. Shown, never the truth.
+    pub partial: String,
+}
+
+impl SeatView {
+    fn new(place: Place, model: ModelRef) -> Self {
+        Self {
+            place,
+            model,
+            status: SeatStatus::Waiting,
+            late: false,
+            answer: None,
+            failure: None,
+            retry_at_ms: None,
+            attempts: 0,
+            generation_id: None,
+            cost: None,
+            cost_is_estimate: false,
+            sent_ms: None,
+            elapsed_ms: None,
+            partial: String::new(),
+        }
+    }
+
+    /// The text there is: the answer's, else what had come so far.
+    pub fn text(&self) -> Option<&str> {
+        let so_far = Some(self.partial.as_str()).filter(|text| !text.is_empty());
+        self.answer.as_ref().map(|answer| &*answer.text).filter(|text| !text.is_empty()).or(so_far)
+    }
+
+    fn add_cost(&mut self, cost: Option<PicoUsd>, is_estimate: bool) {
+        match cost {
+            Some(cost) => self.cost = Some(self.cost.unwrap_or_default().plus(cost)),
+            None => self.cost_is_estimate = true,
+        }
+        self.cost_is_estimate |= is_estimate;
+    }
+
+    fn end(&mut self, status: SeatStatus, at_ms: u64) {
+        self.status = status;
+        self.retry_at_ms = None;
+        self.elapsed_ms = self.sent_ms.map(|sent| at_ms.saturating_sub(sent));
+    }
+
+    fn give(&mut self, answer: &Answer, status: SeatStatus, at_ms: u64) {
+        self.add_cost(answer.cost, answer.cost_is_estimate);
+        self.generation_id = answer.generation_id.clone().or_else(|| self.generation_id.take());
+        self.answer = Some(answer.clone());
+        self.failure = None;
+        self.partial = String::new();
+        self.end(status, at_ms);
+    }
+
+    fn apply(&mut self, attempt: Attempt, event: &Event, at_ms: u64) {
+        self.attempts = self.attempts.max(attempt.number);
+        match event {
+            Event::Sent { .. } => {
+                self.sent_ms.get_or_insert(at_ms);
+                self.retry_at_ms = None;
+                self.status = SeatStatus::Waiting;
+            }
+            Event::Accepted { generation_id, .. } => self.generation_id = Some(generation_id.clone()),
+            Event::Answered { answer, .. } => self.give(answer, SeatStatus::Answered, at_ms),
+            Event::Cut { answer, failure, .. } => {
+                self.give(answer, SeatStatus::Cut, at_ms);
+                self.failure = Some(failure.clone());
+            }
+            Event::Cancelled { answer, .. } => {
+                match answer {
+                    Some(answer) => self.give(answer, SeatStatus::Cancelled, at_ms),
+                    None => self.end(SeatStatus::Cancelled, at_ms),
+                }
+                self.cost_is_estimate |= self.attempts > 0;
+                self.failure = Some(Failure::new(Code::Cancelled, "given up before it had answered"));
+            }
+            Event::Failed { failure, retry, cost, .. } => {
+                self.add_cost(*cost, false);
+                self.failure = Some(failure.clone());
+                self.partial = String::new();
+                match retry {
+                    Retry::Never => self.end(failed_status(failure, attempt), at_ms),
+                    Retry::After { ms } => self.retry_at_ms = Some(at_ms + ms),
+                    Retry::Without { .. } => self.retry_at_ms = Some(at_ms),
+                }
+                if *retry != Retry::Never {
+                    self.status = SeatStatus::Waiting;
+                }
+            }
+            Event::Started { .. } | Event::Decided { .. } | Event::Closed { .. } => {}
+        }
+    }
+}
+
+fn failed_status(failure: &Failure, attempt: Attempt) -> SeatStatus {
+    match failure.code {
+        Code::Refused => SeatStatus::Refused,
+        _ if attempt.number == 0 => SeatStatus::Skipped,
+        _ => SeatStatus::Failed,
+    }
+}
+
+/// What is known of a run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What was planned.
+    pub plan: Arc<RunPlan>,
+    /// How it stands.
+    pub status: RunStatus,
+    /// The panel, in the order of the plan.
+    pub seats: Vec<SeatView>,
+    /// The synthesizers, in the order of their chain; those never asked are `waiting`.
+    pub synthesizers: Vec<SeatView>,
+    /// What came of it, once settled.
+    pub outcome: Option<Outcome>,
+    /// When the outcome was settled, in milliseconds from the start.
+    pub decided_ms: Option<u64>,
+    /// When the newest event happened, in milliseconds from the start.
+    pub elapsed_ms: u64,
+    /// The number of the newest event.
+    pub seq: u64,
+    /// Whether nothing more will happen.
+    pub closed: bool,
+}
+
+impl Run {
+    /// A run nothing has happened in.
+    pub fn new(plan: Arc<RunPlan>) -> Self {
+        let seats = plan.seats.iter().map(|seat| SeatView::new(Place::Seat(seat.number), seat.model.clone()));
+        let chain = plan.synthesizers.iter();
+        let synthesizers =
+            chain.map(|seat| SeatView::new(Place::Synthesizer(seat.number), seat.model.clone()));
+        Self {
+            seats: seats.collect(),
+            synthesizers: synthesizers.collect(),
+            status: RunStatus::Running,
+            outcome: None,
+            decided_ms: None,
+            elapsed_ms: 0,
+            seq: 0,
+            closed: false,
+            plan,
+        }
+    }
+
+    /// The run these events tell of.
+    pub fn fold(plan: Arc<RunPlan>, events: &[Recorded]) -> Self {
+        let mut run = Self::new(plan);
+        for recorded in events {
+            run.apply(recorded);
+        }
+        run
+    }
+
+    /// Takes one more event in. Events that are in already change nothing.
+    pub fn apply(&mut self, recorded: &Recorded) {
+        if recorded.seq <= self.seq {
+            return;
+        }
+        self.seq = recorded.seq;
+        self.elapsed_ms = recorded.elapsed_ms;
+        let settled = self.outcome.is_some();
+        match &recorded.event {
+            Event::Decided { outcome } => self.settle(outcome, recorded.elapsed_ms),
+            Event::Closed { .. } => {
+                self.closed = true;
+                self.status = self.final_status();
+            }
+            event => {
+                let Some(attempt) = event.attempt() else { return };
+                if let Some(seat) = self.place_mut(attempt.place) {
+                    seat.apply(attempt, event, recorded.elapsed_ms);
+                    seat.late = settled && event.answer().is_some() && seat.status != SeatStatus::Cancelled;
+                }
+                if settled {
+                    self.status = self.final_status();
+                }
+            }
+        }
+    }
+
+    /// What is known of a place.
+    pub fn place(&self, place: Place) -> Option<&SeatView> {
+        match place {
+            Place::Seat(number) => self.seats.get(number.index()),
+            Place::Synthesizer(number) => self.synthesizers.get(number.index()),
+        }
+    }
+
+    /// As [`Run::place`], for showing text that is on its way.
+    pub fn place_mut(&mut self, place: Place) -> Option<&mut SeatView> {
+        match place {
+            Place::Seat(number) => self.seats.get_mut(number.index()),
+            Place::Synthesizer(number) => self.synthesizers.get_mut(number.index()),
+        }
+    }
+
+    /// The process that did the run is gone: what was under way is unknown.
+    pub fn interrupt(&mut self) {
+        if self.closed {
+            return;
+        }
+        let note =
+            || Failure::new(Code::Interrupted, "the process that did the run ended before this was known");
+        for seat in self.seats.iter_mut().chain(&mut self.synthesizers).filter(|seat| !seat.status.is_final())
+        {
+            let was_sent = seat.attempts > 0;
+            if was_sent {
+                seat.status = SeatStatus::Unknown;
+                seat.cost_is_estimate = true;
+                seat.failure = Some(note());
+            }
+        }
+        self.status = if self.outcome.is_some() { self.final_status() } else { RunStatus::Interrupted };
+    }
+
+    /// What all requests cost as far as known.
+    pub fn cost(&self) -> PicoUsd {
+        self.seats.iter().chain(&self.synthesizers).filter_map(|seat| seat.cost).sum()
+    }
+
+    /// Whether a part of the cost is unknown or computed from prices.
+    pub fn cost_is_estimate(&self) -> bool {
+        self.seats
+            .iter()
+            .chain(&self.synthesizers)
+            .any(|seat| seat.cost_is_estimate || seat.status == SeatStatus::Streaming)
+    }
+
+    /// Seats that answered in full.
+    pub fn answered(&self) -> usize {
+        self.seats.iter().filter(|seat| seat.status == SeatStatus::Answered).count()
+    }
+
+    /// Seats without a whole answer.
+    pub fn missing(&self) -> impl Iterator<Item = &SeatView> {
+        self.seats.iter().filter(|seat| seat.status != SeatStatus::Answered)
+    }
+
+    /// The view of a seat of the panel.
+    pub fn seat(&self, number: SeatNumber) -> Option<&SeatView> {
+        self.place(Place::Seat(number))
+    }
+
+    fn settle(&mut self, outcome: &Outcome, at_ms: u64) {
+        self.outcome = Some(outcome.clone());
+        self.decided_ms = Some(at_ms);
+        self.status = self.final_status();
+    }
+
+    fn final_status(&self) -> RunStatus {
+        match &self.outcome {
+            Some(outcome) if outcome.kind == OutcomeKind::None => match &outcome.failure {
+                Some(failure) if failure.code == Code::Cancelled => RunStatus::Cancelled,
+                _ => RunStatus::Failed,
+            },
+            Some(_) if self.answered() == self.seats.len() => RunStatus::Complete,
+            Some(_) => RunStatus::Partial,
+            None => RunStatus::Running,
+        }
+    }
+}

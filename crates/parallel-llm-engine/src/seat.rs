@@ -1,0 +1,528 @@
+//! One call from its admission to its end: admit, note `Sent`, send, read the reply, judge it, and again while
+//! the retry policy, the budget and the deadline allow.
+//!
+//! The end is returned as the event that tells it, not yet durable: the run combines it with what it does next,
+//! so that both need one commit. What always holds: `Sent` is durable before the first byte leaves, requests
+//! sent are one plus the journaled retries, and a panic costs its own call only.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::{BoxFuture, FutureExt};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::{Answer, Failure, Finish};
+use crate::budget::{self, Budget};
+use crate::chance::Chance;
+use crate::code::Code;
+use crate::deadline::Deadline;
+use crate::event::{Attempt, Event, Place};
+use crate::live::Hub;
+use crate::log::RunLog;
+use crate::money::PicoUsd;
+use crate::panel::Seat;
+use crate::parse::Reveal;
+use crate::plan::{RunPlan, Timers};
+use crate::port::{Call, Caller, Permit, ReplyEnd, ReplyPart, ReplyStream};
+use crate::request::Message;
+use crate::retry::{self, Retry, RetryBudget, Trial};
+
+/// A text on its way is kept each second, or each sixteen kilobytes, whichever comes first.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+const CHECKPOINT_BYTES: usize = 16 * 1024;
+
+/// What every call of a run shares.
+pub(crate) struct Desk {
+    pub(crate) plan: Arc<RunPlan>,
+    pub(crate) caller: Arc<dyn Caller>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) log: RunLog,
+    pub(crate) budget: Budget,
+    pub(crate) retries: Arc<RetryBudget>,
+    pub(crate) deadline: Deadline,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// One call in the making.
+pub(crate) struct Asking {
+    desk: Arc<Desk>,
+    place: Place,
+    seat: Seat,
+    messages: Arc<[Message]>,
+    reveal: Reveal,
+    chance: Chance,
+    /// The try under way, from 1.
+    attempt: u32,
+    without: Vec<String>,
+    reserved: PicoUsd,
+}
+
+/// How far a call is when it is handed over.
+pub(crate) enum Admission {
+    /// Its `Sent` has been noted; it may be sent as soon as that is durable.
+    Noted(Permit),
+    /// It waits for its turn.
+    Waiting(BoxFuture<'static, Result<Permit, Failure>>),
+    /// It may not be sent at all.
+    Refused(Failure),
+}
+
+/// What one request gave, before it is judged.
+struct Reply {
+    text: String,
+    thought: bool,
+    first_ms: Option<u64>,
+    generation_id: Option<String>,
+    elapsed_ms: u64,
+    end: End,
+}
+
+enum End {
+    Whole(ReplyEnd),
+    Broken(Failure),
+    Cancelled,
+}
+
+impl Asking {
+    pub(crate) fn new(
+        desk: &Arc<Desk>,
+        place: Place,
+        seat: &Seat,
+        messages: Arc<[Message]>,
+        reveal: Reveal,
+    ) -> Self {
+        Self {
+            desk: Arc::clone(desk),
+            place,
+            seat: seat.clone(),
+            messages,
+            reveal,
+            chance: Chance::new(&desk.plan, &format!("jitter of {place}")),
+            attempt: 1,
+            without: Vec::new(),
+            reserved: PicoUsd::ZERO,
+        }
+    }
+
+    /// Holds the money and asks for admission. Where it is given at once, `Sent` is noted, so that the calls of
+    /// a whole panel share one commit.
+    pub(crate) fn admit(&mut self) -> Admission {
+        if Instant::now() >= self.desk.deadline.run {
+            return Admission::Refused(run_timeout(&self.desk.plan.timers));
+        }
+        let input_bytes = self.messages.iter().map(Message::text_bytes).sum();
+        match self.desk.budget.reserve(budget::worst_call(&self.seat, input_bytes)) {
+            Ok(reserved) => self.reserved = reserved,
+            Err(failure) => return Admission::Refused(failure),
+        }
+        if self.attempt == 1 {
+            self.desk.retries.deposit(&self.seat.model.provider);
+        }
+        let (caller, call) = (Arc::clone(&self.desk.caller), self.call());
+        let admission = AssertUnwindSafe(async move { caller.admit(call).await }).catch_unwind();
+        let mut admission = admission.map(|admitted| admitted.unwrap_or_else(|_| Err(defect()))).boxed();
+        match (&mut admission).now_or_never() {
+            Some(Ok(permit)) => {
+                self.desk.log.stage(Event::Sent { attempt: self.attempt() });
+                Admission::Noted(permit)
+            }
+            Some(Err(failure)) => self.refuse(failure),
+            None => Admission::Waiting(admission),
+        }
+    }
+
+    /// Makes the call and returns the event that ends it.
+    pub(crate) async fn finish(mut self, admission: Admission) -> Event {
+        if let Ok(event) = AssertUnwindSafe(self.go_on(admission)).catch_unwind().await {
+            return event;
+        }
+        self.settle(None);
+        let attempt = self.attempt();
+        Event::Failed { attempt, failure: defect(), retry: Retry::Never, cost: None, elapsed_ms: 0 }
+    }
+
+    async fn go_on(&mut self, mut admission: Admission) -> Event {
+        loop {
+            let permit = match self.enter(admission).await {
+                Ok(permit) => permit,
+                Err(event) => return *event,
+            };
+            let reply = self.read(permit.send()).await;
+            let event = self.judge(&reply);
+            let retry = match &event {
+                Event::Failed { retry: Retry::Never, .. } => return event,
+                Event::Failed { retry, .. } => retry.clone(),
+                _ => return event,
+            };
+            if let Err(failure) = self.desk.log.append(event).await {
+                return never(self.attempt(), failure);
+            }
+            match retry {
+                Retry::After { ms } => {
+                    let wait = tokio::time::sleep(Duration::from_millis(ms));
+                    if self.desk.cancel.run_until_cancelled(wait).await.is_none() {
+                        return Event::Cancelled { attempt: self.attempt(), answer: None };
+                    }
+                }
+                Retry::Without { field } => self.without.push(field),
+                Retry::Never => {}
+            }
+            self.attempt += 1;
+            admission = self.admit();
+        }
+    }
+
+    /// Waits for admission and for the `Sent` to be durable; an error is the event that ends the call.
+    async fn enter(&mut self, admission: Admission) -> Result<Permit, Box<Event>> {
+        let before = Attempt { place: self.place, number: self.attempt - 1 };
+        let permit = match admission {
+            Admission::Noted(permit) => permit,
+            Admission::Refused(failure) => return Err(Box::new(never(before, failure))),
+            Admission::Waiting(admission) => {
+                let desk = Arc::clone(&self.desk);
+                let admitted =
+                    desk.cancel.run_until_cancelled(timeout_at(desk.deadline.run, admission)).await;
+                let admitted =
+                    admitted.map(|in_time| in_time.unwrap_or_else(|_| Err(run_timeout(&desk.plan.timers))));
+                match admitted {
+                    Some(Ok(permit)) => {
+                        self.desk.log.stage(Event::Sent { attempt: self.attempt() });
+                        permit
+                    }
+                    Some(Err(failure)) => {
+                        self.settle(Some(PicoUsd::ZERO));
+                        return Err(Box::new(never(before, failure)));
+                    }
+                    None => {
+                        self.settle(Some(PicoUsd::ZERO));
+                        return Err(Box::new(Event::Cancelled { attempt: before, answer: None }));
+                    }
+                }
+            }
+        };
+        match self.desk.log.commit().await {
+            Ok(()) => Ok(permit),
+            Err(failure) => {
+                self.settle(Some(PicoUsd::ZERO));
+                Err(Box::new(never(before, failure)))
+            }
+        }
+    }
+
+    /// Reads a reply to its end, within the timers.
+    async fn read(&mut self, mut parts: ReplyStream) -> Reply {
+        let desk = Arc::clone(&self.desk);
+        let mut clock = ReplyClock::starting_now(&desk.plan.timers, desk.deadline);
+        let mut saving = Saving::new(clock.sent);
+        let mut reply = Reply {
+            text: String::new(),
+            thought: false,
+            first_ms: None,
+            generation_id: None,
+            elapsed_ms: 0,
+            end: End::Cancelled,
+        };
+        let mut cancelled = std::pin::pin!(desk.cancel.cancelled());
+        reply.end = loop {
+            let part = tokio::select! {
+                biased;
+                () = &mut cancelled => break End::Cancelled,
+                part = clock.wait_for(parts.next()) => part,
+            };
+            match part {
+                Err(failure) | Ok(Some(Err(failure))) => break End::Broken(failure),
+                Ok(None) => {
+                    break End::Broken(Failure::new(Code::Connection, "the reply ended before it was whole"));
+                }
+                Ok(Some(Ok(ReplyPart::End(end)))) => break End::Whole(end),
+                Ok(Some(Ok(part))) => self.take(part, &mut reply, &mut clock),
+            }
+            saving.keep_up(&reply.text, |text| desk.log.checkpoint(self.attempt(), text));
+        };
+        reply.elapsed_ms = millis(clock.sent.elapsed());
+        reply
+    }
+
+    fn take(&mut self, part: ReplyPart, reply: &mut Reply, clock: &mut ReplyClock) {
+        match part {
+            ReplyPart::Accepted { generation_id } => {
+                // Goes along with the next commit: worth keeping, not worth waiting for.
+                self.desk
+                    .log
+                    .stage(Event::Accepted { attempt: self.attempt(), generation_id: generation_id.clone() });
+                reply.generation_id = Some(generation_id);
+            }
+            ReplyPart::Reasoning => {
+                if clock.content() {
+                    self.desk.hub.begun(self.place);
+                }
+                reply.thought = true;
+            }
+            ReplyPart::Text(piece) => {
+                clock.content();
+                reply.text.push_str(&piece);
+                let shown = self.reveal.push(&piece);
+                if !shown.is_empty() {
+                    self.desk.hub.text(self.place, &shown);
+                }
+            }
+            ReplyPart::Alive | ReplyPart::End(_) => {}
+        }
+        reply.first_ms = reply.first_ms.or_else(|| clock.first.map(|first| millis(first - clock.sent)));
+    }
+
+    /// Says what the reply amounts to, and what the engine does about it.
+    fn judge(&mut self, reply: &Reply) -> Event {
+        let attempt = self.attempt();
+        let silent = reply.text.trim().is_empty();
+        let (answer, failure) = match &reply.end {
+            End::Cancelled => {
+                self.settle(None);
+                let answer = (!reply.text.is_empty()).then(|| self.answer(reply, &ReplyEnd::default()));
+                return Event::Cancelled { attempt, answer };
+            }
+            End::Whole(end) => (self.answer(reply, end), judge_whole(end, silent, reply.thought)),
+            End::Broken(failure) => (self.answer(reply, &ReplyEnd::default()), Some(failure.clone())),
+        };
+        let Some(failure) = failure else {
+            self.settle(answer.cost);
+            return Event::Answered { attempt, answer };
+        };
+        if !silent {
+            self.settle(answer.cost);
+            return Event::Cut { attempt, answer, failure };
+        }
+        // A refusal before anything was produced costs nothing; after a broken stream nobody knows.
+        let begun = reply.thought || reply.generation_id.is_some();
+        let refused = failure.status.is_some_and(|status| status >= 400) || failure.code == Code::Connection;
+        let free = refused && !begun;
+        let cost = answer.cost.or_else(|| free.then_some(PicoUsd::ZERO));
+        self.settle(cost);
+        let retry = self.retry(&failure);
+        Event::Failed { attempt, failure, retry, cost, elapsed_ms: reply.elapsed_ms }
+    }
+
+    fn answer(&self, reply: &Reply, end: &ReplyEnd) -> Answer {
+        let mut answer = Answer::new(reply.text.as_str());
+        answer.finish.clone_from(&end.finish);
+        answer.usage = end.usage;
+        let computed = || Some(self.seat.price?.cost(end.usage.input_tokens?, end.usage.output_tokens?));
+        answer.cost = end.cost.or_else(computed);
+        answer.cost_is_estimate = end.cost.is_none();
+        answer.served_model.clone_from(&end.served_model);
+        answer.generation_id = end.generation_id.clone().or_else(|| reply.generation_id.clone());
+        answer.first_token_ms = reply.first_ms;
+        answer.elapsed_ms = reply.elapsed_ms;
+        answer
+    }
+
+    fn retry(&mut self, failure: &Failure) -> Retry {
+        let decision = retry::decide(&Trial {
+            failure,
+            attempt: self.attempt,
+            retries_max: self.desk.plan.retries_max,
+            without: &self.without,
+            time_left: self.desk.deadline.run.saturating_duration_since(Instant::now()),
+            jitter: self.chance.unit(),
+        });
+        match decision {
+            Retry::After { .. } if !self.desk.retries.withdraw(&self.seat.model.provider) => Retry::Never,
+            decision => decision,
+        }
+    }
+
+    fn refuse(&mut self, failure: Failure) -> Admission {
+        self.settle(Some(PicoUsd::ZERO));
+        Admission::Refused(failure)
+    }
+
+    fn settle(&mut self, cost: Option<PicoUsd>) {
+        self.desk.budget.settle(std::mem::take(&mut self.reserved), cost);
+    }
+
+    fn attempt(&self) -> Attempt {
+        Attempt { place: self.place, number: self.attempt }
+    }
+
+    fn call(&self) -> Call {
+        Call {
+            run_id: self.desk.plan.run_id,
+            attempt: self.attempt(),
+            model: self.seat.model.clone(),
+            messages: Arc::clone(&self.messages),
+            temperature: self.seat.temperature,
+            max_tokens: self.seat.max_tokens,
+            without: self.without.clone(),
+        }
+    }
+}
+
+/// The end of a call that was not sent again.
+fn never(attempt: Attempt, failure: Failure) -> Event {
+    Event::Failed { attempt, failure, retry: Retry::Never, cost: Some(PicoUsd::ZERO), elapsed_ms: 0 }
+}
+
+/// Why a call ends that panicked, here or in the caller.
+fn defect() -> Failure {
+    Failure::new(Code::Internal, "a defect stopped this call")
+}
+
+/// Why a reply that came to its end is still no whole answer, if so.
+fn judge_whole(end: &ReplyEnd, silent: bool, thought: bool) -> Option<Failure> {
+    let capped = end.finish == Some(Finish::Length);
+    let filtered = end.finish == Some(Finish::Other("content_filter".to_owned()));
+    match &end.refusal {
+        Some(words) if silent => {
+            return Some(Failure::new(Code::Refused, format!("the model declined: {words}")));
+        }
+        _ if filtered => {
+            return Some(Failure::new(Code::Refused, "the provider's content filter stopped the answer"));
+        }
+        _ if !silent => return None,
+        _ => {}
+    }
+    if capped && (thought || end.usage.reasoning_tokens.is_some_and(|tokens| tokens > 0)) {
+        return Some(Failure::new(
+            Code::ReasoningOnly,
+            "the whole output was reasoning; no text was written",
+        ));
+    }
+    Some(Failure::new(Code::Empty, "the model answered with nothing"))
+}
+
+/// The timers of one reply.
+struct ReplyClock {
+    timers: Timers,
+    sent: Instant,
+    call_end: Instant,
+    run_end: Instant,
+    heard: Instant,
+    first: Option<Instant>,
+    last: Instant,
+}
+
+impl ReplyClock {
+    fn starting_now(timers: &Timers, deadline: Deadline) -> Self {
+        let now = Instant::now();
+        let call_end = now + Duration::from_millis(timers.call_ms);
+        Self {
+            timers: *timers,
+            sent: now,
+            call_end,
+            run_end: deadline.run,
+            heard: now,
+            first: None,
+            last: now,
+        }
+    }
+
+    /// Text or reasoning has come. Says whether it is the first.
+    fn content(&mut self) -> bool {
+        self.last = self.heard;
+        let is_first = self.first.is_none();
+        self.first.get_or_insert(self.heard);
+        is_first
+    }
+
+    /// Waits for the next part, or for the first timer to run out.
+    async fn wait_for<T>(&mut self, next: impl Future<Output = T>) -> Result<T, Failure> {
+        let (limit, timer) = self.next_limit();
+        let part = timeout_at(limit, next).await.map_err(|_| self.timeout(timer))?;
+        self.heard = Instant::now();
+        Ok(part)
+    }
+
+    fn next_limit(&self) -> (Instant, Timer) {
+        let idle = (self.heard + Duration::from_millis(self.timers.idle_ms), Timer::Idle);
+        let content = match self.first {
+            None => (self.sent + Duration::from_millis(self.timers.first_text_ms), Timer::FirstText),
+            Some(_) => (self.last + Duration::from_millis(self.timers.content_ms), Timer::Content),
+        };
+        let whole = [(self.call_end, Timer::Call), (self.run_end, Timer::Run), content];
+        // Until the first byte there is nothing to be idle between.
+        let started = self.heard > self.sent;
+        whole.into_iter().fold(if started { idle } else { whole[0] }, |soonest, limit| {
+            if limit.0 < soonest.0 { limit } else { soonest }
+        })
+    }
+
+    fn timeout(&self, timer: Timer) -> Failure {
+        let (what, ms, setting) = match timer {
+            Timer::Run => return run_timeout(&self.timers),
+            Timer::FirstText => {
+                ("no text or reasoning came", self.timers.first_text_ms, "first_text_timeout_ms")
+            }
+            Timer::Idle => ("nothing came", self.timers.idle_ms, "idle_timeout_ms"),
+            Timer::Content => {
+                ("no more text or reasoning came", self.timers.content_ms, "content_timeout_ms")
+            }
+            Timer::Call => ("the answer was not whole", self.timers.call_ms, "call_timeout_ms"),
+        };
+        // A silence may pass; a call that used up its whole time would only do so again.
+        let failure = Failure::new(Code::Timeout, format!("{what} within {}", seconds(ms)));
+        failure
+            .with_retryable(!matches!(timer, Timer::Call))
+            .with_next(format!("raise the setting `{setting}` (now {ms})"))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Timer {
+    FirstText,
+    Idle,
+    Content,
+    Call,
+    Run,
+}
+
+fn run_timeout(timers: &Timers) -> Failure {
+    let ms = timers.run_ms;
+    Failure::new(Code::Timeout, format!("the run's time of {} was over", seconds(ms)))
+        .with_retryable(false)
+        .with_next(format!("raise `--deadline` or the setting `run_timeout_ms` (now {ms})"))
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{} s", ms as f64 / 1e3)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Keeps the text on its way without anyone waiting for it: at most one write is under way, and it is dropped
+/// with the reply, because the event that ends the call carries the text.
+struct Saving {
+    under_way: JoinSet<Result<(), Failure>>,
+    saved_bytes: usize,
+    saved_at: Instant,
+}
+
+impl Saving {
+    fn new(now: Instant) -> Self {
+        Self { under_way: JoinSet::new(), saved_bytes: 0, saved_at: now }
+    }
+
+    fn keep_up<'a>(
+        &mut self,
+        text: &'a str,
+        save: impl FnOnce(&'a str) -> BoxFuture<'static, Result<(), Failure>>,
+    ) {
+        let grown = text.len() - self.saved_bytes;
+        if grown == 0 || (grown < CHECKPOINT_BYTES && self.saved_at.elapsed() < CHECKPOINT_EVERY) {
+            return;
+        }
+        // A failed write is not a failed answer: the event that ends the call is what counts.
+        while self.under_way.try_join_next().is_some() {}
+        if self.under_way.is_empty() {
+            self.under_way.spawn(save(text));
+            self.saved_bytes = text.len();
+            self.saved_at = Instant::now();
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Anchored synthesis: a synthesizer chooses the best answer as its base and patches it with justified changes.
+//!
+//! The synthesizers are asked in the order of their chain until one gives a text. Each failure is a warning; if
+//! all fail, the best answer is returned word for word.
+
+use std::sync::Arc;
+
+use similar::TextDiff;
+
+use crate::answer::{Answer, Failure};
+use crate::chance::Chance;
+use crate::code::Code;
+use crate::event::{Event, Place};
+use crate::gather::Usable;
+use crate::outcome::{Outcome, OutcomeKind, Shortened, Warning, Worth};
+use crate::panel::{ModelRef, Seat};
+use crate::parse::{self, Fusion, Reveal};
+use crate::prompt::{self, Candidate};
+use crate::seat::{Asking, Desk};
+use crate::strategy::best::best;
+
+/// The longest pair of texts, in bytes, whose edit ratio is worth its time.
+const EDIT_BYTES_MAX: usize = 200_000;
+
+pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
+    if let [only] = usable {
+        return verbatim(desk, only, "only one answer came, so there was nothing to fuse");
+    }
+    let began_ms = desk.deadline.elapsed_ms();
+    let mut warnings = Vec::new();
+    for synthesizer in &desk.plan.synthesizers {
+        match fuse(desk, synthesizer, usable).await {
+            Ok(mut outcome) => {
+                warnings.append(&mut outcome.warnings);
+                outcome.warnings = warnings;
+                if let Some(worth) = &mut outcome.worth {
+                    worth.extra_ms = desk.deadline.elapsed_ms().saturating_sub(began_ms);
+                }
+                return outcome;
+            }
+            Err(failure) if failure.code == Code::Cancelled => return Outcome::none(failure),
+            Err(failure) => {
+                warnings.push(Warning::of(
+                    format_args!("the synthesizer `{}` failed", synthesizer.model),
+                    &failure,
+                ));
+            }
+        }
+    }
+    let reason = match desk.plan.synthesizers.len() {
+        0 => "no synthesizer is configured; this is the answer closest to the others",
+        _ => "every synthesizer failed; this is the answer closest to the others, word for word",
+    };
+    Outcome { warnings, ..verbatim(desk, best(usable), reason) }
+}
+
+/// Asks one synthesizer. A failure means the next may try.
+async fn fuse(desk: &Arc<Desk>, synthesizer: &Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
+    let mut chance = Chance::new(&desk.plan, "synthesis");
+    let nonce = chance.nonce();
+    let mut candidates = shuffled(usable, &mut chance);
+    let shortened = shorten(desk, synthesizer, &mut candidates, usable);
+    let messages = prompt::synthesis(&desk.plan.messages, &candidates, &nonce).into();
+    let place = Place::Synthesizer(synthesizer.number);
+    let mut asking = Asking::new(desk, place, synthesizer, messages, Reveal::answer(&nonce));
+    let admission = asking.admit();
+    let event = asking.finish(admission).await;
+    desk.log.stage(event.clone());
+    let answer = match event {
+        Event::Answered { answer, .. } => answer,
+        Event::Cut { failure, .. } | Event::Failed { failure, .. } => return Err(failure),
+        _ => return Err(Failure::new(Code::Cancelled, "the run was cancelled while its answer was written")),
+    };
+    let labels: Vec<String> = candidates.iter().map(|candidate| candidate.label.clone()).collect();
+    let fusion = parse::fusion(&answer.text, &nonce, &labels);
+    if fusion.text.is_empty() {
+        return Err(Failure::new(Code::Empty, "the synthesizer wrote no answer"));
+    }
+    Ok(fused(&synthesizer.model, &answer, &fusion, &Shown { candidates: &candidates, usable, shortened }))
+}
+
+/// What the synthesizer was shown.
+struct Shown<'a> {
+    candidates: &'a [Candidate],
+    usable: &'a [Usable],
+    shortened: Vec<Shortened>,
+}
+
+fn fused(by: &ModelRef, answer: &Answer, fusion: &Fusion, shown: &Shown<'_>) -> Outcome {
+    let seat_of =
+        |label: &String| shown.candidates.iter().find(|one| one.label == *label).map(|one| one.seat);
+    let base = fusion.base.as_ref().and_then(seat_of);
+    let reason = match base {
+        Some(_) => "the synthesizer started from one answer and patched it from the others",
+        None => "the synthesizer wrote it from the answers without naming the one it started from",
+    };
+    let mut outcome =
+        Outcome::new(OutcomeKind::Fused, reason).with_text(fusion.text.as_str().into(), by.clone());
+    outcome.base_seat = base;
+    outcome.shortened.clone_from(&shown.shortened);
+    outcome.worth = base.and_then(|base_seat| {
+        let base = shown.usable.iter().find(|one| one.seat == base_seat)?;
+        let edit_ratio = edit_ratio(&base.answer.text, &fusion.text);
+        Some(Worth { base_seat, edit_ratio, extra_cost: answer.cost, extra_ms: 0 })
+    });
+    for seat in fusion.suspected_injection.iter().filter_map(seat_of) {
+        outcome.warnings.push(Warning {
+            code: Code::Refused,
+            message: format!("the synthesizer suspects that the answer of seat {seat} tried to instruct it"),
+            next: "read that answer before you rely on the result".to_owned(),
+        });
+    }
+    if answer.truncated() {
+        outcome.warnings.push(Warning {
+            code: Code::Incomplete,
+            message: "the synthesizer reached its output cap; the text may stop early".to_owned(),
+            next: "raise `--max-tokens`".to_owned(),
+        });
+    }
+    outcome
+}
+
+fn shuffled(usable: &[Usable], chance: &mut Chance) -> Vec<Candidate> {
+    let mut order: Vec<&Usable> = usable.iter().collect();
+    // Sorted first, so that the order of arrival leaves no trace.
+    order.sort_by_key(|one| one.seat);
+    chance.shuffle(&mut order);
+    let name = |(index, one): (usize, &&Usable)| Candidate {
+        label: prompt::label(index),
+        seat: one.seat,
+        text: one.answer.text.to_string(),
+    };
+    order.iter().enumerate().map(name).collect()
+}
+
+fn shorten(
+    desk: &Desk,
+    synthesizer: &Seat,
+    candidates: &mut [Candidate],
+    usable: &[Usable],
+) -> Vec<Shortened> {
+    let Some(context_tokens) = synthesizer.context_tokens else { return Vec::new() };
+    let cut = prompt::fit(candidates, &desk.plan.messages, context_tokens, synthesizer.max_tokens);
+    let shown =
+        |seat| candidates.iter().find(|one| one.seat == seat).map_or(0, |one| one.text.chars().count());
+    debug_assert!(cut.len() <= usable.len(), "only candidates are shortened");
+    cut.into_iter()
+        .map(|(seat, from)| Shortened { seat, from_chars: from as u64, to_chars: shown(seat) as u64 })
+        .collect()
+}
+
+fn verbatim(desk: &Desk, chosen: &Usable, reason: &str) -> Outcome {
+    let model = desk.plan.seats[chosen.seat.index()].model.clone();
+    let mut outcome =
+        Outcome::new(OutcomeKind::Verbatim, reason).with_text(Arc::clone(&chosen.answer.text), model);
+    outcome.base_seat = Some(chosen.seat);
+    outcome
+}
+
+/// How much of the final text differs from its base, by words: 0 the same, 1 nothing in common.
+fn edit_ratio(base: &str, text: &str) -> Option<f64> {
+    if base.len() + text.len() > EDIT_BYTES_MAX {
+        return None;
+    }
+    let same = f64::from(TextDiff::from_words(base.trim(), text.trim()).ratio());
+    // Three places: more would be noise, and whole outputs can be compared in tests.
+    Some(((1.0 - same) * 1e3).round() / 1e3)
+}

@@ -1,0 +1,91 @@
+//! What always holds of a run, whatever happens in it. Every test that does a run comes through here.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::event::{Event, Place, Recorded};
+use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::{PicoUsd, Run, RunStatus};
+
+use crate::scene::{Told, ends};
+use crate::story;
+
+pub(crate) fn check(told: &Told) {
+    let events = told.events();
+    if told.is_whole {
+        numbered(&events);
+        let folded = Run::fold(Arc::clone(&told.plan), &events);
+        assert_eq!(story::settled(&folded), story::settled(&told.run), "the end is the fold of the events");
+    }
+    closes_once(&told.run, &events, told.is_whole);
+    let chain = told.plan.synthesizers.iter().map(|seat| Place::Synthesizer(seat.number));
+    for place in told.plan.seats.iter().map(|seat| Place::Seat(seat.number)).chain(chain) {
+        ends_once(told, &events, place);
+    }
+    if told.is_whole {
+        adds_up(&told.run, &events);
+    }
+}
+
+/// Numbers go up by one, moments never go back.
+fn numbered(events: &[Recorded]) {
+    let numbers: Vec<u64> = events.iter().map(|recorded| recorded.seq).collect();
+    assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>(), "events are numbered without gaps");
+    assert!(events.is_sorted_by_key(|recorded| recorded.elapsed_ms), "time does not go back");
+}
+
+/// `Started` is the first event, `Decided` comes once, `Closed` once and last; the run is in one of its ends.
+fn closes_once(run: &Run, events: &[Recorded], is_whole: bool) {
+    assert!(run.closed && run.status != RunStatus::Running, "the run is over");
+    let count = |is: fn(&Event) -> bool| events.iter().filter(|recorded| is(&recorded.event)).count();
+    assert!(matches!(events.first().map(|first| &first.event), Some(Event::Started { .. })));
+    if is_whole {
+        assert_eq!(count(|event| matches!(event, Event::Started { .. })), 1);
+        assert_eq!(count(|event| matches!(event, Event::Decided { .. })), 1);
+        assert_eq!(count(|event| matches!(event, Event::Closed { .. })), 1);
+        assert!(matches!(events.last().map(|last| &last.event), Some(Event::Closed { .. })));
+    }
+}
+
+/// A seat ends exactly once, a synthesizer at most once, and each has sent one request and one for each retry.
+fn ends_once(told: &Told, events: &[Recorded], place: Place) {
+    let own = || {
+        let is_own = move |event: &&Event| event.attempt().is_some_and(|attempt| attempt.place == place);
+        events.iter().map(|recorded| &recorded.event).filter(is_own)
+    };
+    let view = told.run.place(place).expect("every place has a view");
+    if matches!(place, Place::Seat(_)) {
+        assert!(view.status.is_final(), "{place} is in one of its ends");
+    }
+    if !told.is_whole {
+        return;
+    }
+    let (ended, sent) =
+        (own().filter(|event| ends(event)), own().filter(|event| matches!(event, Event::Sent { .. })));
+    let (ended, sent) = (ended.count(), sent.count());
+    let tried = own().count() > 0;
+    assert_eq!(ended, usize::from(tried), "{place} ends once");
+    assert!(tried || matches!(place, Place::Synthesizer(_)), "{place} is never forgotten");
+    assert!(own().last().is_none_or(ends), "{place} is silent after its end");
+    let again = |event: &&Event| matches!(event, Event::Failed { retry, .. } if *retry != Retry::Never);
+    let retries = own().filter(again).count();
+    // A call may be given up before its first request, or before a retry that was announced.
+    assert!(sent == retries + 1 || sent == retries, "{place}: {sent} sent, {retries} retries");
+    assert_eq!(view.attempts as usize, sent, "{place} tells its requests");
+    let left = told.asked.iter().filter(|asked| asked.call.attempt.place == place).count();
+    // A cancelled call may end between its note and its first byte.
+    assert!(left == sent || left + 1 == sent, "{place}: {left} left, {sent} sent");
+}
+
+/// The cost told at the end is the sum of what the events tell.
+fn adds_up(run: &Run, events: &[Recorded]) {
+    let cost = |recorded: &Recorded| match &recorded.event {
+        Event::Failed { cost, .. } => *cost,
+        event => event.answer().and_then(|answer| answer.cost),
+    };
+    let sum: PicoUsd = events.iter().filter_map(cost).sum();
+    let closed = events.iter().find_map(|recorded| match recorded.event {
+        Event::Closed { cost } => Some(cost),
+        _ => None,
+    });
+    assert_eq!((closed, run.cost()), (Some(sum), sum), "costs add up");
+}

@@ -1,0 +1,222 @@
+//! Stored formats: a plan and every event are read back as they were written, those of version 1 for ever.
+
+use parallel_llm_engine::event::{Attempt, Event, Place, Recorded};
+use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
+use parallel_llm_engine::plan::{RunPlan, Strategy, Timers};
+use parallel_llm_engine::quorum::Wait;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::{
+    Answer, Code, Failure, Finish, Message, ModelRef, Outcome, OutcomeKind, PicoUsd, Price, ProviderId, Role,
+    RunId, Seat, SeatNumber, Usage,
+};
+
+const PLAN: &str = include_str!("fixtures/plan_v1.json");
+const EVENTS: &str = include_str!("fixtures/events_v1.json");
+
+fn model(name: &str) -> ModelRef {
+    ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }
+}
+
+fn seat(number: u8, name: &str) -> Seat {
+    Seat {
+        number: SeatNumber(number),
+        model: model(name),
+        temperature: Some(0.25),
+        max_tokens: 16_000,
+        strongest: number == 1,
+        price: Some(Price { input: PicoUsd(100), output: PicoUsd(10_000_000), request: PicoUsd(5) }),
+        context_tokens: Some(1_000_000),
+    }
+}
+
+/// A plan with every field filled.
+fn plan() -> RunPlan {
+    let bare = Seat { temperature: None, price: None, context_tokens: None, ..seat(2, "vendor/two") };
+    RunPlan {
+        version: 1,
+        run_id: RunId::from_parts(1_700_000_000_000, 7),
+        seed: u64::MAX,
+        messages: [
+            Message::text(Role::System, "Be brief."),
+            Message::text(Role::User, "Why?"),
+            Message::text(Role::Assistant, "Because."),
+            Message::text(Role::User, "潮 \"quoted\"\n"),
+        ]
+        .into(),
+        seats: vec![seat(1, "~vendor/one"), bare],
+        synthesizers: vec![seat(1, "vendor/three")],
+        strategy: Strategy::Synthesize,
+        timers: Timers { first_text_ms: 1, idle_ms: 2, content_ms: 3, call_ms: 4, run_ms: 5 },
+        retries_max: 2,
+        wait: Wait::Stragglers { share_percent: 60, after_ms: 45_000 },
+        budget: PicoUsd::from_usd(3),
+        worst_case: PicoUsd(1_200_000_000_001),
+        store: StoreMode::Full,
+        files: true,
+        warnings: vec![warning()],
+    }
+}
+
+fn warning() -> Warning {
+    Warning { code: Code::ModelUnknown, message: "settings: unknown".to_owned(), next: "see".to_owned() }
+}
+
+/// A failure with every field filled.
+fn failure() -> Failure {
+    Failure {
+        code: Code::RateLimited,
+        message: "slow down".to_owned(),
+        next: Some("wait a minute".to_owned()),
+        retryable: true,
+        retry_after_ms: Some(60_000),
+        rejected_field: Some("temperature".to_owned()),
+        status: Some(429),
+    }
+}
+
+/// An answer with every field filled, but for its text, which is stored apart.
+fn answer() -> Answer {
+    Answer {
+        text: "".into(),
+        finish: Some(Finish::Other("tool_calls".to_owned())),
+        usage: Usage {
+            input_tokens: Some(1),
+            output_tokens: Some(2),
+            reasoning_tokens: Some(3),
+            cached_tokens: Some(4),
+        },
+        cost: Some(PicoUsd(5)),
+        cost_is_estimate: true,
+        served_model: Some("vendor/one-0101".to_owned()),
+        generation_id: Some("gen-1".to_owned()),
+        first_token_ms: Some(6),
+        elapsed_ms: 7,
+        ..Answer::new("The moon.")
+    }
+}
+
+fn outcome() -> Outcome {
+    Outcome {
+        text: None,
+        text_hash: Some("abc".to_owned()),
+        by: Some(model("vendor/three")),
+        base_seat: Some(SeatNumber(2)),
+        shortened: vec![Shortened { seat: SeatNumber(1), from_chars: 9, to_chars: 8 }],
+        worth: Some(Worth {
+            base_seat: SeatNumber(2),
+            edit_ratio: Some(0.125),
+            extra_cost: Some(PicoUsd(9)),
+            extra_ms: 10,
+        }),
+        warnings: vec![warning()],
+        failure: Some(failure()),
+        ..Outcome::new(OutcomeKind::Fused, "fused")
+    }
+}
+
+/// Every event, each with everything it can hold and with as little as it can.
+fn events() -> Vec<Recorded> {
+    let attempt = Attempt { place: Place::Seat(SeatNumber(1)), number: 1 };
+    let fusing = Attempt { place: Place::Synthesizer(SeatNumber(1)), number: 2 };
+    let failed = |retry, cost| Event::Failed { attempt, failure: failure(), retry, cost, elapsed_ms: 3 };
+    let bare = Answer { text: "".into(), finish: None, ..Answer::new("") };
+    let events = [
+        Event::Started { plan_hash: "hash".to_owned(), reserved: PicoUsd(11) },
+        Event::Sent { attempt },
+        Event::Accepted { attempt: fusing, generation_id: "gen-1".to_owned() },
+        Event::Answered { attempt, answer: answer() },
+        Event::Answered { attempt, answer: Answer { finish: Some(Finish::Stop), ..bare.clone() } },
+        Event::Answered { attempt, answer: Answer { finish: Some(Finish::Length), ..bare.clone() } },
+        Event::Cut { attempt, answer: bare.clone(), failure: Failure::new(Code::Connection, "gone") },
+        failed(Retry::Never, None),
+        failed(Retry::After { ms: 500 }, Some(PicoUsd(1))),
+        failed(Retry::Without { field: "temperature".to_owned() }, Some(PicoUsd::ZERO)),
+        Event::Cancelled { attempt, answer: None },
+        Event::Cancelled { attempt, answer: Some(bare) },
+        Event::Decided { outcome: outcome() },
+        Event::Decided { outcome: Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")) },
+        Event::Closed { cost: PicoUsd(12) },
+    ];
+    let record = |(index, event)| Recorded { seq: index as u64 + 1, elapsed_ms: index as u64 * 10, event };
+    events.into_iter().enumerate().map(record).collect()
+}
+
+#[test]
+fn a_plan_of_version_1_is_read() {
+    assert_eq!(serde_json::from_str::<RunPlan>(PLAN).expect("it is read"), plan());
+}
+
+#[test]
+fn a_plan_is_read_back_as_written() {
+    let waits = [
+        Wait::All,
+        Wait::Seats { count: 3 },
+        Wait::Until { ms: 9 },
+        Wait::Stragglers { share_percent: 1, after_ms: 2 },
+    ];
+    for (wait, store) in
+        waits.into_iter().zip([StoreMode::Full, StoreMode::Metadata, StoreMode::None].into_iter().cycle())
+    {
+        let plan = RunPlan { wait, store, ..plan() };
+        let text = serde_json::to_string(&plan).expect("a plan is JSON");
+        assert_eq!(serde_json::from_str::<RunPlan>(&text).expect("it is read"), plan, "{text}");
+    }
+    // Where only metadata is kept, the messages are not there.
+    let mut value = serde_json::to_value(plan()).expect("a plan is JSON");
+    value.as_object_mut().and_then(|fields| fields.remove("messages"));
+    assert_eq!(
+        serde_json::from_value::<RunPlan>(value).expect("it is read"),
+        RunPlan { messages: [].into(), ..plan() }
+    );
+}
+
+#[test]
+fn events_of_version_1_are_read() {
+    assert_eq!(serde_json::from_str::<Vec<Recorded>>(EVENTS).expect("they are read"), events());
+}
+
+#[test]
+fn events_are_read_back_as_written() {
+    for recorded in events() {
+        let text = serde_json::to_string(&recorded).expect("an event is JSON");
+        assert_eq!(serde_json::from_str::<Recorded>(&text).expect("it is read"), recorded, "{text}");
+    }
+}
+
+#[test]
+fn a_code_is_read_back_as_written() {
+    for code in Code::ALL {
+        let event = Event::Failed {
+            attempt: Attempt { place: Place::Seat(SeatNumber(64)), number: 0 },
+            failure: Failure::new(*code, "scripted"),
+            retry: Retry::Never,
+            cost: None,
+            elapsed_ms: 0,
+        };
+        let text = serde_json::to_string(&event).expect("an event is JSON");
+        assert_eq!(serde_json::from_str::<Event>(&text).expect("it is read"), event);
+    }
+}
+
+#[test]
+fn texts_are_not_in_the_events() {
+    let answer = Answer::new("a secret");
+    let attempt = Attempt { place: Place::Seat(SeatNumber(1)), number: 1 };
+    let outcome = Outcome::new(OutcomeKind::Fused, "fused").with_text("a secret".into(), model("vendor/one"));
+    for event in [Event::Answered { attempt, answer }, Event::Decided { outcome }] {
+        let text = serde_json::to_string(&event).expect("an event is JSON");
+        assert!(!text.contains("a secret") && text.contains(&*blake3::hash(b"a secret").to_hex()), "{text}");
+    }
+}
+
+#[test]
+fn write_fixtures() {
+    std::fs::write("tests/fixtures/plan_v1.json", serde_json::to_string_pretty(&plan()).expect("x") + "\n")
+        .expect("x");
+    std::fs::write(
+        "tests/fixtures/events_v1.json",
+        serde_json::to_string_pretty(&events()).expect("x") + "\n",
+    )
+    .expect("x");
+}

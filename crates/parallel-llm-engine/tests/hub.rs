@@ -1,0 +1,161 @@
+//! Watching a run while it happens: nothing is missed unseen, nothing is shown that is not for the person, and nobody
+//! who lags slows it.
+
+use std::time::Duration;
+
+use parallel_llm_engine::event::Place;
+use parallel_llm_engine::live::{Stage, Update};
+use parallel_llm_engine::quorum::Wait;
+use parallel_llm_engine::{Code, Run};
+use tokio::time::{Instant, sleep};
+
+use crate::scene::scene;
+use crate::script::{Reply, after, fails, failure, fuses, says};
+use crate::story;
+
+/// Takes an update in, as a page or a terminal does.
+fn show(run: &mut Run, update: Update) {
+    match update {
+        Update::Event(recorded) => run.apply(&recorded),
+        Update::Begun(_) => {}
+        Update::Snapshot(snapshot) => *run = *snapshot,
+        Update::Text { place, offset, text } => {
+            let seat = run.place_mut(place).expect("the place is in the plan");
+            if !seat.status.is_final() {
+                assert_eq!(offset, seat.partial.len(), "pieces come in order and without gaps");
+                seat.partial.push_str(&text);
+            }
+        }
+    }
+}
+
+/// So many pieces of five bytes, one each millisecond.
+fn pieces(count: usize) -> Reply {
+    (0..count).fold(after(0), |reply, _| reply.wait(1).text("moon "))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_is_shown_while_it_comes() {
+    let told = scene([
+        ("ada", after(10).reasoning().wait(10).text("The ").wait(10).text("moon.").end()),
+        ("bob", says(20, "The sun.")),
+        (
+            "fuser",
+            after(10)
+                .text("<<analysis 1>>\n{\"base\"")
+                .wait(10)
+                .text(": \"A\"}\n<<answer 1>>\nno marker of ours")
+                .end(),
+        ),
+    ]);
+    let (_, shown) = told
+        .run_beside(async |hub| {
+            let (mut run, mut watch) = hub.watch();
+            let (began, mut shown) = (Instant::now(), Vec::new());
+            while !run.closed {
+                let update = watch.next().await;
+                let ms = began.elapsed().as_millis();
+                match &update {
+                    Update::Begun(place) => shown.push(format!("{ms} {place} begins")),
+                    Update::Text { place, offset, text } => {
+                        shown.push(format!("{ms} {place} {offset} {text:?}"))
+                    }
+                    Update::Event(recorded) => shown.push(format!("{ms} {}", story::short(&recorded.event))),
+                    Update::Snapshot(_) => shown.push(format!("{ms} snapshot")),
+                }
+                show(&mut run, update);
+            }
+            shown.join("\n")
+        })
+        .await;
+    insta::assert_snapshot!(shown, @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_answer_of_a_synthesizer_is_shown() {
+    let told = scene([
+        ("ada", says(10, "The moon.")),
+        ("bob", says(20, "The sun.")),
+        ("fuser", fuses(10, "The sun", "Both of them.")),
+    ]);
+    let (_, shown) = told
+        .run_beside(async |hub| {
+            let (mut run, mut watch) = hub.watch();
+            let mut shown = String::new();
+            while !run.closed {
+                let update = watch.next().await;
+                if let Update::Text { place: Place::Synthesizer(_), text, .. } = &update {
+                    shown.push_str(text);
+                }
+                show(&mut run, update);
+            }
+            shown
+        })
+        .await;
+    assert_eq!(shown, "Both of them.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_lags_gets_a_snapshot_and_goes_on() {
+    let told =
+        scene([("ada", pieces(1_000).end()), ("bob", pieces(1_200).end()), ("fuser", says(10, "Both."))]);
+    let (told, (lagged, seen)) = told
+        .run_beside(async |hub| {
+            let (mut run, mut watch) = hub.watch();
+            let mut lagged = Vec::new();
+            while !run.closed {
+                if lagged.len() < 2 {
+                    sleep(Duration::from_millis(450)).await;
+                }
+                let update = watch.next().await;
+                let is_snapshot = matches!(update, Update::Snapshot(_));
+                show(&mut run, update);
+                if is_snapshot {
+                    lagged.push((run.seats[0].partial.len(), run.seats[1].partial.len()));
+                }
+            }
+            (lagged, run)
+        })
+        .await;
+    insta::assert_snapshot!(format!("{lagged:?}"), @"");
+    assert_eq!(story::settled(&seen), story::settled(&told.run));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_sleeps_through_it_all_is_told_the_end() {
+    let failing = |name: &'static str| (name, fails(1, failure(Code::Auth)));
+    let names: Vec<&'static str> = (1..=64).map(|number| &*format!("model-{number}").leak()).collect();
+    let again = names.iter().flat_map(|name| {
+        let upstream = || (*name, fails(1, failure(Code::Upstream)));
+        [upstream(), upstream(), failing(name)]
+    });
+    let told = scene(again).plan(|plan| plan.budget = parallel_llm_engine::PicoUsd::MAX);
+    let (told, seen) = told
+        .run_beside(async |hub| {
+            let (mut run, mut watch) = hub.watch_events();
+            sleep(Duration::from_secs(100)).await;
+            while !run.closed {
+                show(&mut run, watch.next().await);
+            }
+            run
+        })
+        .await;
+    assert_eq!(story::settled(&seen), story::settled(&told.run));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_only_waits_is_woken_at_each_stage() {
+    let told = scene([("ada", says(100, "The moon.")), ("bob", says(700, "Late."))]);
+    let (_, woken) = told
+        .wait(Wait::Seats { count: 1 })
+        .run_beside(async |hub| {
+            let began = Instant::now();
+            hub.reached(Stage::Running).await;
+            hub.reached(Stage::Decided).await;
+            let decided = (began.elapsed().as_millis(), hub.look(|run| run.outcome.is_some()));
+            hub.reached(Stage::Closed).await;
+            (decided, began.elapsed().as_millis())
+        })
+        .await;
+    assert_eq!(woken, ((100, true), 700));
+}

@@ -1,0 +1,75 @@
+//! The disk breaks at any commit: no request leaves after it, what was received is still told, the run ends.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::run::SeatView;
+use parallel_llm_engine::{Code, OutcomeKind, Run, RunStatus};
+
+use crate::scene::{Scene, Told, scene};
+use crate::script::{after, fails, failure, fuses, says};
+use crate::story;
+
+fn usual() -> Scene {
+    scene([
+        ("ada", says(30, "The moon pulls.")),
+        ("bob", fails(10, failure(Code::Upstream).with_status(502))),
+        ("bob", says(10, "The sun pulls.")),
+        ("cyd", after(40).accepted("gen-3").text("Both do.").end()),
+        ("dan", says(60_000, "Late.")),
+        ("fuser", fuses(20, "Both do", "All pull.")),
+    ])
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_request_leaves_after_the_disk_broke() {
+    let commits = usual().run().await.commits.len();
+    for breaks_at in 1..=commits {
+        let told = usual().breaks_at(breaks_at).run().await;
+        let lost = told.ledger.iter().position(|line| line.contains("lost: ")).expect("it broke");
+        let later = told.ledger[lost..].iter().filter(|line| line.contains(" request ")).count();
+        assert_eq!(later, 0, "{breaks_at} of {commits}: {}", told.ledger());
+        received_is_told(&told);
+        let outcome = told.run.outcome.as_ref().expect("it is decided");
+        let warned = outcome.warnings.iter().filter(|warning| warning.code == Code::Storage);
+        let warned =
+            warned.filter(|warning| warning.message.starts_with("the run could not be stored")).count();
+        assert_eq!(warned, 1, "{breaks_at} of {commits}: the reader is told once");
+    }
+}
+
+/// Every answer that came is in the end, and where there was one, so is a text.
+fn received_is_told(told: &Told) {
+    let events = told.events();
+    let answers: Vec<_> = events.iter().filter_map(|recorded| recorded.event.answer()).collect();
+    for answer in &answers {
+        let shown = told.run.seats.iter().chain(&told.run.synthesizers);
+        assert!(shown.map(|seat| story::words(seat.answer.as_ref())).any(|words| words == &*answer.text));
+    }
+    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    assert_eq!(outcome.kind == OutcomeKind::None, answers.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_reader_is_told() {
+    insta::assert_snapshot!(usual().breaks_at(1).run().await.end(), @"");
+    insta::assert_snapshot!(usual().breaks_at(2).run().await.end(), @"");
+    insta::assert_snapshot!(usual().breaks_at(7).run().await.end(), @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_process_is_gone_is_told_truthfully() {
+    let told = usual().run().await;
+    for commits in 0..told.commits.len() {
+        let events = told.commits[..commits].concat();
+        let mut run = Run::fold(Arc::clone(&told.plan), &events);
+        let (decided, answered) = (run.outcome.is_some(), run.answered());
+        run.interrupt();
+        assert_eq!(run.status == RunStatus::Interrupted, !decided, "{commits}");
+        assert_eq!(run.answered(), answered, "{commits}: an answer stays one");
+        let open = |seat: &&SeatView| seat.attempts > 0 && !seat.status.is_final();
+        assert_eq!(run.seats.iter().find(open), None, "{commits}: what was sent is not under way");
+    }
+    let mut run = Run::fold(Arc::clone(&told.plan), &told.commits[..2].concat());
+    run.interrupt();
+    insta::assert_snapshot!(story::view(&run), @"");
+}

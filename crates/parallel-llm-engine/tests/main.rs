@@ -1,0 +1,24 @@
+//! The engine, entered where the program enters it: a plan is resolved, a run is opened and finished, models answer
+//! by script, and the whole story of the run is compared. Time is paused, so a run of twenty minutes takes none.
+//!
+//! One binary for all files: they share one harness and link once.
+
+mod admission;
+mod always;
+mod best;
+mod budget;
+mod cancel;
+mod defect;
+mod format;
+mod hub;
+mod journal;
+mod ledger;
+mod plan;
+mod retry;
+mod scene;
+mod script;
+mod storm;
+mod story;
+mod synthesize;
+mod timer;
+mod wait;

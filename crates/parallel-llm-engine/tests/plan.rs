@@ -1,0 +1,160 @@
+//! From a request to a plan: every refusal as it is told, and what is filled in.
+
+use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
+use parallel_llm_engine::{Catalogue, Message, ModelInfo, PicoUsd, Role, RunId, RunRequest};
+
+use crate::scene::{defaults, identity, info, providers};
+use crate::story;
+
+fn catalogue(live: bool) -> Catalogue {
+    let capped = ModelInfo { output_tokens_max: Some(500), ..info("vendor/small") };
+    let models = ["~openai/gpt-sol-latest", "anthropic/claude-opus-5", "google/gemma-4:free"].map(info);
+    Catalogue::new(models.into_iter().chain([capped]).collect(), live)
+}
+
+fn settings() -> Defaults {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    Defaults {
+        panel: owned(&["openai/gpt-sol-latest", "anthropic/claude-opus-5"]),
+        synthesizers: owned(&["google/gemma-4:free", "anthropic/claude-opus-5"]),
+        prompt_chars_max: 50,
+        ..defaults()
+    }
+}
+
+fn resolve_with(request: RunRequest, settings: &Defaults, live: bool) -> Result<RunPlan, String> {
+    let terms = Terms { defaults: settings, providers: &providers(), catalogue: &catalogue(live) };
+    RunPlan::resolve(request, &terms, identity(1)).map_err(|failure| {
+        format!("{} | {} | retryable {}", story::reason(&failure), failure.next_step(), failure.retryable)
+    })
+}
+
+fn resolve(request: RunRequest) -> Result<RunPlan, String> {
+    resolve_with(request, &settings(), true)
+}
+
+fn ask() -> RunRequest {
+    RunRequest::prompt("How do tides work?")
+}
+
+fn models(models: &[&str]) -> RunRequest {
+    RunRequest { models: Some(models.iter().map(|model| (*model).to_owned()).collect()), ..ask() }
+}
+
+/// Who is asked and who fuses, in one line.
+fn shown(plan: &RunPlan) -> String {
+    let seat = |seat: &parallel_llm_engine::Seat| {
+        let temperature = seat.temperature.map(|degrees| format!(" at {degrees}")).unwrap_or_default();
+        let strongest = if seat.strongest { " strongest" } else { "" };
+        let price = if seat.price.is_some() { "" } else { " unpriced" };
+        let Seat { number, model, max_tokens, .. } = seat;
+        format!("{number} {}:{model} {max_tokens}{temperature}{strongest}{price}", model.provider)
+    };
+    let list = |seats: &[Seat]| seats.iter().map(seat).collect::<Vec<_>>().join(", ");
+    let warnings: Vec<String> =
+        plan.warnings.iter().map(|one| format!(" ! {}: {} ({})", one.code, one.message, one.next)).collect();
+    format!("{} → {}{}", list(&plan.seats), list(&plan.synthesizers), warnings.join(""))
+}
+
+use parallel_llm_engine::Seat;
+
+fn refused(request: RunRequest) -> String {
+    resolve(request).expect_err("it is refused")
+}
+
+#[test]
+fn a_prompt_has_words_and_an_end() {
+    insta::assert_snapshot!(refused(RunRequest::prompt("")), @"");
+    insta::assert_snapshot!(refused(RunRequest::prompt(" \n\t\u{3000}")), @"");
+    insta::assert_snapshot!(refused(RunRequest::default()), @"");
+    insta::assert_snapshot!(refused(RunRequest::prompt("潮".repeat(51))), @"");
+    assert!(resolve(RunRequest::prompt("潮".repeat(50))).is_ok());
+    let earlier = vec![Message::text(Role::System, "s".repeat(49)), Message::text(Role::User, "hi")];
+    insta::assert_snapshot!(refused(RunRequest { messages: earlier, ..ask() }), @"");
+}
+
+#[test]
+fn a_wish_that_cannot_be_met_is_refused() {
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..ask() }), @"");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..ask() }), @"");
+    insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..ask() }), @"");
+    insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..ask() }), @"");
+    insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..ask() }), @"");
+    insta::assert_snapshot!(refused(RunRequest { budget: Some(PicoUsd(1)), ..ask() }), @"");
+}
+
+#[test]
+fn a_panel_has_one_to_sixty_four_seats() {
+    insta::assert_snapshot!(refused(models(&[])), @"");
+    insta::assert_snapshot!(refused(models(&["vendor/small*64", "vendor/small"])), @"");
+    insta::assert_snapshot!(refused(models(&["vendor/small*65"])), @"");
+    let most =
+        RunRequest { budget: Some(PicoUsd::from_usd(100)), ..models(&["vendor/small*60", "vendor/small*4"]) };
+    assert_eq!(resolve(most).map(|plan| plan.seats.len()), Ok(64));
+}
+
+#[test]
+fn a_model_is_written_as_it_is_read() {
+    for text in ["", "two words", "a,b", "m*0", "m*many", "m@speed=1", "m@temperature=3", "m@max_tokens=0"] {
+        assert!(refused(models(&[text])).starts_with("model_invalid: "), "{text}");
+    }
+    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"");
+    insta::assert_snapshot!(refused(RunRequest { synthesizer: Some("a b".to_owned()), ..ask() }), @"");
+}
+
+#[test]
+fn an_unknown_model_is_refused_where_it_was_typed() {
+    insta::assert_snapshot!(refused(models(&["anthropic/claude-opus5"])), @"");
+    insta::assert_snapshot!(refused(models(&["zzz"])), @"");
+    let by_hand = RunRequest { synthesizer: Some("openai/gpt-sol-last".to_owned()), ..ask() };
+    insta::assert_snapshot!(refused(by_hand), @"");
+    // From the settings it fails its own seat.
+    let settings = Defaults { panel: vec!["anthropic/claude-opus5".to_owned()], ..settings() };
+    insta::assert_snapshot!(shown(&resolve_with(ask(), &settings, true).expect("it is sound")), @"");
+    // Without a live catalogue nobody can say that it is unknown.
+    let plan = resolve_with(models(&["anthropic/claude-opus5"]), &settings, false);
+    insta::assert_snapshot!(shown(&plan.expect("it is sound")), @"");
+}
+
+#[test]
+fn what_is_left_open_is_filled_in() {
+    let shown = |request| shown(&resolve(request).expect("it is sound"));
+    insta::assert_snapshot!(shown(ask()), @"");
+    insta::assert_snapshot!(shown(models(&["openai/gpt-sol-latest*2@temperature=0.5", "vendor/small@strongest=true"])), @"");
+    insta::assert_snapshot!(shown(RunRequest { temperature: Some(0.2), max_tokens: Some(700), ..models(&["vendor/small", "google/gemma-4:free@max_tokens=9"]) }), @"");
+    insta::assert_snapshot!(shown(RunRequest { synthesizer: Some("vendor/small".to_owned()), ..ask() }), @"");
+    insta::assert_snapshot!(shown(RunRequest { synthesizer: Some("anthropic/claude-opus-5".to_owned()), ..ask() }), @"");
+}
+
+#[test]
+fn the_catalogue_speaks_for_the_default_provider_only() {
+    let plan = resolve(models(&["ollama:llama4:8b", "ollama:vendor/small"])).expect("it is sound");
+    insta::assert_snapshot!(shown(&plan), @"");
+}
+
+#[test]
+fn a_deadline_only_shortens() {
+    let run_ms = |deadline_ms| resolve(RunRequest { deadline_ms, ..ask() }).map(|plan| plan.timers.run_ms);
+    assert_eq!(run_ms(None), Ok(1_200_000));
+    assert_eq!(run_ms(Some(5_000)), Ok(5_000));
+    assert_eq!(run_ms(Some(9_000_000)), Ok(1_200_000));
+}
+
+#[test]
+fn the_same_question_has_the_same_hash() {
+    let plan = resolve(ask()).expect("it is sound");
+    let hash = plan.hash();
+    let again = RunPlan { seed: 99, run_id: RunId::from_parts(9, 9), ..plan.clone() };
+    assert_eq!(again.hash(), hash);
+    let text = serde_json::to_string(&plan).expect("a plan is JSON");
+    assert_eq!(serde_json::from_str::<RunPlan>(&text).expect("it reads back").hash(), hash);
+    let mut changed = [plan.clone(), plan.clone(), plan.clone(), plan.clone(), plan];
+    changed[0].messages = [Message::text(Role::User, "How do tides work!")].into();
+    changed[1].seats[0].temperature = Some(0.5);
+    changed[2].synthesizers.pop();
+    changed[3].timers.idle_ms += 1;
+    changed[4].seats.reverse();
+    for (index, plan) in changed.iter().enumerate() {
+        assert_ne!(plan.hash(), hash, "{index}");
+    }
+}

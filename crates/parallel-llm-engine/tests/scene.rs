@@ -1,0 +1,327 @@
+//! A run on the stage: models with scripts, a plan with five defaults, a disk that may be slow or break.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::event::{Attempt, Event, Recorded};
+use parallel_llm_engine::live::{Hub, Update};
+use parallel_llm_engine::memory::MemoryJournal;
+use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Strategy, Terms, Timers};
+use parallel_llm_engine::port::{Caller, Journal, Lease};
+use parallel_llm_engine::quorum::Wait;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{
+    Catalogue, Code, Engine, Failure, ModelInfo, PicoUsd, Price, ProviderId, Run, RunId, RunRequest,
+};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::always;
+use crate::ledger::Ledger;
+use crate::script::{Asked, Line, Models, Reply};
+use crate::story;
+
+/// What is asked in every scene.
+pub(crate) const QUESTION: &str = "How do tides work?";
+
+/// Names that begin so are synthesizers; all others hold a seat.
+const SYNTHESIZER: &str = "fuser";
+
+/// The settings of every scene.
+pub(crate) fn defaults() -> Defaults {
+    Defaults {
+        panel: Vec::new(),
+        synthesizers: Vec::new(),
+        strategy: Strategy::Synthesize.name().to_owned(),
+        max_tokens: 1_000,
+        budget: PicoUsd::from_usd(3),
+        prompt_chars_max: 100_000,
+        timers: Timers::default(),
+        retries_max: 2,
+        wait: Wait::default(),
+        store: StoreMode::Full,
+        files: false,
+    }
+}
+
+pub(crate) fn providers() -> [ProviderId; 2] {
+    [ProviderId("openrouter".to_owned()), ProviderId("ollama".to_owned())]
+}
+
+/// A model that costs one cent for a thousand tokens written.
+pub(crate) fn info(id: &str) -> ModelInfo {
+    ModelInfo {
+        id: id.to_owned(),
+        name: id.to_owned(),
+        alias_of: None,
+        context_tokens: None,
+        output_tokens_max: None,
+        price: Some(Price { input: PicoUsd(1_000_000), output: PicoUsd(10_000_000), request: PicoUsd::ZERO }),
+    }
+}
+
+pub(crate) fn identity(seed: u64) -> Identity {
+    Identity { run_id: RunId::from_parts(1_700_000_000_000, 7), seed }
+}
+
+/// A run to be.
+pub(crate) struct Scene {
+    replies: Vec<(&'static str, Reply)>,
+    plan: RunPlan,
+    at_once_max: usize,
+    commit_ms: u64,
+    breaks_at: Option<usize>,
+    cancel_ms: Option<u64>,
+    caller: Option<Arc<dyn Caller>>,
+    ledger: Ledger,
+}
+
+/// A scene with these replies. A model named again has a reply for its next request.
+pub(crate) fn scene(replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+    let replies: Vec<_> = replies.into_iter().collect();
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in &replies {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let catalogue = Catalogue::new(names.iter().map(|name| info(name)).collect(), true);
+    let (chain, panel): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with(SYNTHESIZER));
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    let defaults = Defaults { panel: owned(panel), synthesizers: owned(chain), ..defaults() };
+    let terms = Terms { defaults: &defaults, providers: &providers(), catalogue: &catalogue };
+    let plan =
+        RunPlan::resolve(RunRequest::prompt(QUESTION), &terms, identity(1)).expect("the plan is sound");
+    Scene {
+        replies,
+        plan,
+        at_once_max: 64,
+        commit_ms: 0,
+        breaks_at: None,
+        cancel_ms: None,
+        caller: None,
+        ledger: Ledger::new(),
+    }
+}
+
+/// A run that is over, with all that was seen of it.
+pub(crate) struct Told {
+    pub(crate) plan: Arc<RunPlan>,
+    pub(crate) commits: Vec<Vec<Recorded>>,
+    pub(crate) run: Run,
+    pub(crate) asked: Vec<Asked>,
+    pub(crate) high_water: usize,
+    pub(crate) ledger: Vec<String>,
+    pub(crate) is_whole: bool,
+}
+
+impl Scene {
+    /// Changes the plan.
+    pub(crate) fn plan(mut self, change: impl FnOnce(&mut RunPlan)) -> Self {
+        change(&mut self.plan);
+        self
+    }
+
+    pub(crate) fn wait(self, wait: Wait) -> Self {
+        self.plan(|plan| plan.wait = wait)
+    }
+
+    pub(crate) fn at_once(mut self, most: usize) -> Self {
+        self.at_once_max = most;
+        self
+    }
+
+    /// A commit takes so long.
+    pub(crate) fn commit_ms(mut self, ms: u64) -> Self {
+        self.commit_ms = ms;
+        self
+    }
+
+    /// No commit succeeds from this one on, the first being 1.
+    pub(crate) fn breaks_at(mut self, commit: usize) -> Self {
+        self.breaks_at = Some(commit);
+        self
+    }
+
+    pub(crate) fn cancel_at(mut self, ms: u64) -> Self {
+        self.cancel_ms = Some(ms);
+        self
+    }
+
+    /// Calls models this way instead of by script.
+    pub(crate) fn with_caller(mut self, caller: impl Caller) -> Self {
+        self.caller = Some(Arc::new(caller));
+        self
+    }
+
+    /// Does the run, looks at what always holds, and tells it.
+    pub(crate) async fn run(self) -> Told {
+        self.run_beside(async |_| ()).await.0
+    }
+
+    /// As [`Scene::run`], with someone beside it who watches.
+    pub(crate) async fn run_beside<T>(self, beside: impl AsyncFnOnce(Arc<Hub>) -> T) -> (Told, T) {
+        let plan = Arc::new(self.plan);
+        let hub = Arc::new(Hub::new(Arc::clone(&plan)));
+        let models = Models::new(&self.ledger, &self.replies, self.at_once_max);
+        let disk = Arc::new(Disk {
+            memory: MemoryJournal::keeping_closed(),
+            ledger: self.ledger.clone(),
+            commit_ms: self.commit_ms,
+            breaks_at: self.breaks_at,
+            tried: Mutex::default(),
+            hub: OnceLock::from(Arc::clone(&hub)),
+        });
+        let caller = self.caller.unwrap_or_else(|| Arc::new(Line(Arc::clone(&models))));
+        let engine = Engine::new(caller, Arc::clone(&disk) as Arc<dyn Journal>);
+        let cancel = CancellationToken::new();
+        let opening = engine.open(Arc::clone(&plan), Arc::clone(&hub), cancel.clone());
+        let underway = opening.await.expect("the run is new");
+        let cancelling = async {
+            if let Some(ms) = self.cancel_ms {
+                sleep(Duration::from_millis(ms)).await;
+                cancel.cancel();
+            }
+        };
+        let watching = watch(&hub);
+        let besides = beside(Arc::clone(&hub));
+        let longest = Duration::from_millis(plan.timers.run_ms + 60_000);
+        let doing = timeout(longest, underway.finish());
+        let (seen, beside, (), done) = tokio::join!(watching, besides, cancelling, doing);
+        done.expect("a run ends within its time");
+        let told = Told {
+            commits: disk.tried(),
+            run: hub.snapshot(),
+            asked: models.asked(),
+            high_water: models.high_water(),
+            ledger: self.ledger.lines(),
+            is_whole: self.breaks_at.is_none(),
+            plan,
+        };
+        assert_eq!(models.under_way(), 0, "no reply outlives its run");
+        assert_eq!(story::view(&seen), story::view(&told.run), "a watcher has seen the same run");
+        always::check(&told);
+        (told, beside)
+    }
+
+    /// Does the run and tells it as text.
+    pub(crate) async fn story(self) -> String {
+        self.run().await.story()
+    }
+}
+
+impl Told {
+    /// The whole story: a line for each commit, then what is known at the end.
+    pub(crate) fn story(&self) -> String {
+        format!("{}\n{}", story::commits(&self.commits), story::view(&self.run))
+    }
+
+    /// What is known at the end.
+    pub(crate) fn end(&self) -> String {
+        story::view(&self.run)
+    }
+
+    pub(crate) fn ledger(&self) -> String {
+        self.ledger.join("\n")
+    }
+
+    pub(crate) fn events(&self) -> Vec<Recorded> {
+        self.commits.concat()
+    }
+}
+
+/// Follows a run by its events alone.
+async fn watch(hub: &Arc<Hub>) -> Run {
+    let (mut run, mut watch) = hub.watch_events();
+    while !run.closed {
+        match watch.next().await {
+            Update::Event(recorded) => run.apply(&recorded),
+            Update::Snapshot(snapshot) => run = *snapshot,
+            Update::Begun(_) | Update::Text { .. } => {}
+        }
+    }
+    // What could not be stored is told by the report alone.
+    if let (Some(seen), Some(shown)) = (&mut run.outcome, hub.snapshot().outcome) {
+        seen.warnings = shown.warnings;
+    }
+    run
+}
+
+/// A journal that may be slow or break. It keeps what it was asked to keep, and sees to it that the live run is
+/// at every commit what its events tell.
+struct Disk {
+    memory: MemoryJournal,
+    ledger: Ledger,
+    commit_ms: u64,
+    breaks_at: Option<usize>,
+    /// Every commit, failed ones included.
+    tried: Mutex<Vec<Vec<Recorded>>>,
+    hub: OnceLock<Arc<Hub>>,
+}
+
+impl Disk {
+    fn tried(&self) -> Vec<Vec<Recorded>> {
+        self.tried.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn compare(&self) {
+        let hub = self.hub.get().expect("the hub is known");
+        let live = hub.snapshot();
+        let told = Run::fold(Arc::clone(&live.plan), &self.tried().concat());
+        assert_eq!(story::settled(&live), story::settled(&told), "the live run is the fold of its events");
+    }
+}
+
+impl Journal for Disk {
+    fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
+        self.memory.open(plan)
+    }
+
+    fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
+        self.compare();
+        let commit = {
+            let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+            tried.push(events.clone());
+            tried.len()
+        };
+        let names: Vec<String> = events.iter().map(|recorded| story::short(&recorded.event)).collect();
+        let (ledger, names) = (self.ledger.clone(), names.join(", "));
+        let breaks = self.breaks_at.is_some_and(|from| commit >= from);
+        let append = self.memory.append(lease, events);
+        let wait = Duration::from_millis(self.commit_ms);
+        async move {
+            if !wait.is_zero() {
+                sleep(wait).await;
+            }
+            if breaks {
+                ledger.note(format_args!("lost: {names}"));
+                return Err(Failure::new(Code::Storage, "the disk is full"));
+            }
+            ledger.note(format_args!("durable: {names}"));
+            append.await
+        }
+        .boxed()
+    }
+
+    fn checkpoint(
+        &self,
+        _: Lease,
+        attempt: Attempt,
+        text: String,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
+        self.ledger.note(format_args!("checkpoint {} {} bytes", attempt.place, text.len()));
+        async { Ok(()) }.boxed()
+    }
+}
+
+/// Whether an event ends a call.
+pub(crate) fn ends(event: &Event) -> bool {
+    use parallel_llm_engine::retry::Retry;
+    match event {
+        Event::Answered { .. } | Event::Cut { .. } | Event::Cancelled { .. } => true,
+        Event::Failed { retry, .. } => *retry == Retry::Never,
+        _ => false,
+    }
+}

@@ -1,0 +1,294 @@
+//! Models that answer by script: each model has a list of replies, each reply a list of timed steps. They keep every
+//! call with its moment, how many were under way at once, and which replies were dropped before their end.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use parallel_llm_engine::port::{Call, Caller, Permit, ReplyEnd, ReplyPart, ReplyStream};
+use parallel_llm_engine::{Code, Failure, Finish, PicoUsd};
+use tokio::sync::Semaphore;
+
+use crate::ledger::Ledger;
+
+/// What every reply costs that ends by itself: a tenth of a cent.
+pub(crate) const COST: PicoUsd = PicoUsd(1_000_000_000);
+
+/// Writes an answer that depends on what was asked.
+type Compose = Arc<dyn Fn(&Call) -> String + Send + Sync>;
+
+#[derive(Clone)]
+enum Step {
+    Wait(u64),
+    Give(Result<ReplyPart, Failure>),
+    Compose(Compose),
+    Hang,
+    Panic,
+}
+
+/// One scripted reply.
+#[derive(Clone)]
+pub(crate) struct Reply {
+    steps: VecDeque<Step>,
+    admission: Option<Failure>,
+}
+
+/// A reply whose first step comes so many milliseconds after the request.
+pub(crate) fn after(ms: u64) -> Reply {
+    Reply { steps: VecDeque::new(), admission: None }.wait(ms)
+}
+
+/// A whole answer after so many milliseconds.
+pub(crate) fn says(ms: u64, text: &str) -> Reply {
+    after(ms).text(text).end()
+}
+
+/// A failure after so many milliseconds.
+pub(crate) fn fails(ms: u64, failure: Failure) -> Reply {
+    after(ms).fail(failure)
+}
+
+/// Never a byte.
+pub(crate) fn hangs() -> Reply {
+    after(0).hang()
+}
+
+/// Refused before it is sent.
+pub(crate) fn unadmitted(failure: Failure) -> Reply {
+    Reply { admission: Some(failure), ..hangs() }
+}
+
+/// A synthesizer's reply in the form it is asked for, that starts from the candidate with these words.
+pub(crate) fn fuses(ms: u64, base: &'static str, text: &'static str) -> Reply {
+    after(ms)
+        .compose(move |call| form(call, &format!("{{\"base\": \"{}\"}}", label_of(call, base)), text))
+        .end()
+}
+
+/// The form a synthesizer is asked for, with the code of this call.
+pub(crate) fn form(call: &Call, analysis: &str, text: &str) -> String {
+    let nonce = nonce(call);
+    format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{text}")
+}
+
+/// The label of the candidate with these words.
+pub(crate) fn label_of(call: &Call, words: &str) -> String {
+    let prompt = prompt(call);
+    let before = prompt.split_once(words).map_or("", |(before, _)| before);
+    let block = before.rsplit_once("<<candidate ").map_or("?", |(_, block)| block);
+    block.split(' ').next().unwrap_or("?").to_owned()
+}
+
+/// All text of a call.
+pub(crate) fn prompt(call: &Call) -> String {
+    call.messages.iter().flat_map(|message| message.texts()).collect::<Vec<_>>().join("\n")
+}
+
+fn nonce(call: &Call) -> String {
+    let prompt = prompt(call);
+    let (_, after) = prompt.split_once("<<analysis ").unwrap_or_default();
+    after.split(">>").next().unwrap_or_default().to_owned()
+}
+
+pub(crate) fn failure(code: Code) -> Failure {
+    Failure::new(code, format!("scripted {code}"))
+}
+
+impl Reply {
+    fn then(mut self, step: Step) -> Self {
+        self.steps.push_back(step);
+        self
+    }
+
+    fn give(self, part: ReplyPart) -> Self {
+        self.then(Step::Give(Ok(part)))
+    }
+
+    pub(crate) fn wait(self, ms: u64) -> Self {
+        self.then(Step::Wait(ms))
+    }
+
+    pub(crate) fn accepted(self, generation_id: &str) -> Self {
+        self.give(ReplyPart::Accepted { generation_id: generation_id.to_owned() })
+    }
+
+    /// So many bytes without text, one each `every_ms`.
+    pub(crate) fn alive(self, times: usize, every_ms: u64) -> Self {
+        (0..times).fold(self, |reply, _| reply.wait(every_ms).give(ReplyPart::Alive))
+    }
+
+    pub(crate) fn reasoning(self) -> Self {
+        self.give(ReplyPart::Reasoning)
+    }
+
+    pub(crate) fn text(self, text: &str) -> Self {
+        self.give(ReplyPart::Text(text.to_owned()))
+    }
+
+    pub(crate) fn compose(self, compose: impl Fn(&Call) -> String + Send + Sync + 'static) -> Self {
+        self.then(Step::Compose(Arc::new(compose)))
+    }
+
+    pub(crate) fn end(self) -> Self {
+        self.end_as(Finish::Stop)
+    }
+
+    pub(crate) fn end_as(self, finish: Finish) -> Self {
+        self.end_with(|end| end.finish = Some(finish))
+    }
+
+    pub(crate) fn end_with(self, change: impl FnOnce(&mut ReplyEnd)) -> Self {
+        let mut end = ReplyEnd { finish: Some(Finish::Stop), cost: Some(COST), ..ReplyEnd::default() };
+        change(&mut end);
+        self.give(ReplyPart::End(end))
+    }
+
+    pub(crate) fn fail(self, failure: Failure) -> Self {
+        self.then(Step::Give(Err(failure)))
+    }
+
+    pub(crate) fn hang(self) -> Self {
+        self.then(Step::Hang)
+    }
+
+    pub(crate) fn panic(self) -> Self {
+        self.then(Step::Panic)
+    }
+}
+
+/// A call that left, and when.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) at_ms: u64,
+    pub(crate) call: Call,
+}
+
+#[derive(Default)]
+struct Seen {
+    scripts: BTreeMap<String, VecDeque<Reply>>,
+    asked: Vec<Asked>,
+    at_once: usize,
+    high_water: usize,
+}
+
+/// All models of a test.
+pub(crate) struct Models {
+    ledger: Ledger,
+    seen: Mutex<Seen>,
+    permits: Arc<Semaphore>,
+}
+
+impl Models {
+    /// Models with these replies, of which so many may be under way at once.
+    pub(crate) fn new(ledger: &Ledger, replies: &[(&str, Reply)], at_once_max: usize) -> Arc<Self> {
+        let mut seen = Seen::default();
+        for (model, reply) in replies {
+            seen.scripts.entry((*model).to_owned()).or_default().push_back(reply.clone());
+        }
+        let permits = Arc::new(Semaphore::new(at_once_max));
+        Arc::new(Self { ledger: ledger.clone(), seen: Mutex::new(seen), permits })
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.seen().asked.clone()
+    }
+
+    pub(crate) fn high_water(&self) -> usize {
+        self.seen().high_water
+    }
+
+    /// Replies neither ended nor dropped.
+    pub(crate) fn under_way(&self) -> usize {
+        self.seen().at_once
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The reply for this call: the next of its model, the last one again and again.
+    fn reply(&self, model: &str) -> Reply {
+        let mut seen = self.seen();
+        let Some(script) = seen.scripts.get_mut(model) else { return fails(0, failure(Code::ModelUnknown)) };
+        if script.len() > 1 { script.pop_front() } else { script.front().cloned() }
+            .expect("a script has a reply")
+    }
+}
+
+/// A [`Caller`] is a handle to the models.
+pub(crate) struct Line(pub(crate) Arc<Models>);
+
+impl Caller for Line {
+    fn admit(&self, call: Call) -> BoxFuture<'static, Result<Permit, Failure>> {
+        let models = Arc::clone(&self.0);
+        let reply = models.reply(&call.model.model);
+        async move {
+            if let Some(failure) = reply.admission {
+                return Err(failure);
+            }
+            let room = Arc::clone(&models.permits).acquire_owned().await.expect("the permits stay open");
+            Ok(Permit::new(move || {
+                let under_way =
+                    UnderWay { models, model: call.model.model.clone(), begun: false, ended: false };
+                let playing = play(call, reply.steps, under_way);
+                // The room is held until the reply is dropped.
+                playing.inspect(move |_| _ = &room).boxed()
+            }))
+        }
+        .boxed()
+    }
+}
+
+/// Plays a reply from its first poll on: that is when its bytes leave.
+fn play(call: Call, steps: VecDeque<Step>, under_way: UnderWay) -> ReplyStream {
+    let play = |(call, mut steps, mut under_way): (Call, VecDeque<Step>, UnderWay)| async move {
+        under_way.begin(&call);
+        let part = loop {
+            match steps.pop_front()? {
+                Step::Wait(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+                Step::Give(part) => break part,
+                Step::Compose(compose) => break Ok(ReplyPart::Text(compose(&call))),
+                Step::Hang => std::future::pending().await,
+                // As `panic!`, without a word on stderr.
+                Step::Panic => std::panic::resume_unwind(Box::new("scripted")),
+            }
+        };
+        under_way.ended = matches!(part, Err(_) | Ok(ReplyPart::End(_)));
+        Some((part, (call, steps, under_way)))
+    };
+    stream::unfold((call, steps, under_way), play).boxed()
+}
+
+/// Counts a reply while it is under way, and notes where it was dropped before its end.
+struct UnderWay {
+    models: Arc<Models>,
+    model: String,
+    begun: bool,
+    ended: bool,
+}
+
+impl UnderWay {
+    fn begin(&mut self, call: &Call) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        self.models.ledger.note(format_args!("request {} #{}", self.model, call.attempt.number));
+        let mut seen = self.models.seen();
+        seen.asked.push(Asked { at_ms: self.models.ledger.now_ms(), call: call.clone() });
+        seen.at_once += 1;
+        seen.high_water = seen.high_water.max(seen.at_once);
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if self.begun {
+            self.models.seen().at_once -= 1;
+        }
+        if !self.ended {
+            self.models.ledger.note(format_args!("dropped {}", self.model));
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Tells a run in few words, so that whole runs can be compared and read.
+
+use std::fmt::Write;
+
+use parallel_llm_engine::event::{Event, Place, Recorded};
+use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::run::SeatView;
+use parallel_llm_engine::{Answer, Failure, Outcome, OutcomeKind, PicoUsd, Run, SeatStatus};
+
+/// Texts longer than this, in characters, are told by their beginning and length.
+const TEXT_CHARS_MAX: usize = 48;
+
+/// A line for each commit: what it holds, each event with its moment.
+pub(crate) fn commits(commits: &[Vec<Recorded>]) -> String {
+    let line = |commit: &Vec<Recorded>| {
+        commit
+            .iter()
+            .map(|recorded| format!("{} {}", recorded.elapsed_ms, told(&recorded.event)))
+            .collect::<Vec<_>>()
+    };
+    commits.iter().map(|commit| line(commit).join(" | ")).collect::<Vec<_>>().join("\n")
+}
+
+/// The name of an event and whose it is.
+pub(crate) fn short(event: &Event) -> String {
+    let name = match event {
+        Event::Started { .. } => "started",
+        Event::Sent { .. } => "sent",
+        Event::Accepted { .. } => "accepted",
+        Event::Answered { .. } => "answered",
+        Event::Cut { .. } => "cut",
+        Event::Failed { .. } => "failed",
+        Event::Cancelled { .. } => "cancelled",
+        Event::Decided { .. } => "decided",
+        Event::Closed { .. } => "closed",
+    };
+    match event.attempt() {
+        Some(attempt) if attempt.number == 1 => format!("{name} {}", place(attempt.place)),
+        Some(attempt) => format!("{name} {}#{}", place(attempt.place), attempt.number),
+        None => name.to_owned(),
+    }
+}
+
+fn told(event: &Event) -> String {
+    let short = short(event);
+    match event {
+        Event::Started { .. } | Event::Sent { .. } => short,
+        Event::Accepted { generation_id, .. } => format!("{short} as {generation_id}"),
+        Event::Answered { answer, .. } => format!("{short} {}", text(&answer.text)),
+        Event::Cut { answer, failure, .. } => format!("{short} {} by {}", text(&answer.text), failure.code),
+        Event::Failed { failure, retry, .. } => format!("{short} {}, {}", failure.code, again(retry)),
+        Event::Cancelled { answer, .. } => {
+            format!(
+                "{short}{}",
+                answer.as_ref().map_or(String::new(), |answer| format!(" {}", text(&answer.text)))
+            )
+        }
+        Event::Decided { outcome } => format!("{short} {}", kind(outcome)),
+        Event::Closed { cost } => format!("{short} {cost}"),
+    }
+}
+
+fn again(retry: &Retry) -> String {
+    match retry {
+        Retry::Never => "never again".to_owned(),
+        Retry::After { ms } => format!("again in {ms}"),
+        Retry::Without { field } => format!("again without {field}"),
+    }
+}
+
+fn place(place: Place) -> String {
+    match place {
+        Place::Seat(number) => number.to_string(),
+        Place::Synthesizer(number) => format!("s{number}"),
+    }
+}
+
+fn text(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= TEXT_CHARS_MAX {
+        return format!("`{text}`");
+    }
+    format!("`{}…` ({count})", text.chars().take(12).collect::<String>())
+}
+
+fn kind(outcome: &Outcome) -> String {
+    match outcome.kind {
+        OutcomeKind::Fused => "fused".to_owned(),
+        OutcomeKind::Selected => "selected".to_owned(),
+        OutcomeKind::Verbatim => "verbatim".to_owned(),
+        OutcomeKind::None => "none".to_owned(),
+    }
+}
+
+/// What is known of a run: its state, its outcome, each place that did something.
+pub(crate) fn view(run: &Run) -> String {
+    let mut view = String::new();
+    let at = run.decided_ms.map_or("undecided".to_owned(), |ms| format!("decided at {ms}"));
+    let closed = if run.closed { format!(", closed at {}", run.elapsed_ms) } else { String::new() };
+    let _ = writeln!(view, "{} {at}{closed}", run.status.as_str());
+    if let Some(outcome) = &run.outcome {
+        outcome_lines(&mut view, outcome);
+    }
+    let asked = run.synthesizers.iter().filter(|one| one.attempts > 0 || one.status != SeatStatus::Waiting);
+    for seat in run.seats.iter().chain(asked) {
+        let _ = writeln!(view, "  {}", seat_line(seat));
+    }
+    view
+}
+
+fn outcome_lines(view: &mut String, outcome: &Outcome) {
+    let by = outcome.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let base = outcome.base_seat.map(|seat| format!(" from {seat}")).unwrap_or_default();
+    let words = outcome.text.as_ref().map(|words| format!(": {}", text(words))).unwrap_or_default();
+    let _ = writeln!(view, "  {}{by}{base}{words}", kind(outcome));
+    match &outcome.failure {
+        Some(failure) => drop(writeln!(view, "  because {}", reason(failure))),
+        None => drop(writeln!(view, "  because {}", outcome.reason)),
+    }
+    if let Some(worth) = &outcome.worth {
+        let ratio = worth.edit_ratio.map_or("?".to_owned(), |ratio| ratio.to_string());
+        let _ = writeln!(view, "  edited {ratio} for {} in {} ms", money(worth.extra_cost), worth.extra_ms);
+    }
+    for cut in &outcome.shortened {
+        let _ = writeln!(view, "  shortened {} from {} to {}", cut.seat, cut.from_chars, cut.to_chars);
+    }
+    for warning in &outcome.warnings {
+        let _ = writeln!(view, "  ! {}: {} ({})", warning.code, warning.message, warning.next);
+    }
+}
+
+fn seat_line(seat: &SeatView) -> String {
+    let late = if seat.late { " late" } else { "" };
+    let requests = if seat.attempts == 1 { "request" } else { "requests" };
+    let estimate = if seat.cost_is_estimate { "~" } else { "" };
+    let took = seat.elapsed_ms.map(|ms| format!(" {ms} ms")).unwrap_or_default();
+    let why = seat.failure.as_ref().map(|failure| format!(": {}", reason(failure))).unwrap_or_default();
+    format!(
+        "{} {} {}{late}, {} {requests}{took}, {estimate}{}{why}",
+        place(seat.place),
+        seat.model,
+        seat.status.as_str(),
+        seat.attempts,
+        money(seat.cost)
+    )
+}
+
+fn money(cost: Option<PicoUsd>) -> String {
+    cost.map_or("?".to_owned(), |cost| cost.to_string())
+}
+
+/// A failure with its code, and with its advice where that is its own.
+pub(crate) fn reason(failure: &Failure) -> String {
+    let next = failure.next.as_ref().map(|next| format!(" ({next})")).unwrap_or_default();
+    format!("{}: {}{next}", failure.code, failure.message)
+}
+
+/// Everything of a run that its events tell: without text on its way, and without what is said about the storing of
+/// the events themselves.
+pub(crate) fn settled(run: &Run) -> String {
+    let mut run = run.clone();
+    for seat in run.seats.iter_mut().chain(&mut run.synthesizers) {
+        seat.partial = String::new();
+        if seat.status == SeatStatus::Streaming {
+            seat.status = SeatStatus::Waiting;
+        }
+    }
+    if let Some(outcome) = &mut run.outcome {
+        outcome.warnings = Vec::new();
+    }
+    format!("{run:#?}")
+}
+
+/// The text of an answer, whatever else is known of it.
+pub(crate) fn words(answer: Option<&Answer>) -> &str {
+    answer.map_or("", |answer| &answer.text)
+}

@@ -1,0 +1,185 @@
+//! `ask`: one question to the panel, the answer on stdout, everything else on stderr.
+
+use std::path::PathBuf;
+
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{Code, Failure, Message, OutcomeKind, PicoUsd, Role, RunRequest, RunStatus};
+
+use super::view::{self, Followed, View};
+use super::{Desk, prompt};
+use crate::exit;
+use crate::output::report::Report;
+use crate::output::summary;
+use crate::service::{Question, RunHandle};
+use crate::settings::duration_ms;
+
+/// Ask a panel of models one question
+///
+/// Example: parallel-llm-mcp ask "Is this migration safe to run online?" < migration.sql
+#[derive(Debug, Default, clap::Args)]
+pub struct Ask {
+    /// The question; `@FILE` reads a file, `-` or nothing reads stdin
+    pub prompt: Option<String>,
+    /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
+    #[arg(short, long = "model", value_name = "MODEL")]
+    pub models: Vec<String>,
+    /// The model that fuses, before those of the settings
+    #[arg(long, value_name = "MODEL")]
+    pub synthesizer: Option<String>,
+    /// A named panel of the settings: quick, default, budget, max or your own
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// How answers become one text
+    #[arg(long, value_name = "NAME")]
+    pub strategy: Option<String>,
+    /// Instructions that stand above the question
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// Sampling temperature, 0 to 2; left to each provider unless given
+    #[arg(long, value_name = "NUMBER")]
+    pub temperature: Option<f64>,
+    /// Output cap of each call in tokens, reasoning included
+    #[arg(long, value_name = "TOKENS")]
+    pub max_tokens: Option<u32>,
+    /// The time the whole run may take, such as 90s or 5m
+    #[arg(long, value_name = "DURATION")]
+    pub deadline: Option<String>,
+    /// The most the run may cost, in USD; more is refused before anything is sent
+    #[arg(long, value_name = "USD")]
+    pub budget: Option<f64>,
+    /// When to stop waiting: all, quorum:K, until:DURATION or stragglers
+    #[arg(long, value_name = "RULE")]
+    pub wait: Option<String>,
+    /// Print the run report as one JSON object
+    #[arg(long, conflicts_with = "jsonl")]
+    pub json: bool,
+    /// Print every event as one JSON object a line, then the report
+    #[arg(long)]
+    pub jsonl: bool,
+    /// Write the answer to this file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Where the run's folder is made
+    #[arg(long, value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+    /// Write no files
+    #[arg(long)]
+    pub no_files: bool,
+    /// What is remembered: full, metadata or none
+    #[arg(long, value_name = "MODE")]
+    pub store: Option<String>,
+    /// Wait for late seats after the answer
+    #[arg(long)]
+    pub linger: bool,
+    /// Exit with 3 when a seat is missing or fusing did not happen
+    #[arg(long)]
+    pub strict: bool,
+    /// Print nothing but the answer
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl Ask {
+    /// What the flags set of the settings.
+    pub fn overrides(&self) -> Vec<(&'static str, String)> {
+        let dir = self.output_dir.as_ref().map(|dir| dir.display().to_string());
+        let files = self.no_files.then(|| "off".to_owned());
+        let values = [
+            ("wait", self.wait.clone()),
+            ("output_dir", dir),
+            ("files", files),
+            ("store", self.store.clone()),
+        ];
+        values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    fn question(&self) -> Result<Question, Failure> {
+        let prompt = prompt::read(self.prompt.as_deref())?;
+        let system = self.system.as_ref().map(|text| Message::text(Role::System, text.clone()));
+        let messages = system.into_iter().chain([Message::text(Role::User, prompt)]).collect();
+        let budget = self.budget.map(|usd| {
+            PicoUsd::from_f64(usd)
+                .ok_or_else(|| Failure::new(Code::Usage, format!("`{usd}` is not an amount of money")))
+        });
+        let request = RunRequest {
+            messages,
+            models: (!self.models.is_empty()).then(|| self.models.clone()),
+            synthesizer: self.synthesizer.clone(),
+            strategy: self.strategy.clone(),
+            temperature: self.temperature,
+            max_tokens: self.max_tokens,
+            deadline_ms: self.deadline.as_deref().map(parse_deadline).transpose()?,
+            budget: budget.transpose()?,
+            ..RunRequest::default()
+        };
+        Ok(Question { request, preset: self.preset.clone() })
+    }
+
+    const fn view(&self) -> View {
+        match (self.json, self.jsonl, self.quiet) {
+            (_, true, _) => View::Events,
+            (_, _, true) => View::Nothing,
+            _ => View::People,
+        }
+    }
+}
+
+fn parse_deadline(text: &str) -> Result<u64, Failure> {
+    duration_ms(text).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{text}` is not a duration"))
+            .with_next("write it as `90s`, `5m` or `1500ms`")
+    })
+}
+
+/// Asks and tells the answer.
+pub(super) async fn run(desk: &Desk<'_>, ask: &Ask) -> Result<u8, Failure> {
+    let handle = desk.service.ask(ask.question()?).await?;
+    let report = match view::follow(desk, &handle, ask.view()).await {
+        Followed::Decided(report) => *report,
+        Followed::Stopped(signal) => return Ok(view::stopped(signal)),
+    };
+    let told = tell(desk, ask, &handle, &report);
+    let run = view::close(&handle, ask.linger).await;
+    told?;
+    Ok(exit_code(&run, ask.strict))
+}
+
+/// Gives the answer, then how it came about.
+fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) -> Result<(), Failure> {
+    if ask.json {
+        desk.console.data(&format!("{:#}", report.to_json()));
+    } else if ask.jsonl {
+        desk.console.data(&report.to_json().to_string());
+    } else if let (Some(answer), None) = (&report.answer, &ask.output) {
+        desk.console.say("");
+        desk.console.data(answer);
+        desk.console.say("");
+    }
+    let written = match (&ask.output, &report.answer) {
+        (Some(path), Some(answer)) => write_answer(path, answer),
+        _ => Ok(()),
+    };
+    let run = handle.snapshot();
+    summary::tell(&desk.console, &run, &report.files);
+    if report.answer.is_none() {
+        summary::tell_seats(&desk.console, &run);
+    }
+    written
+}
+
+fn write_answer(path: &std::path::Path, answer: &str) -> Result<(), Failure> {
+    std::fs::write(path, answer).map_err(|error| {
+        let message = format!("the answer could not be written to `{}`: {error}", path.display());
+        Failure::new(Code::OutputUnwritable, message).with_next("the answer is kept: see `runs show @`")
+    })
+}
+
+/// What a run's end means for a script.
+pub(super) fn exit_code(run: &Run, strict: bool) -> u8 {
+    let Some(outcome) = &run.outcome else { return exit::FAILED };
+    if let Some(failure) = &outcome.failure {
+        return exit::of(failure.code);
+    }
+    let not_fused = run.seats.len() > 1 && outcome.kind != OutcomeKind::Fused;
+    if strict && (run.status == RunStatus::Partial || not_fused) { exit::PARTIAL } else { exit::ANSWER }
+}

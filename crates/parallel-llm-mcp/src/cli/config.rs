@@ -1,0 +1,28 @@
+//! `config`: the settings in force and where each comes from.
+
+use super::Desk;
+use crate::exit;
+
+/// Show the settings in force
+#[derive(Debug, clap::Subcommand)]
+pub enum ConfigCommand {
+    /// Show every setting
+    Show {
+        /// Tell where each value comes from
+        #[arg(long)]
+        origin: bool,
+    },
+}
+
+/// Does the command.
+pub(super) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> u8 {
+    let ConfigCommand::Show { origin } = command;
+    let shown = desk.service.settings().shown();
+    let widest = shown.iter().map(|setting| setting.name.len()).max().unwrap_or(0);
+    let lines = shown.iter().map(|setting| {
+        let from = if *origin { format!("  # {}", setting.origin) } else { String::new() };
+        format!("{:<widest$} = {}{from}", setting.name, setting.value)
+    });
+    desk.console.data(&lines.collect::<Vec<_>>().join("\n"));
+    exit::ANSWER
+}

@@ -1,0 +1,41 @@
+//! `explain`: what an error code means and what to do.
+
+use parallel_llm_engine::{Code, Failure};
+
+use super::Desk;
+use crate::exit;
+
+/// Tells one code, or all.
+pub(super) fn run(desk: &Desk<'_>, code: Option<&str>) -> Result<u8, Failure> {
+    let Some(name) = code else {
+        let lines: Vec<String> =
+            Code::ALL.iter().map(|code| format!("{:<18} {}", code.as_str(), code.about())).collect();
+        desk.console.data(&lines.join("\n"));
+        return Ok(exit::ANSWER);
+    };
+    let Some(code) = Code::parse(name) else {
+        let nearest =
+            Code::ALL.iter().max_by(|one, other| likeness(**one, name).total_cmp(&likeness(**other, name)));
+        let next = nearest.map(|code| format!("did you mean `{code}`? `explain` alone lists all"));
+        return Err(Failure::new(Code::Usage, format!("there is no error code `{name}`"))
+            .with_next(next.unwrap_or_default()));
+    };
+    desk.console.data(&page(code));
+    Ok(exit::ANSWER)
+}
+
+/// The page of a code.
+pub(super) fn page(code: Code) -> String {
+    let again =
+        if code.retryable() { "yes, the same request may succeed later" } else { "no, not unchanged" };
+    format!(
+        "{code}\n\n{}\n\nWorth trying again: {again}\nWhat to do: {}\nExit code: {}",
+        code.about(),
+        code.next(),
+        exit::of(code)
+    )
+}
+
+fn likeness(code: Code, name: &str) -> f64 {
+    strsim::jaro_winkler(code.as_str(), name)
+}

@@ -1,0 +1,60 @@
+//! Where a prompt comes from: the argument, `@file`, or stdin. Bounded, and exact to the byte.
+
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+
+use parallel_llm_engine::{Code, Failure};
+
+/// The most that is read. The setting `prompt_chars_max` goes up to 16 Mi characters of up to four bytes.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Reads the prompt. With an argument and piped input, the input follows the argument as its material.
+pub(super) fn read(argument: Option<&str>) -> Result<String, Failure> {
+    let stdin = std::io::stdin();
+    match argument {
+        Some("-") => read_all(stdin.lock(), "stdin"),
+        Some(text) => match text.strip_prefix('@') {
+            Some(path) => read_file(Path::new(path)),
+            None => Ok(text.to_owned()),
+        },
+        None if stdin.is_terminal() => Err(Failure::new(Code::PromptEmpty, "no prompt was given")),
+        None => read_all(stdin.lock(), "stdin"),
+    }
+}
+
+fn read_file(path: &Path) -> Result<String, Failure> {
+    let file = std::fs::File::open(path).map_err(|error| {
+        Failure::new(Code::Usage, format!("the prompt file `{}` cannot be read: {error}", path.display()))
+            .with_next("name a readable file after `@`, or put the prompt in quotes if it begins with `@`")
+    })?;
+    read_all(file, &path.display().to_string())
+}
+
+fn read_all(source: impl Read, name: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    source.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| {
+        Failure::new(Code::Usage, format!("the prompt cannot be read from {name}: {error}"))
+    })?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(Failure::new(Code::PromptTooLong, format!("{name} holds more than {BYTES_MAX} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        Failure::new(
+            Code::PromptNotUtf8,
+            format!("{name} is not UTF-8: the byte at offset {offset} is wrong"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bad_byte_is_named() {
+        let failure = read_all(&b"caf\xe9 au lait"[..], "stdin").unwrap_err();
+        assert_eq!(failure.code, Code::PromptNotUtf8);
+        assert_eq!(failure.message, "stdin is not UTF-8: the byte at offset 3 is wrong");
+    }
+}

@@ -1,0 +1,171 @@
+//! `runs`: what was asked before and what came of it.
+
+use std::str::FromStr;
+
+use parallel_llm_engine::{Code, Failure, RunId};
+use serde_json::json;
+
+use super::Desk;
+use crate::clock;
+use crate::exit;
+use crate::output::console::Tone;
+use crate::output::{plain, summary};
+use crate::service::{Kept, RunFilter, RunSummary};
+
+/// Runs listed where nobody says how many.
+const LIST_DEFAULT: usize = 20;
+
+/// Look at runs that were done
+#[derive(Debug, clap::Subcommand)]
+pub enum RunsCommand {
+    /// List runs, newest first
+    List {
+        /// How many
+        #[arg(short = 'n', long, default_value_t = LIST_DEFAULT)]
+        limit: usize,
+        /// Only runs older than this one
+        #[arg(long, value_name = "RUN")]
+        before: Option<String>,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a run: its answer, who said what, what it cost
+    Show {
+        /// The run's id or a beginning of it; `@` is the newest
+        run: String,
+        /// The run report as one JSON object
+        #[arg(long)]
+        json: bool,
+        /// Only the answer of this seat
+        #[arg(long, value_name = "SEAT")]
+        seat: Option<u8>,
+        /// Every event, one a line
+        #[arg(long)]
+        events: bool,
+    },
+}
+
+impl RunsCommand {
+    /// Whether errors are wanted as JSON.
+    pub const fn wants_json(&self) -> bool {
+        match self {
+            Self::List { json, .. } | Self::Show { json, .. } => *json,
+        }
+    }
+}
+
+/// Does the command.
+pub(super) async fn run(desk: &Desk<'_>, command: RunsCommand) -> Result<u8, Failure> {
+    match command {
+        RunsCommand::List { limit, before, json } => list(desk, limit, before.as_deref(), json).await,
+        RunsCommand::Show { run, json, seat, events } => show(desk, &run, json, seat, events).await,
+    }
+}
+
+async fn list(desk: &Desk<'_>, limit: usize, before: Option<&str>, as_json: bool) -> Result<u8, Failure> {
+    let before =
+        before.map(RunId::from_str).transpose().map_err(|message| Failure::new(Code::Usage, message))?;
+    let runs = desk.service.list(RunFilter { limit, before, status: None }).await?;
+    if runs.is_empty() && !as_json {
+        desk.console.say("no runs yet: try `parallel-llm-mcp ask \"...\"`");
+    }
+    let lines: Vec<String> =
+        runs.iter().map(|run| if as_json { json_line(run) } else { line(desk, run) }).collect();
+    if !lines.is_empty() {
+        desk.console.data(&lines.join("\n"));
+    }
+    Ok(exit::ANSWER)
+}
+
+fn json_line(run: &RunSummary) -> String {
+    json!({
+        "run_id": run.run_id,
+        "status": run.status,
+        "question": run.question_excerpt,
+        "strategy": run.strategy,
+        "seats": run.seats,
+        "answered": run.answered,
+        "cost_usd": run.cost.as_usd(),
+        "cost_is_estimate": run.cost_is_estimate,
+        "created_at_ms": run.created_at_ms,
+        "decided_at_ms": run.decided_at_ms,
+        "closed_at_ms": run.closed_at_ms,
+    })
+    .to_string()
+}
+
+fn line(desk: &Desk<'_>, run: &RunSummary) -> String {
+    let question = run.question_excerpt.as_deref().unwrap_or("(not kept)");
+    let room = desk.console.columns().saturating_sub(66).max(20);
+    format!(
+        "{}  {:<11}  {:>2} of {:<2}  {:>9}  {:>8} ago  {}",
+        run.run_id,
+        run.status.as_str(),
+        run.answered,
+        run.seats,
+        run.cost.to_string(),
+        age(clock::unix_ms().saturating_sub(u64::try_from(run.created_at_ms).unwrap_or(0))),
+        crate::output::safe::excerpt(question, room)
+    )
+}
+
+fn age(ms: u64) -> String {
+    match ms / 1000 {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7_200 => format!("{} min", seconds / 60),
+        seconds @ 7_200..172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}
+
+async fn show(
+    desk: &Desk<'_>,
+    name: &str,
+    as_json: bool,
+    seat: Option<u8>,
+    events: bool,
+) -> Result<u8, Failure> {
+    let kept = desk.service.find(name).await?;
+    let Kept::Past(past) = kept else {
+        return Err(Failure::new(Code::Internal, "a run of another process cannot be live in this one"));
+    };
+    if as_json {
+        desk.console.data(&format!("{:#}", past.report().to_json()));
+        return Ok(exit::ANSWER);
+    }
+    if events {
+        let lines: Vec<String> = past.events.iter().map(|event| plain::line(&past.run, event)).collect();
+        desk.console.data(&lines.join("\n"));
+        return Ok(exit::ANSWER);
+    }
+    if let Some(number) = seat {
+        return show_seat(desk, &past.run, number);
+    }
+    let report = past.report();
+    match &report.answer {
+        Some(answer) => desk.console.data(answer),
+        None => desk
+            .console
+            .say(&desk.console.tone(Tone::Warning, &format!("no answer: the run is {}", report.status))),
+    }
+    desk.console.say("");
+    summary::tell(&desk.console, &past.run, &report.files);
+    summary::tell_seats(&desk.console, &past.run);
+    Ok(exit::ANSWER)
+}
+
+fn show_seat(desk: &Desk<'_>, run: &parallel_llm_engine::Run, number: u8) -> Result<u8, Failure> {
+    let seat = number.checked_sub(1).and_then(|index| run.seats.get(usize::from(index)));
+    let Some(seat) = seat else {
+        return Err(Failure::new(
+            Code::Usage,
+            format!("the run has no seat {number}; it has {}", run.seats.len()),
+        ));
+    };
+    match seat.text() {
+        Some(text) => desk.console.data(text),
+        None => desk.console.say(&format!("seat {number} has no text: it is {}", seat.status.as_str())),
+    }
+    Ok(exit::ANSWER)
+}

@@ -1,0 +1,81 @@
+//! The exit codes: what a script can rely on. One table from the error codes, total by construction.
+
+use parallel_llm_engine::Code;
+
+/// There is an answer.
+pub const ANSWER: u8 = 0;
+/// The run gave no answer.
+pub const FAILED: u8 = 1;
+/// The call or a setting cannot be used.
+pub const USAGE: u8 = 2;
+/// There is an answer, but not all that `--strict` asks for.
+pub const PARTIAL: u8 = 3;
+/// No key, a refused key, or no credit.
+pub const AUTH: u8 = 4;
+/// The budget does not hold the run.
+pub const BUDGET: u8 = 5;
+/// A timer ran out.
+pub const TIMEOUT: u8 = 6;
+/// The data or output folder cannot be used.
+pub const STORAGE: u8 = 7;
+/// A defect in this program.
+pub const INTERNAL: u8 = 70;
+/// Stopped by Ctrl-C; what had come is saved.
+pub const INTERRUPTED: u8 = 130;
+/// Stopped by SIGTERM; what had come is saved.
+pub const TERMINATED: u8 = 143;
+
+/// Every exit code with its meaning, for the generated reference.
+pub const ALL: &[(u8, &str)] = &[
+    (ANSWER, "there is an answer"),
+    (FAILED, "the run gave no answer"),
+    (USAGE, "the call or a setting cannot be used"),
+    (PARTIAL, "with `--strict`: a seat without an answer, or fusing was asked and did not happen"),
+    (AUTH, "no key, a refused key, or no credit"),
+    (BUDGET, "the budget does not hold the run"),
+    (TIMEOUT, "a timer ran out"),
+    (STORAGE, "the data or output folder cannot be used"),
+    (INTERNAL, "a defect in this program"),
+    (INTERRUPTED, "stopped by Ctrl-C; what had come is saved"),
+    (TERMINATED, "stopped by SIGTERM; what had come is saved"),
+];
+
+/// The exit code of a failure.
+pub const fn of(code: Code) -> u8 {
+    match code {
+        Code::PromptEmpty
+        | Code::PromptTooLong
+        | Code::PromptNotUtf8
+        | Code::Usage
+        | Code::SettingsInvalid
+        | Code::InsecureUrl
+        | Code::PanelSize
+        | Code::ModelInvalid
+        | Code::ModelUnknown
+        | Code::RunNotFound => USAGE,
+        Code::KeyMissing | Code::Auth | Code::Credits | Code::CreditsInFlight | Code::KeyLimit => AUTH,
+        Code::Budget => BUDGET,
+        Code::Timeout => TIMEOUT,
+        Code::OutputUnwritable | Code::Storage => STORAGE,
+        Code::Internal => INTERNAL,
+        Code::Cancelled => INTERRUPTED,
+        Code::Forbidden
+        | Code::Refused
+        | Code::ContextLength
+        | Code::TooLarge
+        | Code::BadRequest
+        | Code::RateLimited
+        | Code::RetryBudget
+        | Code::Upstream
+        | Code::Connection
+        | Code::Protocol
+        | Code::Redirect
+        | Code::Empty
+        | Code::ReasoningOnly
+        | Code::Incomplete
+        | Code::AnswerTooLarge
+        | Code::AllFailed
+        | Code::Interrupted
+        | Code::Busy => FAILED,
+    }
+}

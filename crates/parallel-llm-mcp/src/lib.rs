@@ -1,0 +1,21 @@
+//! The program: doors, settings and wiring around the engine.
+//!
+//! ```text
+//! cli | mcp  →  service  →  engine, store
+//! main  →  cli::parse  →  app::wire  →  the command
+//! ```
+//!
+//! A door makes a request and renders what comes of it; the service resolves and remembers; only `app` makes
+//! parts. Doors never know each other.
+
+pub mod app;
+pub mod cli;
+mod clock;
+pub mod exit;
+mod files;
+pub mod mcp;
+pub mod output;
+pub mod service;
+pub mod settings;
+pub mod shutdown;
+pub mod telemetry;

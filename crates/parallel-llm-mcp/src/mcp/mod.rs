@@ -1,0 +1,6 @@
+//! The MCP door.
+
+pub mod stdio {
+    //! Placeholder.
+    pub async fn run(_: crate::service::Service) {}
+}

@@ -1,0 +1,104 @@
+//! The live view: one stable line per model on stderr, drawn again a few times a second.
+//!
+//! What always holds: rows never jump or wrap, and the cursor ends below them.
+
+use std::time::Duration;
+
+use parallel_llm_engine::live::{Update, Watch};
+use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::{Event, SeatStatus};
+use tokio::time::Instant;
+
+use super::console::{Console, Tone};
+use super::safe;
+use super::seat::{SeatLine, seconds};
+
+/// Often enough to look alive, seldom enough to cost nothing.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+/// The widest column for a model's name.
+const MODEL_CHARS: usize = 32;
+
+/// Shows a run until its answer is settled.
+pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
+    let began = Instant::now();
+    let before_ms = run.elapsed_ms;
+    let mut drawn = 0;
+    let mut ticks = tokio::time::interval(DRAW_EVERY);
+    while run.outcome.is_none() {
+        tokio::select! {
+            update = watch.next() => take(&mut run, update),
+            _ = ticks.tick() => {
+                let now_ms = before_ms + u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                drawn = redraw(console, &run, now_ms, drawn);
+            }
+        }
+    }
+    redraw(console, &run, run.elapsed_ms, drawn);
+}
+
+/// Takes an update into a run that is being shown.
+pub fn take(run: &mut Run, update: Update) {
+    match update {
+        Update::Event(recorded) => run.apply(&recorded),
+        Update::Snapshot(newer) => *run = *newer,
+        Update::Begun(place) => {
+            if let Some(seat) = run.place_mut(place).filter(|seat| !seat.status.is_final()) {
+                seat.status = SeatStatus::Streaming;
+            }
+        }
+        Update::Text { place, offset, text } => {
+            if let Some(seat) = run.place_mut(place).filter(|seat| !seat.status.is_final())
+                && seat.partial.len() == offset
+            {
+                seat.status = SeatStatus::Streaming;
+                seat.partial.push_str(&text);
+            }
+        }
+    }
+}
+
+fn redraw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> usize {
+    let mut lines: Vec<String> = run.seats.iter().map(|seat| line(console, seat, now_ms)).collect();
+    let asked = run.synthesizers.iter().filter(|synthesizer| synthesizer.attempts > 0);
+    lines.extend(asked.map(|synthesizer| line(console, synthesizer, now_ms)));
+    let total = format!(
+        "{} of {} answered  {}  {}{}",
+        run.answered(),
+        run.seats.len(),
+        seconds(now_ms),
+        if run.cost_is_estimate() { "~" } else { "" },
+        run.cost()
+    );
+    lines.push(console.tone(Tone::Dim, &total));
+    let up = if drawn == 0 { String::new() } else { format!("\x1b[{drawn}A") };
+    let body: String = lines.iter().map(|line| format!("\r\x1b[2K{line}\n")).collect();
+    console.draw(&format!("{up}{body}"));
+    lines.len()
+}
+
+fn line(console: &Console, seat: &SeatView, now_ms: u64) -> String {
+    let told = SeatLine::of(seat, now_ms);
+    let role = if matches!(seat.place, parallel_llm_engine::Place::Synthesizer(_)) { "fusing: " } else { "" };
+    let model = safe::excerpt(&format!("{role}{}", told.model), MODEL_CHARS);
+    let head = format!("{} {model:<MODEL_CHARS$} ", told.glyph);
+    let tail = told.reason.or_else(|| tail_of(&seat.partial)).unwrap_or_default();
+    let plain = format!("{:<9} {:<34} {tail}", told.word, told.figures);
+    let room = console.columns().saturating_sub(head.chars().count() + 1);
+    let plain: String = plain.chars().take(room).collect();
+    let word: String = plain.chars().take(9).collect();
+    let rest: String = plain.chars().skip(9).collect();
+    format!("{head}{}{}", console.tone(told.tone, &word), rest.trim_end())
+}
+
+/// The newest words of a text on its way.
+fn tail_of(text: &str) -> Option<String> {
+    const CHARS: usize = 60;
+    let count = text.chars().count();
+    let newest: String = text.chars().skip(count.saturating_sub(CHARS)).collect();
+    (count > 0).then(|| safe::excerpt(&newest, CHARS))
+}
+
+/// Whether an event is worth a line of its own.
+pub const fn is_told(event: &Event) -> bool {
+    !matches!(event, Event::Accepted { .. } | Event::Closed { .. })
+}

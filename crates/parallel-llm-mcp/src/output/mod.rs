@@ -1,0 +1,10 @@
+//! How a run is told: as one JSON object, as text for people, as a live view. Reads runs, changes nothing.
+
+pub mod console;
+pub mod failure;
+pub mod live;
+pub mod plain;
+pub mod report;
+pub mod safe;
+pub mod seat;
+pub mod summary;

@@ -1,0 +1,312 @@
+//! The run report: the one JSON object that the command line, MCP, HTTP and `run.json` all give. Additive only:
+//! a field may be added, never changed or taken away.
+
+use std::path::PathBuf;
+
+use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::{Failure, Outcome, OutcomeKind, Usage};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The version of the report's shape.
+const SCHEMA: u32 = 1;
+
+/// One run, told whole.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Report {
+    /// Version of this shape: 1.
+    pub schema: u32,
+    /// The run's name, a ULID.
+    pub run_id: String,
+    /// `running`, `complete`, `partial`, `failed`, `cancelled` or `interrupted`. `complete`: every seat answered
+    /// and there is an answer. `partial`: there is an answer, but a seat without one.
+    pub status: String,
+    /// The final text; null while running and where there is none.
+    pub answer: Option<String>,
+    /// How the final text came about; null while running.
+    pub synthesis: Option<Synthesis>,
+    /// The panel, one entry per seat.
+    pub answers: Vec<SeatReport>,
+    /// Whether fusing was worth it; null where nothing was fused.
+    pub worth: Option<WorthReport>,
+    /// What all requests of the run cost, as far as known, in USD.
+    pub cost_usd: f64,
+    /// Whether a part of the cost is computed from prices or unknown.
+    pub cost_is_estimate: bool,
+    /// Milliseconds from the start to the answer, or to now.
+    pub elapsed_ms: u64,
+    /// How answers become one text.
+    pub strategy: String,
+    /// Names what was asked: equal for runs that ask the same.
+    pub plan_hash: String,
+    /// Where the answers lie as files.
+    pub files: FilesReport,
+    /// What else the reader should know.
+    pub warnings: Vec<ErrorReport>,
+    /// Why there is no answer; null where there is one.
+    pub error: Option<ErrorReport>,
+}
+
+/// How the final text came about.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Synthesis {
+    /// `fused`: a synthesizer wrote it. `selected`: chosen among several. `verbatim`: one answer, word for word.
+    /// `none`: there is no text.
+    pub kind: String,
+    /// The model whose words these are.
+    pub by: Option<String>,
+    /// Why it came about this way.
+    pub reason: String,
+    /// Answers the synthesizer saw only in part.
+    pub shortened: Vec<ShortenedReport>,
+}
+
+/// An answer that was shortened to fit the synthesizer's context.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ShortenedReport {
+    /// Whose.
+    pub seat: u8,
+    /// Its length in characters.
+    pub from_chars: u64,
+    /// How much of it was shown.
+    pub to_chars: u64,
+}
+
+/// Whether fusing was worth it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WorthReport {
+    /// The seat whose answer the synthesizer started from.
+    pub base_seat: u8,
+    /// How much of the final text differs from that answer: 0 the same, 1 nothing in common.
+    pub edit_ratio: Option<f64>,
+    /// What fusing cost beyond the panel, in USD.
+    pub extra_cost_usd: Option<f64>,
+    /// How long fusing took beyond the panel, in milliseconds.
+    pub extra_ms: u64,
+}
+
+/// One seat of the panel.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SeatReport {
+    /// The seat, counted from 1.
+    pub seat: u8,
+    /// The model that was asked.
+    pub model: String,
+    /// The model that answered, as its provider named it.
+    pub served_model: Option<String>,
+    /// `waiting`, `streaming`, `answered`, `cut`, `failed`, `refused`, `cancelled`, `skipped` or `unknown`.
+    pub status: String,
+    /// Whether the answer came after the run's answer was settled.
+    pub late: bool,
+    /// The text, or the text so far; null where there is none or where it was left out for its size.
+    pub text: Option<String>,
+    /// The length of the text in bytes, whether or not it is here.
+    pub text_bytes: u64,
+    /// Why there is no answer, or why it stopped early.
+    pub error: Option<ErrorReport>,
+    /// Why the model stopped, in its protocol's word.
+    pub finish: Option<String>,
+    /// Whether the model was stopped by its output cap.
+    pub truncated: bool,
+    /// What the call used.
+    pub usage: UsageReport,
+    /// What all requests of the seat cost, in USD; null where nobody knows.
+    pub cost_usd: Option<f64>,
+    /// Requests sent.
+    pub attempts: u32,
+    /// From sending to the first text or reasoning, in milliseconds.
+    pub first_token_ms: Option<u64>,
+    /// From the first request to the end, in milliseconds.
+    pub elapsed_ms: Option<u64>,
+    /// The provider's name for the call.
+    pub generation_id: Option<String>,
+}
+
+/// Token counts as the provider reported them; null where it did not.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct UsageReport {
+    /// Tokens sent, cached ones included.
+    pub input_tokens: Option<u64>,
+    /// Tokens received, reasoning included.
+    pub output_tokens: Option<u64>,
+    /// Tokens of hidden reasoning.
+    pub reasoning_tokens: Option<u64>,
+    /// Tokens read from the provider's cache.
+    pub cached_tokens: Option<u64>,
+}
+
+/// An error or a warning.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ErrorReport {
+    /// Its stable code; see `explain`.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+    /// What to do next.
+    pub next: String,
+    /// Whether the same request may succeed later.
+    pub retryable: bool,
+    /// How long the provider asked to wait, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// The run it happened in, where that is not plain from the place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+}
+
+/// Where the answers lie as files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FilesReport {
+    /// The run's folder.
+    pub dir: Option<PathBuf>,
+    /// `off`, `writing`, `written` or `failed`.
+    pub state: FilesState,
+    /// Why a file could not be written.
+    pub error: Option<String>,
+}
+
+/// How far the files of a run are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FilesState {
+    /// No files are written for this run.
+    #[default]
+    Off,
+    /// They are written as answers land.
+    Writing,
+    /// All are written.
+    Written,
+    /// One could not be written; the run is whole all the same.
+    Failed,
+}
+
+impl Report {
+    /// Tells a run.
+    pub fn of(run: &Run, files: FilesReport) -> Self {
+        let outcome = run.outcome.as_ref();
+        let warnings =
+            run.plan.warnings.iter().chain(outcome.into_iter().flat_map(|outcome| &outcome.warnings));
+        Self {
+            schema: SCHEMA,
+            run_id: run.plan.run_id.to_string(),
+            status: run.status.as_str().to_owned(),
+            answer: outcome.and_then(|outcome| outcome.text.as_deref()).map(str::to_owned),
+            synthesis: outcome.map(Synthesis::of),
+            answers: run.seats.iter().zip(1..).map(|(seat, number)| SeatReport::of(seat, number)).collect(),
+            worth: outcome.and_then(WorthReport::of),
+            cost_usd: run.cost().as_usd(),
+            cost_is_estimate: run.cost_is_estimate(),
+            elapsed_ms: run.decided_ms.unwrap_or(run.elapsed_ms),
+            strategy: run.plan.strategy.name().to_owned(),
+            plan_hash: run.plan.hash(),
+            files,
+            warnings: warnings.map(ErrorReport::warning).collect(),
+            error: outcome.and_then(|outcome| outcome.failure.as_ref()).map(ErrorReport::of),
+        }
+    }
+
+    /// The report as one JSON value.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("a report is plain data with string keys")
+    }
+}
+
+impl Synthesis {
+    fn of(outcome: &Outcome) -> Self {
+        let kind = match outcome.kind {
+            OutcomeKind::Fused => "fused",
+            OutcomeKind::Selected => "selected",
+            OutcomeKind::Verbatim => "verbatim",
+            OutcomeKind::None => "none",
+        };
+        let shortened = outcome.shortened.iter().map(|cut| ShortenedReport {
+            seat: cut.seat.0,
+            from_chars: cut.from_chars,
+            to_chars: cut.to_chars,
+        });
+        Self {
+            kind: kind.to_owned(),
+            by: outcome.by.as_ref().map(ToString::to_string),
+            reason: outcome.reason.clone(),
+            shortened: shortened.collect(),
+        }
+    }
+}
+
+impl WorthReport {
+    fn of(outcome: &Outcome) -> Option<Self> {
+        outcome.worth.as_ref().map(|worth| Self {
+            base_seat: worth.base_seat.0,
+            edit_ratio: worth.edit_ratio,
+            extra_cost_usd: worth.extra_cost.map(|cost| cost.as_usd()),
+            extra_ms: worth.extra_ms,
+        })
+    }
+}
+
+impl SeatReport {
+    fn of(seat: &SeatView, number: u8) -> Self {
+        let answer = seat.answer.as_ref();
+        let text = seat.text();
+        let stored_bytes = answer.map_or(0, |answer| answer.text_bytes);
+        Self {
+            seat: number,
+            model: seat.model.to_string(),
+            served_model: answer.and_then(|answer| answer.served_model.clone()),
+            status: seat.status.as_str().to_owned(),
+            late: seat.late,
+            text: text.map(str::to_owned),
+            text_bytes: text.map_or(stored_bytes, |text| text.len() as u64),
+            error: seat.failure.as_ref().map(ErrorReport::of),
+            finish: answer.and_then(|answer| answer.finish.as_ref()).map(|finish| finish.as_str().to_owned()),
+            truncated: answer.is_some_and(parallel_llm_engine::Answer::truncated),
+            usage: answer.map_or_else(UsageReport::default, |answer| UsageReport::of(answer.usage)),
+            cost_usd: seat.cost.map(|cost| cost.as_usd()),
+            attempts: seat.attempts,
+            first_token_ms: answer.and_then(|answer| answer.first_token_ms),
+            elapsed_ms: seat.elapsed_ms,
+            generation_id: seat.generation_id.clone(),
+        }
+    }
+}
+
+impl UsageReport {
+    const fn of(usage: Usage) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
+            cached_tokens: usage.cached_tokens,
+        }
+    }
+}
+
+impl ErrorReport {
+    /// Tells a failure.
+    pub fn of(failure: &Failure) -> Self {
+        Self {
+            code: failure.code.to_string(),
+            message: failure.message.clone(),
+            next: failure.next_step().to_owned(),
+            retryable: failure.code.retryable(),
+            retry_after_ms: failure.retry_after_ms,
+            run_id: None,
+        }
+    }
+
+    fn warning(warning: &parallel_llm_engine::outcome::Warning) -> Self {
+        Self {
+            code: warning.code.to_string(),
+            message: warning.message.clone(),
+            next: warning.next.clone(),
+            retryable: warning.code.retryable(),
+            retry_after_ms: None,
+            run_id: None,
+        }
+    }
+
+    /// The JSON object that stands for a call that failed before there was a run to report.
+    pub fn envelope(&self) -> serde_json::Value {
+        serde_json::json!({ "schema": SCHEMA, "error": self })
+    }
+}

@@ -1,0 +1,37 @@
+//! Strangers' text on its way to a terminal: nothing in it may move the cursor, colour, or reorder what is read.
+//! The stored text keeps every byte.
+
+/// The text without anything a terminal would obey, line ends and tabs kept.
+pub fn for_terminal(text: &str) -> String {
+    text.chars().filter(|character| matches!(character, '\n' | '\t') || !steers(*character)).collect()
+}
+
+/// The beginning of the text as one line of at most `chars_max` characters.
+pub fn excerpt(text: &str, chars_max: usize) -> String {
+    let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
+    let line: String =
+        words.flat_map(str::chars).filter(|character| !steers(*character)).take(chars_max + 1).collect();
+    if line.chars().count() <= chars_max {
+        return line;
+    }
+    let kept: String = line.chars().take(chars_max.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+fn steers(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        let hostile = "a\x1b]52;c;ZXZpbA==\x07b\u{202e}c\r\n\td\u{9b}2J";
+        assert_eq!(for_terminal(hostile), "a]52;c;ZXZpbA==bc\n\td2J");
+        assert_eq!(excerpt("  one\n two\x1b[2J three ", 11), "one two[2J…");
+        assert_eq!(excerpt("short", 11), "short");
+    }
+}

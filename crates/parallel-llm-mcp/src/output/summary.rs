@@ -1,0 +1,103 @@
+//! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
+
+use parallel_llm_engine::OutcomeKind;
+use parallel_llm_engine::run::Run;
+
+use super::console::{Console, Tone};
+use super::report::{FilesReport, FilesState};
+use super::safe;
+use super::seat::{SeatLine, seconds};
+
+/// The characters shown of each seat's answer.
+const EXCERPT_CHARS: usize = 96;
+
+/// Tells how the answer came about.
+pub fn tell(console: &Console, run: &Run, files: &FilesReport) {
+    for line in lines(console, run, files) {
+        console.say(&line);
+    }
+}
+
+/// Tells what each seat said, in its own first words.
+pub fn tell_seats(console: &Console, run: &Run) {
+    for (seat, number) in run.seats.iter().zip(1..) {
+        let told = SeatLine::of(seat, run.elapsed_ms);
+        let word = console.tone(told.tone, told.word);
+        console.say(&format!(
+            "  {} {number} {}  {word}  {}",
+            told.glyph,
+            told.model,
+            told.figures.trim_start()
+        ));
+        let detail = told.reason.or_else(|| seat.text().map(|text| safe::excerpt(text, EXCERPT_CHARS)));
+        if let Some(detail) = detail {
+            console.say(&console.tone(Tone::Dim, &format!("      {detail}")));
+        }
+    }
+}
+
+fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
+    let mut lines = vec![console.tone(Tone::Strong, &origin(run))];
+    for seat in run.missing() {
+        let told = SeatLine::of(seat, run.elapsed_ms);
+        let next = seat
+            .failure
+            .as_ref()
+            .map(|failure| format!(" (next: {})", failure.next_step()))
+            .unwrap_or_default();
+        let reason = told.reason.unwrap_or_else(|| "no answer yet".to_owned());
+        lines.push(
+            console.tone(Tone::Warning, &format!("missing: {} {}: {reason}{next}", told.model, told.word)),
+        );
+    }
+    let outcome = run.outcome.as_ref();
+    for warning in run.plan.warnings.iter().chain(outcome.into_iter().flat_map(|outcome| &outcome.warnings)) {
+        let text = format!("warning[{}]: {} (next: {})", warning.code, warning.message, warning.next);
+        lines.push(console.tone(Tone::Warning, &safe::for_terminal(&text)));
+    }
+    lines.push(format!(
+        "{} of {} answered · {}{}{} · {} · run {}",
+        run.answered(),
+        run.seats.len(),
+        if run.cost_is_estimate() { "about " } else { "" },
+        run.cost(),
+        worth(run),
+        seconds(run.decided_ms.unwrap_or(run.elapsed_ms)),
+        run.plan.run_id
+    ));
+    match (files.state, &files.dir) {
+        (FilesState::Off, _) | (_, None) => {}
+        (FilesState::Failed, Some(dir)) => {
+            let error = files.error.as_deref().unwrap_or("unknown");
+            lines.push(
+                console.tone(Tone::Warning, &format!("files in {} are not complete: {error}", dir.display())),
+            );
+        }
+        (_, Some(dir)) => lines.push(format!("files: {}", dir.display())),
+    }
+    lines
+}
+
+fn origin(run: &Run) -> String {
+    let Some(outcome) = &run.outcome else { return "no answer yet".to_owned() };
+    let by = outcome.by.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
+    match outcome.kind {
+        OutcomeKind::Fused => {
+            let from = run.answered() + run.seats.iter().filter(|seat| seat.status.as_str() == "cut").count();
+            let base =
+                outcome.base_seat.map(|seat| format!(", starting from seat {seat}")).unwrap_or_default();
+            let ratio = outcome.worth.as_ref().and_then(|worth| worth.edit_ratio);
+            let changed = ratio.map(|ratio| format!(" ({:.0} % changed)", ratio * 100.0)).unwrap_or_default();
+            format!("fused{by} from {from} answers{base}{changed}")
+        }
+        OutcomeKind::Selected => format!("selected{by}: {}", outcome.reason),
+        OutcomeKind::Verbatim => format!("word for word{by}: {}", outcome.reason),
+        OutcomeKind::None => format!("no answer: {}", safe::for_terminal(&outcome.reason)),
+    }
+}
+
+fn worth(run: &Run) -> String {
+    let extra =
+        run.outcome.as_ref().and_then(|outcome| outcome.worth.as_ref()).and_then(|worth| worth.extra_cost);
+    extra.map(|cost| format!(" (fusing {cost})")).unwrap_or_default()
+}

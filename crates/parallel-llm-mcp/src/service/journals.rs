@@ -1,0 +1,56 @@
+//! Which journal a run gets: the store, or memory for runs that are not to be stored.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::event::{Attempt, Recorded};
+use parallel_llm_engine::memory::MemoryJournal;
+use parallel_llm_engine::port::{Journal, Lease};
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Failure, RunPlan};
+use parallel_llm_store::Store;
+
+use super::Later;
+
+/// Routes each run by its plan's store mode. The store is opened by the first run that needs it.
+#[derive(Clone)]
+pub struct Journals {
+    store: Arc<Later<Store>>,
+    memory: MemoryJournal,
+}
+
+impl Journals {
+    /// A journal over this store.
+    pub fn new(store: Arc<Later<Store>>) -> Self {
+        Self { store, memory: MemoryJournal::default() }
+    }
+}
+
+impl Journal for Journals {
+    fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
+        if plan.store == StoreMode::None {
+            return self.memory.open(plan);
+        }
+        let store = Arc::clone(&self.store);
+        Box::pin(async move { store.get().await?.open(plan).await })
+    }
+
+    fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
+        match self.store.made() {
+            Some(store) if !self.memory.holds(lease.run_id) => store.append(lease, events),
+            _ => self.memory.append(lease, events),
+        }
+    }
+
+    fn checkpoint(
+        &self,
+        lease: Lease,
+        attempt: Attempt,
+        text: String,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
+        match self.store.made() {
+            Some(store) if !self.memory.holds(lease.run_id) => store.checkpoint(lease, attempt, text),
+            _ => self.memory.checkpoint(lease, attempt, text),
+        }
+    }
+}

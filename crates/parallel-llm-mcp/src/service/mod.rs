@@ -1,0 +1,83 @@
+//! What the program can do, one file per use case. Doors call it and render what it gives; it knows no door.
+
+mod ask;
+mod history;
+mod journals;
+mod later;
+mod models;
+mod runs;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parallel_llm_engine::{Failure, ProviderId};
+use parallel_llm_store::Store;
+
+pub use ask::Question;
+pub use history::{Kept, PastRun};
+pub use journals::Journals;
+pub use later::Later;
+pub use models::{Catalogues, ModelList};
+pub use parallel_llm_store::{RunFilter, RunSummary};
+pub use runs::{RunHandle, Runs};
+
+use crate::settings::Settings;
+
+/// The name of the provider that is always configured.
+pub const OPENROUTER: &str = "openrouter";
+
+/// Everything a door may ask for.
+#[derive(Clone)]
+pub struct Service(Arc<Parts>);
+
+/// What a service is made of. What takes time or may fail is made when it is first needed, so that a server
+/// starts at once and says what is missing to whoever asks for it.
+pub struct Parts {
+    /// The settings in force.
+    pub settings: Settings,
+    /// The configured providers, the default one first.
+    pub providers: Vec<ProviderId>,
+    /// The models known.
+    pub catalogues: Catalogues,
+    /// The runs under way.
+    pub runs: Later<Runs>,
+    /// The runs remembered.
+    pub store: Arc<Later<Store>>,
+}
+
+impl Service {
+    /// A service of these parts.
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// Where runs' folders lie.
+    pub fn output_dir(&self) -> PathBuf {
+        let settings = self.settings();
+        settings.output_dir.clone().unwrap_or_else(|| settings.data_dir.join("runs"))
+    }
+
+    /// Lets the runs under way end, for as long as the settings say, and closes the store. Runs that do not
+    /// make it are found `interrupted` later, with what they had.
+    pub async fn close(&self) {
+        if let Some(runs) = self.0.runs.made() {
+            runs.drain(std::time::Duration::from_millis(self.settings().drain_ms)).await;
+        }
+        if let Some(store) = self.0.store.made() {
+            store.close().await;
+        }
+    }
+
+    async fn runs(&self) -> Result<&Runs, Failure> {
+        self.0.runs.get().await
+    }
+
+    async fn store(&self) -> Result<&Store, Failure> {
+        self.0.store.get().await
+    }
+}

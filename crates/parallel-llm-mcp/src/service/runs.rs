@@ -1,0 +1,135 @@
+//! The runs under way. A run belongs to nobody who asked for it: dropping a handle cancels nothing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use parallel_llm_engine::live::{Hub, Stage, Watch};
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{Code, Engine, Failure, RunId, RunPlan};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::files::{FileWriter, FilesWatch, Folder};
+use crate::output::report::Report;
+
+/// Runs one process does at once. Each may hold 64 streams; past this a caller is better told to wait.
+const RUNS_MAX: usize = 1_000;
+
+/// The runs under way in this process.
+#[derive(Clone)]
+pub struct Runs {
+    engine: Engine,
+    live: Arc<Mutex<BTreeMap<RunId, RunHandle>>>,
+    tasks: TaskTracker,
+}
+
+/// A run under way, or just over.
+#[derive(Clone)]
+pub struct RunHandle {
+    id: RunId,
+    hub: Arc<Hub>,
+    cancel: CancellationToken,
+    files: FilesWatch,
+}
+
+impl Runs {
+    /// No runs yet.
+    pub fn new(engine: Engine) -> Self {
+        Self { engine, live: Arc::default(), tasks: TaskTracker::new() }
+    }
+
+    /// Begins a run, with its files in a folder inside `output_dir` where the plan wants files.
+    pub async fn start(&self, plan: RunPlan, output_dir: PathBuf) -> Result<RunHandle, Failure> {
+        let id = plan.run_id;
+        if self.live().len() >= RUNS_MAX {
+            return Err(Failure::new(Code::Busy, format!("{RUNS_MAX} runs are under way")));
+        }
+        let folder = if plan.files { Some(Folder::create(&output_dir, id)?) } else { None };
+        let plan = Arc::new(plan);
+        let hub = Arc::new(Hub::new(Arc::clone(&plan)));
+        let cancel = CancellationToken::new();
+        let underway = self.engine.open(plan, Arc::clone(&hub), cancel.clone()).await?;
+        let files = match folder {
+            Some(folder) => {
+                let (writer, watch) = FileWriter::new(folder, Arc::clone(&hub));
+                self.tasks.spawn(writer.follow());
+                watch
+            }
+            None => FilesWatch::off(),
+        };
+        let handle = RunHandle { id, hub, cancel, files };
+        self.live().insert(id, handle.clone());
+        let live = Arc::clone(&self.live);
+        self.tasks.spawn(async move {
+            underway.finish().await;
+            live.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        });
+        Ok(handle)
+    }
+
+    /// The handle of a run under way.
+    pub fn find(&self, id: RunId) -> Option<RunHandle> {
+        self.live().get(&id).cloned()
+    }
+
+    /// Waits until every run has ended, but no longer than this.
+    pub async fn drain(&self, limit: Duration) {
+        self.tasks.close();
+        // Past the limit the process ends; what had not ended is `unknown` when next looked at.
+        let _ = tokio::time::timeout(limit, self.tasks.wait()).await;
+    }
+
+    fn live(&self) -> MutexGuard<'_, BTreeMap<RunId, RunHandle>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunHandle {
+    /// The run's name.
+    pub const fn id(&self) -> RunId {
+        self.id
+    }
+
+    /// The run as it stands, and everything after.
+    pub fn watch(&self) -> (Run, Watch) {
+        self.hub.watch()
+    }
+
+    /// The run as it stands, and every event after.
+    pub fn watch_events(&self) -> (Run, Watch) {
+        self.hub.watch_events()
+    }
+
+    /// The run as it stands.
+    pub fn snapshot(&self) -> Run {
+        self.hub.snapshot()
+    }
+
+    /// Waits for the run's answer, or until this moment; the run goes on either way.
+    pub async fn wait(&self, until: Option<Instant>) -> Report {
+        let decided = self.hub.reached(Stage::Decided);
+        let in_time = match until {
+            Some(until) => tokio::time::timeout_at(until, decided).await.is_ok(),
+            None => {
+                decided.await;
+                true
+            }
+        };
+        let files = if in_time { self.files.clone().settled().await } else { self.files.now() };
+        Report::of(&self.snapshot(), files)
+    }
+
+    /// Waits until late seats are in or given up, too.
+    pub async fn wait_closed(&self) -> Report {
+        self.hub.reached(Stage::Closed).await;
+        Report::of(&self.snapshot(), self.files.clone().settled().await)
+    }
+
+    /// Gives the run up: connections to providers are closed, what has come is kept.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+}

@@ -1,0 +1,203 @@
+//! The only place of the program that reads the environment. Everything else is given an [`Environment`], a
+//! plain value that tests can make by hand.
+//!
+//! What always holds: a blank variable counts as unset, and no value is ever shown by `Debug`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use etcetera::base_strategy::{BaseStrategy, Xdg};
+use parallel_llm_engine::Failure;
+
+use super::invalid;
+use super::layer::{Entry, Layer};
+use super::nearest;
+use super::origin::Origin;
+use super::table::{PREFIX, Setting};
+
+/// Names another user file.
+pub(super) const CONFIG: &str = "PARALLEL_LLM_CONFIG";
+
+/// Variables that are read but set no setting, and what each does.
+pub(super) const OTHERS: [(&str, &str); 4] = [
+    (CONFIG, "The user file, in place of the one in the XDG configuration folder."),
+    ("NO_COLOR", "Set to anything, it turns colours off."),
+    ("TERM", "`dumb` turns colours and redrawing off."),
+    ("COLUMNS", "The width to write for, where the terminal does not tell."),
+];
+
+/// Where programs keep things, after XDG, on every operating system: one description holds everywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folders {
+    /// The user's home.
+    pub home: PathBuf,
+    /// What the user writes for programs to read.
+    pub config: PathBuf,
+    /// What must last.
+    pub data: PathBuf,
+    /// What may be lost without harm, logs among it.
+    pub state: PathBuf,
+}
+
+impl Folders {
+    /// XDG's usual places below a home.
+    pub fn of_home(home: impl Into<PathBuf>) -> Self {
+        let home = home.into();
+        Self {
+            config: home.join(".config"),
+            data: home.join(".local/share"),
+            state: home.join(".local/state"),
+            home,
+        }
+    }
+}
+
+/// The variables this program looks at, and the user's folders.
+#[derive(Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, OsString>,
+    folders: Option<Folders>,
+}
+
+impl Environment {
+    /// Reads the process's environment.
+    pub fn read() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+        let all = std::env::vars_os();
+        let variables = all
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value))
+            .filter(|(name, _)| is_ours(name));
+        let folders = Xdg::new().ok().map(|xdg| Folders {
+            home: xdg.home_dir().to_owned(),
+            config: xdg.config_dir(),
+            data: xdg.data_dir(),
+            state: xdg.state_dir().unwrap_or_else(|| xdg.data_dir()),
+        });
+        Self { variables: variables.collect(), folders }
+    }
+
+    /// An environment of these folders and no variable.
+    pub fn with_folders(folders: Folders) -> Self {
+        Self { variables: BTreeMap::new(), folders: Some(folders) }
+    }
+
+    /// The same with one variable set.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.variables.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The user's folders, where there is a home.
+    pub const fn folders(&self) -> Option<&Folders> {
+        self.folders.as_ref()
+    }
+
+    /// Whether colours are not wanted.
+    pub fn no_color(&self) -> bool {
+        self.text("NO_COLOR").is_ok_and(|value| value.is_some())
+    }
+
+    /// Whether the terminal cannot redraw a line.
+    pub fn is_dumb_terminal(&self) -> bool {
+        matches!(self.text("TERM"), Ok(Some("dumb")))
+    }
+
+    /// The width to write for, where the variable tells a usable one.
+    pub fn columns(&self) -> Option<usize> {
+        self.text("COLUMNS").ok()??.parse().ok().filter(|columns| *columns > 0)
+    }
+
+    /// A variable without the white space around it; `None` where it is missing or blank.
+    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
+        let Some(value) = self.variables.get(name) else { return Ok(None) };
+        let text = value.to_str().ok_or_else(|| {
+            invalid(format!("environment {name}: the value is not valid UTF-8"))
+                .with_next(format!("set `{name}` again, or unset it"))
+        })?;
+        Ok(Some(text.trim()).filter(|text| !text.is_empty()))
+    }
+
+    /// What the environment says of the settings.
+    pub(super) fn layer(&self) -> Result<Layer, Failure> {
+        self.check_names()?;
+        let mut layer = Layer::default();
+        for setting in Setting::ALL {
+            let variable = setting.variable();
+            if let Some(text) = self.text(&variable)? {
+                let value = setting.kind().read(setting.name(), text);
+                let value =
+                    value.map_err(|failure| super::at(&format!("environment {variable}"), failure))?;
+                layer.set(*setting, Entry { value, origin: Origin::Environment(variable) });
+            }
+        }
+        Ok(layer)
+    }
+
+    /// A name that looks like ours and is not one would be a setting without effect.
+    fn check_names(&self) -> Result<(), Failure> {
+        for name in self.variables.keys() {
+            let Some(rest) = name.strip_prefix(PREFIX) else { continue };
+            let is_known = name == CONFIG || Setting::ALL.iter().any(|setting| setting.variable() == *name);
+            if is_known || self.text(name)?.is_none() {
+                continue;
+            }
+            let failure = invalid(format!("environment {name}: there is no such setting"))
+                .with_next(format!("unset `{name}`; `config show` lists every name"));
+            // The prefix is the same everywhere: only what follows tells names apart.
+            let meant = nearest::nearest(rest, Setting::names().chain(["config"])).map(variable_of);
+            return Err(nearest::suggest(failure, meant));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Environment {
+    /// Names only: values hold keys.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Environment")
+            .field("variables", &self.variables.keys())
+            .field("folders", &self.folders)
+            .finish()
+    }
+}
+
+/// The variable of a name that stands in files, or of `config`.
+fn variable_of(name: &str) -> String {
+    Setting::by_name(name).map_or_else(|| CONFIG.to_owned(), Setting::variable)
+}
+
+fn is_ours(name: &str) -> bool {
+    name.starts_with(PREFIX)
+        || OTHERS.iter().any(|(other, _)| *other == name)
+        || Setting::ALL.iter().any(|setting| setting.variable() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_says_what_it_wants() {
+        let with = |name: &str, value: &str| Environment::default().with(name, value);
+        assert!(with("NO_COLOR", "1").no_color() && !with("NO_COLOR", "").no_color());
+        assert!(with("TERM", "dumb").is_dumb_terminal() && !with("TERM", "xterm").is_dumb_terminal());
+        let columns = ["100", "0", "wide"].map(|text| with("COLUMNS", text).columns());
+        assert_eq!(columns, [Some(100), None, None]);
+    }
+
+    #[test]
+    fn debug_shows_names_only() {
+        let environment = Environment::default().with("OPENROUTER_API_KEY", "sk-or-secret");
+        let shown = format!("{environment:?}");
+        assert!(shown.contains("OPENROUTER_API_KEY") && !shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn only_what_concerns_us_is_kept() {
+        assert!(is_ours("PARALLEL_LLM_ANYTHING") && is_ours("OPENROUTER_BASE_URL") && is_ours("NO_COLOR"));
+        assert!(!is_ours("PATH") && !is_ours("AWS_SECRET_ACCESS_KEY"));
+    }
+}

@@ -1,0 +1,176 @@
+//! What one source says of the settings, and how sources are laid over each other.
+//!
+//! What always holds: a [`Layer`] that began as [`Layer::defaults`] has a value for every setting, of the type
+//! that the table gives it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use parallel_llm_engine::Failure;
+use parallel_llm_engine::PicoUsd;
+use parallel_llm_engine::quorum::Wait;
+use parallel_llm_engine::request::StoreMode;
+use secrecy::SecretString;
+
+use super::invalid;
+use super::kind::Value;
+use super::origin::{self, Origin};
+use super::table::{Reach, Setting};
+
+/// One value and who set it.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) value: Value,
+    pub(super) origin: Origin,
+}
+
+/// Some settings' values.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layer(BTreeMap<Setting, Entry>);
+
+impl Layer {
+    /// A value for every setting, as the table has it.
+    pub(super) fn defaults() -> Self {
+        let entry = |setting: &Setting| {
+            let value = match setting.default() {
+                "" => Value::Unset,
+                text => setting.kind().read(setting.name(), text).expect("a test reads every default"),
+            };
+            (*setting, Entry { value, origin: Origin::Default })
+        };
+        Self(Setting::ALL.iter().map(entry).collect())
+    }
+
+    /// What the flags of one command say: names of settings and their text.
+    pub(super) fn of_flags(overrides: &[(&str, String)]) -> Result<Self, Failure> {
+        let mut layer = Self::default();
+        for (name, text) in overrides {
+            let setting = Setting::by_name(name)
+                .filter(|setting| setting.reach() != Reach::Environment)
+                .ok_or_else(|| invalid(format!("`{name}` cannot be set by a flag")))?;
+            let value = setting.kind().read(name, text);
+            let value =
+                value.map_err(|failure| super::at(&format!("flag {}", origin::flag(name)), failure))?;
+            layer.set(setting, Entry { value, origin: Origin::Flag(setting.name()) });
+        }
+        Ok(layer)
+    }
+
+    pub(super) fn set(&mut self, setting: Setting, entry: Entry) {
+        self.0.insert(setting, entry);
+    }
+
+    /// Lays another one on top: what it says holds.
+    #[must_use]
+    pub(super) fn under(mut self, upper: &Self) -> Self {
+        self.0.extend(upper.0.iter().map(|(setting, entry)| (*setting, entry.clone())));
+        self
+    }
+
+    /// Makes every path absolute: one in the user file counts from the file, any other from where the program
+    /// runs, and `~/` from the user's home, because no shell has looked at it.
+    pub(super) fn settle_paths(&mut self, current_dir: &Path, home: Option<&Path>) {
+        for entry in self.0.values_mut() {
+            if let Value::Path(path) = &mut entry.value {
+                *path = match (path.strip_prefix("~"), home, &entry.origin) {
+                    (Ok(rest), Some(home), _) => home.join(rest),
+                    (_, _, Origin::User(place)) => {
+                        current_dir.join(place.path.parent().unwrap_or(current_dir)).join(&*path)
+                    }
+                    _ => current_dir.join(&*path),
+                };
+            }
+        }
+    }
+
+    /// Fills in a path that has no default of its own.
+    pub(super) fn set_default_path(&mut self, setting: Setting, path: impl FnOnce() -> Option<PathBuf>) {
+        let entry = self.0.get_mut(&setting);
+        if let Some(entry) = entry.filter(|entry| matches!(entry.value, Value::Unset))
+            && let Some(path) = path()
+        {
+            entry.value = Value::Path(path);
+        }
+    }
+
+    /// All entries, in the table's order.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (Setting, &Entry)> {
+        self.0.iter().map(|(setting, entry)| (*setting, entry))
+    }
+
+    /// A setting's value and origin.
+    pub(super) fn entry(&self, setting: Setting) -> &Entry {
+        self.0.get(&setting).expect("a layer that began with the defaults has every setting")
+    }
+}
+
+/// Reading a value as the type that the table gives it. Each of these is total over the settings of its kind;
+/// that the right one is asked is held by the test that loads the defaults.
+impl Layer {
+    pub(super) fn whole<T: TryFrom<u64>>(&self, setting: Setting) -> T {
+        self.whole_if_set(setting).unwrap_or_else(|| mistyped(setting))
+    }
+
+    pub(super) fn whole_if_set<T: TryFrom<u64>>(&self, setting: Setting) -> Option<T> {
+        match self.entry(setting).value {
+            Value::Whole(number) => Some(T::try_from(number).unwrap_or_else(|_| mistyped(setting))),
+            Value::Unset => None,
+            _ => mistyped(setting),
+        }
+    }
+
+    pub(super) fn decimal(&self, setting: Setting) -> f64 {
+        let Value::Decimal(number) = self.entry(setting).value else { mistyped(setting) };
+        number
+    }
+
+    pub(super) fn usd(&self, setting: Setting) -> PicoUsd {
+        let Value::Usd(amount) = self.entry(setting).value else { mistyped(setting) };
+        amount
+    }
+
+    pub(super) fn models(&self, setting: Setting) -> Vec<String> {
+        let Value::Models(references) = &self.entry(setting).value else { mistyped(setting) };
+        references.clone()
+    }
+
+    pub(super) fn word(&self, setting: Setting) -> String {
+        let Value::Word(word) = &self.entry(setting).value else { mistyped(setting) };
+        word.clone()
+    }
+
+    pub(super) fn wait(&self, setting: Setting) -> Wait {
+        let Value::Wait(rule, _) = self.entry(setting).value else { mistyped(setting) };
+        rule
+    }
+
+    pub(super) fn store(&self, setting: Setting) -> StoreMode {
+        let Value::Store(mode) = self.entry(setting).value else { mistyped(setting) };
+        mode
+    }
+
+    pub(super) fn switch(&self, setting: Setting) -> bool {
+        let Value::Switch(on) = self.entry(setting).value else { mistyped(setting) };
+        on
+    }
+
+    pub(super) fn path(&self, setting: Setting) -> Option<PathBuf> {
+        match &self.entry(setting).value {
+            Value::Path(path) => Some(path.clone()),
+            Value::Unset => None,
+            _ => mistyped(setting),
+        }
+    }
+
+    pub(super) fn secret(&self, setting: Setting) -> Option<SecretString> {
+        match &self.entry(setting).value {
+            Value::Secret(secret) => Some(secret.clone()),
+            Value::Unset => None,
+            _ => mistyped(setting),
+        }
+    }
+}
+
+fn mistyped(setting: Setting) -> ! {
+    unreachable!("the table says that `{}` is {}", setting.name(), setting.kind())
+}

@@ -1,0 +1,271 @@
+//! The settings: one typed value, resolved once from flags, environment, files and defaults. After this nobody
+//! asks what was meant, and every value knows where it came from.
+//!
+//! [`table`] holds every setting once; the rest of this folder reads values for it: [`environment`] and [`file`]
+//! find their text, [`document`] and [`kind`] make values of it, [`layer`] lays them over each other.
+//!
+//! What always holds: nothing is silently ignored. A name nobody knows, a value that cannot be read, and a
+//! project's file that asks for more than the user allows are errors that name their place.
+
+mod document;
+mod environment;
+mod file;
+mod kind;
+mod layer;
+mod nearest;
+mod origin;
+mod preset;
+mod reference;
+mod table;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+use std::path::{Path, PathBuf};
+
+use parallel_llm_engine::code::Code;
+use parallel_llm_engine::plan::{Defaults, Timers};
+use parallel_llm_engine::quorum::Wait;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Failure, PicoUsd};
+use secrecy::SecretString;
+
+use document::{Document, Owner};
+use layer::Layer;
+use table::Setting;
+
+pub use environment::{Environment, Folders};
+pub use origin::{Origin, Place};
+pub use preset::{Preset, Presets};
+pub use reference::reference;
+pub use wait::duration_ms;
+
+/// Our folder in XDG's.
+const FOLDER: &str = "parallel-llm-mcp";
+
+/// Every setting, resolved.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The models that are asked, as written.
+    pub panel: Vec<String>,
+    /// The chain of synthesizers, as written.
+    pub synthesizer: Vec<String>,
+    /// How answers become one text.
+    pub strategy: String,
+    /// Output cap of each call in tokens, reasoning included.
+    pub max_tokens: u32,
+    /// The most one run may cost.
+    pub budget: PicoUsd,
+    /// The longest prompt in characters.
+    pub prompt_chars_max: usize,
+    /// Calls in flight with one provider key.
+    pub calls_per_key_max: usize,
+    /// Calls in flight in the whole process.
+    pub calls_max: usize,
+    /// The time to connect to a provider, in milliseconds.
+    pub connect_timeout_ms: u64,
+    /// How long the parts of a run may take.
+    pub timers: Timers,
+    /// Retries of one call.
+    pub retries_max: u32,
+    /// When to stop waiting for the panel.
+    pub wait: Wait,
+    /// When an MCP client gives up, in milliseconds, where the user says so.
+    pub client_wall_ms: Option<u64>,
+    /// How long answers in flight are waited for when the program is told to stop, in milliseconds.
+    pub drain_ms: u64,
+    /// How much of a run is kept.
+    pub store: StoreMode,
+    /// Whether answers are also written as files.
+    pub files: bool,
+    /// The folder of the files of runs, where it is not in the data folder.
+    pub output_dir: Option<PathBuf>,
+    /// The folder of the database and of the files of runs.
+    pub data_dir: PathBuf,
+    /// How much this program logs: `off`, `error`, `warn`, `info`, `debug` or `trace`.
+    pub log_level: String,
+    /// A file for the log.
+    pub log_file: Option<PathBuf>,
+    /// The key for OpenRouter, where there is one.
+    pub openrouter_key: Option<SecretString>,
+    /// The address of OpenRouter's API. Whether it may be called is the provider's to judge.
+    pub openrouter_base_url: String,
+    /// Presets by their names, the built-in ones among them.
+    pub presets: Presets,
+    /// The user file, where there is one.
+    pub user_file: Option<PathBuf>,
+    /// The project file, where there is one.
+    pub project_file: Option<PathBuf>,
+    /// Every value as it was read, for [`Settings::shown`].
+    pub(crate) shown: Vec<Shown>,
+}
+
+/// One value in force, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The name of the setting.
+    pub name: &'static str,
+    /// Its value in text form; of a secret only whether it is set.
+    pub value: String,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+impl Settings {
+    /// Reads and resolves all settings. `overrides` are what flags say: the name of a setting and its text.
+    pub fn load(
+        environment: &Environment,
+        current_dir: &Path,
+        overrides: &[(&str, String)],
+    ) -> Result<Self, Failure> {
+        let flags = Layer::of_flags(overrides)?;
+        let variables = environment.layer()?;
+        let user_source = file::user(environment, current_dir)?;
+        let project_source = file::project(environment, current_dir)?;
+
+        let read = |source: &Option<file::Source>, owner| match source {
+            Some(source) => Document::read(source, owner),
+            None => Ok(Document::default()),
+        };
+        let user = read(&user_source, Owner::User)?;
+        let own = Layer::defaults().under(&user.layer);
+        let without_project = own.clone().under(&variables).under(&flags);
+        let project = read(&project_source, Owner::Project(&without_project))?;
+
+        let mut layer = own.under(&project.layer).under(&variables).under(&flags);
+        let folders = environment.folders();
+        layer.settle_paths(current_dir, folders.map(|folders| folders.home.as_path()));
+        layer.set_default_path(Setting::DataDir, || folders.map(|folders| folders.data.join(FOLDER)));
+
+        let mut settings = Self::of_layer(&layer)?;
+        settings.presets = preset::built_in();
+        settings.presets.extend(user.presets);
+        settings.presets.extend(project.presets);
+        settings.user_file = user_source.map(|source| source.path);
+        settings.project_file = project_source.map(|source| source.path);
+        Ok(settings)
+    }
+
+    /// What holds for a run whose request says nothing.
+    pub fn defaults(&self) -> Defaults {
+        Defaults {
+            panel: self.panel.clone(),
+            synthesizers: self.synthesizer.clone(),
+            strategy: self.strategy.clone(),
+            max_tokens: self.max_tokens,
+            budget: self.budget,
+            prompt_chars_max: self.prompt_chars_max,
+            timers: self.timers,
+            retries_max: self.retries_max,
+            wait: self.wait,
+            store: self.store,
+            files: self.files,
+        }
+    }
+
+    /// Every value in force, in the order of the reference.
+    pub fn shown(&self) -> &[Shown] {
+        &self.shown
+    }
+
+    /// The log level, where it is anyone's word and not the default.
+    pub fn log_level_if_chosen(&self) -> Option<&str> {
+        let by_default =
+            |shown: &Shown| shown.name == Setting::LogLevel.name() && shown.origin == Origin::Default;
+        (!self.shown.iter().any(by_default)).then_some(self.log_level.as_str())
+    }
+
+    /// Finds a preset by its name.
+    pub fn preset(&self, name: &str) -> Result<&Preset, Failure> {
+        self.presets.get(name).ok_or_else(|| {
+            let names: Vec<&str> = self.presets.keys().map(String::as_str).collect();
+            let failure = Failure::new(Code::Usage, format!("there is no preset `{name}`"))
+                .with_next(format!("choose one of: {}", names.join(", ")));
+            nearest::suggest(failure, nearest::nearest(name, names))
+        })
+    }
+
+    /// The fields, from a layer that has every setting.
+    fn of_layer(layer: &Layer) -> Result<Self, Failure> {
+        Ok(Self {
+            panel: layer.models(Setting::Panel),
+            synthesizer: layer.models(Setting::Synthesizer),
+            strategy: layer.word(Setting::Strategy),
+            max_tokens: layer.whole(Setting::MaxTokens),
+            budget: layer.usd(Setting::BudgetUsd),
+            prompt_chars_max: layer.whole(Setting::PromptCharsMax),
+            calls_per_key_max: layer.whole(Setting::CallsPerKeyMax),
+            calls_max: layer.whole(Setting::CallsMax),
+            connect_timeout_ms: layer.whole(Setting::ConnectTimeoutMs),
+            timers: timers(layer),
+            retries_max: layer.whole(Setting::RetriesMax),
+            wait: waiting(layer),
+            client_wall_ms: layer.whole_if_set(Setting::ClientWallMs),
+            drain_ms: layer.whole(Setting::DrainMs),
+            store: layer.store(Setting::Store),
+            files: layer.switch(Setting::Files),
+            output_dir: layer.path(Setting::OutputDir),
+            data_dir: layer.path(Setting::DataDir).ok_or_else(homeless)?,
+            log_level: layer.word(Setting::LogLevel),
+            log_file: layer.path(Setting::LogFile),
+            openrouter_key: layer.secret(Setting::OpenrouterKey),
+            openrouter_base_url: layer.word(Setting::OpenrouterBaseUrl),
+            presets: Presets::new(),
+            user_file: None,
+            project_file: None,
+            shown: shown(layer),
+        })
+    }
+}
+
+fn timers(layer: &Layer) -> Timers {
+    Timers {
+        first_text_ms: layer.whole(Setting::FirstTextTimeoutMs),
+        idle_ms: layer.whole(Setting::IdleTimeoutMs),
+        content_ms: layer.whole(Setting::ContentTimeoutMs),
+        call_ms: layer.whole(Setting::CallTimeoutMs),
+        run_ms: layer.whole(Setting::RunTimeoutMs),
+    }
+}
+
+/// The rule with its numbers, which are settings of their own.
+fn waiting(layer: &Layer) -> Wait {
+    match layer.wait(Setting::Wait) {
+        Wait::Stragglers { .. } => Wait::Stragglers {
+            // The table bounds the share by 1, so a hundred of it fit.
+            share_percent: (layer.decimal(Setting::StragglerShare) * 100.0).round() as u8,
+            after_ms: layer.whole(Setting::StragglerAfterMs),
+        },
+        rule => rule,
+    }
+}
+
+fn shown(layer: &Layer) -> Vec<Shown> {
+    let entries = layer.entries();
+    entries
+        .map(|(setting, entry)| Shown {
+            name: setting.name(),
+            value: entry.value.to_string(),
+            origin: entry.origin.clone(),
+        })
+        .collect()
+}
+
+fn homeless() -> Failure {
+    invalid("there is no home folder to keep runs in")
+        .with_next(format!("set `{}` to a folder", Setting::DataDir.variable()))
+}
+
+/// Something is wrong with the settings.
+fn invalid(message: impl AsRef<str>) -> Failure {
+    Failure::new(Code::SettingsInvalid, message)
+}
+
+/// The same failure with its place in front.
+fn at(place: &dyn std::fmt::Display, failure: Failure) -> Failure {
+    let located = invalid(format!("{place}: {}", failure.message));
+    match failure.next {
+        Some(next) => located.with_next(next),
+        None => located,
+    }
+}

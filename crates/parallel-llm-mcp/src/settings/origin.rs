@@ -1,0 +1,53 @@
+//! Where a value came from, so that every value and every error can say so.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A place in a settings file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The character in the line, counted from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}:{}", self.path.display(), self.line, self.column)
+    }
+}
+
+/// Who set a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody.
+    Default,
+    /// The user's own file.
+    User(Place),
+    /// The project's file.
+    Project(Place),
+    /// A variable of the environment, by its name.
+    Environment(String),
+    /// A flag, by the name of its setting.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => out.write_str("default"),
+            Self::User(Place { path, line, .. }) => write!(out, "user file {}:{line}", path.display()),
+            Self::Project(Place { path, line, .. }) => write!(out, "project file {}:{line}", path.display()),
+            Self::Environment(variable) => write!(out, "environment {variable}"),
+            Self::Flag(name) => write!(out, "flag {}", flag(name)),
+        }
+    }
+}
+
+/// How a flag for the setting is typed. The currency is left to its help: `budget_usd` is `--budget`.
+pub(super) fn flag(name: &str) -> String {
+    format!("--{}", name.trim_end_matches("_usd").replace('_', "-"))
+}

@@ -1,0 +1,160 @@
+//! Presets: wishes under a name, such as `quick`, that a caller picks with one word.
+//!
+//! A preset says nothing of what it leaves out: there the settings hold. Files may add presets and replace the
+//! built-in ones.
+
+use std::collections::BTreeMap;
+
+use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::{PicoUsd, RunRequest};
+
+use super::kind::{Kind, Value};
+use super::origin::Origin;
+use super::table::Setting;
+
+/// A cheap panel of five labs, for questions asked often.
+const BUDGET_PANEL: [&str; 5] = [
+    "openai/gpt-6.1-terra",
+    "anthropic/claude-sonnet-5.5",
+    "google/gemini-3.8-flash",
+    "z-ai/glm-5.3",
+    "deepseek/deepseek-v4.1-flash-1017",
+];
+/// Seats of the strongest model that `max` puts beside the panel: several tries of one strong model often say
+/// more together than many weaker ones.
+const STRONGEST: &str = "~anthropic/claude-opus-latest*3";
+/// How many of the panel `quick` asks: the fewest among which two can outvote one.
+const QUICK_SEATS: usize = 3;
+
+/// What a preset may hold besides settings: the sampling temperature, which providers take from 0 to 2.
+const TEMPERATURE: (&str, Kind) = ("temperature", Kind::Decimal { min: 0.0, max: 2.0 });
+/// The settings that a preset may hold.
+const SETTINGS: [Setting; 5] =
+    [Setting::Panel, Setting::Synthesizer, Setting::Strategy, Setting::MaxTokens, Setting::BudgetUsd];
+
+/// Wishes under a name. `None` leaves a thing as the settings have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preset {
+    /// Who made it.
+    pub origin: Origin,
+    /// The models that are asked.
+    pub panel: Option<Vec<String>>,
+    /// The chain of synthesizers.
+    pub synthesizer: Option<Vec<String>>,
+    /// How answers become one text.
+    pub strategy: Option<String>,
+    /// The output cap of each call in tokens.
+    pub max_tokens: Option<u32>,
+    /// The most one run may cost.
+    pub budget: Option<PicoUsd>,
+    /// Sampling temperature.
+    pub temperature: Option<f64>,
+}
+
+/// Presets by their names.
+pub type Presets = BTreeMap<String, Preset>;
+
+impl Preset {
+    /// One that wishes nothing.
+    pub(super) const fn new(origin: Origin) -> Self {
+        Self {
+            origin,
+            panel: None,
+            synthesizer: None,
+            strategy: None,
+            max_tokens: None,
+            budget: None,
+            temperature: None,
+        }
+    }
+
+    /// Lays its wishes under a request's own and over what else holds. They stay settings: a model of a preset
+    /// that is gone fails its own seat, and the chain of synthesizers stays a chain.
+    pub fn fill(&self, request: &mut RunRequest, defaults: &mut Defaults) {
+        if let Some(panel) = &self.panel {
+            defaults.panel.clone_from(panel);
+        }
+        if let Some(synthesizer) = &self.synthesizer {
+            defaults.synthesizers.clone_from(synthesizer);
+        }
+        if let Some(strategy) = &self.strategy {
+            defaults.strategy.clone_from(strategy);
+        }
+        defaults.max_tokens = self.max_tokens.unwrap_or(defaults.max_tokens);
+        defaults.budget = self.budget.unwrap_or(defaults.budget);
+        request.temperature = request.temperature.or(self.temperature);
+    }
+
+    /// Takes the value of one of its keys, read by that key's [`kind`].
+    pub(super) fn set(&mut self, key: &str, value: Value) {
+        match (key, value) {
+            ("panel", Value::Models(references)) => self.panel = Some(references),
+            ("synthesizer", Value::Models(references)) => self.synthesizer = Some(references),
+            ("strategy", Value::Word(name)) => self.strategy = Some(name),
+            ("max_tokens", Value::Whole(tokens)) => self.max_tokens = u32::try_from(tokens).ok(),
+            ("budget_usd", Value::Usd(amount)) => self.budget = Some(amount),
+            ("temperature", Value::Decimal(temperature)) => self.temperature = Some(temperature),
+            (key, value) => unreachable!("a preset has no `{key}` of {value}"),
+        }
+    }
+}
+
+/// The keys of a preset.
+pub(super) fn keys() -> impl Iterator<Item = &'static str> {
+    SETTINGS.iter().map(|setting| setting.name()).chain([TEMPERATURE.0])
+}
+
+/// How the value of a preset's key is written; `None` where there is no such key.
+pub(super) fn kind(key: &str) -> Option<Kind> {
+    let setting = SETTINGS.iter().find(|setting| setting.name() == key).map(|setting| setting.kind());
+    setting.or((key == TEMPERATURE.0).then_some(TEMPERATURE.1))
+}
+
+/// The presets that need no file.
+pub(super) fn built_in() -> Presets {
+    let panel: Vec<&str> = Setting::Panel.default().split_whitespace().collect();
+    let quick = panel[..QUICK_SEATS].to_vec();
+    let max = [&[STRONGEST], panel.as_slice()].concat();
+    let panels = [
+        ("quick", Some(quick)),
+        ("default", None),
+        ("budget", Some(BUDGET_PANEL.to_vec())),
+        ("max", Some(max)),
+    ];
+    let preset = |(name, panel): (&str, Option<Vec<&str>>)| {
+        let panel = panel.map(|panel| panel.into_iter().map(str::to_owned).collect());
+        (name.to_owned(), Preset { panel, ..Preset::new(Origin::Default) })
+    };
+    panels.map(preset).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind::read_model;
+    use super::*;
+
+    #[test]
+    fn the_built_in_ones_can_be_read() {
+        let presets = built_in();
+        assert_eq!(presets.keys().collect::<Vec<_>>(), ["budget", "default", "max", "quick"]);
+        for reference in presets.values().filter_map(|preset| preset.panel.as_ref()).flatten() {
+            read_model(reference).unwrap();
+        }
+        let seats = |name: &str| presets[name].panel.as_ref().map(Vec::len);
+        assert_eq!(
+            [seats("quick"), seats("default"), seats("budget"), seats("max")],
+            [Some(3), None, Some(5), Some(6)]
+        );
+    }
+
+    #[test]
+    fn every_key_is_taken() {
+        let mut preset = Preset::new(Origin::Default);
+        for key in keys() {
+            let text = if key == "strategy" { "synthesize" } else { "1" };
+            preset.set(key, kind(key).unwrap().read(key, text).unwrap());
+        }
+        assert!(preset.panel.is_some() && preset.temperature == Some(1.0) && preset.max_tokens == Some(1));
+        assert_eq!(kind("files"), None);
+    }
+}

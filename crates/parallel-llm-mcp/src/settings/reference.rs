@@ -1,0 +1,125 @@
+//! The page about settings, in Markdown, from the same table that they are read by.
+
+use std::fmt::Write;
+
+use super::environment::OTHERS;
+use super::file::PROJECT_FILE;
+use super::preset;
+use super::table::{Reach, Setting};
+
+/// What the page begins with.
+const OPENING: &str = "\
+# Configuration
+
+A value is taken from the first of these that has it: a flag, the environment, the project's file, the user's
+file, the default. `parallel-llm-mcp config show --origin` prints every value in force and where it came from.
+
+- The user's file is `~/.config/parallel-llm-mcp/config.toml` (XDG).
+- The project's file is `.parallel-llm.toml`, in the current folder or the nearest above it, up to the
+  repository's root or the home folder. It comes with other people's code, so it may not set everything.
+- A blank variable counts as unset. A name that is not known is an error, with the nearest that is.
+- Lists are separated by white space or commas in the environment; in a file they are lists.
+";
+
+/// A file that shows how each kind of value is written. A test reads it.
+pub(super) const EXAMPLE: &str = "\
+panel = [\"~openai/gpt-sol-latest\", \"~google/gemini-pro-latest*2\", \"z-ai/glm-5.3@temperature=0.7\"]
+synthesizer = \"~anthropic/claude-opus-latest\"
+budget_usd = 1.50
+wait = \"quorum:3\"
+files = false
+
+[presets.fast]
+panel = [\"~openai/gpt-luna-latest\", \"~google/gemini-flash-latest\"]
+budget_usd = 0.10
+";
+
+/// The whole page.
+pub fn reference() -> String {
+    let mut page = format!("{OPENING}\n```toml\n{EXAMPLE}```\n\n## Settings\n");
+    for setting in Setting::ALL {
+        page.push_str(&section(*setting));
+    }
+    page.push_str(&presets());
+    page.push_str("\n## Other variables\n\n");
+    for (name, about) in OTHERS {
+        let _ = writeln!(page, "- `{name}`: {about}");
+    }
+    page
+}
+
+fn section(setting: Setting) -> String {
+    let default = match setting.default() {
+        "" => "not set".to_owned(),
+        text => format!("`{text}`"),
+    };
+    format!(
+        "\n### `{}`\n\n{}\n\n- Written as: {}\n- Default: {default}, because {}.\n- Environment: `{}`\n- {}\n",
+        setting.name(),
+        setting.about(),
+        setting.kind(),
+        setting.reason(),
+        setting.variable(),
+        reach(setting.reach()),
+    )
+}
+
+const fn reach(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Project => "Files: the user's and the project's",
+        Reach::Tighter => "Files: the user's and the project's, there not looser than the user has it",
+        Reach::User => "Files: the user's only",
+        Reach::Environment => "Files: none",
+    }
+}
+
+fn presets() -> String {
+    let keys: Vec<String> = preset::keys().map(|key| format!("`{key}`")).collect();
+    let mut text = format!(
+        "\n## Presets\n\nA preset is a table `[presets.NAME]` in the user's file or the project's (`{PROJECT_FILE}`) with any \
+         of\n{}. Where it says nothing, the settings hold. A file may replace a built-in one.\n\n",
+        keys.join(", ")
+    );
+    for (name, preset) in preset::built_in() {
+        let panel = preset
+            .panel
+            .map_or_else(|| "the settings as they are".to_owned(), |panel| format!("`{}`", panel.join(" ")));
+        let _ = writeln!(text, "- `{name}`: {panel}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_has_its_section() {
+        let page = reference();
+        for setting in Setting::ALL {
+            assert!(page.contains(&format!("\n### `{}`\n", setting.name())), "{}", setting.name());
+            assert!(page.contains(&format!("`{}`", setting.variable())), "{}", setting.name());
+        }
+        for name in ["quick", "default", "budget", "max"] {
+            assert!(page.contains(&format!("\n- `{name}`: ")), "{name}");
+        }
+        assert!(!page.contains("\n\n\n") && page.ends_with('\n'));
+    }
+
+    #[test]
+    fn a_section_reads_well() {
+        assert_eq!(
+            section(Setting::RetriesMax),
+            "
+### `retries_max`
+
+How often a failed call is tried again before its first text.
+
+- Written as: a whole number from 0 to 10
+- Default: `2`, because two outlive a hiccup, and more only feed an outage.
+- Environment: `PARALLEL_LLM_RETRIES_MAX`
+- Files: the user's and the project's, there not looser than the user has it
+"
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! Every setting, once: its name, how it is written, its default and the reason for it, and how far it may be
+//! set. Files, environment, flags, `config show` and the reference page are all read from this table.
+//!
+//! What always holds: every default can be read by its own kind, and every name follows the same pattern in
+//! files (`max_tokens`) and in the environment (`PARALLEL_LLM_MAX_TOKENS`).
+
+use super::kind::Kind;
+
+/// What every variable of ours begins with.
+pub(super) const PREFIX: &str = "PARALLEL_LLM_";
+
+/// A day: longer than any model thinks, short enough that no sum of timers overflows.
+const DAY_MS: u64 = 86_400_000;
+
+/// How far down from the user a setting may be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// A project file may set it.
+    Project,
+    /// A project file may set it, but not looser than the user has it.
+    Tighter,
+    /// The user's own file, the environment and flags only.
+    User,
+    /// The environment only: a key in a file is a key in every backup of it, and one in a flag is on the
+    /// process list.
+    Environment,
+}
+
+macro_rules! settings {
+    ($( $variant:ident = $name:literal $( as $variable:literal )?, $kind:expr, $default:literal, $reach:ident,
+        $about:literal, because $reason:literal; )*) => {
+        /// Names one setting.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum Setting { $( $variant, )* }
+
+        impl Setting {
+            /// Every setting, in the order of the reference.
+            pub(super) const ALL: &[Self] = &[$( Self::$variant, )*];
+
+            /// The name in files, and in what is shown.
+            pub(super) const fn name(self) -> &'static str {
+                match self { $( Self::$variant => $name, )* }
+            }
+
+            /// How its value is written.
+            pub(super) const fn kind(self) -> Kind {
+                match self { $( Self::$variant => $kind, )* }
+            }
+
+            /// The default as it would be written; empty where there is none, or where it depends on the machine.
+            pub(super) const fn default(self) -> &'static str {
+                match self { $( Self::$variant => $default, )* }
+            }
+
+            /// How far down it may be set.
+            pub(super) const fn reach(self) -> Reach {
+                match self { $( Self::$variant => Reach::$reach, )* }
+            }
+
+            /// What it does, in one sentence.
+            pub(super) const fn about(self) -> &'static str {
+                match self { $( Self::$variant => $about, )* }
+            }
+
+            /// Why the default is what it is, continuing "because".
+            pub(super) const fn reason(self) -> &'static str {
+                match self { $( Self::$variant => $reason, )* }
+            }
+
+            /// The name in the environment: the pattern's, or the one that other programs read too.
+            pub(super) fn variable(self) -> String {
+                let shared: &[&str] = match self { $( Self::$variant => &[$( $variable )?], )* };
+                shared.first().map_or_else(
+                    || format!("{PREFIX}{}", self.name().to_uppercase()),
+                    |shared| (*shared).to_owned(),
+                )
+            }
+        }
+    };
+}
+
+settings! {
+    Panel = "panel", Kind::Models,
+        "~openai/gpt-sol-latest ~anthropic/claude-opus-latest ~google/gemini-pro-latest ~x-ai/grok-latest ~deepseek/deepseek-pro-latest", Project,
+        "The models that are asked.",
+        because "five labs make different mistakes, and the aliases follow each lab's current model";
+    Synthesizer = "synthesizer", Kind::Models,
+        "~google/gemini-pro-latest ~anthropic/claude-opus-latest", Project,
+        "The models that make one text of the answers: the first that can.",
+        because "two labs with room for all answers, so that one outage does not end a run";
+    Strategy = "strategy", Kind::Strategy, "synthesize", Project,
+        "How answers become one text.",
+        because "it keeps the best answer and changes it only where it can say why";
+    MaxTokens = "max_tokens", Kind::Whole { min: 1, max: 1_000_000 }, "16000", Project,
+        "The output cap of each call in tokens, reasoning included.",
+        because "reasoning comes out of it too, and without a cap a call may cost the model's own, which is several times as much";
+    BudgetUsd = "budget_usd", Kind::Usd, "3", Tighter,
+        "The most one run may cost in the worst case; a run above it is refused before anything is sent.",
+        because "five seats and a synthesizer at their caps cost about 1.2 USD";
+    PromptCharsMax = "prompt_chars_max", Kind::Whole { min: 1, max: 16_777_216 }, "100000", Project,
+        "The longest prompt in characters, attachments included.",
+        because "it is a long document, and a mistyped path to a huge file is not paid for five times";
+    CallsPerKeyMax = "calls_per_key_max", Kind::Whole { min: 1, max: 4_096 }, "64", Tighter,
+        "Calls in flight with one provider key.",
+        because "it holds a dozen runs of five at once, and a provider's rate limit is met soon after";
+    CallsMax = "calls_max", Kind::Whole { min: 1, max: 65_536 }, "4096", Tighter,
+        "Calls in flight in the whole process.",
+        because "they fit into tens of megabytes and the usual number of open files";
+    ConnectTimeoutMs = "connect_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "10000", Project,
+        "Milliseconds to connect to a provider.",
+        because "a host that is up answers in far less, even across the world";
+    FirstTextTimeoutMs = "first_text_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "300000", Project,
+        "Milliseconds from sending a call to its first text or reasoning.",
+        because "reasoning models have been seen to think for minutes before the first word";
+    IdleTimeoutMs = "idle_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "90000", Project,
+        "Milliseconds a call may go without a byte; keep-alive comments count.",
+        because "a provider that is still at work sends comments to keep the connection alive, so silence means that it broke";
+    ContentTimeoutMs = "content_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "180000", Project,
+        "Milliseconds a call may go without text or reasoning once there has been some.",
+        because "keep-alive comments hide a stalled model from the idle timer";
+    CallTimeoutMs = "call_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "900000", Project,
+        "Milliseconds one call may take.",
+        because "an ordinary question has been seen to take nine minutes of reasoning";
+    RunTimeoutMs = "run_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "1200000", Project,
+        "Milliseconds a whole run may take.",
+        because "it leaves a synthesis its time after the slowest call";
+    RetriesMax = "retries_max", Kind::Whole { min: 0, max: 10 }, "2", Tighter,
+        "How often a failed call is tried again before its first text.",
+        because "two outlive a hiccup, and more only feed an outage";
+    Wait = "wait", Kind::Wait, "stragglers", Project,
+        "When to stop waiting for the panel; late answers are kept.",
+        because "one slow model must not hold the others";
+    StragglerAfterMs = "straggler_after_ms", Kind::Whole { min: 0, max: DAY_MS }, "45000", Project,
+        "Milliseconds before the `stragglers` rule leaves anyone behind.",
+        because "in a recorded run four of five answers were back after about that time";
+    StragglerShare = "straggler_share", Kind::Decimal { min: 0.01, max: 1.0 }, "0.6", Project,
+        "The share of the panel that must have answered before the `stragglers` rule leaves anyone behind.",
+        because "three answers of five are enough to compare";
+    ClientWallMs = "client_wall_ms", Kind::Whole { min: 1, max: DAY_MS }, "", User,
+        "Milliseconds after which the MCP client gives up on a call; the answer comes before that, finished or not.",
+        because "known clients are told by name, and the setting is for the others";
+    DrainMs = "drain_ms", Kind::Whole { min: 0, max: 600_000 }, "25000", User,
+        "Milliseconds that answers in flight are still waited for when the program is told to stop.",
+        because "it stays below the 30 s after which supervisors commonly kill";
+    Store = "store", Kind::Store, "full", Tighter,
+        "How much of a run is kept in the database.",
+        because "an answer that was paid for is not lost";
+    Files = "files", Kind::Switch, "on", Tighter,
+        "Whether answers are also written as files.",
+        because "a file can be read, compared and mailed without this program";
+    OutputDir = "output_dir", Kind::Path, "", User,
+        "The folder for the files of runs, one folder in it for each run.",
+        because "files lie in the data folder beside the database";
+    DataDir = "data_dir", Kind::Path, "", User,
+        "The folder of the database and of the files of runs; where it is not set, `parallel-llm-mcp` in XDG's data folder.",
+        because "XDG's data folder is where programs keep what must last";
+    LogLevel = "log_level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "info", User,
+        "How much this program logs to stderr; the libraries below it log warnings only.",
+        because "one line for each run tells what happened, and calls are told at `debug`";
+    LogFile = "log_file", Kind::Path, "", User,
+        "A file that the log is written to besides.",
+        because "stderr is enough until something has to be found again";
+    OpenrouterKey = "openrouter_key" as "OPENROUTER_API_KEY", Kind::Secret, "", Environment,
+        "The API key for OpenRouter.",
+        because "a key is each user's own";
+    OpenrouterBaseUrl = "openrouter_base_url" as "OPENROUTER_BASE_URL", Kind::Url,
+        "https://openrouter.ai/api/v1", User,
+        "The address of OpenRouter's API, or of another that speaks it; plain http only on this machine.",
+        because "it is the provider's documented address";
+}
+
+impl Setting {
+    /// Finds a setting by its name in files.
+    pub(super) fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|setting| setting.name() == name)
+    }
+
+    /// The names of all settings.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().map(|setting| setting.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_complete() {
+        for setting in Setting::ALL {
+            let name = setting.name();
+            assert_eq!(Setting::by_name(name), Some(*setting));
+            assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
+            assert!(setting.about().ends_with('.'), "{name} is told in a sentence");
+            assert!(!setting.reason().is_empty() && !setting.reason().ends_with('.'), "{name} has a reason");
+            if !setting.default().is_empty() {
+                setting.kind().read(name, setting.default()).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn variables_follow_the_pattern() {
+        assert_eq!(Setting::MaxTokens.variable(), "PARALLEL_LLM_MAX_TOKENS");
+        assert_eq!(Setting::OpenrouterKey.variable(), "OPENROUTER_API_KEY");
+    }
+}

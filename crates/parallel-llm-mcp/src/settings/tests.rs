@@ -1,0 +1,428 @@
+//! The settings as a whole, through [`Settings::load`]: who wins, what is refused, and in which words.
+
+use std::fs;
+
+use super::kind::Value;
+use super::*;
+
+/// A home with a project in it, on disk.
+struct Home {
+    root: tempfile::TempDir,
+    environment: Environment,
+}
+
+const USER: &str = "home/.config/parallel-llm-mcp/config.toml";
+const PROJECT: &str = "home/project/.parallel-llm.toml";
+
+impl Home {
+    /// A home that holds these files.
+    fn of(files: &[(&str, &str)]) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("home/project/src")).unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let environment = Environment::with_folders(Folders::of_home(root.path().join("home")));
+        Self { root, environment }
+    }
+
+    fn with(mut self, name: &str, value: &str) -> Self {
+        self.environment = self.environment.with(name, value);
+        self
+    }
+
+    fn load_with(&self, flags: &[(&str, String)]) -> Result<Settings, Failure> {
+        Settings::load(&self.environment, &self.root.path().join("home/project/src"), flags)
+    }
+
+    fn load(&self) -> Settings {
+        self.load_with(&[]).unwrap()
+    }
+
+    /// What is said when loading fails, without the place of the temporary folder.
+    fn refusal(&self, flags: &[(&str, String)]) -> String {
+        let failure = self.load_with(flags).unwrap_err();
+        assert_eq!(failure.code, Code::SettingsInvalid);
+        self.scrub(&format!("{} | {}", failure.message, failure.next_step()))
+    }
+
+    fn shown(&self, settings: &Settings, name: &str) -> String {
+        let shown = settings.shown().iter().find(|shown| shown.name == name).unwrap();
+        self.scrub(&format!("{} ({})", shown.value, shown.origin))
+    }
+
+    fn scrub(&self, text: &str) -> String {
+        text.replace(&format!("{}/", self.root.path().display()), "")
+    }
+}
+
+/// What is said of a user file.
+fn check_user(text: &str, expected: &str) {
+    let home = Home::of(&[(USER, text)]);
+    assert_eq!(home.refusal(&[]), expected.replace("USER", USER), "{text}");
+}
+
+/// What is said of a project file, beside a user file.
+fn check_project(user: &str, project: &str, expected: &str) {
+    let home = Home::of(&[(USER, user), (PROJECT, project)]);
+    assert_eq!(home.refusal(&[]), expected.replace("PROJECT", PROJECT).replace("USER", USER), "{project}");
+}
+
+#[test]
+fn the_defaults_are_the_engines() {
+    let home = Home::of(&[]);
+    let settings = home.load();
+    assert_eq!(settings.timers, Timers::default());
+    assert_eq!(settings.wait, Wait::default());
+    assert_eq!(settings.store, StoreMode::default());
+    assert_eq!((settings.panel.len(), settings.synthesizer.len()), (5, 2));
+    assert_eq!((settings.max_tokens, settings.budget), (16_000, PicoUsd::from_usd(3)));
+    assert_eq!(settings.data_dir, home.root.path().join("home/.local/share/parallel-llm-mcp"));
+    assert!(settings.openrouter_key.is_none() && settings.output_dir.is_none());
+    assert_eq!(settings.openrouter_base_url, "https://openrouter.ai/api/v1");
+    assert_eq!(settings.defaults().synthesizers, settings.synthesizer);
+}
+
+#[test]
+fn each_layer_wins_over_the_next() {
+    let user = (USER, "max_tokens = 1\nretries_max = 1\nidle_timeout_ms = 1\nbudget_usd = 1.50\n");
+    let project = (PROJECT, "max_tokens = 2\n\nretries_max = 0\nidle_timeout_ms = 2\n");
+    let home = Home::of(&[user, project])
+        .with("PARALLEL_LLM_MAX_TOKENS", "3")
+        .with("PARALLEL_LLM_IDLE_TIMEOUT_MS", " 3 ")
+        .with("PARALLEL_LLM_RETRIES_MAX", " ");
+    let settings = home.load_with(&[("max_tokens", "4".to_owned())]).unwrap();
+    let shown = |name| home.shown(&settings, name);
+    assert_eq!(shown("max_tokens"), "4 (flag --max-tokens)");
+    assert_eq!(shown("idle_timeout_ms"), "3 (environment PARALLEL_LLM_IDLE_TIMEOUT_MS)");
+    assert_eq!(shown("retries_max"), format!("0 (project file {PROJECT}:3)"));
+    assert_eq!(shown("budget_usd"), format!("1.5 (user file {USER}:4)"));
+    assert_eq!(shown("drain_ms"), "25000 (default)");
+    assert_eq!((settings.max_tokens, settings.timers.idle_ms, settings.retries_max), (4, 3, 0));
+    assert_eq!(settings.shown().len(), Setting::ALL.len());
+}
+
+#[test]
+fn a_log_level_is_told_apart_from_the_default() {
+    let home = Home::of(&[]);
+    assert_eq!((home.load().log_level.as_str(), home.load().log_level_if_chosen()), ("info", None));
+    let home = home.with("PARALLEL_LLM_LOG_LEVEL", "info");
+    assert_eq!(home.load().log_level_if_chosen(), Some("info"));
+}
+
+#[test]
+fn lists_and_rules_read_in_every_way() {
+    let home =
+        Home::of(&[(USER, "panel = ['a/b*2', 'c/d@max_tokens=9,temperature=1']\nsynthesizer = 'e/f'\n")])
+            .with("PARALLEL_LLM_WAIT", "stragglers")
+            .with("PARALLEL_LLM_STRAGGLER_SHARE", "0.8")
+            .with("PARALLEL_LLM_STRAGGLER_AFTER_MS", "1000");
+    let settings = home.load();
+    assert_eq!(settings.panel, ["a/b*2", "c/d@max_tokens=9,temperature=1"]);
+    assert_eq!(settings.synthesizer, ["e/f"]);
+    assert_eq!(settings.wait, Wait::Stragglers { share_percent: 80, after_ms: 1_000 });
+    let home = home.with("PARALLEL_LLM_PANEL", "g/h, i/j").with("PARALLEL_LLM_WAIT", "quorum:3");
+    assert_eq!(home.load().panel, ["g/h", "i/j"]);
+    assert_eq!(home.load().wait, Wait::Seats { count: 3 });
+}
+
+#[test]
+fn numbers_read_as_toml_writes_them() {
+    let settings =
+        Home::of(&[(USER, "max_tokens = 1_000\ncalls_max = 0x10\nbudget_usd = +1e-1\nfiles = false\n")]);
+    let settings = settings.load();
+    assert_eq!((settings.max_tokens, settings.calls_max, settings.files), (1_000, 16, false));
+    assert_eq!(settings.budget, PicoUsd::from_decimal("0.1").unwrap());
+}
+
+#[test]
+fn a_blank_key_is_no_key_and_a_key_is_never_shown() {
+    let blank = Home::of(&[]).with("OPENROUTER_API_KEY", " \n");
+    let settings = blank.load();
+    assert!(settings.openrouter_key.is_none());
+    assert_eq!(blank.shown(&settings, "openrouter_key"), "not set (default)");
+    let home = Home::of(&[]).with("OPENROUTER_API_KEY", "sk-or-secret");
+    let settings = home.load();
+    assert_eq!(home.shown(&settings, "openrouter_key"), "set (environment OPENROUTER_API_KEY)");
+    assert!(!format!("{settings:?}").contains("secret"));
+}
+
+#[test]
+fn paths_count_from_where_they_are_written() {
+    let home = Home::of(&[(USER, "output_dir = 'out'\nlog_file = '~/log.txt'\n")])
+        .with("PARALLEL_LLM_DATA_DIR", "runs");
+    let settings = home.load();
+    let root = home.root.path();
+    assert_eq!(settings.output_dir, Some(root.join("home/.config/parallel-llm-mcp/out")));
+    assert_eq!(settings.log_file, Some(root.join("home/log.txt")));
+    assert_eq!(settings.data_dir, root.join("home/project/src/runs"));
+}
+
+#[test]
+fn an_error_in_a_file_names_its_place() {
+    let or_default = "correct the value, or leave it out to have the default";
+    check_user("\n  pannel = ['a/b']", "USER:2:3: there is no setting `pannel` | did you mean `panel`?");
+    check_user(
+        "verbosity = 3",
+        "USER:1:1: there is no setting `verbosity` | take it out; `config show` lists every name",
+    );
+    check_user(
+        "max_tokens = 'many'",
+        &format!("USER:1:14: `max_tokens` is a whole number from 1 to 1000000, not a string | {or_default}"),
+    );
+    check_user(
+        "retries_max = -1",
+        &format!("USER:1:15: `retries_max` is a whole number from 0 to 10, not `-1` | {or_default}"),
+    );
+    check_user(
+        "# é\nwait = 'sometimes'",
+        &format!(
+            "USER:2:8: `wait` is `all`, `quorum:K`, `until:DURATION` or `stragglers`, not `sometimes` | {or_default}"
+        ),
+    );
+    check_user(
+        "store = 'ful'",
+        "USER:1:9: `store` is one of `full`, `metadata`, `none`, not `ful` | did you mean `full`?",
+    );
+    check_user(
+        "panel = ['a/b', 'c/d*0']",
+        "USER:1:17: cannot read the model `c/d*0`: the number after `*` is between 1 and 64 | write it as `vendor/model`, for example `~openai/gpt-sol-latest`",
+    );
+    check_user(
+        "panel = []",
+        &format!(
+            "USER:1:9: `panel` is a list of models, each `[provider:]model[*N][@key=value,...]`, not an empty one | {or_default}"
+        ),
+    );
+    check_user(
+        "openrouter_key = 'sk'",
+        "USER:1:1: `openrouter_key` is never read from a file | take it out of the file and set `OPENROUTER_API_KEY`",
+    );
+}
+
+#[test]
+fn toml_that_does_not_parse_names_its_place() {
+    let home = Home::of(&[(USER, "max_tokens = 1\nmax_tokens = 2\n")]);
+    assert!(home.refusal(&[]).starts_with(&format!("{USER}:2:1: duplicate key")), "{}", home.refusal(&[]));
+    let home = Home::of(&[(USER, "panel = [\n")]);
+    assert!(home.refusal(&[]).starts_with(&format!("{USER}:1:")), "{}", home.refusal(&[]));
+}
+
+#[test]
+fn an_error_in_the_environment_names_its_variable() {
+    let home = Home::of(&[]).with("PARALLEL_LLM_MAX_TOKEN", "1");
+    assert_eq!(
+        home.refusal(&[]),
+        "environment PARALLEL_LLM_MAX_TOKEN: there is no such setting | did you mean `PARALLEL_LLM_MAX_TOKENS`?"
+    );
+    let home = Home::of(&[]).with("PARALLEL_LLM_XYZZY", "1");
+    assert_eq!(
+        home.refusal(&[]),
+        "environment PARALLEL_LLM_XYZZY: there is no such setting | unset `PARALLEL_LLM_XYZZY`; `config show` lists every name"
+    );
+    let home = Home::of(&[]).with("PARALLEL_LLM_LOG_LEVEL", "debgu");
+    assert_eq!(
+        home.refusal(&[]),
+        "environment PARALLEL_LLM_LOG_LEVEL: `log_level` is one of `off`, `error`, `warn`, `info`, `debug`, `trace`, not `debgu` | did you mean `debug`?"
+    );
+    assert!(Home::of(&[]).with("PARALLEL_LLM_XYZZY", " ").load_with(&[]).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_not_utf_8_is_named() {
+    use std::os::unix::ffi::OsStringExt;
+    let mut home = Home::of(&[]);
+    let value = std::ffi::OsString::from_vec(vec![0x66, 0xff]);
+    home.environment = home.environment.with("OPENROUTER_API_KEY", value);
+    assert_eq!(
+        home.refusal(&[]),
+        "environment OPENROUTER_API_KEY: the value is not valid UTF-8 | set `OPENROUTER_API_KEY` again, or unset it"
+    );
+}
+
+#[test]
+fn an_error_in_a_flag_names_it() {
+    let home = Home::of(&[]);
+    assert_eq!(
+        home.refusal(&[("budget_usd", "much".to_owned())]),
+        "flag --budget: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not `much` | correct the value, or leave it out to have the default"
+    );
+    assert!(
+        home.refusal(&[("openrouter_key", "sk".to_owned())])
+            .starts_with("`openrouter_key` cannot be set by a flag")
+    );
+}
+
+#[test]
+fn a_project_file_sets_only_what_it_may() {
+    check_project(
+        "",
+        "output_dir = '/tmp'",
+        "PROJECT:1:1: a project file may not set `output_dir` | set it in your own file or as `PARALLEL_LLM_OUTPUT_DIR`",
+    );
+    for name in ["openrouter_base_url", "data_dir", "log_file", "log_level", "drain_ms", "client_wall_ms"] {
+        let home = Home::of(&[(PROJECT, &format!("{name} = 'x'"))]);
+        let expected = format!("{PROJECT}:1:1: a project file may not set `{name}` | ");
+        assert!(home.refusal(&[]).starts_with(&expected), "{}", home.refusal(&[]));
+    }
+    check_project(
+        "",
+        "openrouter_key = 'sk'",
+        "PROJECT:1:1: `openrouter_key` is never read from a file | take it out of the file and set `OPENROUTER_API_KEY`",
+    );
+}
+
+#[test]
+fn a_project_file_keeps_to_the_users_limits() {
+    let tighten = |name: &str, variable: &str| {
+        format!("tighten it, or set `{name}` in your own file or as `{variable}`")
+    };
+    check_project(
+        "budget_usd = 2",
+        "budget_usd = 2.01",
+        &format!(
+            "PROJECT:1:14: a project file may not set `budget_usd` to `2.01`: you allow `2` (user file USER:1) | {}",
+            tighten("budget_usd", "PARALLEL_LLM_BUDGET_USD")
+        ),
+    );
+    check_project(
+        "",
+        "[presets.big]\nbudget_usd = 100",
+        &format!(
+            "PROJECT:2:14: a project file may not set `budget_usd` to `100`: you allow `3` (default) | {}",
+            tighten("budget_usd", "PARALLEL_LLM_BUDGET_USD")
+        ),
+    );
+    check_project(
+        "store = 'metadata'",
+        "store = 'full'",
+        &format!(
+            "PROJECT:1:9: a project file may not set `store` to `full`: you allow `metadata` (user file USER:1) | {}",
+            tighten("store", "PARALLEL_LLM_STORE")
+        ),
+    );
+    let home =
+        Home::of(&[(USER, "budget_usd = 2"), (PROJECT, "budget_usd = 0.5\nstore = 'none'\nfiles = 'off'")]);
+    let settings = home.load();
+    assert_eq!((settings.store, settings.files), (StoreMode::None, false));
+    assert_eq!(settings.budget, PicoUsd::from_decimal("0.5").unwrap());
+}
+
+#[test]
+fn a_users_own_word_for_this_call_wins_over_a_project() {
+    let home = Home::of(&[(PROJECT, "budget_usd = 2")]).with("PARALLEL_LLM_BUDGET_USD", "1");
+    assert_eq!(home.load().budget, PicoUsd::from_usd(1));
+}
+
+#[test]
+fn the_project_file_is_looked_for_up_to_the_top() {
+    let above = ("home/.parallel-llm.toml", "max_tokens = 7");
+    assert_eq!(Home::of(&[above]).load().max_tokens, 7);
+    // A repository's root ends the search.
+    assert_eq!(Home::of(&[above, ("home/project/.git/HEAD", "")]).load().max_tokens, 16_000);
+    // What lies above the home may be anyone's.
+    assert_eq!(Home::of(&[(".parallel-llm.toml", "max_tokens = 7")]).load().max_tokens, 16_000);
+    let home = Home::of(&[(".parallel-llm.toml", "max_tokens = 7")]);
+    let outside = home.root.path().join("other");
+    fs::create_dir(&outside).unwrap();
+    assert_eq!(Settings::load(&home.environment, &outside, &[]).unwrap().max_tokens, 16_000);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_says_why() {
+    let next = "mend the file, or move it out of the way";
+    check_user(
+        &"#".repeat((1 << 20) + 1),
+        &format!("cannot read `USER`: it is larger than 1048576 bytes | {next}"),
+    );
+    let folder = Home::of(&[(&format!("{USER}/x"), "")]);
+    assert_eq!(folder.refusal(&[]), format!("cannot read `{USER}`: it is not a file | {next}"));
+    let home = Home::of(&[]);
+    fs::write(home.root.path().join(PROJECT), b"# \xff").unwrap();
+    assert_eq!(
+        home.refusal(&[]),
+        format!("cannot read `{PROJECT}`: it is not valid UTF-8 from byte 2 | {next}")
+    );
+}
+
+#[test]
+fn the_environment_may_name_another_user_file() {
+    let home = Home::of(&[("other.toml", "max_tokens = 7"), (USER, "max_tokens = 8")]);
+    let path = home.root.path().join("other.toml");
+    let home = home.with("PARALLEL_LLM_CONFIG", path.to_str().unwrap());
+    assert_eq!(home.load().max_tokens, 7);
+    let home = home.with("PARALLEL_LLM_CONFIG", "gone.toml");
+    assert_eq!(
+        home.refusal(&[]),
+        "environment PARALLEL_LLM_CONFIG: there is no file `home/project/src/gone.toml` | write the file, or unset `PARALLEL_LLM_CONFIG`"
+    );
+}
+
+#[test]
+fn presets_come_from_files_too() {
+    let user = (
+        USER,
+        "[presets.quick]\npanel = ['a/b']\ntemperature = 1\n[presets.mine]\nsynthesizer = ['c/d', 'e/f']\n",
+    );
+    let settings = Home::of(&[user]).load();
+    assert_eq!(settings.presets.keys().collect::<Vec<_>>(), ["budget", "default", "max", "mine", "quick"]);
+    let (mut request, mut defaults) = (parallel_llm_engine::RunRequest::default(), settings.defaults());
+    settings.preset("quick").unwrap().fill(&mut request, &mut defaults);
+    settings.preset("mine").unwrap().fill(&mut request, &mut defaults);
+    assert_eq!(
+        (defaults.panel, defaults.synthesizers),
+        (vec!["a/b".into()], vec!["c/d".into(), "e/f".into()])
+    );
+    assert_eq!((request.temperature, defaults.max_tokens), (Some(1.0), 16_000));
+
+    let unknown = |name| settings.preset(name).unwrap_err();
+    assert_eq!(unknown("quik").message, "there is no preset `quik`");
+    assert_eq!(unknown("quik").next_step(), "did you mean `quick`?");
+    assert_eq!(unknown("zzz").next_step(), "choose one of: budget, default, max, mine, quick");
+}
+
+#[test]
+fn presets_are_read_as_strictly() {
+    check_user(
+        "[presets.x]\nmax_token = 1",
+        "USER:2:1: there is no setting `max_token` | did you mean `max_tokens`?",
+    );
+    check_user(
+        "[presets.x]\ntemperature = 3",
+        "USER:2:15: `temperature` is a number from 0 to 2, not `3` | correct the value, or leave it out to have the default",
+    );
+    check_user(
+        "[presets.'a b']\n",
+        "USER:1:10: the name of a preset has 1 to 40 letters, digits, `-` or `_`, not `a b` | rename the preset",
+    );
+    check_user(
+        "presets = 1",
+        "USER:1:11: `presets` is a table, not a whole number | write presets as `[presets.NAME]`",
+    );
+}
+
+#[test]
+fn without_a_home_the_data_folder_must_be_named() {
+    let failure = Settings::load(&Environment::default(), Path::new("/"), &[]).unwrap_err();
+    assert_eq!(failure.message, "there is no home folder to keep runs in");
+    assert_eq!(failure.next_step(), "set `PARALLEL_LLM_DATA_DIR` to a folder");
+    let environment = Environment::default().with("PARALLEL_LLM_DATA_DIR", "/runs");
+    assert_eq!(Settings::load(&environment, Path::new("/"), &[]).unwrap().data_dir, Path::new("/runs"));
+}
+
+#[test]
+fn the_references_example_is_read() {
+    let settings = Home::of(&[(USER, reference::EXAMPLE)]).load();
+    assert_eq!((settings.panel.len(), settings.wait), (3, Wait::Seats { count: 3 }));
+    assert!(settings.presets.contains_key("fast"));
+}
+
+#[test]
+fn every_default_is_there() {
+    for (setting, entry) in Layer::defaults().entries() {
+        assert_eq!(matches!(entry.value, Value::Unset), setting.default().is_empty(), "{}", setting.name());
+    }
+}

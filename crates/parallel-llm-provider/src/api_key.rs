@@ -1,0 +1,85 @@
+//! The secret with which a provider knows its customer.
+//!
+//! What always holds: a key cannot be shown. It has no `Display`, its `Debug` is `***`, its memory is wiped when
+//! it is dropped, and the header made of it is marked sensitive. Removing keys from other people's text is the
+//! [scrubber](crate::scrubber)'s work.
+
+use http::HeaderValue;
+use parallel_llm_engine::{Code, Failure};
+use secrecy::{ExposeSecret, SecretString};
+
+/// An API key: visible ASCII, never blank.
+#[derive(Clone)]
+pub struct ApiKey(SecretString);
+
+impl ApiKey {
+    /// Reads a key as it stands in a variable or a file. White space around it is taken away; a blank key is no
+    /// key. The failure says what is wrong with a key without showing any of it.
+    pub fn parse(text: &str) -> Result<Option<Self>, Failure> {
+        let key = text.trim();
+        if key.is_empty() {
+            return Ok(None);
+        }
+        if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let message =
+                "the API key holds white space, control characters or characters that are not ASCII";
+            return Err(
+                Failure::new(Code::KeyMissing, message).with_next("copy the key again, without line breaks")
+            );
+        }
+        Ok(Some(Self(SecretString::from(key))))
+    }
+
+    /// The value of the `Authorization` header, marked so that nothing prints or compresses it.
+    pub fn header_value(&self) -> HeaderValue {
+        let value = SecretString::from(format!("Bearer {}", self.expose()));
+        let mut header =
+            HeaderValue::from_str(value.expose_secret()).expect("a key is visible ASCII since it was parsed");
+        header.set_sensitive(true);
+        header
+    }
+
+    /// The key itself, for the header and for removing it from text.
+    pub(crate) fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+}
+
+impl std::fmt::Debug for ApiKey {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_trimmed_and_a_blank_one_is_none() {
+        let key = ApiKey::parse(" \tsk-or-v1-0000\n").unwrap().unwrap();
+        assert_eq!(key.expose(), "sk-or-v1-0000");
+        for blank in ["", " ", "\r\n"] {
+            assert!(ApiKey::parse(blank).unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_a_header_is_refused_without_showing_it() {
+        for bad in ["sk-a b", "sk-a\u{1}b", "sk-ключ", "sk-a\r\nHost: x"] {
+            let failure = ApiKey::parse(bad).unwrap_err();
+            assert_eq!(failure.code, Code::KeyMissing);
+            assert!(!format!("{failure:?}").contains("sk-"), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_never_prints() {
+        let key = ApiKey::parse("sk-or-v1-secret").unwrap().unwrap();
+        assert_eq!(format!("{key:?} {:?}", Some(&key)), "*** Some(***)");
+        let header = key.header_value();
+        assert!(header.is_sensitive());
+        assert!(!format!("{header:?}").contains("secret"));
+        assert_eq!(header.to_str().unwrap(), "Bearer sk-or-v1-secret");
+    }
+}

@@ -1,0 +1,352 @@
+//! The table, row by row, by the exact bytes of each.
+
+use super::*;
+
+/// 2026-11-20 12:00:00 UTC.
+fn origin() -> Origin {
+    let now = UNIX_EPOCH + Duration::from_secs(1_795_176_000);
+    let key = crate::ApiKey::parse("plain0key0without0shape").unwrap();
+    Origin { provider: "openrouter".to_owned(), now, scrubber: Scrubber::new(key) }
+}
+
+fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+    pairs.iter().map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap())).collect()
+}
+
+fn fail(status: u16, body: &str) -> Failure {
+    answered(&origin(), StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), body.as_bytes())
+}
+
+/// A failure in one line: code, whether it is retried, after what wait, without which field.
+fn told(failure: &Failure) -> String {
+    let retry = if failure.retryable { " retry" } else { "" };
+    let wait = failure.retry_after_ms.map(|wait| format!(" after {wait}")).unwrap_or_default();
+    let field =
+        failure.rejected_field.as_deref().map(|field| format!(" without {field}")).unwrap_or_default();
+    format!("{}{retry}{wait}{field}", failure.code)
+}
+
+fn check(rows: &[(u16, &str, &str)]) {
+    for (status, body, expected) in rows {
+        assert_eq!(told(&fail(*status, body)), *expected, "{status} {body}");
+    }
+}
+
+#[test]
+fn the_caller_is_at_fault() {
+    check(&[
+        (401, r#"{"error":{"message":"No cookie auth credentials found","code":401}}"#, "auth"),
+        (401, r#"{"error":{"message":"User not found.","code":401}}"#, "auth"),
+        (
+            400,
+            r#"{"error":{"message":"x/y is not a valid model ID","code":400},"user_id":"u"}"#,
+            "model_unknown",
+        ),
+        (
+            400,
+            r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key."}}]"#,
+            "auth",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Input required: specify \"prompt\" or \"messages\"","code":400}}"#,
+            "bad_request",
+        ),
+        (413, r#"{"error":{"message":"Request payload too large","code":413}}"#, "too_large"),
+        (422, r#"{"error":{"message":"Invalid argument","code":422}}"#, "bad_request"),
+        (418, "", "bad_request"),
+    ]);
+}
+
+#[test]
+fn money_and_permission() {
+    let hash = "0123456789abcdef".repeat(4);
+    let limit = format!(
+        r#"{{"error":{{"code":403,"message":"Key limit exceeded (daily limit). Manage it using https://openrouter.ai/workspaces/default/keys/{hash}"}}}}"#
+    );
+    check(&[
+        (
+            402,
+            r#"{"error":{"code":402,"message":"This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 3395.","metadata":{"limit_source":"openrouter_credits"}}}"#,
+            "credits",
+        ),
+        (
+            402,
+            r#"{"error":{"code":402,"message":"Insufficient credits. Add more using https://openrouter.ai/credits"}}"#,
+            "credits",
+        ),
+        (
+            402,
+            r#"{"error":{"code":402,"message":"x","metadata":{"reason":"weight_exceeds_budget"}}}"#,
+            "credits",
+        ),
+        (
+            402,
+            r#"{"error":{"code":402,"message":"x","metadata":{"reason":"in_flight_budget_exhausted"}}}"#,
+            "credits_in_flight retry",
+        ),
+        (403, &limit, "key_limit"),
+        (
+            403,
+            r#"{"error":{"code":403,"message":"x","metadata":{"limit_source":"openrouter_guardrail_budget"}}}"#,
+            "key_limit",
+        ),
+        (
+            403,
+            r#"{"error":{"code":403,"message":"Request blocked: prompt injection patterns detected","metadata":{"patterns":[]}}}"#,
+            "forbidden",
+        ),
+        (
+            429,
+            r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+            "credits",
+        ),
+    ]);
+}
+
+#[test]
+fn the_waiting_402_keeps_its_wait() {
+    let body = br#"{"error":{"code":402,"message":"x","metadata":{"reason":"in_flight_budget_exhausted"}}}"#;
+    let failure = answered(&origin(), StatusCode::PAYMENT_REQUIRED, &headers(&[("retry-after", "20")]), body);
+    assert_eq!(told(&failure), "credits_in_flight retry after 20000");
+}
+
+#[test]
+fn a_moderators_word_is_a_refusal_and_the_prompt_is_not_shown() {
+    let failure = fail(
+        403,
+        r#"{"error":{"message":"Your input was flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"SECRET PROMPT","provider_name":"OpenAI","raw":"SECRET PROMPT"}}}"#,
+    );
+    assert_eq!(told(&failure), "refused");
+    assert_eq!(failure.message, "openrouter (OpenAI) answered 403: Your input was flagged");
+}
+
+#[test]
+fn a_model_may_be_gone_or_out_of_bounds() {
+    check(&[
+        (
+            404,
+            r#"{"error":{"message":"No endpoints found for openai/gpt-5-codex.","code":404}}"#,
+            "model_unknown",
+        ),
+        (
+            404,
+            r#"{"error":{"message":"No allowed providers are available for the selected model.","code":404}}"#,
+            "forbidden",
+        ),
+        (
+            404,
+            r#"{"error":{"message":"No models match your request and model restrictions","code":404}}"#,
+            "forbidden",
+        ),
+        (
+            404,
+            r#"{"error":{"message":"model 'llama9' not found","type":"not_found_error"}}"#,
+            "model_unknown",
+        ),
+        (404, r#"{"detail":"Not Found"}"#, "protocol"),
+        (404, "<html>nginx</html>", "protocol"),
+    ]);
+    let policy = fail(
+        404,
+        r#"{"error":{"code":404,"message":"No endpoints found matching your data policy (Free model training). Configure: https://openrouter.ai/settings/privacy","metadata":{"routing_funnel":[]}}}"#,
+    );
+    assert_eq!(policy.code, Code::Forbidden);
+    assert!(policy.next_step().contains("settings"), "{}", policy.next_step());
+}
+
+#[test]
+fn a_prompt_may_be_too_long_in_many_words() {
+    check(&[
+        (
+            400,
+            r#"{"error":{"message":"This endpoint's maximum context length is 1048576 tokens. However, you requested about 2000000311 tokens","code":400,"metadata":{"provider_name":null,"error_type":"context_length_exceeded"}}}"#,
+            "context_length",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded"}}"#,
+            "context_length",
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+            "context_length",
+        ),
+        (
+            413,
+            r#"{"error":{"message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}}"#,
+            "context_length",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"maximum prompt length is 131072\"}}"}}}"#,
+            "context_length",
+        ),
+        (
+            429,
+            r#"{"error":{"message":"rate limit: prompt is too long for your tier"}}"#,
+            "rate_limited retry",
+        ),
+    ]);
+}
+
+#[test]
+fn a_field_we_can_do_without_is_named() {
+    check(&[
+        (
+            400,
+            r#"{"error":{"message":"Reasoning is mandatory for this endpoint and cannot be disabled.","code":400,"metadata":{"provider_name":null}}}"#,
+            "bad_request without reasoning",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#,
+            "bad_request without max_tokens",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unsupported parameter: 'temperature'"}}"#,
+            "bad_request without temperature",
+        ),
+        (
+            422,
+            r#"{"detail":[{"type":"extra_forbidden","loc":["body","max_completion_tokens"],"msg":"Extra inputs are not permitted","input":100}]}"#,
+            "bad_request without max_completion_tokens",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unrecognized request argument supplied: stream_options"}}"#,
+            "bad_request without stream_options",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"max_tokens is too large: 200000","param":"max_tokens","code":"invalid_value"}}"#,
+            "bad_request",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unsupported parameter: 'messages'","param":"messages"}}"#,
+            "bad_request",
+        ),
+    ]);
+}
+
+#[test]
+fn a_rate_limit_says_how_long() {
+    let body = r#"{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"google/gemma is temporarily rate-limited upstream.","provider_name":"Google AI Studio","provider_error_code":"insufficient_quota","retry_after_seconds":1,"headers":{"Retry-After":"1"}}},"user_id":"user_2abc"}"#;
+    let failure = fail(429, body);
+    assert_eq!(told(&failure), "rate_limited retry after 1000");
+    assert_eq!(
+        failure.message,
+        "openrouter (Google AI Studio) answered 429: google/gemma is temporarily rate-limited upstream."
+    );
+    check(&[
+        (429, "", "rate_limited retry"),
+        (
+            429,
+            r#"{"error":{"message":"Rate limit exceeded: free-models-per-min.","metadata":{"headers":{"X-RateLimit-Reset":"1795176030000"}}}}"#,
+            "rate_limited retry after 30000",
+        ),
+    ]);
+    for (value, expected) in [
+        ("3600", "rate_limited retry after 3600000"),
+        ("Fri, 20 Nov 2026 12:00:05 GMT", "rate_limited retry after 5000"),
+        ("soon", "rate_limited retry"),
+    ] {
+        let failure =
+            answered(&origin(), StatusCode::TOO_MANY_REQUESTS, &headers(&[("retry-after", value)]), b"{}");
+        assert_eq!(told(&failure), expected, "{value}");
+    }
+}
+
+#[test]
+fn the_daily_cap_is_not_waited_for() {
+    let body = r#"{"error":{"code":429,"message":"Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day","metadata":{"headers":{"X-RateLimit-Limit":"50","X-RateLimit-Remaining":"0","X-RateLimit-Reset":"1795219200000"}}}}"#;
+    let failure = fail(429, body);
+    assert_eq!(told(&failure), "rate_limited after 43200000");
+    assert!(failure.next_step().contains("Sat, 21 Nov 2026 00:00:00 GMT"), "{}", failure.next_step());
+    let without_reset = fail(429, r#"{"error":"Rate limit exceeded: free-models-per-day"}"#);
+    assert_eq!(told(&without_reset), "rate_limited after 43200000");
+}
+
+#[test]
+fn the_provider_is_at_fault() {
+    let html = "<!DOCTYPE html><title>openrouter.ai | 524: A timeout occurred</title>";
+    check(&[
+        (
+            408,
+            r#"{"error":{"message":"Operation timed out. Please try again later.","code":408}}"#,
+            "upstream retry",
+        ),
+        (409, "", "upstream retry"),
+        (425, "", "upstream retry"),
+        (500, r#"{"error":{"message":"Internal Server Error","code":500}}"#, "upstream retry"),
+        (
+            503,
+            r#"{"error":{"message":"busy","availability":{"retry_after":4}}}"#,
+            "upstream retry after 4000",
+        ),
+        (522, "", "upstream retry"),
+        (524, html, "upstream retry"),
+        (529, r#"{"error":{"message":"Provider returned error","code":529}}"#, "upstream retry"),
+    ]);
+    assert_eq!(fail(524, html).message, "openrouter answered 524");
+    let gateway = r#"{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":\"upstream exploded\"}","provider_name":"Sim","error_type":"provider_unavailable"}}}"#;
+    assert_eq!(fail(502, gateway).message, "openrouter (Sim) answered 502: upstream exploded");
+    assert_eq!(fail(502, gateway).status, Some(502));
+}
+
+#[test]
+fn validation_errors_keep_their_words() {
+    let failure = fail(
+        400,
+        r#"{"success":false,"error":{"name":"ZodError","message":"[ {\"code\":\"invalid_type\"} ]"}}"#,
+    );
+    assert_eq!(failure.message, "openrouter answered 400: [ {\"code\":\"invalid_type\"} ]");
+}
+
+#[test]
+fn a_redirect_names_the_host_alone() {
+    let location = headers(&[("location", "http://evil.example:8080/steal?prompt=x")]);
+    let failure = answered(&origin(), StatusCode::TEMPORARY_REDIRECT, &location, b"");
+    assert_eq!(told(&failure), "redirect");
+    assert_eq!(failure.message, "openrouter answered 307 and points to evil.example");
+    let here = answered(&origin(), StatusCode::FOUND, &headers(&[("location", "/login?x")]), b"");
+    assert_eq!(here.message, "openrouter answered 302 and points to another path");
+}
+
+#[test]
+fn an_error_inside_a_reply_is_sorted_by_its_code() {
+    for (error, expected) in [
+        (serde_json::json!({"code": 502, "message": "Provider disconnected mid-stream"}), "upstream retry"),
+        (
+            serde_json::json!({"code": 429, "message": "x", "metadata": {"retry_after_seconds": 2}}),
+            "rate_limited retry after 2000",
+        ),
+        (
+            serde_json::json!({"code": "server_error", "message": "Upstream idle timeout exceeded"}),
+            "upstream retry",
+        ),
+        (serde_json::json!({"code": "rate_limit_exceeded"}), "rate_limited retry"),
+        (serde_json::json!({"type": "overloaded_error", "message": "Overloaded"}), "upstream retry"),
+        (serde_json::json!({"code": 402, "message": "Insufficient credits"}), "credits"),
+        (serde_json::json!({"code": "context_length_exceeded", "message": "x"}), "context_length"),
+        (serde_json::json!({"code": 200}), "upstream retry"),
+        (serde_json::json!("boom"), "upstream retry"),
+        (serde_json::json!(7), "upstream retry"),
+    ] {
+        assert_eq!(told(&reported(&origin(), ErrorBody::of(error.clone()))), expected, "{error}");
+    }
+    let failure =
+        reported(&origin(), ErrorBody::of(serde_json::json!({"code": "server_error", "message": "m"})));
+    assert_eq!(failure.message, "openrouter reported server_error: m");
+}
+
+#[test]
+fn half_a_key_at_the_end_of_a_long_message_is_not_shown() {
+    for padding in 540..600 {
+        let failure = fail(400, &format!(r#"{{"error":"{} plain0key0without0shape"}}"#, "x".repeat(padding)));
+        assert!(!failure.message.contains("plain0"), "{}", failure.message);
+    }
+}

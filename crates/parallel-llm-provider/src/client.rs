@@ -1,0 +1,352 @@
+//! The client: admits calls, sends them, and reads their replies. All IO of this crate is here.
+//!
+//! It decides little itself: [`crate::translate`] writes the request, [`crate::reply`] reads the answer,
+//! [`crate::classify`] and [`crate::transport`] name what went wrong, and every failure and every name that
+//! leaves passes the [scrubber](crate::scrubber) once, in [`Shared::outgoing`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use parallel_llm_engine::port::{Call, Caller, Permit, ReplyPart, ReplyStream};
+use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId};
+use reqwest::{Client, Response};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+use crate::classify::{self, Origin};
+use crate::endpoint::Endpoint;
+use crate::http::Http;
+use crate::models;
+use crate::pace::{Pace, Place};
+use crate::reply::{Parts, Reply};
+use crate::scrubber::Scrubber;
+use crate::{http as pooled, translate, transport};
+
+/// Bytes that are kept of the body of an error. Real ones are under 4 kB; HTML pages are not worth more.
+const ERROR_BYTES_MAX: usize = 64 * 1024;
+/// How long the body of an error is waited for once its status has come. Its class is known by then.
+const ERROR_WAIT: Duration = Duration::from_secs(5);
+/// The longest list of models. Four hundred models come to one and a half megabytes.
+const MODELS_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// How long the list of models is waited for.
+const MODELS_WAIT: Duration = Duration::from_secs(30);
+/// How long a connection whose reply has ended is given to end its body, so that it can be used again.
+const LINGER: Duration = Duration::from_secs(2);
+/// Bytes that are read after the end of a reply for that purpose.
+const LINGER_BYTES_MAX: usize = 64 * 1024;
+/// Connections that are given that time at once; beyond it they are closed.
+const LINGERING_MAX: usize = 64;
+
+/// What the program decides about its providers.
+#[derive(Clone, Debug)]
+pub struct ProviderConfig {
+    /// The providers, each with its key.
+    pub endpoints: Vec<Endpoint>,
+    /// Calls at once with one provider's key, where the endpoint has no bound of its own.
+    pub calls_per_key_max: usize,
+    /// Calls at once in the whole process.
+    pub calls_max: usize,
+    /// How long a connection may take to be made, name look-up and TLS included.
+    pub connect_timeout_ms: u64,
+    /// The name the program gives itself at OpenRouter.
+    pub app_title: Option<String>,
+    /// The address the program gives itself at OpenRouter. None is invented.
+    pub app_url: Option<String>,
+}
+
+impl Default for ProviderConfig {
+    fn default() -> Self {
+        Self {
+            endpoints: Vec::new(),
+            calls_per_key_max: 64,
+            calls_max: 4096,
+            connect_timeout_ms: 10_000,
+            app_title: Some("parallel-llm-mcp".to_owned()),
+            app_url: None,
+        }
+    }
+}
+
+/// All configured providers. Cheap to clone; clones share connections and bounds.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    endpoints: BTreeMap<ProviderId, Arc<Endpoint>>,
+    app_headers: HeaderMap,
+    http: Http,
+    pace: Pace,
+    scrubber: Scrubber,
+    lingering: Arc<Semaphore>,
+    tasks: TaskTracker,
+}
+
+impl Provider {
+    /// Takes the configuration. Opens no connection and reads no certificate.
+    pub fn new(config: ProviderConfig) -> Result<Self, Failure> {
+        let app_headers = app_headers(&config)?;
+        let bounds = config.endpoints.iter().map(|endpoint| {
+            let calls_max = endpoint.calls_max().unwrap_or(config.calls_per_key_max);
+            (endpoint.id().clone(), calls_max)
+        });
+        let pace = Pace::new(bounds, config.calls_max);
+        let scrubber = Scrubber::new(config.endpoints.iter().filter_map(|endpoint| endpoint.key().cloned()));
+        let endpoints =
+            config.endpoints.into_iter().map(|endpoint| (endpoint.id().clone(), Arc::new(endpoint)));
+        let shared = Shared {
+            endpoints: endpoints.collect(),
+            app_headers,
+            http: Http::new(config.connect_timeout_ms),
+            pace,
+            scrubber,
+            lingering: Arc::new(Semaphore::new(LINGERING_MAX)),
+            tasks: TaskTracker::new(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Asks a provider for its models. Also makes the connection that the first calls will use.
+    pub async fn fetch_catalogue(&self, provider: &ProviderId) -> Result<Catalogue, Failure> {
+        let shared = &self.shared;
+        let fetched = tokio::time::timeout(MODELS_WAIT, shared.models(provider)).await.unwrap_or_else(|_| {
+            let limit = MODELS_WAIT.as_millis();
+            let message = format!("{provider} gave no list of models within {limit} ms");
+            Err(Failure::new(Code::Timeout, message).with_next("check the network and the base URL"))
+        });
+        fetched.map_err(|failure| shared.scrubber.clean(failure))
+    }
+
+    /// Takes keys out of a text, those of this program and whatever looks like one.
+    pub fn scrub(&self, text: &str) -> String {
+        self.shared.scrubber.scrub(text)
+    }
+
+    /// Closes idle connections. Calls in flight go on; a later call makes a new connection.
+    pub fn close(&self) {
+        self.shared.http.close();
+    }
+}
+
+impl Caller for Provider {
+    fn admit(&self, call: Call) -> BoxFuture<'static, Result<Permit, Failure>> {
+        let shared = Arc::clone(&self.shared);
+        async move {
+            let endpoint = Arc::clone(shared.endpoint(&call.model.provider)?);
+            endpoint.check_key()?;
+            let place = shared.pace.place(&call.model.provider).await;
+            let exchange =
+                Exchange { shared, endpoint, place, stage: Stage::Unsent(call), parts: Parts::new() };
+            let exchange = Box::new(exchange);
+            Ok(Permit::new(move || exchange.stream()))
+        }
+        .boxed()
+    }
+}
+
+impl Shared {
+    fn endpoint(&self, id: &ProviderId) -> Result<&Arc<Endpoint>, Failure> {
+        self.endpoints.get(id).ok_or_else(|| {
+            let known: Vec<&str> = self.endpoints.keys().map(|id| id.0.as_str()).collect();
+            let failure = Failure::new(Code::SettingsInvalid, format!("no provider `{id}` is configured"));
+            failure.with_next(format!("use one of: {}", known.join(", ")))
+        })
+    }
+
+    fn failed(&self, endpoint: &Endpoint, error: &reqwest::Error) -> Failure {
+        transport::failure(endpoint, self.http.connect_timeout_ms(), error)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one look at the wall clock: a `Retry-After` may be a date"
+    )]
+    fn origin(&self, endpoint: &Endpoint) -> Origin {
+        Origin { provider: endpoint.id().0.clone(), now: SystemTime::now(), scrubber: self.scrubber.clone() }
+    }
+
+    /// The headers of a request: the key, and who asks.
+    fn headers(&self, endpoint: &Endpoint) -> HeaderMap {
+        let app = endpoint.dialect().app_headers.then(|| self.app_headers.clone());
+        let mut headers = app.unwrap_or_default();
+        if let Some(key) = endpoint.key() {
+            headers.insert(header::AUTHORIZATION, key.header_value());
+        }
+        headers
+    }
+
+    /// Sends the request of a call and waits for the headers of its reply.
+    async fn sent(&self, endpoint: &Endpoint, call: Call) -> Result<(Response, Reply), Failure> {
+        let client: Client = self.http.client(endpoint)?;
+        let request = client
+            .post(endpoint.url("chat/completions"))
+            .headers(self.headers(endpoint))
+            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(header::ACCEPT, HeaderValue::from_static("text/event-stream, application/json"))
+            .body(translate::body(&call, endpoint.dialect()));
+        let response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
+        if !response.status().is_success() {
+            return Err(rejected(self.origin(endpoint), response).await);
+        }
+        let kind = response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default();
+        let reply = Reply::new(self.origin(endpoint), kind.starts_with("text/event-stream"));
+        Ok((response, reply))
+    }
+
+    async fn models(&self, provider: &ProviderId) -> Result<Catalogue, Failure> {
+        let endpoint = self.endpoint(provider)?;
+        let request = self.http.client(endpoint)?.get(endpoint.url("models")).headers(self.headers(endpoint));
+        let mut response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
+        if !response.status().is_success() {
+            return Err(rejected(self.origin(endpoint), response).await);
+        }
+        let mut body = Vec::new();
+        let whole = pooled::read(&mut response, MODELS_BYTES_MAX, &mut body).await;
+        if !whole.map_err(|error| self.failed(endpoint, &error))? {
+            return Err(Failure::new(
+                Code::Protocol,
+                format!("the list of models of {provider} is too long"),
+            ));
+        }
+        models::read(&body)
+    }
+
+    /// The one gate outward: whatever a stranger said passes here.
+    fn outgoing(&self, part: Result<ReplyPart, Failure>) -> Result<ReplyPart, Failure> {
+        let clean = |text: &mut Option<String>| *text = text.take().map(|text| self.scrubber.scrub(&text));
+        match part {
+            Err(failure) => Err(self.scrubber.clean(failure)),
+            Ok(ReplyPart::Accepted { generation_id }) => {
+                Ok(ReplyPart::Accepted { generation_id: self.scrubber.scrub(&generation_id) })
+            }
+            Ok(ReplyPart::End(mut end)) => {
+                clean(&mut end.served_model);
+                clean(&mut end.refusal);
+                Ok(ReplyPart::End(end))
+            }
+            Ok(part) => Ok(part),
+        }
+    }
+
+    /// Reads the rest of a body whose reply has ended, for a moment, so that its connection can be used again.
+    fn linger(&self, mut response: Response) {
+        // The end of the body has usually come with the end of the reply.
+        if let Some(Ok(None) | Err(_)) = response.chunk().now_or_never() {
+            return;
+        }
+        let Ok(place) = Arc::clone(&self.lingering).try_acquire_owned() else { return };
+        self.tasks.spawn(async move {
+            let mut rest = Vec::new();
+            let read = pooled::read(&mut response, LINGER_BYTES_MAX, &mut rest);
+            // Whatever comes of it, the connection is dropped: into the pool if its body has ended.
+            let _ = tokio::time::timeout(LINGER, read).await;
+            drop(place);
+        });
+    }
+}
+
+/// One request and its reply.
+struct Exchange {
+    shared: Arc<Shared>,
+    endpoint: Arc<Endpoint>,
+    /// Held until the exchange is over.
+    place: Option<Place>,
+    stage: Stage,
+    parts: Parts,
+}
+
+enum Stage {
+    Unsent(Call),
+    Reading(Box<Reading>),
+    Over,
+}
+
+/// A reply on its way, and what it is read from.
+struct Reading {
+    response: Response,
+    reply: Reply,
+}
+
+impl Exchange {
+    fn stream(self: Box<Self>) -> ReplyStream {
+        stream::unfold(self, Self::next).boxed()
+    }
+
+    /// The next part. Those of one read are given out without waiting in between.
+    async fn next(mut self: Box<Self>) -> Option<(Result<ReplyPart, Failure>, Box<Self>)> {
+        loop {
+            if let Some(part) = self.parts.pop_front() {
+                return Some((self.shared.outgoing(part), self));
+            }
+            match std::mem::replace(&mut self.stage, Stage::Over) {
+                Stage::Unsent(call) => self.send(call).await,
+                Stage::Reading(reading) => self.read(reading).await,
+                Stage::Over => return None,
+            }
+            if matches!(self.stage, Stage::Over) {
+                self.place = None;
+            }
+        }
+    }
+
+    async fn send(&mut self, call: Call) {
+        match Box::pin(self.shared.sent(&self.endpoint, call)).await {
+            Ok((response, mut reply)) => {
+                if let Some(id) = response.headers().get("x-generation-id").and_then(|id| id.to_str().ok()) {
+                    reply.accept(id, &mut self.parts);
+                }
+                self.stage = Stage::Reading(Box::new(Reading { response, reply }));
+            }
+            Err(failure) => self.parts.push_back(Err(failure)),
+        }
+    }
+
+    async fn read(&mut self, mut reading: Box<Reading>) {
+        let Reading { response, reply } = &mut *reading;
+        match response.chunk().await {
+            Ok(Some(bytes)) => reply.feed(&bytes, &mut self.parts),
+            Ok(None) => return reply.finish(&mut self.parts),
+            Err(error) => return self.parts.push_back(Err(self.shared.failed(&self.endpoint, &error))),
+        }
+        if !reply.is_over() {
+            self.stage = Stage::Reading(reading);
+        } else if matches!(self.parts.back(), Some(Ok(ReplyPart::End(_)))) {
+            self.shared.linger(reading.response);
+        }
+    }
+}
+
+/// The failure that an answer with an error status is.
+async fn rejected(origin: Origin, mut response: Response) -> Failure {
+    let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+    let mut body = Vec::new();
+    // Half a body, or none, still has a status.
+    let _ = tokio::time::timeout(ERROR_WAIT, pooled::read(&mut response, ERROR_BYTES_MAX, &mut body)).await;
+    classify::answered(&origin, status, &headers, &body)
+}
+
+fn app_headers(config: &ProviderConfig) -> Result<HeaderMap, Failure> {
+    let named = [("x-openrouter-title", &config.app_title), ("http-referer", &config.app_url)];
+    let mut headers = HeaderMap::new();
+    for (name, value) in named {
+        let Some(value) = value else { continue };
+        let value = HeaderValue::from_str(value).map_err(|_| {
+            Failure::new(
+                Code::SettingsInvalid,
+                "the app's title or address holds characters that no header may",
+            )
+        })?;
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,169 @@
+//! The one pooled HTTP client, and how a body is read.
+//!
+//! What always holds: no redirect is followed, no request is sent twice (one whose pooled connection turns out to
+//! be closed before a byte of it was written goes to another connection), no body is read without a bound on its
+//! decoded bytes, and a proxy never sees what is meant for this machine. There is no timer but the one for
+//! connecting: how long a reply may take is the engine's business.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, header};
+use parallel_llm_engine::{Code, Failure};
+use reqwest::{Client, ClientBuilder, Response};
+use rustls::RootCertStore;
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+
+use crate::endpoint::Endpoint;
+
+/// How long an idle connection is kept: long enough for the next run of a conversation, short enough that the
+/// memory of a burst is given back within a minute.
+const POOL_IDLE: Duration = Duration::from_secs(20);
+/// Said of us in the `User-Agent` header.
+const USER_AGENT: &str = concat!("parallel-llm-mcp/", env!("CARGO_PKG_VERSION"));
+
+/// The ways out of this machine. Each has its pool, made when it is first used.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Plain http, which only this machine may be spoken to with: no proxy, and no certificates to load.
+    Plain,
+    /// TLS to this machine: no proxy.
+    Local,
+    /// TLS to elsewhere, through the system's proxy where there is one.
+    Outward,
+}
+
+impl Way {
+    fn to(endpoint: &Endpoint) -> Self {
+        match (endpoint.is_https(), endpoint.is_loopback()) {
+            (false, _) => Self::Plain,
+            (true, true) => Self::Local,
+            (true, false) => Self::Outward,
+        }
+    }
+}
+
+/// Pooled connections to all providers.
+#[derive(Debug)]
+pub(crate) struct Http {
+    connect_timeout_ms: u64,
+    clients: Mutex<[Option<Client>; 3]>,
+}
+
+impl Http {
+    /// Builds nothing yet: reading certificates takes milliseconds that a program's start can do without.
+    pub(crate) const fn new(connect_timeout_ms: u64) -> Self {
+        Self { connect_timeout_ms, clients: Mutex::new([None, None, None]) }
+    }
+
+    /// The limit of the timer for connecting.
+    pub(crate) const fn connect_timeout_ms(&self) -> u64 {
+        self.connect_timeout_ms
+    }
+
+    /// The client that reaches an endpoint.
+    pub(crate) fn client(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
+        let way = Way::to(endpoint);
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = &mut clients[way as usize];
+        if place.is_none() {
+            *place = Some(build(way, Duration::from_millis(self.connect_timeout_ms))?);
+        }
+        Ok(place.as_ref().expect("it was made above").clone())
+    }
+
+    /// Closes the connections that are idle. A later call makes new ones.
+    pub(crate) fn close(&self) {
+        *self.clients.lock().unwrap_or_else(PoisonError::into_inner) = [None, None, None];
+    }
+}
+
+fn build(way: Way, connect_timeout: Duration) -> Result<Client, Failure> {
+    let roots = match way {
+        Way::Plain => RootCertStore::empty(),
+        Way::Local | Way::Outward => roots(rustls_native_certs::load_native_certs().certs),
+    };
+    let builder = builder(tls(roots)?, connect_timeout);
+    let builder = match way {
+        Way::Plain | Way::Local => builder.no_proxy(),
+        Way::Outward => builder,
+    };
+    builder.build().map_err(|error| {
+        Failure::new(Code::Internal, format!("the HTTP client cannot be built: {}", error.without_url()))
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where a client is made")]
+fn builder(tls: rustls::ClientConfig, connect_timeout: Duration) -> ClientBuilder {
+    let identity = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
+    Client::builder()
+        .tls_backend_preconfigured(tls)
+        .user_agent(USER_AGENT)
+        // A compressed stream comes in lumps. One that comes compressed all the same is decoded.
+        .default_headers(identity)
+        .redirect(reqwest::redirect::Policy::none())
+        // Not even what HTTP/2 calls safe: whether a call is paid twice is decided in one place, the engine.
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .connect_timeout(connect_timeout)
+        .pool_idle_timeout(POOL_IDLE)
+        .tcp_nodelay(true)
+}
+
+fn tls(roots: RootCertStore) -> Result<rustls::ClientConfig, Failure> {
+    let provider = std::sync::Arc::new(ring::default_provider());
+    let versions =
+        rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let versions =
+        versions.map_err(|error| Failure::new(Code::Internal, format!("TLS cannot be set up: {error}")))?;
+    let mut tls = versions.with_root_certificates(roots).with_no_client_auth();
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(tls)
+}
+
+/// The system's certificates, or those of the Mozilla list carried along where the system has none, as in a
+/// bare container.
+fn roots(system: Vec<CertificateDer<'static>>) -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(system);
+    if roots.is_empty() {
+        roots.add_parsable_certificates(webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().cloned());
+    }
+    roots
+}
+
+/// Appends decoded bytes to `body` until it holds `bytes_max` or the body ends. Says whether it ended. What had
+/// come stays in `body` when this fails or is given up.
+pub(crate) async fn read(
+    response: &mut Response,
+    bytes_max: usize,
+    body: &mut Vec<u8>,
+) -> reqwest::Result<bool> {
+    while let Some(bytes) = response.chunk().await? {
+        let room = bytes_max - body.len();
+        body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if bytes.len() > room {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_certificates_gets_the_bundled_ones() {
+        assert!(roots(Vec::new()).len() > 100);
+        assert!(roots(vec![CertificateDer::from(vec![1, 2, 3])]).len() > 100);
+        assert_eq!(roots(vec![webpki_root_certs::TLS_SERVER_ROOT_CERTS[0].clone()]).len(), 1);
+    }
+
+    #[test]
+    fn a_client_needs_no_certificates_to_be_built() {
+        let tls = tls(RootCertStore::empty()).unwrap();
+        assert!(builder(tls, Duration::from_secs(1)).build().is_ok());
+    }
+}

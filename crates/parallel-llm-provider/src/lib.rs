@@ -1,0 +1,40 @@
+//! How a model is called: one HTTP request, one reply, a typed reason where there is none.
+//!
+//! [`Provider`] implements the engine's [`Caller`](parallel_llm_engine::port::Caller). It leaves to the engine
+//! whether a call is tried again, how long a reply may take, and whether a text is an answer; it leaves to the
+//! program where keys, addresses and limits come from: nothing here reads the environment.
+//!
+//! ```text
+//! Call → translate → http → sse → wire → reply → ReplyPart …
+//!                       └→ classify, transport → Failure → scrubber
+//! ```
+//!
+//! What always holds:
+//! - one call is at most one request: nothing is sent again and no redirect is followed;
+//! - a key goes to the host it is bound to and nowhere else, and stands in no failure and no name of a reply;
+//! - memory for a reply is bounded by named constants, whatever its sender does;
+//! - only [`client`](Provider) does IO; everything that decides is a pure function of bytes.
+#![warn(missing_docs)]
+
+mod api_key;
+mod classify;
+mod client;
+mod dialect;
+mod endpoint;
+mod http;
+mod models;
+mod pace;
+mod reply;
+mod retry_after;
+mod scrubber;
+mod sse;
+mod translate;
+mod transport;
+mod wire;
+
+pub use api_key::ApiKey;
+pub use client::{Provider, ProviderConfig};
+pub use dialect::{CapField, Dialect, KeyRule, UsageWish};
+pub use endpoint::Endpoint;
+pub use models::{EMBEDDED_ON, embedded_catalogue};
+pub use scrubber::Scrubber;

@@ -1,0 +1,351 @@
+//! Turns the bytes of one reply into its parts.
+//!
+//! Pure: it is fed bytes and told of their end; who reads them is the client's business. A reply should be a
+//! stream of events, but a server may answer a whole completion, an error with status 200, or a login page, so
+//! the shape is found out from the first byte that is no white space.
+//!
+//! What always holds: the parts are the same however the bytes are cut (but for [`ReplyPart::Alive`]); nothing
+//! follows an end or a failure; text that has come is given out before the failure that ends it; what is kept is
+//! bounded by the constants below.
+
+use std::collections::VecDeque;
+
+use parallel_llm_engine::port::{ReplyEnd, ReplyPart};
+use parallel_llm_engine::{Code, Failure, Finish};
+
+use crate::classify::{self, Origin};
+use crate::sse::{Decoder, LINE_BYTES_MAX, Step};
+use crate::wire::chunk::{Choice, Chunk, Delta, Spent};
+use crate::wire::error::ErrorBody;
+use crate::wire::loose;
+
+/// The longest answer. The largest output caps, a million tokens, are half of it in English.
+const TEXT_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The longest reply that is no stream: an answer with its reasoning and its JSON around it.
+const WHOLE_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// The most bytes in a row that bring neither text nor reasoning. Keep-alive comments come to 3 kB a minute, so
+/// only a hostile or broken server gets here, for instance with a compressed flood.
+const BARREN_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// The longest refusal that is kept; it is shown as the reason of a failure.
+const REFUSAL_BYTES_MAX: usize = 4 * 1024;
+/// The longest name of a call or a model. The longest known is under 80.
+const NAME_BYTES_MAX: usize = 200;
+
+/// Parts that wait to be taken.
+pub(crate) type Parts = VecDeque<Result<ReplyPart, Failure>>;
+
+/// A reply on its way.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    shape: Shape,
+    heard: Heard,
+}
+
+/// What a body turned out to be.
+#[derive(Debug)]
+enum Shape {
+    /// Nothing but white space so far. The header says whether it should be events.
+    Unknown { said_events: bool },
+    /// Server-sent events.
+    Events(Decoder),
+    /// One JSON value, kept until it is whole.
+    Whole(Vec<u8>),
+}
+
+impl Reply {
+    /// A reply whose headers have come. `said_events` is what they say about the body.
+    pub(crate) fn new(origin: Origin, said_events: bool) -> Self {
+        Self { shape: Shape::Unknown { said_events }, heard: Heard::new(origin) }
+    }
+
+    /// Takes the provider's name for the call, where the headers have it.
+    pub(crate) fn accept(&mut self, generation_id: &str, parts: &mut Parts) {
+        self.heard.accept(generation_id, parts);
+    }
+
+    /// Whether the reply has ended or failed.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.heard.over
+    }
+
+    /// Takes the next bytes.
+    pub(crate) fn feed(&mut self, bytes: &[u8], parts: &mut Parts) {
+        let before = parts.len();
+        self.heard.barren_bytes += bytes.len();
+        self.read(bytes, parts);
+        if self.is_over() {
+            return;
+        }
+        if self.heard.barren_bytes > BARREN_BYTES_MAX {
+            let message = format!("{BARREN_BYTES_MAX} bytes came without text or reasoning");
+            self.heard.fail(Failure::new(Code::Protocol, self.heard.by(&message)), parts);
+        } else if parts.len() == before {
+            parts.push_back(Ok(ReplyPart::Alive));
+        }
+    }
+
+    /// Takes the end of the body.
+    pub(crate) fn finish(&mut self, parts: &mut Parts) {
+        if self.is_over() {
+            return;
+        }
+        match &self.shape {
+            Shape::Whole(body) => self.heard.whole(body, parts),
+            Shape::Events(_) if self.heard.finish.is_some() => self.heard.end(parts),
+            _ => {
+                let failure = self.heard.stopped();
+                self.heard.fail(failure, parts);
+            }
+        }
+    }
+
+    fn read(&mut self, mut bytes: &[u8], parts: &mut Parts) {
+        if let Shape::Unknown { said_events } = self.shape {
+            bytes = without_padding(bytes);
+            match shape_of(bytes, said_events) {
+                Some(shape) => self.shape = shape,
+                None if bytes.is_empty() => return,
+                None => return self.heard.fail(classify::no_api(&self.heard.origin, bytes), parts),
+            }
+        }
+        match &mut self.shape {
+            Shape::Events(decoder) => self.heard.events(decoder, bytes, parts),
+            Shape::Whole(body) if body.len() + bytes.len() > WHOLE_BYTES_MAX => {
+                let message = self.heard.by(&format!("the reply is longer than {WHOLE_BYTES_MAX} bytes"));
+                self.heard.fail(Failure::new(Code::AnswerTooLarge, message), parts);
+            }
+            Shape::Whole(body) => {
+                body.extend_from_slice(bytes);
+                // A whole completion brings nothing before its end; its own bound is above.
+                self.heard.barren_bytes = 0;
+            }
+            Shape::Unknown { .. } => {}
+        }
+    }
+}
+
+/// Slow servers pad a reply with white space to keep the connection open; a byte order mark is no more.
+fn without_padding(bytes: &[u8]) -> &[u8] {
+    let is_padding = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xef | 0xbb | 0xbf);
+    let start = bytes.iter().position(|byte| !is_padding(byte)).unwrap_or(bytes.len());
+    &bytes[start..]
+}
+
+/// The shape that begins with these bytes; `None` for none that an API has. A header may lie about JSON and
+/// about pages, but events begin with a field's name or a colon.
+fn shape_of(bytes: &[u8], said_events: bool) -> Option<Shape> {
+    match bytes.first()? {
+        b'{' | b'[' => Some(Shape::Whole(Vec::new())),
+        b'<' => None,
+        b':' | b'd' | b'e' | b'i' | b'r' => Some(Shape::Events(Decoder::default())),
+        _ => said_events.then(|| Shape::Events(Decoder::default())),
+    }
+}
+
+/// What a reply has said so far.
+#[derive(Debug)]
+struct Heard {
+    origin: Origin,
+    accepted: bool,
+    over: bool,
+    text_bytes: usize,
+    barren_bytes: usize,
+    finish: Option<Finish>,
+    declined: bool,
+    refusal: String,
+    spent: Spent,
+    served_model: Option<String>,
+}
+
+impl Heard {
+    fn new(origin: Origin) -> Self {
+        Self {
+            origin,
+            accepted: false,
+            over: false,
+            text_bytes: 0,
+            barren_bytes: 0,
+            finish: None,
+            declined: false,
+            refusal: String::new(),
+            spent: Spent::default(),
+            served_model: None,
+        }
+    }
+
+    fn events(&mut self, decoder: &mut Decoder, mut bytes: &[u8], parts: &mut Parts) {
+        while !self.over
+            && let Some(step) = decoder.step(&mut bytes)
+        {
+            match step {
+                Step::Event(data) => self.event(data, parts),
+                Step::TooLong => {
+                    let message = self.by(&format!("one event is longer than {LINE_BYTES_MAX} bytes"));
+                    self.fail(Failure::new(Code::Protocol, message), parts);
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, data: &[u8], parts: &mut Parts) {
+        if data.starts_with(b"[DONE]") {
+            return self.end(parts);
+        }
+        let json = String::from_utf8_lossy(data);
+        match Chunk::read(&json) {
+            Ok(chunk) => self.chunk(&chunk, false, parts),
+            Err(_) if json.trim().is_empty() => {}
+            Err(error) => {
+                let what =
+                    format!("an event of {} bytes is no valid JSON ({:?})", data.len(), error.classify());
+                self.fail(Failure::new(Code::Protocol, self.by(&what)), parts);
+            }
+        }
+    }
+
+    /// A body that is no stream: a completion, or an error.
+    fn whole(&mut self, body: &[u8], parts: &mut Parts) {
+        let json = String::from_utf8_lossy(body);
+        let chunk = Chunk::read(&json);
+        let is_completion = chunk.as_ref().is_ok_and(|chunk| chunk.choices.is_some());
+        if !is_completion && let Some(error) = ErrorBody::parse(body) {
+            return self.fail(classify::reported(&self.origin, error), parts);
+        }
+        let Ok(chunk) = chunk else {
+            return self.fail(Failure::new(Code::Protocol, self.by("the reply is no valid JSON")), parts);
+        };
+        self.chunk(&chunk, true, parts);
+        if !self.over {
+            self.end(parts);
+        }
+    }
+
+    fn chunk(&mut self, chunk: &Chunk<'_>, whole: bool, parts: &mut Parts) {
+        if !self.accepted
+            && let Some(id) = loose::text_of(chunk.id)
+        {
+            self.accept(&id, parts);
+        }
+        if self.served_model.is_none() {
+            self.served_model = loose::text_of(chunk.model).and_then(|model| name(&model));
+        }
+        if let Some(spent) = chunk.usage() {
+            self.spent = spent;
+        }
+        let in_choice = chunk.choices.as_ref().and_then(|choice| {
+            self.choice(choice, whole, parts);
+            choice.error
+        });
+        let error = in_choice.filter(|error| loose::holds_any(Some(error))).or(chunk.error);
+        let broke_off = matches!(&self.finish, Some(Finish::Other(word)) if word == "error");
+        if !self.over && (broke_off || loose::holds_any(error)) {
+            let failure = classify::reported(&self.origin, ErrorBody::of(loose::part(error)));
+            self.fail(failure, parts);
+        }
+    }
+
+    fn choice(&mut self, choice: &Choice<'_>, whole: bool, parts: &mut Parts) {
+        // Some servers repeat the whole message at the end of a stream of deltas.
+        let delta =
+            if whole { choice.message.as_ref().or(choice.delta.as_ref()) } else { choice.delta.as_ref() };
+        if let Some(delta) = delta {
+            self.delta(delta, parts);
+        }
+        let finish = loose::text_of(choice.finish_reason).filter(|finish| !finish.is_empty());
+        let Some(finish) = finish else { return };
+        let native = loose::text_of(choice.native_finish_reason);
+        self.declined |=
+            matches!(&*finish, "content_filter" | "refusal") || native.as_deref() == Some("refusal");
+        self.finish = Some(Finish::from_protocol(cut(&finish, NAME_BYTES_MAX)));
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, parts: &mut Parts) {
+        if delta.has_reasoning() {
+            self.barren_bytes = 0;
+            if parts.back() != Some(&Ok(ReplyPart::Reasoning)) {
+                parts.push_back(Ok(ReplyPart::Reasoning));
+            }
+        }
+        if let Some(refusal) = loose::text_of(delta.refusal) {
+            let room = REFUSAL_BYTES_MAX - self.refusal.len();
+            self.refusal.push_str(cut(&refusal, room));
+        }
+        let text = delta.text();
+        if text.is_empty() {
+            return;
+        }
+        self.barren_bytes = 0;
+        let fits = text.len() <= TEXT_BYTES_MAX - self.text_bytes;
+        let text =
+            if fits { text.into_owned() } else { cut(&text, TEXT_BYTES_MAX - self.text_bytes).to_owned() };
+        self.text_bytes += text.len();
+        if !text.is_empty() {
+            parts.push_back(Ok(ReplyPart::Text(text)));
+        }
+        if !fits {
+            let message = self.by(&format!("the answer is longer than {TEXT_BYTES_MAX} bytes"));
+            self.fail(Failure::new(Code::AnswerTooLarge, message), parts);
+        }
+    }
+
+    fn accept(&mut self, id: &str, parts: &mut Parts) {
+        if !self.accepted
+            && let Some(generation_id) = name(id)
+        {
+            self.accepted = true;
+            parts.push_back(Ok(ReplyPart::Accepted { generation_id }));
+        }
+    }
+
+    fn end(&mut self, parts: &mut Parts) {
+        self.over = true;
+        parts.push_back(Ok(ReplyPart::End(ReplyEnd {
+            finish: self.finish.take(),
+            usage: self.spent.usage,
+            cost: self.spent.cost,
+            served_model: self.served_model.take(),
+            generation_id: None,
+            refusal: self.refusal(),
+        })));
+    }
+
+    /// The words with which the model declined. One that wrote an answer all the same has not.
+    fn refusal(&mut self) -> Option<String> {
+        let declined = self.declined || !self.refusal.is_empty();
+        (declined && self.text_bytes == 0).then(|| match std::mem::take(&mut self.refusal) {
+            words if words.is_empty() => "the provider's content filter stopped the answer".to_owned(),
+            words => words,
+        })
+    }
+
+    fn fail(&mut self, failure: Failure, parts: &mut Parts) {
+        self.over = true;
+        parts.push_back(Err(failure));
+    }
+
+    /// The failure that an end without an ending is.
+    fn stopped(&self) -> Failure {
+        if self.text_bytes > 0 {
+            return Failure::new(Code::Incomplete, self.by("the stream ended in the middle of the answer"));
+        }
+        Failure::new(Code::Connection, self.by("the stream ended before an answer"))
+    }
+
+    fn by(&self, what: &str) -> String {
+        format!("{}: {what}", self.origin.provider)
+    }
+}
+
+/// A name that a stranger gave, if it can be kept: short, and without control characters.
+fn name(text: &str) -> Option<String> {
+    let fits = !text.is_empty() && text.len() <= NAME_BYTES_MAX && !text.chars().any(char::is_control);
+    fits.then(|| text.to_owned())
+}
+
+/// The beginning of a text, of at most so many bytes.
+fn cut(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Says what kind of failure a broken connection is.
+//!
+//! What always holds: a message names the provider's host and the innermost cause, never the address asked for.
+//! A certificate that is not trusted is never tried again.
+
+use std::error::Error;
+use std::io;
+
+use parallel_llm_engine::{Code, Failure};
+
+use crate::endpoint::Endpoint;
+
+/// The failure that an error of the HTTP client is.
+pub(crate) fn failure(endpoint: &Endpoint, connect_timeout_ms: u64, error: &reqwest::Error) -> Failure {
+    let (id, host) = (endpoint.id(), endpoint.authority());
+    if error.is_connect() && error.is_timeout() {
+        let message =
+            format!("no connection to {id} at {host} within the timer `connect` of {connect_timeout_ms} ms");
+        return Failure::new(Code::Timeout, message).with_next("raise the setting `connect_timeout_ms`");
+    }
+    let cause = innermost(error);
+    if is_certificate(error) {
+        let message = format!("the certificate of {id} at {host} is not trusted: {cause}");
+        return Failure::new(Code::Connection, message)
+            .with_retryable(false)
+            .with_next("check the clock, the base URL and the certificates of this machine");
+    }
+    if is_malformed(error) {
+        return Failure::new(Code::Protocol, format!("the reply of {id} at {host} cannot be read: {cause}"));
+    }
+    let what = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
+    Failure::new(Code::Connection, format!("{id} at {host} {what}: {cause}"))
+}
+
+fn is_certificate(error: &reqwest::Error) -> bool {
+    causes(error).filter_map(|cause| cause.downcast_ref::<rustls::Error>()).any(|cause| {
+        matches!(cause, rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented)
+    })
+}
+
+/// Whether what came is no HTTP or no gzip, as opposed to missing. Broken TLS is a broken connection.
+fn is_malformed(error: &reqwest::Error) -> bool {
+    let no_head = |cause: &hyper::Error| cause.is_parse();
+    let no_body =
+        |cause: &io::Error| matches!(cause.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData);
+    causes(error).all(|cause| !cause.is::<rustls::Error>())
+        && causes(error).any(|cause| {
+            cause.downcast_ref().is_some_and(no_head) || cause.downcast_ref().is_some_and(no_body)
+        })
+}
+
+/// The words of the last cause: a system error, a certificate's fault. None of them knows the address asked for.
+fn innermost(error: &reqwest::Error) -> String {
+    causes(error).last().map_or_else(|| "no reason is known".to_owned(), ToString::to_string)
+}
+
+/// What lies behind an error, from the outside in. An IO error hides what it wraps from `source`.
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(error.source(), |cause| behind(*cause))
+}
+
+fn behind<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(wrapped) => Some(wrapped),
+        None => cause.source(),
+    }
+}

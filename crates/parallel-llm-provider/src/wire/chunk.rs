@@ -1,0 +1,314 @@
+//! A piece of a reply: a chunk of a stream, or a whole completion, which differs only in saying `message` where
+//! a chunk says `delta`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use parallel_llm_engine::{PicoUsd, Usage};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::loose;
+
+/// One JSON object of a reply. Borrows from the bytes it came in.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Chunk<'a> {
+    #[serde(borrow)]
+    pub(crate) id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) model: Option<&'a RawValue>,
+    /// The first choice. We never ask for a second.
+    #[serde(borrow, deserialize_with = "first_choice")]
+    pub(crate) choices: Option<Choice<'a>>,
+    #[serde(borrow)]
+    pub(crate) error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    x_groq: Option<&'a RawValue>,
+}
+
+/// One of the texts a model wrote.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Choice<'a> {
+    #[serde(borrow)]
+    index: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    pub(crate) message: Option<Delta<'a>>,
+    #[serde(borrow)]
+    pub(crate) finish_reason: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) native_finish_reason: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+}
+
+/// What is new in a chunk, or the whole message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Delta<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) refusal: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning_text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning_details: Option<&'a RawValue>,
+}
+
+/// One part of a content that is a list.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ContentPart<'a> {
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    thinking: Option<&'a RawValue>,
+}
+
+impl<'a> Chunk<'a> {
+    /// Reads one JSON object.
+    pub(crate) fn read(json: &'a str) -> serde_json::Result<Self> {
+        serde_json::from_str(json)
+    }
+
+    /// What was used and what it cost, from wherever the provider puts it.
+    pub(crate) fn usage(&self) -> Option<Spent> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Groq<'a> {
+            #[serde(borrow)]
+            usage: Option<&'a RawValue>,
+        }
+        let in_choice = || self.choices.as_ref().and_then(|choice| choice.usage);
+        let in_groq = || loose::part::<Groq<'_>>(self.x_groq).usage;
+        self.usage.or_else(in_choice).or_else(in_groq).map(Spent::read)
+    }
+}
+
+impl Choice<'_> {
+    /// Whether this is the text we asked for; the index may be left out.
+    fn is_first(&self) -> bool {
+        self.index.is_none() || loose::count(self.index) == Some(0)
+    }
+}
+
+impl<'a> Delta<'a> {
+    /// The piece of the answer. A list of parts is joined, its thinking left out.
+    pub(crate) fn text(&self) -> Cow<'a, str> {
+        let Some(content) = self.content else { return Cow::Borrowed("") };
+        loose::text(content).unwrap_or_else(|| {
+            let parts: Vec<ContentPart<'_>> = loose::part(Some(content));
+            Cow::Owned(parts.iter().filter_map(|part| loose::text_of(part.text)).collect())
+        })
+    }
+
+    /// Whether there is reasoning in it, under any of its names. The text itself is not kept.
+    pub(crate) fn has_reasoning(&self) -> bool {
+        [self.reasoning_content, self.reasoning, self.reasoning_text, self.reasoning_details]
+            .into_iter()
+            .any(loose::holds_any)
+            || self.has_thinking_part()
+    }
+
+    fn has_thinking_part(&self) -> bool {
+        self.content.is_some_and(|content| content.get().starts_with('['))
+            && loose::part::<Vec<ContentPart<'_>>>(self.content)
+                .iter()
+                .any(|part| loose::holds_any(part.thinking))
+    }
+}
+
+/// Tokens and money of one call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spent {
+    pub(crate) usage: Usage,
+    pub(crate) cost: Option<PicoUsd>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawUsage<'a> {
+    #[serde(borrow)]
+    prompt_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    completion_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    prompt_tokens_details: Option<&'a RawValue>,
+    #[serde(borrow)]
+    completion_tokens_details: Option<&'a RawValue>,
+    /// DeepSeek's place for cached tokens.
+    #[serde(borrow)]
+    prompt_cache_hit_tokens: Option<&'a RawValue>,
+    /// Moonshot's place for cached tokens.
+    #[serde(borrow)]
+    cached_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cost: Option<&'a RawValue>,
+    #[serde(borrow)]
+    is_byok: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cost_details: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawDetails<'a> {
+    #[serde(borrow)]
+    cached_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    upstream_inference_cost: Option<&'a RawValue>,
+}
+
+impl Spent {
+    fn read(raw: &RawValue) -> Self {
+        let usage: RawUsage<'_> = loose::part(Some(raw));
+        let sent: RawDetails<'_> = loose::part(usage.prompt_tokens_details);
+        let received: RawDetails<'_> = loose::part(usage.completion_tokens_details);
+        let cached = [sent.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens];
+        Self {
+            usage: Usage {
+                input_tokens: loose::count(usage.prompt_tokens),
+                output_tokens: loose::count(usage.completion_tokens),
+                reasoning_tokens: loose::count(received.reasoning_tokens),
+                cached_tokens: cached.into_iter().find_map(loose::count),
+            },
+            cost: usage.cost(),
+        }
+    }
+}
+
+impl RawUsage<'_> {
+    /// The whole price. With the user's own key at the upstream (BYOK), `cost` is the fee alone.
+    fn cost(&self) -> Option<PicoUsd> {
+        let cost = loose::usd(self.cost)?;
+        let own_key = self.is_byok.is_some_and(|raw| raw.get() == "true");
+        let details: RawDetails<'_> = loose::part(self.cost_details);
+        let upstream = loose::usd(details.upstream_inference_cost).filter(|_| own_key);
+        Some(upstream.map_or(cost, |upstream| cost.plus(upstream)))
+    }
+}
+
+/// Reads the first choice of a list without keeping the list.
+fn first_choice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Choice<'de>>, D::Error> {
+    struct First;
+
+    impl<'de> Visitor<'de> for First {
+        type Value = Option<Choice<'de>>;
+
+        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("a list of choices")
+        }
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            while let Some(choice) = list.next_element::<Choice<'de>>()? {
+                if choice.is_first() {
+                    while list.next_element::<IgnoredAny>()?.is_some() {}
+                    return Ok(Some(choice));
+                }
+            }
+            Ok(None)
+        }
+    }
+
+    deserializer.deserialize_any(First)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delta(json: &str) -> (String, bool) {
+        let delta: Delta<'_> = serde_json::from_str(json).unwrap();
+        (delta.text().into_owned(), delta.has_reasoning())
+    }
+
+    fn spent(json: &str) -> Option<Spent> {
+        Chunk::read(json).unwrap().usage()
+    }
+
+    #[test]
+    fn content_is_read_in_every_shape() {
+        for (json, text, reasoning) in [
+            (r#"{"content":"hi"}"#, "hi", false),
+            (r#"{"content":null,"reasoning":"hm"}"#, "", true),
+            (r#"{"content":"","reasoning_content":"hm","reasoning":"hm"}"#, "", true),
+            (r#"{"reasoning":"","reasoning_details":[]}"#, "", false),
+            (r#"{"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}"#, "", true),
+            (r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#, "ab", false),
+            (r#"{"content":[{"type":"thinking","thinking":[{"text":"hm"}]},{"text":"b"}]}"#, "b", true),
+            (r#"{"content":7,"role":null,"new":{"x":[1]}}"#, "", false),
+        ] {
+            assert_eq!(delta(json), (text.to_owned(), reasoning), "{json}");
+        }
+    }
+
+    #[test]
+    fn only_the_first_choice_is_read() {
+        let json =
+            r#"{"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes"}},{}]}"#;
+        let choice = Chunk::read(json).unwrap().choices.unwrap();
+        assert_eq!(choice.delta.unwrap().text(), "yes");
+        for none in [r#"{"choices":[]}"#, r#"{"choices":null}"#, "{}"] {
+            assert!(Chunk::read(none).unwrap().choices.is_none(), "{none}");
+        }
+        assert!(Chunk::read(r#"{"choices":[{"delta":null}]}"#).unwrap().choices.unwrap().delta.is_none());
+    }
+
+    #[test]
+    fn usage_is_found_wherever_it_is() {
+        let usage = r#"{"prompt_tokens":16,"completion_tokens":80,"cost":0.000832,
+            "prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":76}}"#;
+        let expected = Spent {
+            usage: Usage {
+                input_tokens: Some(16),
+                output_tokens: Some(80),
+                reasoning_tokens: Some(76),
+                cached_tokens: Some(4),
+            },
+            cost: Some(PicoUsd(832_000_000)),
+        };
+        for json in [
+            format!(r#"{{"usage":{usage}}}"#),
+            format!(r#"{{"usage":null,"choices":[{{"usage":{usage}}}]}}"#),
+            format!(r#"{{"x_groq":{{"usage":{usage}}}}}"#),
+        ] {
+            assert_eq!(spent(&json), Some(expected), "{json}");
+        }
+        assert_eq!(spent(r#"{"usage":null}"#), None);
+    }
+
+    #[test]
+    fn strange_usage_is_unknown_and_never_negative() {
+        let json =
+            r#"{"usage":{"prompt_tokens":-5,"completion_tokens":"7","cost":-1,"prompt_tokens_details":3}}"#;
+        assert_eq!(spent(json), Some(Spent::default()));
+        assert_eq!(spent(r#"{"usage":"none"}"#), Some(Spent::default()));
+    }
+
+    #[test]
+    fn with_the_users_own_key_the_upstream_price_is_added() {
+        let json = r#"{"usage":{"cost":0.1,"is_byok":true,"cost_details":{"upstream_inference_cost":2}}}"#;
+        assert_eq!(spent(json).unwrap().cost, PicoUsd::from_decimal("2.1"));
+        let json = r#"{"usage":{"cost":2,"is_byok":false,"cost_details":{"upstream_inference_cost":2}}}"#;
+        assert_eq!(spent(json).unwrap().cost, PicoUsd::from_decimal("2"));
+    }
+}

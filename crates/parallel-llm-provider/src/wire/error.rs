@@ -1,0 +1,157 @@
+//! The error object of a reply, in every shape that providers give it.
+//!
+//! Errors are rare, so they are read as plain JSON values and not as borrowed chunks.
+
+use serde_json::Value;
+
+/// What a provider says went wrong.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ErrorBody {
+    /// The error object itself, or the text in its place.
+    value: Value,
+}
+
+impl ErrorBody {
+    /// Finds the error in a whole body. `None` where the body is no JSON, or JSON of another kind.
+    pub(crate) fn parse(body: &[u8]) -> Option<Self> {
+        Self::find(serde_json::from_slice(body.trim_ascii()).ok()?)
+    }
+
+    /// Takes a value that stands where an error is expected.
+    pub(crate) fn of(value: Value) -> Self {
+        Self { value }
+    }
+
+    /// `{"error": …}`, `[{"error": …}]`, `{"detail": …}` or `{"message": …}`.
+    fn find(mut body: Value) -> Option<Self> {
+        if let Value::Array(list) = &mut body {
+            return list.first_mut().map(Value::take).and_then(Self::find_in_object);
+        }
+        Self::find_in_object(body)
+    }
+
+    fn find_in_object(mut body: Value) -> Option<Self> {
+        let object = body.as_object_mut()?;
+        if let Some(error) = object.remove("error").filter(|error| !error.is_null()) {
+            return Some(Self::of(error));
+        }
+        let speaks = object.contains_key("detail") || object.contains_key("message");
+        speaks.then(|| Self::of(body))
+    }
+
+    /// The error as JSON, for hints that are read elsewhere.
+    pub(crate) const fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The provider's own words.
+    pub(crate) fn message(&self) -> Option<&str> {
+        let detail = || self.text("/detail").or_else(|| self.text("/detail/0/msg"));
+        let message = self.value.as_str().or_else(|| self.text("/message")).or_else(detail);
+        message.map(str::trim).filter(|message| !message.is_empty())
+    }
+
+    /// The number or the word of the error.
+    pub(crate) fn code(&self) -> Option<String> {
+        match self.value.get("code")? {
+            Value::Number(code) => Some(code.to_string()),
+            Value::String(code) => Some(code.clone()),
+            _ => None,
+        }
+    }
+
+    /// The words by which the error is sorted: its code, its type, and OpenRouter's `error_type`.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        ["/code", "/type", "/metadata/error_type", "/name"].into_iter().filter_map(|at| self.text(at))
+    }
+
+    /// Whether one of [`Self::words`] is this one.
+    pub(crate) fn has_word(&self, word: &str) -> bool {
+        self.words().any(|own| own == word)
+    }
+
+    /// The upstream that OpenRouter asked.
+    pub(crate) fn provider_name(&self) -> Option<&str> {
+        self.text("/metadata/provider_name").filter(|name| !name.is_empty())
+    }
+
+    /// What the upstream itself said, where OpenRouter passes it on.
+    pub(crate) fn upstream_words(&self) -> Option<String> {
+        let raw = self.text("/metadata/raw")?.trim();
+        if raw.is_empty() || raw.starts_with('<') {
+            return None;
+        }
+        let inner = Self::parse(raw.as_bytes()).and_then(|inner| inner.message().map(str::to_owned));
+        Some(inner.unwrap_or_else(|| raw.to_owned()))
+    }
+
+    /// A word of the metadata, such as `reason` or `limit_source`.
+    pub(crate) fn metadata(&self, name: &str) -> Option<&str> {
+        self.value.get("metadata")?.get(name)?.as_str()
+    }
+
+    /// Whether a moderator flagged the question.
+    pub(crate) fn is_moderation(&self) -> bool {
+        let metadata = self.value.get("metadata");
+        metadata.is_some_and(|metadata| {
+            metadata.get("reasons").is_some() || metadata.get("flagged_input").is_some()
+        })
+    }
+
+    /// The fields of our request that the error names by itself: `param`, and the places of a validation error.
+    pub(crate) fn named_fields(&self) -> impl Iterator<Item = &str> {
+        let details = self.value.get("detail").and_then(Value::as_array).into_iter().flatten();
+        let places =
+            details.filter_map(|detail| detail.get("loc")?.as_array()).flatten().filter_map(Value::as_str);
+        self.text("/param").into_iter().chain(places)
+    }
+
+    /// Whether a validation error says that a field is not known at all.
+    pub(crate) fn has_extra_field(&self) -> bool {
+        let details = self.value.get("detail").and_then(Value::as_array).into_iter().flatten();
+        details.filter_map(|detail| detail.get("type")?.as_str()).any(|kind| kind == "extra_forbidden")
+    }
+
+    fn text(&self, pointer: &str) -> Option<&str> {
+        self.value.pointer(pointer)?.as_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_is_found_in_every_shape() {
+        for (body, message) in [
+            (r#"{"error":{"message":"boom","code":500}}"#, Some("boom")),
+            (r#" {"error":"boom"} "#, Some("boom")),
+            (r#"{"detail":"boom"}"#, Some("boom")),
+            (r#"{"detail":[{"type":"extra_forbidden","loc":["body","x"],"msg":"boom"}]}"#, Some("boom")),
+            (r#"{"message":"boom"}"#, Some("boom")),
+            (r#"[{"error":{"message":"boom"}}]"#, Some("boom")),
+            (r#"{"type":"error","error":{"type":"overloaded_error","message":"boom"}}"#, Some("boom")),
+            (r#"{"success":false,"error":{"name":"ZodError","message":"boom"}}"#, Some("boom")),
+            (r#"{"error":{}}"#, None),
+            (r#"{"error":{"message":" "}}"#, None),
+        ] {
+            assert_eq!(ErrorBody::parse(body.as_bytes()).unwrap().message(), message, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_error_is_none() {
+        for body in ["", "<html>", "7", "\"text\"", "{}", "[]", r#"{"choices":[]}"#, r#"{"error":null}"#] {
+            assert!(ErrorBody::parse(body.as_bytes()).is_none(), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_upstreams_words_are_unwrapped() {
+        let words = |raw: &str| ErrorBody::of(serde_json::json!({"metadata": {"raw": raw}})).upstream_words();
+        assert_eq!(words("slow down").as_deref(), Some("slow down"));
+        assert_eq!(words(r#"{"error":"upstream exploded"}"#).as_deref(), Some("upstream exploded"));
+        assert_eq!(words("<html>nginx"), None);
+        assert_eq!(words(""), None);
+    }
+}

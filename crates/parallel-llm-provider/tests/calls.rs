@@ -1,0 +1,316 @@
+//! Calls through the port, against a server that says exactly the bytes it is told.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as the tests do")]
+
+mod upstream;
+
+use std::io::Write;
+use std::time::Duration;
+
+use futures_util::{FutureExt, StreamExt};
+use parallel_llm_engine::port::{Caller, ReplyEnd, ReplyPart};
+use parallel_llm_engine::{Code, Finish, PicoUsd, Usage};
+use parallel_llm_provider::{Dialect, Endpoint, Provider, ProviderConfig};
+use upstream::{Act, EVENTS, KEY, Upstream, answer_of, ask, call, id, provider, say};
+
+const HELLO: &str = "data: {\"model\":\"a/b-1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\n";
+const END: &str = concat!(
+    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],",
+    "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1,\"cost\":0.25}}\n\ndata: [DONE]\n\n"
+);
+
+/// An answer of one JSON body.
+fn json(status: &str, headers: &str, body: &str) -> Act {
+    let length = body.len();
+    say(format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+    ))
+}
+
+/// A stream in one chunk of a chunked body, without the chunk that ends it.
+fn chunked(events: &str) -> String {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    format!("{head}{:x}\r\n{events}\r\n", events.len())
+}
+
+#[tokio::test]
+async fn a_call_gives_its_parts_in_order() {
+    let upstream =
+        Upstream::start(vec![say(EVENTS), say(": OPENROUTER PROCESSING\n\n"), say(HELLO), say(END)]).await;
+    let end = ReplyEnd {
+        finish: Some(Finish::Stop),
+        usage: Usage { input_tokens: Some(3), output_tokens: Some(1), ..Usage::default() },
+        cost: PicoUsd::from_decimal("0.25"),
+        served_model: Some("a/b-1".to_owned()),
+        generation_id: None,
+        refusal: None,
+    };
+    assert_eq!(
+        ask(&upstream.provider()).await,
+        [
+            Ok(ReplyPart::Accepted { generation_id: "gen-1".to_owned() }),
+            Ok(ReplyPart::Text("Hello".to_owned())),
+            Ok(ReplyPart::End(end)),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_request_carries_what_openrouter_wants() {
+    let upstream = Upstream::start(vec![say(EVENTS), say(END)]).await;
+    ask(&upstream.provider()).await;
+    let asked = upstream.asked().remove(0);
+    assert!(asked.starts_with("POST /api/v1/chat/completions HTTP/1.1\r\n"), "{asked}");
+    for line in [
+        &format!("authorization: Bearer {KEY}"),
+        "content-type: application/json",
+        "accept-encoding: identity",
+        "x-openrouter-title: parallel-llm-mcp",
+    ] {
+        assert!(asked.contains(&format!("{line}\r\n")), "{line} is missing in {asked}");
+    }
+    assert!(!asked.contains("referer"), "no address is invented: {asked}");
+    assert!(asked.contains(r#""session_id":"00000000010000000000000002""#), "{asked}");
+}
+
+#[tokio::test]
+async fn nothing_leaves_before_the_reply_is_polled() {
+    let upstream = Upstream::start(vec![say(EVENTS), say(END)]).await;
+    let provider = upstream.provider();
+    let reply = provider.admit(call()).await.unwrap().send();
+    drop(reply);
+    drop(provider.admit(call()).await.unwrap());
+    assert_eq!(upstream.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_call_without_a_key_costs_nothing() {
+    let upstream = Upstream::start(Vec::new()).await;
+    let failure = provider(&upstream.url, Some("  ")).admit(call()).await.unwrap_err();
+    assert_eq!(failure.code, Code::KeyMissing);
+    assert!(failure.next_step().contains("OPENROUTER_API_KEY"));
+    let nobody = Provider::new(ProviderConfig::default()).unwrap().admit(call()).await.unwrap_err();
+    assert_eq!(nobody.code, Code::SettingsInvalid);
+    assert_eq!(upstream.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_rejection_keeps_status_wait_and_words() {
+    let body = r#"{"error":{"message":"Slow down","code":429}}"#;
+    let upstream = Upstream::start(vec![json("429 Too Many Requests", "Retry-After: 2\r\n", body)]).await;
+    let failure = ask(&upstream.provider()).await.remove(0).unwrap_err();
+    assert_eq!(
+        (failure.code, failure.status, failure.retry_after_ms),
+        (Code::RateLimited, Some(429), Some(2000))
+    );
+    assert_eq!(failure.message, "openrouter answered 429: Slow down");
+    assert_eq!(upstream.asked().len(), 1, "nothing is sent again");
+}
+
+#[tokio::test]
+async fn a_key_that_is_echoed_is_not_shown() {
+    let body = format!(r#"{{"error":{{"message":"bad header Bearer {KEY}","code":400}}}}"#);
+    let upstream = Upstream::start(vec![json("400 Bad Request", "", &body)]).await;
+    let failure = ask(&upstream.provider()).await.remove(0).unwrap_err();
+    assert_eq!(failure.message, "openrouter answered 400: bad header Bearer ***");
+    assert!(!format!("{:?}", upstream.provider()).contains("sk-or"));
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    for status in ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"] {
+        let thief = Upstream::start(vec![say(EVENTS), say(END)]).await;
+        let location = format!("Location: {}/steal\r\n", thief.url.replace("127.0.0.1", "localhost"));
+        let upstream = Upstream::start(vec![json(status, &location, "")]).await;
+        let failure = ask(&upstream.provider()).await.remove(0).unwrap_err();
+        assert_eq!(failure.code, Code::Redirect);
+        assert!(failure.message.ends_with("points to localhost"), "{}", failure.message);
+        assert_eq!(thief.connections(), 0, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_fails_names_the_host() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let failure =
+        ask(&provider(&format!("http://{address}/secret/path"), Some(KEY))).await.remove(0).unwrap_err();
+    assert_eq!((failure.code, failure.retryable), (Code::Connection, true));
+    assert!(failure.message.contains(&address.to_string()), "{}", failure.message);
+    assert!(
+        failure.message.contains("refused") && !failure.message.contains("secret"),
+        "{}",
+        failure.message
+    );
+}
+
+#[tokio::test]
+async fn a_reply_that_breaks_off_says_how() {
+    let cut = Upstream::start(vec![say(EVENTS), say(HELLO)]).await;
+    let (text, failure) = answer_of(&cut.provider()).await;
+    assert_eq!((text.as_str(), failure.unwrap_err().code), ("Hello", Code::Incomplete));
+
+    let reset =
+        Upstream::start(vec![say(EVENTS), say(HELLO), Act::Wait(Duration::from_millis(50)), Act::Reset])
+            .await;
+    let (text, failure) = answer_of(&reset.provider()).await;
+    assert_eq!((text.as_str(), failure.unwrap_err().code), ("Hello", Code::Connection));
+
+    let mid_chunk = Upstream::start(vec![say(chunked(HELLO)), say("ff\r\ndata"), Act::Reset]).await;
+    assert_eq!(answer_of(&mid_chunk.provider()).await.1.unwrap_err().code, Code::Connection);
+
+    let silent = Upstream::start(vec![Act::Reset]).await;
+    let failure = answer_of(&silent.provider()).await.1.unwrap_err();
+    assert_eq!((failure.code, failure.retryable), (Code::Connection, true));
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_a_protocol_failure() {
+    let flood = "x-flood: 1\r\n".repeat(10_000);
+    for answer in [
+        "SMTP ready\r\n\r\n".to_owned(),
+        chunked(HELLO) + "zz\r\n",
+        format!("HTTP/1.1 200 OK\r\n{flood}\r\n"),
+    ] {
+        let upstream = Upstream::start(vec![say(&answer), Act::Listen]).await;
+        let failure = answer_of(&upstream.provider()).await.1.unwrap_err();
+        assert_eq!(failure.code, Code::Protocol, "{} for {:.40}", failure.message, answer);
+    }
+}
+
+#[tokio::test]
+async fn the_connection_serves_again_even_where_its_end_comes_late() {
+    let end = [say(chunked(&[HELLO, END].concat())), Act::Wait(Duration::from_millis(20)), say("0\r\n\r\n")];
+    let upstream = Upstream::start(end.to_vec()).await;
+    let provider = upstream.provider();
+    for _ in 0..3 {
+        assert!(answer_of(&provider).await.1.is_ok());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!((upstream.asked().len(), upstream.connections()), (3, 1));
+    provider.close();
+    assert!(answer_of(&provider).await.1.is_ok());
+    assert_eq!(upstream.connections(), 2, "closing lets idle connections go");
+}
+
+#[tokio::test]
+async fn the_end_does_not_wait_for_the_connection() {
+    let upstream = Upstream::start(vec![say(chunked(&[HELLO, END].concat())), Act::Listen]).await;
+    let done = tokio::time::timeout(Duration::from_millis(500), answer_of(&upstream.provider())).await;
+    assert!(done.unwrap().1.is_ok());
+}
+
+#[tokio::test]
+async fn dropping_a_reply_closes_its_connection_and_gives_its_place_back() {
+    let upstream = Upstream::start(vec![say(EVENTS), say(HELLO), Act::Listen]).await;
+    let endpoint =
+        Endpoint::new(id(), &upstream.url, None, Dialect::OPENAI_COMPATIBLE).unwrap().with_calls_max(1);
+    let provider =
+        Provider::new(ProviderConfig { endpoints: vec![endpoint], ..ProviderConfig::default() }).unwrap();
+    let mut reply = provider.admit(call()).await.unwrap().send();
+    assert!(reply.next().await.unwrap().is_ok());
+    assert!(provider.admit(call()).now_or_never().is_none(), "the only place is taken");
+    drop(reply);
+    assert!(provider.admit(call()).now_or_never().is_some());
+}
+
+#[tokio::test]
+async fn a_compressed_flood_is_bounded() {
+    let mut zip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    zip.write_all(b"data: ").unwrap();
+    for _ in 0..256 {
+        zip.write_all(&vec![b'x'; 1024 * 1024]).unwrap();
+    }
+    let body = zip.finish().unwrap();
+    let head = EVENTS.replace("Connection", "Content-Encoding: gzip\r\nConnection");
+    let upstream = Upstream::start(vec![say(head), Act::Say(body)]).await;
+    assert_eq!(answer_of(&upstream.provider()).await.1.unwrap_err().code, Code::Protocol);
+}
+
+#[tokio::test]
+async fn a_line_of_64_mib_and_a_flood_of_text_are_bounded() {
+    let line =
+        Upstream::start(vec![say(EVENTS), say("data: "), Act::Repeat(vec![b'x'; 1024 * 1024], 64)]).await;
+    assert_eq!(answer_of(&line.provider()).await.1.unwrap_err().code, Code::Protocol);
+
+    let event = HELLO.replace("Hello", &"x".repeat(100_000));
+    let flood = Upstream::start(vec![say(EVENTS), Act::Repeat(event.into_bytes(), 1000)]).await;
+    let (text, failure) = answer_of(&flood.provider()).await;
+    assert_eq!((text.len(), failure.unwrap_err().code), (8 * 1024 * 1024, Code::AnswerTooLarge));
+}
+
+#[tokio::test]
+async fn a_compressed_stream_is_read_all_the_same() {
+    let mut zip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    zip.write_all([HELLO, END].concat().as_bytes()).unwrap();
+    let head = EVENTS.replace("Connection", "Content-Encoding: gzip\r\nConnection");
+    let upstream = Upstream::start(vec![say(head), Act::Say(zip.finish().unwrap())]).await;
+    assert_eq!(answer_of(&upstream.provider()).await.0, "Hello");
+}
+
+#[tokio::test]
+async fn the_body_of_an_error_is_not_waited_for_long_nor_read_whole() {
+    let head = "HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\n\r\n";
+    let upstream = Upstream::start(vec![say(head), Act::Repeat(vec![b'x'; 1024 * 1024], 64)]).await;
+    let failure = answer_of(&upstream.provider()).await.1.unwrap_err();
+    assert_eq!((failure.code, failure.message.as_str()), (Code::Upstream, "openrouter answered 500"));
+}
+
+#[tokio::test]
+async fn the_catalogue_is_fetched_and_bounded() {
+    let body = r#"{"data":[{"id":"a/b","pricing":{"prompt":"0.000002","completion":"-1"}}],"total_count":1}"#;
+    let upstream = Upstream::start(vec![json("200 OK", "", body)]).await;
+    let catalogue = upstream.provider().fetch_catalogue(&id()).await.unwrap();
+    assert!(catalogue.is_live() && catalogue.find("a/b").unwrap().price.is_none());
+    assert!(upstream.asked()[0].starts_with("GET /api/v1/models "));
+
+    let refused =
+        Upstream::start(vec![json("401 Unauthorized", "", r#"{"error":{"message":"User not found."}}"#)])
+            .await;
+    assert_eq!(refused.provider().fetch_catalogue(&id()).await.unwrap_err().code, Code::Auth);
+    let endless = Upstream::start(vec![
+        say("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"),
+        Act::Repeat(vec![b' '; 1024 * 1024], 64),
+    ]);
+    let failure = endless.await.provider().fetch_catalogue(&id()).await.unwrap_err();
+    assert!(failure.message.contains("too long"), "{}", failure.message);
+}
+
+/// An https address on this machine whose server has the certificate of nobody.
+fn untrusted() -> String {
+    let certificate = include_bytes!("upstream/self_signed.der").to_vec().into();
+    let key =
+        rustls::pki_types::PrivatePkcs8KeyDer::from(include_bytes!("upstream/self_signed_key.der").to_vec());
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key.into())
+        .unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://localhost:{}/api/v1", listener.local_addr().unwrap().port());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut server = rustls::ServerConnection::new(std::sync::Arc::new(tls)).unwrap();
+        let _ = server.complete_io(&mut stream);
+    });
+    url
+}
+
+#[tokio::test]
+async fn a_certificate_of_nobody_is_refused_for_good() {
+    let failure = answer_of(&provider(&untrusted(), Some(KEY))).await.1.unwrap_err();
+    assert_eq!((failure.code, failure.retryable), (Code::Connection, false), "{}", failure.message);
+    assert!(failure.message.contains("certificate of openrouter at localhost"), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn a_handshake_that_stalls_is_given_up_by_the_connect_timer() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/v1", listener.local_addr().unwrap());
+    let failure = answer_of(&provider(&url, Some(KEY))).await.1.unwrap_err();
+    assert_eq!((failure.code, failure.retryable), (Code::Timeout, true), "{}", failure.message);
+    assert!(failure.message.contains("timer `connect` of 1000 ms"), "{}", failure.message);
+    assert!(failure.next_step().contains("connect_timeout_ms"));
+}

@@ -1,0 +1,117 @@
+//! What all requests share: the configuration, the clock, the account, the log and the stage.
+//!
+//! Each part sits behind its own lock, held for a few instructions and never across an `await`.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::catalogue::Catalogue;
+use crate::clock::Clock;
+use crate::config::SimulatorConfig;
+use crate::ledger::Ledger;
+use crate::pace::Pace;
+use crate::record::Log;
+use crate::seed;
+use crate::stage::Stage;
+
+/// One simulator's state.
+#[derive(Debug)]
+pub(crate) struct Account {
+    pub(crate) config: SimulatorConfig,
+    pub(crate) clock: Clock,
+    pub(crate) catalogue: &'static Catalogue,
+    /// Where the fault `redirect_307` points.
+    pub(crate) trap: SocketAddr,
+    ledger: Mutex<Ledger>,
+    log: Mutex<Log>,
+    trap_log: Mutex<Log>,
+    stage: Mutex<Stage>,
+    pace: Mutex<Pace>,
+}
+
+/// What is known about the key of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyVerdict {
+    Good,
+    Bad,
+    Missing,
+}
+
+impl KeyVerdict {
+    /// The word that stands for the key in the log.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Bad => "bad",
+            Self::Missing => "none",
+        }
+    }
+}
+
+impl Account {
+    /// `trap` is the address of the second listener.
+    pub(crate) fn open(mut config: SimulatorConfig, trap: SocketAddr) -> Self {
+        if config.api_keys.is_empty() {
+            config.api_keys.push(seed::api_key(config.seed));
+        }
+        Self {
+            clock: Clock::start(),
+            catalogue: Catalogue::embedded(),
+            trap,
+            ledger: Mutex::default(),
+            log: Mutex::default(),
+            trap_log: Mutex::default(),
+            stage: Mutex::new(Stage::new(&config.behaviour, &config.scripts)),
+            pace: Mutex::default(),
+            config,
+        }
+    }
+
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        locked(&self.ledger)
+    }
+
+    pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
+        locked(&self.log)
+    }
+
+    /// Who followed the redirect.
+    pub(crate) fn trap_log(&self) -> MutexGuard<'_, Log> {
+        locked(&self.trap_log)
+    }
+
+    pub(crate) fn stage(&self) -> MutexGuard<'_, Stage> {
+        locked(&self.stage)
+    }
+
+    pub(crate) fn pace(&self) -> MutexGuard<'_, Pace> {
+        locked(&self.pace)
+    }
+
+    /// Judges the value of an `Authorization` header, or of a bare key header.
+    pub(crate) fn judge(&self, authorization: Option<&str>) -> KeyVerdict {
+        let Some(value) = authorization else { return KeyVerdict::Missing };
+        let key = value.strip_prefix("Bearer ").unwrap_or(value);
+        if self.config.api_keys.iter().any(|known| known == key) { KeyVerdict::Good } else { KeyVerdict::Bad }
+    }
+
+    /// What is left of the balance, in pico-dollars.
+    pub(crate) fn balance_pico(&self) -> i64 {
+        self.config.balance_pico_usd - self.ledger().charged_pico()
+    }
+
+    /// Back to how it was started; requests in flight are neither remembered nor charged.
+    pub(crate) fn reset(&self) {
+        self.log().reset();
+        self.trap_log().reset();
+        let since = self.log().next();
+        self.ledger().reset(since);
+        *self.stage() = Stage::new(&self.config.behaviour, &self.config.scripts);
+        *self.pace() = Pace::default();
+    }
+}
+
+/// Every critical section leaves its value whole, so a panic elsewhere does not spoil it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

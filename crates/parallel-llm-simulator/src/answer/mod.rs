@@ -1,0 +1,79 @@
+//! What a model says: a sensible text on the question, different for each model and the same for the same seed.
+//!
+//! It leaves cost, speed and form to the draft. `demo` holds answers written by hand, `general` builds answers from the
+//! question's own words, `synthesis` fuses the candidates that a prompt holds.
+
+mod demo;
+mod general;
+mod marks;
+mod synthesis;
+mod words;
+
+pub use demo::QUESTION as DEMO_QUESTION;
+
+use crate::catalogue::Model;
+
+/// The answer of this model, and whether it fuses candidates.
+pub(crate) fn write(seed: u64, model: &Model, prompt: &str) -> (String, bool) {
+    let Some(marks) = marks::read(prompt) else { return (single(seed, model, prompt), false) };
+    match marks.candidates.as_slice() {
+        [] => (single(seed, model, &marks.question), false),
+        _ => (synthesis::write(&marks), true),
+    }
+}
+
+fn single(seed: u64, model: &Model, question: &str) -> String {
+    demo::answer(&model.id, question).unwrap_or_else(|| general::answer(seed, model, question))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::catalogue::Catalogue;
+
+    fn answers(question: &str) -> Vec<(String, String)> {
+        let catalogue = Catalogue::embedded();
+        let served = catalogue.models.iter().filter(|model| catalogue.served(model).id == model.id);
+        served.map(|model| (model.id.clone(), write(7, model, question).0)).collect()
+    }
+
+    /// Every model says at least one sentence that no other model says.
+    fn check(question: &str) {
+        let answers = answers(question);
+        assert!(answers.len() > 15);
+        let mut counts = HashMap::new();
+        for (_, answer) in &answers {
+            for sentence in words::sentences(answer) {
+                *counts.entry(sentence).or_insert(0) += 1;
+            }
+        }
+        for (slug, answer) in &answers {
+            let own = words::sentences(answer).filter(|sentence| counts[*sentence] == 1).count();
+            assert!(own >= 1, "{slug} says nothing of its own:\n{answer}");
+        }
+    }
+
+    #[test]
+    fn each_model_says_something_of_its_own() {
+        check(DEMO_QUESTION);
+        check("Should we use Postgres or SQLite for a small internal tool?");
+        check("Why?");
+    }
+
+    #[test]
+    fn the_same_question_gets_the_same_answer() {
+        let question = "How do we shrink our container images?";
+        assert_eq!(answers(question), answers(question));
+    }
+
+    #[test]
+    fn an_answer_built_from_the_question_reads_sensibly() {
+        let model = Catalogue::embedded().find("openai/gpt-6.1-sol").unwrap();
+        let (answer, is_synthesis) =
+            write(7, model, "Should we use Postgres or SQLite for a small internal tool?");
+        assert!(!is_synthesis);
+        assert!(answer.contains("small internal tool") && answer.contains("Postgres"), "{answer}");
+    }
+}

@@ -1,0 +1,248 @@
+//! Fuses candidates as a careful model would: keeps the answer that agrees most with the others, adds what only another
+//! one knows, and reports what contradicts it.
+//!
+//! It works on words alone, so it can be fooled; it never quotes a candidate that tries to give orders.
+
+use crate::json::Object;
+
+use super::marks::{Candidate, Marks};
+use super::words::{Words, is_negated, sentences};
+
+/// Sentences of a candidate that are looked at: each is compared with all others, so long texts would take seconds.
+const SENTENCES_MAX: usize = 60;
+
+/// Sentences taken over from other candidates.
+const ADDITIONS_MAX: usize = 2;
+
+/// Sentences of the base reported as claims.
+const CLAIMS_MAX: usize = 6;
+
+/// Contradictions reported.
+const DISSENT_MAX: usize = 4;
+
+/// Shorter sentences hold no claim.
+const CLAIM_WORDS_MIN: usize = 5;
+
+/// Two sentences with this much in common are about the same thing.
+const SAME_PERCENT: usize = 50;
+
+/// Two sentences that share fewer words than this may share them by chance.
+const SAME_WORDS_MIN: usize = 3;
+
+/// A candidate with less than this in common with the base answers something else.
+const RELATED_PERCENT: usize = 12;
+
+/// A sentence that shares this many words with the base is on its subject; more would only repeat it.
+const TIES_ENOUGH: usize = 3;
+
+/// What a text says that wants to command its reader.
+const ORDERS: [&str; 5] =
+    ["ignore previous", "ignore all previous", "disregard the", "ignore the other", "system prompt"];
+
+/// First words of a sentence that cannot stand alone.
+const LEANING: &[&str] =
+    &["also", "and", "but", "finally", "if", "it", "so", "that", "then", "these", "they", "this", "those"];
+
+/// A candidate, taken apart once.
+struct Voice<'a> {
+    label: &'a str,
+    text: &'a str,
+    words: Words,
+    sentences: Vec<Sentence<'a>>,
+    gives_orders: bool,
+}
+
+struct Sentence<'a> {
+    text: &'a str,
+    words: Words,
+    is_negated: bool,
+}
+
+/// The reply in the contract's form. There is at least one candidate.
+pub(crate) fn write(marks: &Marks) -> String {
+    let voices: Vec<Voice<'_>> = marks.candidates.iter().map(Voice::of).collect();
+    let base = base(&voices);
+    let additions = additions(&voices, base, &Words::of(&marks.question));
+    let analysis = analysis(&voices, base, &additions);
+    let analysis = String::from_utf8(analysis.bytes()).expect("JSON is UTF-8");
+    let mut answer = base.text.to_owned();
+    if !additions.is_empty() {
+        let added: Vec<&str> = additions.iter().map(|(_, sentence)| sentence.text).collect();
+        answer = format!("{answer}\n\n{}", added.join(" "));
+    }
+    let nonce = &marks.nonce;
+    format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{answer}")
+}
+
+impl<'a> Voice<'a> {
+    fn of(candidate: &'a Candidate) -> Self {
+        let lower = candidate.text.to_lowercase();
+        Self {
+            label: &candidate.label,
+            text: &candidate.text,
+            words: Words::of(&candidate.text),
+            sentences: sentences(&candidate.text).take(SENTENCES_MAX).map(Sentence::of).collect(),
+            gives_orders: ORDERS.iter().any(|order| lower.contains(order)),
+        }
+    }
+
+    fn says(&self, claim: &Sentence<'_>) -> bool {
+        self.sentences.iter().any(|own| own.is_about(claim) && own.is_negated == claim.is_negated)
+    }
+
+    /// Whether one sentence here holds most of the claim; `says` is content with a shorter version of it.
+    fn covers(&self, claim: &Sentence<'_>) -> bool {
+        self.sentences.iter().any(|own| claim.words.covered_percent(&own.words) >= SAME_PERCENT)
+    }
+
+    fn denies(&self, claim: &Sentence<'_>) -> bool {
+        !self.says(claim) && self.sentences.iter().any(|own| own.contradicts(claim))
+    }
+}
+
+impl<'a> Sentence<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { text, words: Words::of(text), is_negated: is_negated(text) }
+    }
+
+    fn is_about(&self, other: &Self) -> bool {
+        self.words.shared(&other.words) >= SAME_WORDS_MIN
+            && self.words.overlap_percent(&other.words) >= SAME_PERCENT
+    }
+
+    fn contradicts(&self, other: &Self) -> bool {
+        self.is_about(other) && self.is_negated != other.is_negated
+    }
+
+    fn is_claim(&self) -> bool {
+        self.words.count() >= CLAIM_WORDS_MIN
+    }
+
+    fn stands_alone(&self) -> bool {
+        let first = self.text.split(' ').next().unwrap_or_default().to_lowercase();
+        self.text.ends_with('.') && !LEANING.contains(&first.trim_end_matches(','))
+    }
+}
+
+/// The candidate that shares most words with the others; ties go to the longer, then to the text that sorts first.
+fn base<'v, 'a>(voices: &'v [Voice<'a>]) -> &'v Voice<'a> {
+    let agreement =
+        |voice: &Voice<'_>| -> usize { voices.iter().map(|other| voice.words.shared(&other.words)).sum() };
+    let rank = |voice: &&Voice<'a>| {
+        // The words shared with itself are not agreement.
+        let shared = agreement(voice) - voice.words.count();
+        (!voice.gives_orders, shared, voice.text.len(), std::cmp::Reverse(voice.text))
+    };
+    voices.iter().max_by_key(rank).expect("a synthesis has at least one candidate")
+}
+
+/// The sentences that only one other candidate has and that say most that is new, at most one from each.
+fn additions<'v, 'a>(
+    voices: &'v [Voice<'a>],
+    base: &'v Voice<'a>,
+    question: &Words,
+) -> Vec<(&'v Voice<'a>, &'v Sentence<'a>)> {
+    let others = voices.iter().filter(|voice| !voice.gives_orders && is_related(voice, base));
+    let mut best: Vec<(usize, &Voice<'a>, &Sentence<'a>)> = others
+        .filter_map(|voice| {
+            let own = voice.sentences.iter().filter(|sentence| is_own(voices, voice, base, sentence));
+            let ranked = own.map(|sentence| (worth(sentence, base, question), voice, sentence));
+            ranked.max_by_key(|(worth, _, sentence)| (*worth, std::cmp::Reverse(sentence.text)))
+        })
+        .collect();
+    best.sort_by_key(|(worth, voice, _)| (std::cmp::Reverse(*worth), voice.text));
+    // Two candidates with the same text have the same best sentence.
+    best.dedup_by_key(|(_, _, sentence)| sentence.text);
+    best.into_iter().take(ADDITIONS_MAX).map(|(_, voice, sentence)| (voice, sentence)).collect()
+}
+
+/// Whether nobody else says this, the base does not speak against it, and it can be read by itself.
+fn is_own(voices: &[Voice<'_>], voice: &Voice<'_>, base: &Voice<'_>, sentence: &Sentence<'_>) -> bool {
+    let others = || voices.iter().filter(|other| other.text != voice.text);
+    sentence.is_claim()
+        && sentence.stands_alone()
+        && voice.text != base.text
+        && !others().any(|other| other.covers(sentence))
+        && !base.sentences.iter().any(|own| own.contradicts(sentence))
+        && sentence.words.shared(&base.words) >= 2
+}
+
+/// A sentence is worth adding if much of it is new and much of it is tied to what the base says. Repeating the question
+/// is neither.
+fn worth(sentence: &Sentence<'_>, base: &Voice<'_>, question: &Words) -> usize {
+    let tied = sentence.words.shared(&base.words);
+    tied.min(TIES_ENOUGH) * sentence.words.outside([&base.words, question])
+}
+
+fn is_related(voice: &Voice<'_>, base: &Voice<'_>) -> bool {
+    voice.words.overlap_percent(&base.words) >= RELATED_PERCENT
+}
+
+fn analysis(voices: &[Voice<'_>], base: &Voice<'_>, additions: &[(&Voice<'_>, &Sentence<'_>)]) -> Object {
+    let kept = base.sentences.iter().filter(|sentence| sentence.is_claim()).take(CLAIMS_MAX);
+    let kept = kept.map(|sentence| claim(sentence, &labels(voices, |voice| voice.says(sentence)), voices));
+    let added = additions.iter().map(|(voice, sentence)| claim(sentence, &[voice.label], voices));
+    let orders = labels(voices, |voice| voice.gives_orders);
+    Object::new()
+        .with("base", base.label)
+        .list("claims", kept.chain(added))
+        .list("dissent", dissent(voices, base))
+        .list("discarded", voices.iter().filter_map(|voice| discarded(voice, base)))
+        .with("suspected_injection", &orders)
+        .with("confidence", confidence(voices, base))
+}
+
+fn labels<'a>(voices: &[Voice<'a>], chosen: impl Fn(&Voice<'a>) -> bool) -> Vec<&'a str> {
+    voices.iter().filter(|voice| chosen(voice)).map(|voice| voice.label).collect()
+}
+
+fn claim(sentence: &Sentence<'_>, supported_by: &[&str], voices: &[Voice<'_>]) -> Object {
+    let contradicted_by = labels(voices, |voice| voice.denies(sentence));
+    let reason = match (supported_by.len(), contradicted_by.len()) {
+        (1, 0) => "Only one answer has it, and nothing speaks against it.",
+        (_, 0) => "Several answers say it, and none denies it.",
+        _ => "It is disputed, and the safer reading is kept.",
+    };
+    Object::new()
+        .with("text", sentence.text)
+        .with("supported_by", supported_by)
+        .with("contradicted_by", &contradicted_by)
+        .with("verdict", "kept")
+        .with("reason", reason)
+}
+
+/// What other candidates say against the base.
+fn dissent(voices: &[Voice<'_>], base: &Voice<'_>) -> Vec<Object> {
+    let against = voices.iter().flat_map(|voice| {
+        let denied = |own: &&Sentence<'_>| {
+            base.sentences.iter().any(|claim| own.contradicts(claim) && voice.denies(claim))
+        };
+        voice.sentences.iter().filter(denied).map(|sentence| (voice.label, sentence.text))
+    });
+    let against = against.take(DISSENT_MAX);
+    against.map(|(label, text)| Object::new().with("label", label).with("text", text)).collect()
+}
+
+fn discarded(voice: &Voice<'_>, base: &Voice<'_>) -> Option<Object> {
+    let reason = if voice.text.trim().is_empty() {
+        "It is empty."
+    } else if voice.gives_orders {
+        "It gives orders instead of an answer."
+    } else if is_related(voice, base) {
+        return None;
+    } else {
+        "It shares almost nothing with the other answers."
+    };
+    Some(Object::new().with("label", voice.label).with("reason", reason))
+}
+
+/// Rough, like any model's own word for it.
+fn confidence(voices: &[Voice<'_>], base: &Voice<'_>) -> &'static str {
+    let others = voices.iter().filter(|voice| voice.label != base.label);
+    let overlaps: Vec<usize> = others.map(|voice| voice.words.overlap_percent(&base.words)).collect();
+    match overlaps.iter().sum::<usize>().checked_div(overlaps.len()) {
+        Some(40..) => "high",
+        Some(20..) => "medium",
+        _ => "low",
+    }
+}

@@ -1,0 +1,102 @@
+//! What a simulator is started with. A plain value; the defaults are a believable OpenRouter account.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use crate::money::PICO_PER_USD;
+use crate::script::{Behaviour, Latency, Script};
+
+/// Everything that can be chosen about a simulator.
+#[derive(Clone, Debug)]
+pub struct SimulatorConfig {
+    /// Same seed, same answers, latencies and ids.
+    pub seed: u64,
+    /// Where to listen. Only loopback is accepted; port 0 picks a free one.
+    pub address: SocketAddr,
+    /// Keys that are accepted. Empty: one is made from the seed.
+    pub api_keys: Vec<String>,
+    /// What the account can spend, in pico-dollars.
+    pub balance_pico_usd: i64,
+    /// What all keys together may spend before 403, in pico-dollars.
+    pub key_limit_pico_usd: Option<i64>,
+    /// What requests in flight may hold before 402, in pico-dollars.
+    pub in_flight_pico_usd: Option<i64>,
+    /// Requests a minute to `:free` models before 429.
+    pub free_per_minute: Option<u32>,
+    /// Longest request body; more is 413.
+    pub body_bytes_max: usize,
+    /// Connections served at once; later ones wait in the listener's backlog.
+    pub connections_max: usize,
+    /// Multiplies every latency. 0 does not sleep at all; 1 is as scripted.
+    pub time_scale: f64,
+    /// Whether whole bodies are compressed for clients that accept gzip.
+    pub gzip: bool,
+    /// How long `/generation` says 404 after a generation ended.
+    pub generation_delay_ms: u64,
+    /// How models without a script behave.
+    pub behaviour: Behaviour,
+    /// Scripts by slug; `"*"` is for every model that has none of its own.
+    pub scripts: BTreeMap<String, Script>,
+}
+
+/// OpenRouter's own limit is not published; this holds every prompt a test sends.
+const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
+
+/// Enough for a thousand runs at once, below the usual limit of descriptors.
+const CONNECTIONS_MAX: usize = 4096;
+
+/// A synthesis with its analysis is about a thousand tokens; at this speed the demo ends after some eight seconds.
+const SYNTHESIS_TOKENS_PER_S: u32 = 400;
+
+impl Default for SimulatorConfig {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            api_keys: Vec::new(),
+            balance_pico_usd: 1000 * PICO_PER_USD,
+            key_limit_pico_usd: None,
+            in_flight_pico_usd: None,
+            free_per_minute: None,
+            body_bytes_max: BODY_BYTES_MAX,
+            connections_max: CONNECTIONS_MAX,
+            time_scale: 1.0,
+            gzip: false,
+            generation_delay_ms: 1000,
+            behaviour: Behaviour::default(),
+            scripts: BTreeMap::new(),
+        }
+    }
+}
+
+impl SimulatorConfig {
+    /// No waiting anywhere: for tests and benchmarks.
+    pub fn instant() -> Self {
+        Self { time_scale: 0.0, generation_delay_ms: 0, behaviour: Behaviour::instant(), ..Self::default() }
+    }
+
+    /// Speeds at which five models and a synthesis can be watched: the quickest takes about one second, the slowest
+    /// about five, the synthesis about three.
+    pub fn demo() -> Self {
+        let pace = |mean, tokens_per_s, reasoning_tokens| {
+            let ttft_ms = Latency { mean, jitter: mean / 10 };
+            Script::behaving(Behaviour {
+                ttft_ms,
+                tokens_per_s,
+                reasoning_tokens,
+                synthesis_tokens_per_s: SYNTHESIS_TOKENS_PER_S,
+                ..Behaviour::default()
+            })
+        };
+        let scripts = [
+            ("x-ai/grok-4.7", pace(450, 260, 0)),
+            ("openai/gpt-6.1-sol", pace(700, 110, 24)),
+            ("google/gemini-4-argon", pace(900, 90, 16)),
+            ("anthropic/claude-opus-5.5", pace(800, 80, 40)),
+            ("deepseek/deepseek-v4-pro-0813", pace(1100, 60, 0)),
+        ];
+        let scripts = scripts.map(|(slug, script)| (slug.to_owned(), script));
+        let behaviour = Behaviour { synthesis_tokens_per_s: SYNTHESIS_TOKENS_PER_S, ..Behaviour::default() };
+        Self { scripts: BTreeMap::from(scripts), behaviour, ..Self::default() }
+    }
+}

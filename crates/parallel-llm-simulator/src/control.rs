@@ -1,0 +1,59 @@
+//! The test control below `/__sim`: read what was asked, change what will be answered.
+//!
+//! It needs no key and is not in the log. Its routes stand in the crate's documentation; their shapes are public types
+//! of this crate, so that a test in another process can read them.
+
+use hyper::{Method, StatusCode};
+use serde::{Deserialize, Serialize};
+
+use crate::account::Account;
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use crate::script::Script;
+use crate::stage::EVERY_MODEL;
+
+/// Where the control lives.
+pub(crate) const PREFIX: &str = "/__sim/";
+
+/// Puts a script on for a model: `{"model":"openai/gpt-6.1-sol","script":{"fault":"stall","fail_first":1}}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptOrder {
+    /// A slug, or `*` for every model without a script of its own.
+    pub model: String,
+    /// What it is to do.
+    pub script: Script,
+}
+
+/// The reply to a request below `/__sim`; `name` is the rest of its path.
+pub(crate) fn reply(account: &Account, method: &Method, name: &str, body: &[u8]) -> Reply {
+    match (method, name) {
+        (&Method::GET, "requests") => json(&account.log().view()),
+        (&Method::GET, "stats") => json(&account.log().stats),
+        (&Method::GET, "ledger") => json(&account.ledger().view()),
+        (&Method::GET, "redirected") => json(&account.trap_log().view()),
+        (&Method::POST, "script") => script(account, body),
+        (&Method::POST, "reset") => {
+            account.reset();
+            json(&serde_json::Map::new())
+        }
+        _ => Refusal::not_found().reply(),
+    }
+}
+
+fn script(account: &Account, body: &[u8]) -> Reply {
+    let order = match serde_json::from_slice::<ScriptOrder>(body) {
+        Ok(order) => order,
+        Err(error) => return Refusal::bad_order(&error.to_string()).reply(),
+    };
+    if order.model != EVERY_MODEL && account.catalogue.find(&order.model).is_none() {
+        return Refusal::unknown_model(&order.model).reply();
+    }
+    account.stage().set(&order.model, order.script);
+    json(&serde_json::Map::new())
+}
+
+fn json(value: &impl Serialize) -> Reply {
+    let body = serde_json::to_vec(value).expect("plain values always serialize into memory");
+    Reply::json(StatusCode::OK, body)
+}

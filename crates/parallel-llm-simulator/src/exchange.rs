@@ -1,0 +1,115 @@
+//! One request from its arrival to the last byte of its reply: what goes into the log and the ledger, and when.
+//!
+//! It is settled exactly once. Dropping it unsettled means that the client hung up, whatever it was waiting for.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::account::Account;
+use crate::ledger::{Bill, Ending};
+use crate::record::Entry;
+use crate::reply::{Head, Reply};
+
+/// A sequence number that no logged request has.
+const UNLOGGED: u64 = u64::MAX;
+
+/// A request being answered.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) account: Arc<Account>,
+    pub(crate) sequence: u64,
+    counted: bool,
+    bill: Option<Box<Bill>>,
+    tokens_sent: u64,
+    settled: bool,
+}
+
+impl Exchange {
+    /// Notes a request that has arrived.
+    pub(crate) fn open(account: &Arc<Account>, entry: Entry) -> Self {
+        let sequence = account.log().open(entry);
+        let account = Arc::clone(account);
+        Self { account, sequence, counted: false, bill: None, tokens_sent: 0, settled: false }
+    }
+
+    /// A request that is neither logged nor charged.
+    pub(crate) fn unlogged(account: &Arc<Account>) -> Self {
+        let account = Arc::clone(account);
+        Self { account, sequence: UNLOGGED, counted: false, bill: None, tokens_sent: 0, settled: true }
+    }
+
+    /// Notes the body of the request.
+    pub(crate) fn body(&self, body: Bytes) {
+        self.account.log().keep_body(self.sequence, body);
+    }
+
+    /// Notes the slug that was asked for, and counts the request as in flight.
+    pub(crate) fn chat(&mut self, slug: Option<&str>, known: bool) {
+        self.counted = true;
+        let mut log = self.account.log();
+        log.enter();
+        let counted_as = slug.filter(|_| known).unwrap_or("unknown");
+        if let Some(count) = log.stats.per_model.get_mut(counted_as) {
+            *count += 1;
+        } else {
+            log.stats.per_model.insert(counted_as.to_owned(), 1);
+        }
+        if let Some(entry) = log.entry(self.sequence) {
+            entry.model = slug.map(str::to_owned);
+        }
+    }
+
+    /// Notes that the reply begins.
+    pub(crate) fn begin(&mut self, reply: &mut Reply) {
+        self.bill = reply.bill.take();
+        let Head::Status(status, headers) = &reply.head else { return };
+        let now_us = self.account.clock.micros();
+        let mut log = self.account.log();
+        let Some(entry) = log.entry(self.sequence) else { return };
+        entry.status = Some(status.as_u16());
+        entry.first_byte_us = Some(now_us);
+        entry.provider = self.bill.as_ref().map(|bill| bill.provider.clone());
+        let id = headers.iter().find(|(name, _)| name == "x-generation-id").map(|(_, value)| value);
+        entry.generation_id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
+    }
+
+    /// Notes tokens that were handed to the connection.
+    pub(crate) fn sent(&mut self, tokens: u64) {
+        self.tokens_sent += tokens;
+    }
+
+    /// The whole reply was handed to the connection.
+    pub(crate) fn complete(&mut self) {
+        self.settle(true, false);
+    }
+
+    /// The simulator broke off on purpose.
+    pub(crate) fn broken(&mut self) {
+        self.settle(false, false);
+    }
+
+    fn settle(&mut self, complete: bool, cancelled: bool) {
+        if std::mem::replace(&mut self.settled, true) {
+            return;
+        }
+        let at_us = self.account.clock.micros();
+        let ending = Ending { tokens_sent: self.tokens_sent, complete, cancelled, at_us };
+        self.account.ledger().settle(self.sequence, self.bill.take().map(|bill| *bill), ending);
+        let mut log = self.account.log();
+        if self.counted {
+            log.leave();
+        }
+        log.stats.client_cancelled += u64::from(cancelled);
+        if let Some(entry) = log.entry(self.sequence) {
+            entry.last_byte_us = Some(at_us);
+            entry.client_cancelled = cancelled;
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.settle(false, true);
+    }
+}

@@ -1,0 +1,166 @@
+//! The account: what was charged, what is held for requests in flight, and what each generation cost.
+//!
+//! Amounts are whole pico-dollars and add up exactly. It leaves to the chat endpoint when to hold and what to refuse.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::Rate;
+
+/// Generations kept for `/generation`; the oldest is forgotten first.
+const CHARGES_MAX: usize = 100_000;
+
+/// A snapshot of the account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerView {
+    /// Everything charged since start or reset, in pico-dollars.
+    pub charged_pico_usd: i64,
+    /// Held for requests in flight, in pico-dollars.
+    pub held_pico_usd: i64,
+    /// Every billed generation that is still remembered, oldest first.
+    pub charges: Vec<Charge>,
+}
+
+impl LedgerView {
+    /// The charge for one generation.
+    pub fn charge(&self, generation_id: &str) -> Option<&Charge> {
+        self.charges.iter().find(|charge| charge.generation_id == generation_id)
+    }
+}
+
+/// What one generation cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Charge {
+    /// As in the reply's `id`.
+    pub generation_id: String,
+    /// The slug that answered.
+    pub model: String,
+    /// The provider that answered.
+    pub provider: String,
+    /// Tokens billed as prompt.
+    pub prompt_tokens: u64,
+    /// Tokens billed as completion, reasoning included.
+    pub completion_tokens: u64,
+    /// The charge, in pico-dollars.
+    pub cost_pico_usd: i64,
+    /// Whether the client left before the end.
+    pub cancelled: bool,
+    /// Whether the reply was streamed.
+    pub streamed: bool,
+    /// When it ended, in microseconds since the simulator's start.
+    pub ended_us: u64,
+}
+
+/// What a reply costs once it was delivered, and how to charge a part of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Bill {
+    pub(crate) generation_id: String,
+    pub(crate) model: String,
+    pub(crate) provider: String,
+    pub(crate) rate: Rate,
+    pub(crate) prompt_tokens: u64,
+    pub(crate) completion_tokens: u64,
+    /// Whether a client that leaves pays only for what was sent.
+    pub(crate) stops_billing: bool,
+    pub(crate) streamed: bool,
+    /// Whether the reply breaks off, so that even its clean end is not the end of the answer.
+    pub(crate) breaks: bool,
+}
+
+/// How a reply ended, as far as money goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ending {
+    pub(crate) tokens_sent: u64,
+    pub(crate) complete: bool,
+    pub(crate) cancelled: bool,
+    pub(crate) at_us: u64,
+}
+
+impl Bill {
+    /// A client that leaves pays the whole answer unless the reply was a stream from a provider that stops. A reply
+    /// that broke before its first token costs nothing.
+    fn charge(self, ending: Ending) -> Charge {
+        let sent = ending.tokens_sent.min(self.completion_tokens);
+        let goes_on = ending.cancelled && !(self.streamed && self.stops_billing);
+        let whole = (ending.complete && !self.breaks) || goes_on;
+        let completion_tokens = if whole { self.completion_tokens } else { sent };
+        let insured = !whole && completion_tokens == 0;
+        let prompt_tokens = if insured { 0 } else { self.prompt_tokens };
+        Charge {
+            cost_pico_usd: cost_pico(self.rate, prompt_tokens, completion_tokens),
+            generation_id: self.generation_id,
+            model: self.model,
+            provider: self.provider,
+            prompt_tokens,
+            completion_tokens,
+            cancelled: ending.cancelled,
+            streamed: self.streamed,
+            ended_us: ending.at_us,
+        }
+    }
+}
+
+/// Exact cost of so many tokens.
+pub(crate) fn cost_pico(rate: Rate, prompt_tokens: u64, completion_tokens: u64) -> i64 {
+    let cost = |pico: i64, tokens: u64| pico.saturating_mul(i64::try_from(tokens).unwrap_or(i64::MAX));
+    cost(rate.prompt_pico, prompt_tokens).saturating_add(cost(rate.completion_pico, completion_tokens))
+}
+
+/// The account itself.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    charged_pico: i64,
+    /// Amounts held, by the request's sequence number.
+    holds: HashMap<u64, i64>,
+    held_pico: i64,
+    charges: VecDeque<Charge>,
+    /// Requests before this one belong to the time before a reset.
+    since: u64,
+}
+
+impl Ledger {
+    pub(crate) fn charged_pico(&self) -> i64 {
+        self.charged_pico
+    }
+
+    pub(crate) fn held_pico(&self) -> i64 {
+        self.held_pico
+    }
+
+    pub(crate) fn hold(&mut self, sequence: u64, pico: i64) {
+        let before = self.holds.insert(sequence, pico).unwrap_or(0);
+        self.held_pico += pico - before;
+    }
+
+    /// Releases the request's hold and charges what it came to.
+    pub(crate) fn settle(&mut self, sequence: u64, bill: Option<Bill>, ending: Ending) {
+        if let Some(pico) = self.holds.remove(&sequence) {
+            self.held_pico -= pico;
+        }
+        let Some(bill) = bill.filter(|_| sequence >= self.since) else { return };
+        let charge = bill.charge(ending);
+        self.charged_pico += charge.cost_pico_usd;
+        if self.charges.len() == CHARGES_MAX {
+            self.charges.pop_front();
+        }
+        self.charges.push_back(charge);
+    }
+
+    pub(crate) fn find(&self, generation_id: &str) -> Option<&Charge> {
+        self.charges.iter().rev().find(|charge| charge.generation_id == generation_id)
+    }
+
+    /// Forgets everything; requests older than `since` will not be charged when they end.
+    pub(crate) fn reset(&mut self, since: u64) {
+        *self = Self { since, ..Self::default() };
+    }
+
+    pub(crate) fn view(&self) -> LedgerView {
+        LedgerView {
+            charged_pico_usd: self.charged_pico,
+            held_pico_usd: self.held_pico,
+            charges: self.charges.iter().cloned().collect(),
+        }
+    }
+}

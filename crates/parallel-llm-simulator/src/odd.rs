@@ -1,0 +1,69 @@
+//! Replies that are no OpenRouter reply at all: pages, redirects, foreign error shapes and silence.
+
+use std::net::SocketAddr;
+
+use hyper::StatusCode;
+
+use crate::json::Object;
+use crate::reply::{Head, Reply, Steps};
+
+/// The page of a proxy that waited too long.
+const TIMEOUT_PAGE: &str = "<!DOCTYPE html><title>openrouter.ai | 524: A timeout occurred</title>\
+    <h1>A timeout occurred</h1><p>Error code 524</p><script>alert(1)</script>";
+
+/// The page of a captive portal.
+const LOGIN_PAGE: &str = "<!DOCTYPE html><title>Sign in to the network</title>\
+    <form action=\"/login\"><input name=\"user\"><input name=\"password\" type=\"password\"></form>";
+
+/// What the validation library says, as a string inside the JSON.
+const ZOD_ISSUES: &str = r#"[ { "code": "invalid_type", "expected": "string", "received": "number", "path": ["model"], "message": "Expected string, received number" } ]"#;
+
+/// Keep-alive padding of a body that is not ready: any JSON reader skips it.
+pub(crate) const PADDING: &[u8] = b"\n         \n";
+
+/// Paddings before the late error, whatever the scale of time: a client has to skip some.
+const LATE_ERROR_PADDINGS: u32 = 3;
+
+pub(crate) fn timeout_page() -> Reply {
+    let status = StatusCode::from_u16(524).expect("524 has three digits");
+    Reply::whole(status, "text/html; charset=UTF-8", TIMEOUT_PAGE.into())
+}
+
+pub(crate) fn login_page() -> Reply {
+    Reply::whole(StatusCode::OK, "text/html; charset=UTF-8", LOGIN_PAGE.into())
+}
+
+/// Points at the listener that records who follows.
+pub(crate) fn redirect(trap: SocketAddr) -> Reply {
+    let reply = Reply::whole(StatusCode::TEMPORARY_REDIRECT, "text/plain", Vec::new());
+    reply.header("location", &format!("http://{trap}/steal"))
+}
+
+pub(crate) fn zod(issues: Option<&str>) -> Reply {
+    let error = Object::new().with("name", "ZodError").with("message", issues.unwrap_or(ZOD_ISSUES));
+    let body = Object::new().with("success", &false).nest("error", error);
+    Reply::json(StatusCode::BAD_REQUEST, body.bytes())
+}
+
+/// The status was committed before the failure: padding, then a body that holds only an error.
+pub(crate) fn late_error(generation_id: &str, every_ms: u64, time_scale: f64) -> Reply {
+    let mut steps = Steps::new(time_scale);
+    for _ in 0..LATE_ERROR_PADDINGS {
+        steps.send(PADDING, 0);
+        steps.pause_ms(every_ms as f64);
+    }
+    let error = Object::new()
+        .with("code", &502)
+        .with("message", "Provider disconnected mid-stream")
+        .nest("metadata", Object::new().with("error_type", "provider_unavailable"));
+    steps.send(&Object::new().with("id", generation_id).nest("error", error).bytes(), 0);
+    Reply::steps(StatusCode::OK, "application/json", steps)
+}
+
+pub(crate) fn silence() -> Reply {
+    Reply::headless(Head::Never)
+}
+
+pub(crate) fn hang_up() -> Reply {
+    Reply::headless(Head::Closed)
+}

@@ -1,0 +1,153 @@
+//! Plays a [`Reply`] on a connection: the one place where replies become bytes, silence and broken wires.
+//!
+//! It knows nothing of models and faults. Whatever it waits for, a client that hangs up is noticed at once: hyper then
+//! drops the body, and with it the exchange.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use hyper::Response;
+use hyper::body::{Body, Frame};
+use tokio::time::{Sleep, sleep};
+
+use crate::exchange::Exchange;
+use crate::reply::{Head, Reply, Step};
+use crate::socket::Wire;
+
+/// Plays the reply's head and returns its body to be played. An error closes the connection.
+pub(crate) async fn play(
+    mut reply: Reply,
+    mut exchange: Exchange,
+    wire: Arc<Wire>,
+) -> io::Result<Response<PlayedBody>> {
+    if !reply.wait.is_zero() {
+        sleep(reply.wait).await;
+    }
+    exchange.begin(&mut reply);
+    let (status, headers) = match reply.head {
+        Head::Status(status, headers) => (status, headers),
+        Head::Never => pending().await,
+        Head::Closed => {
+            exchange.broken();
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+    };
+    let mut body = PlayedBody {
+        steps: reply.steps.into(),
+        ready: Bytes::new(),
+        pause: None,
+        write_split: if reply.write_split == 0 { usize::MAX } else { reply.write_split },
+        exchange,
+        wire,
+    };
+    body.settle_if_over();
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().extend(headers);
+    Ok(response)
+}
+
+/// A body that follows its steps.
+#[derive(Debug)]
+pub(crate) struct PlayedBody {
+    steps: VecDeque<Step>,
+    /// Bytes of the current step that have not left yet.
+    ready: Bytes,
+    pause: Option<Pin<Box<Sleep>>>,
+    write_split: usize,
+    exchange: Exchange,
+    wire: Arc<Wire>,
+}
+
+impl PlayedBody {
+    /// The next piece of the current step. The exchange is settled before the last piece leaves, so that a client
+    /// that has seen the end also finds it in the ledger.
+    fn piece(&mut self) -> Frame<Bytes> {
+        let length = self.ready.len().min(self.write_split);
+        let piece = self.ready.split_to(length);
+        self.settle_if_over();
+        Frame::data(piece)
+    }
+
+    fn settle_if_over(&mut self) {
+        if self.is_over() {
+            self.exchange.complete();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.ready.is_empty() && self.steps.is_empty()
+    }
+
+    /// Starts the next step. `Some` ends the body's turn.
+    fn start(&mut self, step: Step) -> Option<Poll<Option<io::Result<Frame<Bytes>>>>> {
+        match step {
+            Step::Send { bytes, tokens } => {
+                self.exchange.sent(tokens);
+                self.ready = bytes.into();
+            }
+            Step::Pause(pause) => self.pause = Some(Box::pin(sleep(pause))),
+            Step::Repeat { bytes, pause, times } => self.repeat(bytes, pause, times),
+            Step::Reset => {
+                self.wire.reset_at_end();
+                self.exchange.broken();
+                return Some(Poll::Ready(Some(Err(io::ErrorKind::ConnectionReset.into()))));
+            }
+            Step::CutInside(bytes) => {
+                self.wire.cut_after(bytes.len() / 2);
+                self.exchange.broken();
+                return Some(Poll::Ready(Some(Ok(Frame::data(bytes.into())))));
+            }
+            Step::Hang => {
+                self.steps.push_front(Step::Hang);
+                return Some(Poll::Pending);
+            }
+        }
+        None
+    }
+
+    fn repeat(&mut self, bytes: Bytes, pause: std::time::Duration, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.ready = bytes.clone();
+        self.steps.push_front(Step::Repeat { bytes, pause, times: times - 1 });
+        if !pause.is_zero() {
+            self.steps.push_front(Step::Pause(pause));
+        }
+    }
+}
+
+impl Body for PlayedBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let body = self.get_mut();
+        loop {
+            if let Some(pause) = &mut body.pause {
+                ready!(pause.as_mut().poll(context));
+                body.pause = None;
+            }
+            if !body.ready.is_empty() {
+                return Poll::Ready(Some(Ok(body.piece())));
+            }
+            let Some(step) = body.steps.pop_front() else {
+                body.exchange.complete();
+                return Poll::Ready(None);
+            };
+            if let Some(turn) = body.start(step) {
+                return turn;
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_over() && self.pause.is_none()
+    }
+}

@@ -1,0 +1,102 @@
+//! The handle: starts a simulator, shows what it was asked, changes what it will answer, and stops it.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::account::Account;
+use crate::config::SimulatorConfig;
+use crate::ledger::LedgerView;
+use crate::record::{RecordedRequest, Stats};
+use crate::script::Script;
+use crate::server;
+
+/// A running simulator. Dropping it closes its listeners and connections.
+#[derive(Debug)]
+pub struct Simulator {
+    address: SocketAddr,
+    account: Arc<Account>,
+    listeners: JoinSet<()>,
+}
+
+impl Simulator {
+    /// Listens, and answers from then on. Fails if the address is not loopback or is taken.
+    pub async fn start(config: SimulatorConfig) -> io::Result<Self> {
+        if !config.address.ip().is_loopback() {
+            let reason = format!("the simulator listens on loopback only, not on `{}`", config.address);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+        let door = TcpListener::bind(config.address).await?;
+        let trap = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = door.local_addr()?;
+        let account = Arc::new(Account::open(config, trap.local_addr()?));
+        let mut listeners = JoinSet::new();
+        listeners.spawn(server::serve(door, Arc::clone(&account), server::Role::Door));
+        listeners.spawn(server::serve(trap, Arc::clone(&account), server::Role::Trap));
+        Ok(Self { address, account, listeners })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What a client takes for `https://openrouter.ai/api/v1`.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/api/v1", self.address)
+    }
+
+    /// The base of the dialect that OpenAI publishes.
+    pub fn openai_base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// A key that is accepted.
+    pub fn api_key(&self) -> &str {
+        self.account.config.api_keys.first().expect("an account opens with at least one key")
+    }
+
+    /// Everything it was asked, oldest first; the control is not in it.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.account.log().view()
+    }
+
+    /// Who followed the fault `redirect_307`; a good client does not.
+    pub fn redirect_target_requests(&self) -> Vec<RecordedRequest> {
+        self.account.trap_log().view()
+    }
+
+    /// The counts.
+    pub fn stats(&self) -> Stats {
+        self.account.log().stats.clone()
+    }
+
+    /// What was charged.
+    pub fn ledger(&self) -> LedgerView {
+        self.account.ledger().view()
+    }
+
+    /// What the account can still spend, in pico-dollars.
+    pub fn balance_pico_usd(&self) -> i64 {
+        self.account.balance_pico()
+    }
+
+    /// Puts a script on for a slug, from its first line; `"*"` is every slug without one of its own. A script for an
+    /// alias is met by those who ask for the alias; one for a model also by those who reach it through an alias.
+    pub fn script(&self, model: &str, script: Script) {
+        self.account.stage().set(model, script);
+    }
+
+    /// Forgets requests, charges and scripts, back to how it was started.
+    pub fn reset(&self) {
+        self.account.reset();
+    }
+
+    /// Stops, and returns when every connection is closed.
+    pub async fn shutdown(mut self) {
+        self.listeners.shutdown().await;
+    }
+}

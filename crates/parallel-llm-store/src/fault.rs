@@ -1,0 +1,160 @@
+//! What went wrong with the disk or the database, in plain words with what to do next.
+//!
+//! We branch on codes, never on text; the cause's own words are kept behind ours.
+
+use std::io;
+use std::path::Path;
+
+use parallel_llm_engine::{Code, Failure};
+
+/// What kind of trouble it is: in a few words, what to do, and whether the same may work later.
+struct Trouble {
+    what: &'static str,
+    next: &'static str,
+    passes: bool,
+}
+
+const LOCKED: Trouble = Trouble {
+    what: "another process keeps it locked",
+    next: "close other programs that have the run database open, then try again",
+    passes: true,
+};
+const FULL: Trouble = Trouble {
+    what: "the disk is full",
+    next: "free some space on the disk of the data folder, then try again",
+    passes: true,
+};
+const READ_ONLY: Trouble = Trouble {
+    what: "it may not be written",
+    next: "mend the permissions of the data folder, or choose another with `PARALLEL_LLM_DATA_DIR`",
+    passes: false,
+};
+const UNREACHABLE: Trouble = Trouble {
+    what: "it cannot be reached",
+    next: "check that the data folder is a folder you may write to, or choose another with `PARALLEL_LLM_DATA_DIR`",
+    passes: false,
+};
+const DAMAGED: Trouble = Trouble {
+    what: "it is damaged",
+    next: "make a copy of the data folder, then move the database away or restore it from a backup",
+    passes: false,
+};
+const FOREIGN: Trouble = Trouble {
+    what: "it is not a database",
+    next: "nothing was changed: move the file away, or choose another folder with `PARALLEL_LLM_DATA_DIR`",
+    passes: false,
+};
+const DISK: Trouble = Trouble {
+    what: "the disk refuses",
+    next: "check the free space and the health of the disk of the data folder",
+    passes: true,
+};
+const CROWDED: Trouble = Trouble { what: "too many readers at once", next: "try again", passes: true };
+const OTHER: Trouble = Trouble { what: "the database refuses", next: Code::Storage.next(), passes: true };
+
+impl Trouble {
+    fn tell(&self, subject: &str, cause: &dyn std::fmt::Display) -> Failure {
+        let message = format!("{subject}: {}: {cause}", self.what);
+        Failure::new(Code::Storage, message).with_next(self.next).with_retryable(self.passes)
+    }
+}
+
+/// The database did not do what it was asked. `subject` is the sentence's beginning.
+pub(crate) fn database(subject: &str, cause: &sqlx::Error) -> Failure {
+    let trouble = match cause {
+        sqlx::Error::Io(cause) => of_io(cause),
+        sqlx::Error::PoolTimedOut => &CROWDED,
+        sqlx::Error::Database(cause) => {
+            let code = cause.code().and_then(|code| code.parse().ok());
+            code.map_or(&OTHER, of_sqlite)
+        }
+        _ => &OTHER,
+    };
+    trouble.tell(subject, cause)
+}
+
+/// A file or folder of the store could not be made or opened.
+pub(crate) fn file(path: &Path, cause: &io::Error) -> Failure {
+    of_io(cause).tell(&format!("the run database needs `{}`", path.display()), cause)
+}
+
+/// What is stored cannot be understood; `what` says which part of it.
+pub(crate) fn unreadable(what: &str, cause: &dyn std::fmt::Display) -> Failure {
+    DAMAGED.tell(&format!("the run database holds {what} that cannot be read"), cause)
+}
+
+/// The store will not do it, for a reason of its own.
+pub(crate) fn refused(message: impl AsRef<str>) -> Failure {
+    Failure::new(Code::Storage, message).with_retryable(false)
+}
+
+/// The store was closed before, or while, it was asked.
+pub(crate) fn closed() -> Failure {
+    refused("the run database has been closed").with_next("start the program again")
+}
+
+/// From SQLite's extended result code. The lower eight bits are the kind; see sqlite.org/rescode.html.
+fn of_sqlite(code: i32) -> &'static Trouble {
+    match code & 0xff {
+        5 | 6 => &LOCKED,
+        8 => &READ_ONLY,
+        10 => &DISK,
+        11 => &DAMAGED,
+        13 => &FULL,
+        14 => &UNREACHABLE,
+        26 => &FOREIGN,
+        _ => &OTHER,
+    }
+}
+
+fn of_io(cause: &io::Error) -> &'static Trouble {
+    match cause.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => &READ_ONLY,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => &FULL,
+        io::ErrorKind::NotADirectory
+        | io::ErrorKind::AlreadyExists
+        | io::ErrorKind::NotFound
+        | io::ErrorKind::InvalidData
+        | io::ErrorKind::InvalidFilename => &UNREACHABLE,
+        _ => &DISK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_become_plain_words() {
+        let told = [5, 261, 6, 8, 1032, 10, 778, 11, 13, 14, 26, 19].map(|code| of_sqlite(code).what);
+        assert_eq!(
+            told,
+            [
+                "another process keeps it locked",
+                "another process keeps it locked",
+                "another process keeps it locked",
+                "it may not be written",
+                "it may not be written",
+                "the disk refuses",
+                "the disk refuses",
+                "it is damaged",
+                "the disk is full",
+                "it cannot be reached",
+                "it is not a database",
+                "the database refuses",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_cause_is_kept_behind_our_words() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let failure = file(Path::new("/data/runs.db"), &full);
+        assert_eq!(
+            failure.message,
+            "the run database needs `/data/runs.db`: the disk is full: no storage space"
+        );
+        assert_eq!((failure.code, failure.retryable), (Code::Storage, true));
+        assert_eq!(failure.next_step(), FULL.next);
+    }
+}

@@ -1,0 +1,63 @@
+//! Files and folders of the store, for their owner's eyes only: folders 0700, files 0600, whatever the umask.
+//!
+//! What is there already keeps the mode its owner gave it. SQLite gives its own files beside a database the mode
+//! of the database.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Makes the folder of this path where it is missing.
+pub(crate) fn make_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    set_mode(folder, 0o700)
+}
+
+/// Makes an empty file where there is none. One that is there is not even opened: closing it would take away the
+/// locks that SQLite holds on it in this process.
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+    match private(OpenOptions::new().write(true).create_new(true)).open(path) {
+        Ok(_) => set_mode(path, 0o600),
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists && path.is_file() => Ok(()),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// Opens a file for writing, made where there is none.
+pub(crate) fn open_private(path: &Path) -> io::Result<File> {
+    private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)
+}
+
+/// The file beside a database whose name ends in this.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    name.into()
+}
+
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape as where there are modes to set")]
+fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! The engine's journal: how a run's events become durable.
+//!
+//! A run that is not to be stored is refused here; the service gives it to the journal in memory.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
+use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::port::{Journal, Lease};
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Code, Failure, Recorded, RunPlan};
+
+use crate::projection::{Entries, NewRun};
+use crate::sqlite::write::EPOCH_FIRST;
+use crate::store::Store;
+use crate::writer::Work;
+
+impl Journal for Store {
+    fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
+        if plan.store == StoreMode::None {
+            let message = format!("the run {} is not to be stored, and was given to the store", plan.run_id);
+            return ready(Err(Failure::new(Code::Internal, message))).boxed();
+        }
+        let lease = Lease { run_id: plan.run_id, epoch: EPOCH_FIRST, next_seq: 1 };
+        ready(self.writer().opened.put(NewRun::of(plan)).map(|()| lease)).boxed()
+    }
+
+    fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
+        let (store, entries) = (self.clone(), Entries::of(events));
+        async move { store.writer().ask(Work::Append(lease, entries)).await.map(drop) }.boxed()
+    }
+
+    fn checkpoint(
+        &self,
+        lease: Lease,
+        attempt: Attempt,
+        text: String,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
+        let store = self.clone();
+        async move { store.writer().ask(Work::Checkpoint(lease, attempt, text)).await.map(drop) }.boxed()
+    }
+}

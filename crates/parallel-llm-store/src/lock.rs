@@ -1,0 +1,50 @@
+//! One opening at a time: a lock file beside the database, held while it is opened and brought up to date.
+//!
+//! Every MCP client starts its own process, and SQLite's own locks do not cover the change to write-ahead
+//! logging: without this file 12 of 60 first openings at once failed. The system gives the lock back when the
+//! process ends, however it ends, so the file may stay.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::time::Duration;
+
+use parallel_llm_engine::{Code, Failure};
+
+use crate::fault;
+use crate::file;
+
+/// How long to wait for the others. An opening takes milliseconds, so even a crowd of hundreds is through.
+const WAIT: Duration = Duration::from_secs(20);
+/// Between two looks at the lock: short beside the opening it waits for.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The right to open the database; given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    /// Held for its lock.
+    _file: File,
+}
+
+impl Lock {
+    /// Waits for the right to open the database whose lock file this is.
+    pub(crate) async fn acquire(path: &Path) -> Result<Self, Failure> {
+        let file = file::open_private(path).map_err(|cause| fault::file(path, &cause))?;
+        tokio::time::timeout(WAIT, hold(file, path)).await.unwrap_or_else(|_| Err(taken(path)))
+    }
+}
+
+async fn hold(file: File, path: &Path) -> Result<Lock, Failure> {
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Lock { _file: file }),
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
+            Err(TryLockError::Error(cause)) => return Err(fault::file(path, &cause)),
+        }
+    }
+}
+
+fn taken(path: &Path) -> Failure {
+    let message = format!("another process has been opening the run database for {} s", WAIT.as_secs());
+    let next = format!("end the process that holds `{}`, or try again", path.display());
+    Failure::new(Code::Storage, message).with_next(next)
+}

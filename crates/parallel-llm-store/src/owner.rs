@@ -1,0 +1,99 @@
+//! Which process does a run, told so that another process can see whether it is still there.
+//!
+//! A process id alone is given again after a while, and means nothing on another machine or in another
+//! container. So an owner is a machine (its boot, and the name space its process ids live in), a process id and
+//! the moment that process started. Where the system does not tell, the lease alone decides.
+
+use std::fmt;
+use std::fs;
+
+/// Stands for a part that the system does not tell.
+const UNTOLD: &str = "-";
+
+/// A process, named for all time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    /// The boot of the machine and the name space of its process ids.
+    machine: Option<String>,
+    pid: u32,
+    /// When the process started, in clock ticks since the boot.
+    started: Option<u64>,
+}
+
+impl Owner {
+    /// This process.
+    pub(crate) fn current() -> Self {
+        let pid = std::process::id();
+        Self { machine: machine(), pid, started: started(pid) }
+    }
+
+    /// Reads what [`fmt::Display`] wrote; `None` for anything else, which is then somebody unknown.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('/');
+        let (machine, pid, started) = (parts.next()?, parts.next()?, parts.next()?);
+        let machine = Some(machine.to_owned()).filter(|machine| machine != UNTOLD);
+        Some(Self { machine, pid: pid.parse().ok()?, started: started.parse().ok() })
+    }
+
+    /// Whether the process surely is no more: it ran where we run, and it is not there.
+    pub(crate) fn is_gone(&self) -> bool {
+        let here = self.machine.is_some() && self.machine == machine();
+        here && self.started.is_some() && started(self.pid) != self.started
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}/", self.machine.as_deref().unwrap_or(UNTOLD), self.pid)?;
+        match self.started {
+            Some(ticks) => write!(out, "{ticks}"),
+            None => out.write_str(UNTOLD),
+        }
+    }
+}
+
+/// Names this boot of this machine, and the name space in which process ids are given.
+fn machine() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let space = fs::read_link("/proc/self/ns/pid").ok()?;
+    let number: String = space.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
+    Some(format!("{}.{number}", boot.trim()))
+}
+
+/// When a process of this machine started, in clock ticks since the boot; `None` where there is no such process
+/// any more.
+fn started(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name in parentheses, and may itself hold both of them and spaces.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    // A zombie has ended; only its parent has not looked yet.
+    let ended = matches!(state, "Z" | "X" | "x");
+    // The start is field 22; the state was field 3, so 18 lie between.
+    fields.nth(18)?.parse().ok().filter(|_| !ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_reads_back() {
+        let untold = Owner { machine: None, pid: 7, started: None };
+        for owner in [Owner::current(), untold.clone()] {
+            assert_eq!(Owner::parse(&owner.to_string()), Some(owner));
+        }
+        assert_eq!(untold.to_string(), "-/7/-");
+        assert_eq!(Owner::parse("somebody"), None);
+    }
+
+    #[test]
+    fn only_a_process_of_this_machine_can_be_seen_to_be_gone() {
+        let me = Owner::current();
+        let reused = Owner { started: me.started.map(|ticks| ticks + 1), ..me.clone() };
+        let elsewhere = Owner { machine: Some("another.1".into()), ..reused.clone() };
+        let untold = Owner { started: None, ..me.clone() };
+        let gone = [me, reused, elsewhere, untold].map(|owner| owner.is_gone());
+        assert_eq!(gone, [false, cfg!(target_os = "linux"), false, false]);
+    }
+}

@@ -1,0 +1,100 @@
+//! What can be read of runs: one line of the list, or a whole run.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::{PicoUsd, Recorded, RunId, RunPlan, RunStatus};
+
+use crate::owner::Owner;
+
+/// The most runs one page of the list holds.
+pub(crate) const LIST_MAX: usize = 500;
+/// Runs on a page where nobody says otherwise: a screen or two.
+const LIST_DEFAULT: usize = 50;
+
+/// Which runs to list.
+#[derive(Clone, Copy, Debug)]
+pub struct RunFilter {
+    /// The most runs to give, up to 500.
+    pub limit: usize,
+    /// Only runs older than this one: the last of the page before.
+    pub before: Option<RunId>,
+    /// Only runs that stand like this.
+    pub status: Option<RunStatus>,
+}
+
+impl Default for RunFilter {
+    fn default() -> Self {
+        Self { limit: LIST_DEFAULT, before: None, status: None }
+    }
+}
+
+/// One line of the list of runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSummary {
+    /// Which run.
+    pub run_id: RunId,
+    /// How it stands.
+    pub status: RunStatus,
+    /// The beginning of the question on one line; `None` where only metadata is kept.
+    pub question_excerpt: Option<String>,
+    /// The name of the strategy.
+    pub strategy: String,
+    /// Seats on the panel.
+    pub seats: u64,
+    /// Seats that answered in full.
+    pub answered: u64,
+    /// What it cost as far as known.
+    pub cost: PicoUsd,
+    /// Whether a part of the cost is unknown or computed from prices.
+    pub cost_is_estimate: bool,
+    /// When it was first written, in milliseconds since 1970.
+    pub created_at_ms: i64,
+    /// When its answer was settled.
+    pub decided_at_ms: Option<i64>,
+    /// When nothing more was to come.
+    pub closed_at_ms: Option<i64>,
+}
+
+/// The newest text of a reply that was on its way and did not end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Whose text, and of which try.
+    pub attempt: Attempt,
+    /// The text so far.
+    pub text: String,
+    /// When it was kept, in milliseconds since 1970.
+    pub at_ms: i64,
+}
+
+/// A run as it was stored, texts put back where they are kept.
+#[derive(Clone, Debug)]
+pub struct StoredRun {
+    /// What was planned; without messages where only metadata is kept.
+    pub plan: Arc<RunPlan>,
+    /// What happened, in order.
+    pub events: Vec<Recorded>,
+    /// When it was first written, in milliseconds since 1970.
+    pub created_at_ms: i64,
+    /// Texts of replies that have not ended.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Whether the process that did the run ended, or fell silent, before the run did.
+    pub interrupted: bool,
+}
+
+/// Who does a run, and until when that holds without another word.
+#[derive(Clone, Debug)]
+pub(crate) struct Tenure {
+    pub(crate) owner: String,
+    pub(crate) lease_until_ms: i64,
+    pub(crate) closed: bool,
+}
+
+impl Tenure {
+    /// Whether the run was left unfinished: at once where its process ran on this machine and is gone, after the
+    /// lease elsewhere.
+    pub(crate) fn is_interrupted(&self, now_ms: i64) -> bool {
+        let gone = || Owner::parse(&self.owner).is_some_and(|owner| owner.is_gone());
+        !self.closed && (self.lease_until_ms < now_ms || gone())
+    }
+}

@@ -1,0 +1,195 @@
+//! The SQLite database: how it is opened, and what it must be before a word is written to it.
+//!
+//! One connection writes, in the writer's hands ([`mod@write`]); a few more only read ([`read`]). What always holds:
+//! a file that is not our database, or that a newer program wrote, is refused and left as it is.
+
+pub(crate) mod read;
+pub(crate) mod write;
+
+use std::path::Path;
+use std::time::Duration;
+
+use parallel_llm_engine::{Code, Failure};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
+
+use crate::fault;
+use crate::file;
+use crate::lock::Lock;
+
+/// Says in the file's header that it is ours: "PLLM".
+pub(crate) const APPLICATION_ID: i64 = 0x504c_4c4d;
+/// Every change of the schema, in order. The file's `user_version` counts those it has been through.
+const MIGRATIONS: &[&str] = &[include_str!("../migrations/sqlite/0001_runs.sql")];
+/// Older ones can damage the database when a write-ahead log is reset while it is read (fixed in 3.51.3).
+const VERSION_MIN: [u32; 3] = [3, 51, 3];
+/// How long a reader waits for a lock. Readers hardly ever do under write-ahead logging.
+const READ_WAIT: Duration = Duration::from_secs(10);
+/// The longest a write may wait. SQLite counts it in milliseconds of 31 bits.
+const WRITE_WAIT_MAX: Duration = Duration::from_secs(3_600);
+/// Connections that read. Each is a thread of its own, and a read takes well under a millisecond.
+const READERS_MAX: u32 = 4;
+/// Pages in the write-ahead log at which SQLite itself brings them home, within a commit. Eight times its default:
+/// the writer does it earlier, when nobody waits.
+const LOG_PAGES_MAX: &str = "8000";
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    /// Opens further connections that write, where one has failed.
+    pub(crate) options: SqliteConnectOptions,
+    /// The connection that writes.
+    pub(crate) connection: SqliteConnection,
+    /// The connections that read. They are made when first needed.
+    pub(crate) readers: SqlitePool,
+}
+
+/// Opens the database of this path, made where there is none. `wait` is how long a write waits for those of
+/// other processes.
+pub(crate) async fn open(path: &Path, wait: Duration) -> Result<Sqlite, Failure> {
+    let path = std::path::absolute(path).map_err(|cause| fault::file(path, &cause))?;
+    file::make_folder_of(&path).map_err(|cause| fault::file(&path, &cause))?;
+    let lock = Lock::acquire(&file::beside(&path, ".lock")).await?;
+    file::make_private(&path).map_err(|cause| fault::file(&path, &cause))?;
+    let options = writing(options(&path), wait);
+    let connection = prepare(&options, &path).await?;
+    drop(lock);
+    Ok(Sqlite { readers: readers(&path), options, connection })
+}
+
+/// Says which file could not be opened.
+fn unopened(path: &Path) -> impl Fn(sqlx::Error) -> Failure {
+    move |cause| fault::database(&format!("cannot open the run database `{}`", path.display()), &cause)
+}
+
+async fn prepare(options: &SqliteConnectOptions, path: &Path) -> Result<SqliteConnection, Failure> {
+    let mut connection = options.connect().await.map_err(unopened(path))?;
+    let header = Header::read(&mut connection).await.map_err(unopened(path))?;
+    if let Err(refusal) = header.check(path) {
+        // Let go of before anybody is told, so that the file is its owner's again.
+        drop(connection.close().await);
+        return Err(refusal);
+    }
+    if header.user_version < MIGRATIONS.len() {
+        migrate(&mut connection, header.user_version).await.map_err(unopened(path))?;
+    }
+    log_ahead(&mut connection, path).await?;
+    Ok(connection)
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new().filename(path).disable_statement_logging()
+}
+
+fn writing(options: SqliteConnectOptions, wait: Duration) -> SqliteConnectOptions {
+    options
+        .busy_timeout(wait.min(WRITE_WAIT_MAX))
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .pragma("wal_autocheckpoint", LOG_PAGES_MAX)
+}
+
+/// Nobody is waited for here: the connections are made when they are first needed, and kept.
+fn readers(path: &Path) -> SqlitePool {
+    SqlitePoolOptions::new()
+        .max_connections(READERS_MAX)
+        .acquire_timeout(READ_WAIT)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .connect_lazy_with(options(path).read_only(true).busy_timeout(READ_WAIT))
+}
+
+/// What the file says of itself.
+struct Header {
+    application_id: i64,
+    user_version: usize,
+    pages: i64,
+    sqlite_version: String,
+}
+
+impl Header {
+    async fn read(connection: &mut SqliteConnection) -> Result<Self, sqlx::Error> {
+        let sql = "SELECT application_id, user_version, page_count, sqlite_version() \
+                   FROM pragma_application_id, pragma_user_version, pragma_page_count";
+        let row = sqlx::query(sql).persistent(false).fetch_one(connection).await?;
+        Ok(Self {
+            application_id: row.try_get(0)?,
+            user_version: usize::try_from(row.try_get::<i64, _>(1)?).unwrap_or(usize::MAX),
+            pages: row.try_get(2)?,
+            sqlite_version: row.try_get(3)?,
+        })
+    }
+
+    /// Refuses to write to a file that is not ours, or not yet ours to understand.
+    fn check(&self, path: &Path) -> Result<(), Failure> {
+        let path = path.display();
+        if !is_sound(&self.sqlite_version) {
+            let message =
+                format!("this program was built with SQLite {}, which can damage data", self.sqlite_version);
+            return Err(fault::refused(message).with_next("build it with SQLite 3.51.3 or newer"));
+        }
+        let is_new = self.pages == 0;
+        if !is_new && self.application_id != APPLICATION_ID {
+            let message = format!("`{path}` is a database of another program");
+            return Err(fault::refused(message).with_next(
+                "nothing was changed: move the file away, or choose another folder with `PARALLEL_LLM_DATA_DIR`",
+            ));
+        }
+        let (theirs, ours) = (self.user_version, MIGRATIONS.len());
+        if theirs > ours {
+            let message = format!(
+                "a newer version of this program wrote `{path}`: its format is {theirs}, this one knows up to {ours}"
+            );
+            return Err(fault::refused(message).with_next("nothing was changed: use the newer program"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether this version of SQLite may be trusted with data.
+fn is_sound(version: &str) -> bool {
+    let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
+    numbers.as_slice() >= VERSION_MIN.as_slice()
+}
+
+/// Brings the schema up to date, each step whole or not at all.
+async fn migrate(connection: &mut SqliteConnection, from: usize) -> Result<(), sqlx::Error> {
+    for (step, script) in MIGRATIONS.iter().enumerate().skip(from) {
+        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+        sqlx::raw_sql(*script).execute(&mut *transaction).await?;
+        let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {}", step + 1);
+        sqlx::raw_sql(AssertSqlSafe(mark)).execute(&mut *transaction).await?;
+        transaction.commit().await?;
+    }
+    Ok(())
+}
+
+/// Turns on write-ahead logging, so that readers and the writer never wait for each other. The file remembers it.
+async fn log_ahead(connection: &mut SqliteConnection, path: &Path) -> Result<(), Failure> {
+    let sql = "PRAGMA journal_mode = WAL";
+    let mode: String =
+        sqlx::query_scalar(sql).persistent(false).fetch_one(connection).await.map_err(unopened(path))?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    let message =
+        format!("the disk of `{}` does not allow write-ahead logging (it gives `{mode}`)", path.display());
+    Err(Failure::new(Code::Storage, message)
+        .with_next("choose a data folder on a local disk with `PARALLEL_LLM_DATA_DIR`")
+        .with_retryable(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        let sound =
+            ["3.51.3", "3.51.10", "3.53.0", "4.0.0", "3.51.2", "3.46.0", "3.9.9", "", "3.51"].map(is_sound);
+        assert_eq!(sound, [true, true, true, true, false, false, false, false, false]);
+    }
+}

@@ -1,0 +1,294 @@
+//! What the writer does to the database. Every function works inside the writer's transaction.
+//!
+//! A refusal is an answer, not an error of the database: the outer `Result` says whether the database did as it
+//! was told, and then the whole transaction stands or falls; the inner one says whether this piece of work was
+//! let in, and leaves its neighbours alone.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId, RunPlan};
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use crate::fault;
+use crate::projection::{self, Entries, NewRun, Projection};
+use crate::runs::Tenure;
+
+/// The epoch of a run that nobody has taken over.
+pub(crate) const EPOCH_FIRST: u64 = 1;
+
+/// The inner result: let in, or refused and why.
+pub(crate) type Admission<T> = Result<T, Failure>;
+
+/// Who writes, and when: the same for everything in one transaction.
+#[derive(Debug)]
+pub(crate) struct Stamp {
+    pub(crate) owner: String,
+    pub(crate) now_ms: i64,
+    pub(crate) lease_until_ms: i64,
+}
+
+/// A run as the writer knows it between two appends.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) run: Run,
+    pub(crate) epoch: u64,
+}
+
+impl Known {
+    /// A run nothing has happened in.
+    pub(crate) fn new(plan: Arc<RunPlan>) -> Self {
+        Self { run: Run::new(plan), epoch: EPOCH_FIRST }
+    }
+
+    /// Refuses events of an owner that was overtaken, and events that do not follow those that are there.
+    pub(crate) fn check(&self, lease: Lease, entries: &Entries) -> Admission<()> {
+        if lease.epoch != self.epoch {
+            return Err(overtaken(lease.run_id));
+        }
+        if !entries.follow(self.run.seq) {
+            let message =
+                format!("events of the run {} do not follow its event {}", lease.run_id, self.run.seq);
+            return Err(Failure::new(Code::Internal, message));
+        }
+        Ok(())
+    }
+}
+
+/// Writes a new run's row. Refuses one that is there already.
+pub(crate) async fn begin(
+    connection: &mut SqliteConnection,
+    new: &NewRun,
+    stamp: &Stamp,
+) -> Result<Admission<()>, sqlx::Error> {
+    let sql = "INSERT INTO runs (run_id, plan, plan_hash, store_mode, created_at_ms, owner, epoch, lease_until_ms, \
+               question_excerpt, strategy, seats) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+    let plan = &*new.plan;
+    let done = sqlx::query(sql)
+        .bind(plan.run_id.to_string())
+        .bind(&*new.plan_json)
+        .bind(&*new.plan_hash)
+        .bind(projection::mode_word(plan.store))
+        .bind(stamp.now_ms)
+        .bind(&*stamp.owner)
+        .bind(integer(EPOCH_FIRST))
+        .bind(stamp.lease_until_ms)
+        .bind(new.question_excerpt.as_deref())
+        .bind(plan.strategy.name())
+        .bind(integer(plan.seats.len() as u64))
+        .execute(connection)
+        .await?;
+    let exists = || fault::refused(format!("the run {} exists already", plan.run_id));
+    Ok((done.rows_affected() == 1).then_some(()).ok_or_else(exists))
+}
+
+/// Writes events that the run has already taken in. Refused, and nothing of it written, where another process has
+/// the run now.
+pub(crate) async fn append(
+    connection: &mut SqliteConnection,
+    known: &Known,
+    entries: &Entries,
+    stamp: &Stamp,
+) -> Result<Admission<()>, sqlx::Error> {
+    if !advance(connection, known, entries, stamp).await? {
+        return Ok(Err(overtaken(known.run.plan.run_id)));
+    }
+    let run_id = known.run.plan.run_id.to_string();
+    for (recorded, body) in entries.events.iter().zip(&entries.bodies) {
+        insert_event(connection, &run_id, recorded, body, stamp.now_ms).await?;
+        if projection::keeps_texts(&known.run.plan) {
+            insert_text(connection, &run_id, recorded).await?;
+        }
+        if let Some(attempt) = recorded.event.attempt()
+            && projection::ends_attempt(&recorded.event)
+        {
+            forget_checkpoint(connection, &run_id, attempt).await?;
+        }
+    }
+    if entries.close() {
+        let sql = "DELETE FROM checkpoints WHERE run_id = ?";
+        sqlx::query(sql).bind(&*run_id).execute(&mut *connection).await?;
+    }
+    Ok(Ok(()))
+}
+
+/// Moves the run's row to its newest event, if nobody else has moved it or taken it over.
+async fn advance(
+    connection: &mut SqliteConnection,
+    known: &Known,
+    entries: &Entries,
+    stamp: &Stamp,
+) -> Result<bool, sqlx::Error> {
+    let sql = "UPDATE runs SET last_seq = ?, status = ?, answered = ?, cost_pico_usd = ?, cost_is_estimate = ?, \
+               lease_until_ms = ?, decided_at_ms = COALESCE(?, decided_at_ms), closed_at_ms = COALESCE(?, closed_at_ms) \
+               WHERE run_id = ? AND epoch = ? AND last_seq = ?";
+    let columns = Projection::of(&known.run);
+    let done = sqlx::query(sql)
+        .bind(integer(columns.last_seq))
+        .bind(columns.status)
+        .bind(integer(columns.answered as u64))
+        .bind(columns.cost_pico_usd)
+        .bind(columns.cost_is_estimate)
+        .bind(stamp.lease_until_ms)
+        .bind(entries.decide().then_some(stamp.now_ms))
+        .bind(entries.close().then_some(stamp.now_ms))
+        .bind(columns.run_id.to_string())
+        .bind(integer(known.epoch))
+        .bind(integer(columns.last_seq - entries.events.len() as u64))
+        .execute(connection)
+        .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+async fn insert_event(
+    connection: &mut SqliteConnection,
+    run_id: &str,
+    recorded: &Recorded,
+    body: &str,
+    now_ms: i64,
+) -> Result<(), sqlx::Error> {
+    let sql = "INSERT INTO events (run_id, seq, elapsed_ms, at_ms, body) VALUES (?, ?, ?, ?, ?)";
+    let (seq, elapsed_ms) = (integer(recorded.seq), integer(recorded.elapsed_ms));
+    sqlx::query(sql)
+        .bind(run_id)
+        .bind(seq)
+        .bind(elapsed_ms)
+        .bind(now_ms)
+        .bind(body)
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+/// Keeps the text an event carries, once per run however often it is carried.
+async fn insert_text(
+    connection: &mut SqliteConnection,
+    run_id: &str,
+    recorded: &Recorded,
+) -> Result<(), sqlx::Error> {
+    let Some((hash, text)) = projection::text_of(&recorded.event) else { return Ok(()) };
+    let sql = "INSERT INTO texts (run_id, hash, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+    sqlx::query(sql).bind(run_id).bind(hash).bind(&**text).execute(connection).await.map(drop)
+}
+
+async fn forget_checkpoint(
+    connection: &mut SqliteConnection,
+    run_id: &str,
+    attempt: Attempt,
+) -> Result<(), sqlx::Error> {
+    let sql = "DELETE FROM checkpoints WHERE run_id = ? AND place = ? AND attempt = ?";
+    let (place, number) = (place_json(attempt), attempt.number);
+    sqlx::query(sql).bind(run_id).bind(place).bind(number).execute(connection).await.map(drop)
+}
+
+/// Keeps the text of a reply on its way, in place of what was kept of it before.
+pub(crate) async fn checkpoint(
+    connection: &mut SqliteConnection,
+    lease: Lease,
+    (attempt, text): (Attempt, &str),
+    stamp: &Stamp,
+) -> Result<Admission<()>, sqlx::Error> {
+    let sql = "INSERT INTO checkpoints (run_id, place, attempt, text, at_ms) \
+               SELECT run_id, ?, ?, ?, ? FROM runs WHERE run_id = ? AND epoch = ? AND closed_at_ms IS NULL \
+               AND store_mode = 'full' \
+               ON CONFLICT DO UPDATE SET text = excluded.text, at_ms = excluded.at_ms";
+    let done = sqlx::query(sql)
+        .bind(place_json(attempt))
+        .bind(attempt.number)
+        .bind(text)
+        .bind(stamp.now_ms)
+        .bind(lease.run_id.to_string())
+        .bind(integer(lease.epoch))
+        .execute(connection)
+        .await?;
+    Ok((done.rows_affected() == 1).then_some(()).ok_or_else(|| overtaken(lease.run_id)))
+}
+
+/// Gives the run to this process. Refused where another one is still at it.
+pub(crate) async fn take_over(
+    connection: &mut SqliteConnection,
+    run_id: RunId,
+    stamp: &Stamp,
+) -> Result<Admission<Lease>, sqlx::Error> {
+    let sql = "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL FROM runs WHERE run_id = ?";
+    let found = sqlx::query(sql).bind(run_id.to_string()).fetch_optional(&mut *connection).await?;
+    let Some(row) = found else {
+        return Ok(Err(Failure::new(Code::RunNotFound, format!("there is no run {run_id}"))));
+    };
+    let tenure = tenure(&row)?;
+    if !tenure.closed && tenure.owner != stamp.owner && !tenure.is_interrupted(stamp.now_ms) {
+        let message = format!("another process is still doing the run {run_id}");
+        return Ok(Err(Failure::new(Code::Busy, message).with_next("wait until it has ended")));
+    }
+    let sql = "UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until_ms = ?, closed_at_ms = NULL WHERE run_id = ? \
+               RETURNING epoch, last_seq + 1";
+    let query = sqlx::query(sql).bind(&*stamp.owner).bind(stamp.lease_until_ms).bind(run_id.to_string());
+    let row = query.fetch_one(connection).await?;
+    Ok(Ok(Lease { run_id, epoch: count(row.try_get(0)?), next_seq: count(row.try_get(1)?) }))
+}
+
+/// Extends the leases of this process's open runs.
+pub(crate) async fn extend_leases(
+    connection: &mut SqliteConnection,
+    stamp: &Stamp,
+) -> Result<(), sqlx::Error> {
+    let sql = "UPDATE runs SET lease_until_ms = ? WHERE owner = ? AND closed_at_ms IS NULL";
+    sqlx::query(sql).bind(stamp.lease_until_ms).bind(&*stamp.owner).execute(connection).await.map(drop)
+}
+
+/// A run that this writer has not at hand, folded anew from its events. Their texts are not needed for that.
+pub(crate) async fn know(
+    connection: &mut SqliteConnection,
+    run_id: RunId,
+) -> Result<Admission<Known>, sqlx::Error> {
+    let sql = "SELECT plan, epoch FROM runs WHERE run_id = ?";
+    let found = sqlx::query(sql).bind(run_id.to_string()).fetch_optional(&mut *connection).await?;
+    let Some(row) = found else {
+        return Ok(Err(fault::refused(format!("the run {run_id} was not opened, or too long ago"))));
+    };
+    let sql = "SELECT seq, elapsed_ms, body FROM events WHERE run_id = ? ORDER BY seq";
+    let rows = sqlx::query(sql).bind(run_id.to_string()).fetch_all(connection).await?;
+    let events: Result<Vec<Recorded>, Failure> = rows.iter().map(recorded).collect();
+    let epoch = count(row.try_get(1)?);
+    Ok(plan(row.try_get(0)?).and_then(|plan| Ok(Known { run: Run::fold(plan, &events?), epoch })))
+}
+
+/// Somebody else may write this run now.
+pub(crate) fn overtaken(run_id: RunId) -> Failure {
+    fault::refused(format!("the run {run_id} has been taken over, or is closed: nothing was written"))
+        .with_next("see `runs show` for how the run stands now")
+}
+
+pub(super) fn plan(json: &str) -> Result<Arc<RunPlan>, Failure> {
+    serde_json::from_str(json).map(Arc::new).map_err(|cause| fault::unreadable("a plan", &cause))
+}
+
+/// Reads an event from columns `seq`, `elapsed_ms` and `body`.
+pub(super) fn recorded(row: &SqliteRow) -> Result<Recorded, Failure> {
+    let unreadable = |cause: &dyn std::fmt::Display| fault::unreadable("an event", cause);
+    let get = |column: usize| row.try_get::<i64, _>(column).map(count).map_err(|cause| unreadable(&cause));
+    let body: &str = row.try_get(2).map_err(|cause| unreadable(&cause))?;
+    let event = serde_json::from_str(body).map_err(|cause| unreadable(&cause))?;
+    Ok(Recorded { seq: get(0)?, elapsed_ms: get(1)?, event })
+}
+
+/// Reads who does a run from its columns `owner`, `lease_until_ms` and whether it is closed.
+pub(super) fn tenure(row: &SqliteRow) -> Result<Tenure, sqlx::Error> {
+    Ok(Tenure { owner: row.try_get(0)?, lease_until_ms: row.try_get(1)?, closed: row.try_get(2)? })
+}
+
+fn place_json(attempt: Attempt) -> String {
+    serde_json::to_string(&attempt.place).expect("a place is plain data")
+}
+
+/// SQLite's integers have a sign; nothing we count comes near the end of them.
+pub(super) fn integer(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// What [`integer`] wrote.
+pub(super) fn count(integer: i64) -> u64 {
+    u64::try_from(integer).unwrap_or_default()
+}

@@ -1,0 +1,319 @@
+//! The one task that writes.
+//!
+//! It takes everything that is queued and commits it in one transaction, so that many runs share the wait for the
+//! disk; whoever asked is answered after the commit. Each append goes in whole or not at all, and one that is
+//! refused (because its process was overtaken) leaves its neighbours alone. The same task extends the leases of
+//! the runs it writes.
+//!
+//! What always holds: an acknowledged append is on the disk; after a failure nothing is believed of the
+//! connection, or of the runs it was writing, that has not been read again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::{Failure, RunId};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Interval, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock;
+use crate::fault;
+use crate::opened::Opened;
+use crate::owner::Owner;
+use crate::projection::{Entries, keeps_texts, text_of};
+use crate::sqlite::write::{self, Admission, Known, Stamp};
+
+/// Pieces of work that may wait. Beyond, those who ask wait instead.
+const QUEUE_MAX: usize = 256;
+/// Without a word for so long, the owner of a run is taken for gone. Four heartbeats: a busy disk delays some.
+const LEASE_MS: i64 = 60_000;
+/// How often leases are extended.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Runs kept at hand. Those beyond are read again when they are next written.
+const RUNS_MAX: usize = 4_096;
+/// Bytes written before the write-ahead log is brought home: about what SQLite itself waits for, 1,000 pages.
+const LOG_BYTES: usize = 4 << 20;
+
+/// What the writer is asked to do.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// Write events.
+    Append(Lease, Entries),
+    /// Keep the text of a reply on its way.
+    Checkpoint(Lease, Attempt, String),
+    /// Give a run to this process.
+    TakeOver(RunId),
+}
+
+impl Work {
+    fn run_id(&self) -> RunId {
+        match self {
+            Self::Append(lease, _) | Self::Checkpoint(lease, ..) => lease.run_id,
+            Self::TakeOver(run_id) => *run_id,
+        }
+    }
+
+    /// About how much this writes.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Append(_, entries) => {
+                let texts = entries.events.iter().filter_map(|recorded| text_of(&recorded.event));
+                texts.map(|(_, text)| text.len()).chain(entries.bodies.iter().map(String::len)).sum()
+            }
+            Self::Checkpoint(_, _, text) => text.len(),
+            Self::TakeOver(_) => 0,
+        }
+    }
+}
+
+/// What was asked, and where the answer goes: the lease that holds after it.
+#[derive(Debug)]
+struct Job {
+    work: Work,
+    reply: oneshot::Sender<Result<Lease, Failure>>,
+}
+
+/// The way to the writer.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) opened: Arc<Opened>,
+    queue: mpsc::Sender<Job>,
+    commits: Arc<AtomicU64>,
+    stop: CancellationToken,
+    task: TaskTracker,
+}
+
+impl Writer {
+    /// Starts the task on this runtime. `options` open a new connection where the given one fails.
+    pub(crate) fn start(options: SqliteConnectOptions, connection: SqliteConnection) -> Self {
+        let (queue, jobs) = mpsc::channel(QUEUE_MAX);
+        let (opened, commits) = (Arc::default(), Arc::default());
+        let stop = CancellationToken::new();
+        let pen = Pen {
+            options,
+            connection: Some(connection),
+            runs: BTreeMap::new(),
+            opened: Arc::clone(&opened),
+            owner: Owner::current().to_string(),
+            commits: Arc::clone(&commits),
+            logged_bytes: 0,
+        };
+        let task = TaskTracker::new();
+        task.spawn(pen.run(jobs, stop.clone()));
+        task.close();
+        Self { opened, queue, commits, stop, task }
+    }
+
+    /// Has the work done and returns when it is on the disk. Once queued it is done even if nobody waits for it.
+    pub(crate) async fn ask(&self, work: Work) -> Result<Lease, Failure> {
+        let (reply, answer) = oneshot::channel();
+        self.queue.send(Job { work, reply }).await.map_err(|_| fault::closed())?;
+        answer.await.map_err(|_| fault::closed())?
+    }
+
+    /// Transactions committed so far.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Takes no more work, does what is queued and closes the connection.
+    pub(crate) async fn close(&self) {
+        self.stop.cancel();
+        self.task.wait().await;
+    }
+}
+
+/// What the task holds.
+struct Pen {
+    options: SqliteConnectOptions,
+    /// `None` after a failure: the next transaction begins on a new one.
+    connection: Option<SqliteConnection>,
+    /// The runs being written.
+    runs: BTreeMap<RunId, Known>,
+    opened: Arc<Opened>,
+    owner: String,
+    commits: Arc<AtomicU64>,
+    /// Bytes written since the write-ahead log was last brought home.
+    logged_bytes: usize,
+}
+
+impl Pen {
+    async fn run(mut self, mut queue: mpsc::Receiver<Job>, stop: CancellationToken) {
+        let mut heartbeat = heartbeat();
+        let mut jobs = Vec::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled(), if !queue.is_closed() => queue.close(),
+                _ = heartbeat.tick() => self.extend_leases().await,
+                count = queue.recv_many(&mut jobs, QUEUE_MAX) => match count {
+                    0 => break,
+                    _ => self.work(std::mem::take(&mut jobs)).await,
+                },
+            }
+        }
+        self.bring_log_home().await;
+        if let Some(connection) = self.connection {
+            // Everything acknowledged is on the disk already; a failure to say goodbye loses nothing.
+            drop(connection.close().await);
+        }
+    }
+
+    /// Does all of it in one transaction, then answers.
+    async fn work(&mut self, jobs: Vec<Job>) {
+        let (works, replies): (Vec<Work>, Vec<_>) = jobs.into_iter().map(|job| (job.work, job.reply)).unzip();
+        let answers = match self.transact(&works).await {
+            Ok(answers) => answers,
+            Err(cause) => {
+                for work in &works {
+                    self.runs.remove(&work.run_id());
+                }
+                let failure = fault::database("cannot write to the run database", &cause);
+                vec![Err(failure); works.len()]
+            }
+        };
+        for (reply, answer) in replies.into_iter().zip(answers) {
+            // Whoever asked may have gone; what was asked is done all the same.
+            drop(reply.send(answer));
+        }
+        self.logged_bytes += works.iter().map(Work::bytes).sum::<usize>();
+        if self.logged_bytes >= LOG_BYTES {
+            self.bring_log_home().await;
+        }
+    }
+
+    async fn transact(&mut self, works: &[Work]) -> Result<Vec<Admission<Lease>>, sqlx::Error> {
+        let mut connection = self.take_connection().await?;
+        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+        // The time is taken after the wait for other processes, which may have been long.
+        let stamp = self.stamp();
+        let mut answers = Vec::with_capacity(works.len());
+        for work in works {
+            answers.push(self.admit(&mut transaction, work, &stamp).await?);
+        }
+        transaction.commit().await?;
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.connection = Some(connection);
+        Ok(answers)
+    }
+
+    async fn admit(
+        &mut self,
+        connection: &mut SqliteConnection,
+        work: &Work,
+        stamp: &Stamp,
+    ) -> Result<Admission<Lease>, sqlx::Error> {
+        match work {
+            Work::Append(lease, entries) => self.append(connection, *lease, entries, stamp).await,
+            Work::Checkpoint(lease, ..) if self.leaves_texts_out(lease.run_id) => Ok(Ok(*lease)),
+            Work::Checkpoint(lease, attempt, text) => {
+                let admission = write::checkpoint(connection, *lease, (*attempt, text), stamp).await?;
+                Ok(admission.map(|()| *lease))
+            }
+            Work::TakeOver(run_id) => {
+                self.runs.remove(run_id);
+                write::take_over(connection, *run_id, stamp).await
+            }
+        }
+    }
+
+    async fn append(
+        &mut self,
+        connection: &mut SqliteConnection,
+        lease: Lease,
+        entries: &Entries,
+        stamp: &Stamp,
+    ) -> Result<Admission<Lease>, sqlx::Error> {
+        let new = self.opened.take(lease.run_id);
+        let mut known = match (&new, self.runs.remove(&lease.run_id)) {
+            (Some(new), _) => Known::new(Arc::clone(&new.plan)),
+            (None, Some(known)) => known,
+            (None, None) => match write::know(connection, lease.run_id).await? {
+                Ok(known) => known,
+                Err(refusal) => return Ok(Err(refusal)),
+            },
+        };
+        if let Err(refusal) = known.check(lease, entries) {
+            self.keep(known);
+            return Ok(Err(refusal));
+        }
+        if let Some(new) = &new
+            && let Err(refusal) = write::begin(connection, new, stamp).await?
+        {
+            return Ok(Err(refusal));
+        }
+        entries.events.iter().for_each(|recorded| known.run.apply(recorded));
+        let lease = Lease { next_seq: known.run.seq + 1, ..lease };
+        let admission = write::append(connection, &known, entries, stamp).await?;
+        // What was refused is no longer ours to know, and a closed run is hardly written again.
+        if admission.is_ok() && !entries.close() {
+            self.keep(known);
+        }
+        Ok(admission.map(|()| lease))
+    }
+
+    /// Whether only the run's metadata is kept.
+    fn leaves_texts_out(&self, run_id: RunId) -> bool {
+        self.runs.get(&run_id).is_some_and(|known| !keeps_texts(&known.run.plan))
+    }
+
+    /// Keeps a run at hand. The oldest makes room where there are too many.
+    fn keep(&mut self, known: Known) {
+        if self.runs.len() >= RUNS_MAX {
+            self.runs.pop_first();
+        }
+        self.runs.insert(known.run.plan.run_id, known);
+    }
+
+    /// Tells other processes that this one is still at its runs.
+    async fn extend_leases(&mut self) {
+        if self.runs.is_empty() {
+            return;
+        }
+        let stamp = self.stamp();
+        let Ok(mut connection) = self.take_connection().await else { return };
+        // Another beat follows long before the leases end, so a failure is not worth telling.
+        if write::extend_leases(&mut connection, &stamp).await.is_ok() {
+            self.commits.fetch_add(1, Ordering::Relaxed);
+            self.connection = Some(connection);
+        }
+    }
+
+    /// Moves what is in the write-ahead log into the database, as far as no reader is in the way. It is done
+    /// between transactions, so that nobody's commit waits for it.
+    async fn bring_log_home(&mut self) {
+        self.logged_bytes = 0;
+        let Ok(mut connection) = self.take_connection().await else { return };
+        // What stays in the log is as safe there.
+        if sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await.is_ok() {
+            self.connection = Some(connection);
+        }
+    }
+
+    /// The connection, to be put back by whoever had no trouble with it.
+    async fn take_connection(&mut self) -> Result<SqliteConnection, sqlx::Error> {
+        match self.connection.take() {
+            Some(connection) => Ok(connection),
+            None => self.options.connect().await,
+        }
+    }
+
+    fn stamp(&self) -> Stamp {
+        let now_ms = clock::now_ms();
+        Stamp { owner: self.owner.clone(), now_ms, lease_until_ms: now_ms + LEASE_MS }
+    }
+}
+
+/// Beats that were missed are not made up for: one is as good as three.
+fn heartbeat() -> Interval {
+    let mut interval = tokio::time::interval(HEARTBEAT);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}

@@ -1,0 +1,197 @@
+//! What a store opens, what it refuses, and that a refused file stays as it is.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use parallel_llm_engine::port::Journal as _;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Code, Failure};
+use parallel_llm_store::{RunFilter, Store, StoreConfig};
+use support::{Fixture, OpenRun as _, connect, every_kind, plan, write};
+use tokio::task::JoinSet;
+
+/// Opens a file that cannot be a store, and gives the refusal.
+async fn refusal(path: &Path) -> Failure {
+    let failure = Store::open(StoreConfig::new(path)).await.unwrap_err();
+    assert_eq!(failure.code, Code::Storage);
+    failure
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixty_first_openings_at_once_all_succeed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut tasks = JoinSet::new();
+    for number in 1..=60 {
+        let path = folder.path().join("fresh/folder/runs.db");
+        tasks.spawn(async move {
+            let store = Store::open(StoreConfig::new(path)).await.unwrap();
+            write(&store, plan(number, StoreMode::Full), every_kind()).await;
+            store.close().await;
+        });
+    }
+    tasks.join_all().await;
+    let store = Store::open(StoreConfig::new(folder.path().join("fresh/folder/runs.db"))).await.unwrap();
+    assert_eq!(store.list(RunFilter { limit: 99, ..RunFilter::default() }).await.unwrap().len(), 60);
+}
+
+#[tokio::test]
+async fn opening_what_is_there_is_quick_and_writes_nothing() {
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
+    fixture.store.close().await;
+    let before = std::fs::read(fixture.path()).unwrap();
+    let mut quickest = Duration::MAX;
+    for _ in 0..5 {
+        let start = tokio::time::Instant::now();
+        let store = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+        quickest = quickest.min(start.elapsed());
+        assert_eq!(store.commits(), 0);
+        store.close().await;
+    }
+    assert!(quickest < Duration::from_millis(10), "opening took {quickest:?}");
+    assert_eq!(std::fs::read(fixture.path()).unwrap(), before);
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "This is my shopping list. ".repeat(400);
+    for (name, content) in [("short", "hello"), ("long", &*long), ("zeros", &"\0".repeat(8192))] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        let failure = refusal(&path).await;
+        assert!(failure.message.contains("it is not a database"), "{failure}");
+        assert!(failure.next_step().starts_with("nothing was changed"));
+        assert_eq!(std::fs::read(&path).unwrap(), content.as_bytes());
+    }
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_left_alone() {
+    use sqlx::Connection as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.db");
+    let mut stranger = connect(&path).await;
+    sqlx::raw_sql("CREATE TABLE notes (text)").execute(&mut stranger).await.unwrap();
+    stranger.close().await.unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let failure = refusal(&path).await;
+    assert_eq!(failure.message, format!("`{}` is a database of another program", path.display()));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[tokio::test]
+async fn a_newer_format_is_left_alone() {
+    use sqlx::Connection as _;
+    let fixture = Fixture::new().await;
+    fixture.store.close().await;
+    let mut newer = fixture.stranger().await;
+    sqlx::raw_sql("PRAGMA user_version = 99").execute(&mut newer).await.unwrap();
+    newer.close().await.unwrap();
+    let before = std::fs::read(fixture.path()).unwrap();
+    let failure = refusal(&fixture.path()).await;
+    let path = fixture.path();
+    let expected = format!(
+        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 1",
+        path.display()
+    );
+    assert_eq!((failure.message, failure.retryable), (expected, false));
+    assert_eq!(failure.next.as_deref(), Some("nothing was changed: use the newer program"));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[tokio::test]
+async fn what_cannot_be_made_says_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    for path in [file.join("runs.db"), folder.path().to_path_buf()] {
+        let failure = refusal(&path).await;
+        assert!(failure.message.contains("it cannot be reached"), "{failure}");
+        assert!(failure.message.contains(&*path.display().to_string()), "{failure}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_that_may_not_be_written_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let closed = folder.path().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o500)).unwrap();
+    if std::fs::write(closed.join("probe"), "").is_ok() {
+        // The superuser may write anywhere; only the kernel's own folders withstand.
+        let failure = refusal(Path::new("/proc/nowhere/runs.db")).await;
+        assert!(failure.message.contains("/proc/nowhere/runs.db"), "{failure}");
+        return;
+    }
+    let failure = refusal(&closed.join("runs.db")).await;
+    assert!(failure.message.contains("it may not be written"), "{failure}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn files_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let folder = fixture.path().parent().unwrap().to_path_buf();
+    assert_eq!(mode(&folder), 0o700);
+    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let names: Vec<_> = files.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["runs.db", "runs.db-shm", "runs.db-wal", "runs.db.lock"]);
+    assert_eq!(files.iter().map(|path| mode(path)).collect::<Vec<_>>(), [0o600; 4]);
+}
+
+#[tokio::test]
+async fn a_database_that_stays_locked_fails_the_append_and_then_works_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    let wait = Duration::from_millis(50);
+    let store = Store::open(StoreConfig { wait, ..StoreConfig::new(&path) }).await.unwrap();
+    let lease = write(&store, plan(1, StoreMode::Full), every_kind()).await;
+    let unlucky = store.open_run(plan(2, StoreMode::Full)).await;
+    let mut stranger = connect(&path).await;
+    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut stranger).await.unwrap();
+    let failure = store.append(unlucky, every_kind()).await.unwrap_err();
+    assert_eq!(
+        (failure.code, failure.retryable, &*failure.message),
+        (
+            Code::Storage,
+            true,
+            "cannot write to the run database: another process keeps it locked: error returned from database: \
+             (code: 5) database is locked"
+        )
+    );
+    assert_eq!(store.list(RunFilter::default()).await.unwrap().len(), 1, "readers do not wait");
+    sqlx::raw_sql("ROLLBACK").execute(&mut stranger).await.unwrap();
+    assert_eq!(store.load(lease.run_id).await.unwrap().unwrap().events, every_kind());
+    write(&store, plan(3, StoreMode::Full), every_kind()).await;
+}
+
+#[tokio::test]
+async fn a_damaged_page_is_told_and_not_written_over() {
+    let fixture = Fixture::new().await;
+    for number in 1..=20 {
+        write(&fixture.store, plan(number, StoreMode::Full), every_kind()).await;
+    }
+    fixture.store.close().await;
+    let mut bytes = std::fs::read(fixture.path()).unwrap();
+    let first_page = 4096;
+    bytes[first_page..].fill(0xa5);
+    std::fs::write(fixture.path(), &bytes).unwrap();
+    let store = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+    let failure = store.list(RunFilter::default()).await.unwrap_err();
+    assert!(failure.message.contains("it is damaged"), "{failure}");
+    let lease = store.open_run(plan(99, StoreMode::Full)).await;
+    let failure = store.append(lease, every_kind()).await.unwrap_err();
+    assert!(failure.message.contains("it is damaged") && !failure.retryable, "{failure}");
+    store.close().await;
+    assert_eq!(std::fs::read(fixture.path()).unwrap(), bytes);
+}

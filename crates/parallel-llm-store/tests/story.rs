@@ -1,0 +1,280 @@
+//! What is written comes back; what is not to be kept is nowhere; who was overtaken writes nothing.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::time::Duration;
+
+use parallel_llm_engine::port::{Journal as _, Lease};
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Code, Event, PicoUsd, RunStatus};
+use parallel_llm_store::{Checkpoint, RunFilter, RunSummary, Store, StoreConfig};
+use support::{
+    CANARY, Fixture, OpenRun as _, answer, bytes_of, every_kind, holds, plan, recorded, run_id, seat,
+    started, synthesizer, without_texts, write,
+};
+
+#[tokio::test]
+async fn every_kind_of_event_comes_back_with_its_text() {
+    let fixture = Fixture::new().await;
+    let (plan, events) = (plan(1, StoreMode::Full), every_kind());
+    let lease = fixture.store.open_run(plan.clone()).await;
+    for event in &events {
+        fixture.store.append(lease, vec![event.clone()]).await.unwrap();
+    }
+    fixture.store.close().await;
+    let store = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+    let stored = store.load(plan.run_id).await.unwrap().unwrap();
+    assert_eq!((stored.plan, stored.events, stored.interrupted), (plan, events, false));
+    assert_eq!(stored.checkpoints, []);
+    assert!(store.load(run_id(2)).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn metadata_keeps_no_text_in_any_file() {
+    let fixture = Fixture::new().await;
+    for (number, mode) in [(1, StoreMode::Metadata), (2, StoreMode::Full)] {
+        let lease = fixture.store.open_run(plan(number, mode)).await;
+        let (first, rest) = every_kind().into_iter().partition(|recorded| recorded.seq < 5);
+        fixture.store.append(lease, first).await.unwrap();
+        fixture.store.checkpoint(lease, seat(1, 1), format!("{CANARY} on its way")).await.unwrap();
+        if mode == StoreMode::Metadata {
+            assert!(!holds(&bytes_of(fixture.path().parent().unwrap()), CANARY));
+        }
+        fixture.store.append(lease, rest).await.unwrap();
+        if mode == StoreMode::Metadata {
+            assert!(!holds(&bytes_of(fixture.path().parent().unwrap()), CANARY));
+            let stored = fixture.store.load(run_id(number)).await.unwrap().unwrap();
+            assert_eq!(stored.events, without_texts(every_kind()));
+            assert_eq!(stored.plan.messages.len(), 0);
+            let listed = fixture.store.list(RunFilter::default()).await.unwrap();
+            assert_eq!(listed[0].question_excerpt, None);
+        }
+    }
+    fixture.store.close().await;
+    assert!(holds(&bytes_of(fixture.path().parent().unwrap()), CANARY), "the search finds what is there");
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_to_be_stored_is_refused() {
+    let fixture = Fixture::new().await;
+    let refusal = parallel_llm_engine::port::Journal::open(&fixture.store, plan(1, StoreMode::None)).await;
+    assert_eq!(refusal.unwrap_err().code, Code::Internal);
+}
+
+#[tokio::test]
+async fn the_list_shows_the_fold() {
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
+    let mut listed = fixture.store.list(RunFilter::default()).await.unwrap();
+    let run = listed.pop().unwrap();
+    assert!(listed.is_empty() && run.created_at_ms > 1_700_000_000_000);
+    assert_eq!((run.decided_at_ms, run.closed_at_ms), (Some(run.created_at_ms), Some(run.created_at_ms)));
+    let question: String =
+        format!("What does the {CANARY} sing, and {}", "why? ".repeat(60)).chars().take(200).collect();
+    assert_eq!(
+        run,
+        RunSummary {
+            run_id: run_id(1),
+            status: RunStatus::Partial,
+            question_excerpt: Some(format!("{question}…")),
+            strategy: "synthesize".into(),
+            seats: 2,
+            answered: 1,
+            cost: PicoUsd(3_000),
+            cost_is_estimate: true,
+            ..run.clone()
+        }
+    );
+}
+
+#[tokio::test]
+async fn the_list_is_read_page_by_page() {
+    let fixture = Fixture::new().await;
+    for number in 1..=7 {
+        let events = if number % 2 == 0 { every_kind() } else { recorded(1, vec![started()]) };
+        write(&fixture.store, plan(number, StoreMode::Full), events).await;
+    }
+    let list = async |limit, before, status| {
+        let runs = fixture.store.list(RunFilter { limit, before, status }).await.unwrap();
+        runs.iter().map(|run| run.run_id.unix_ms() - run_id(0).unix_ms()).collect::<Vec<u64>>()
+    };
+    assert_eq!(list(3, None, None).await, [7, 6, 5]);
+    assert_eq!(list(3, Some(run_id(5)), None).await, [4, 3, 2]);
+    assert_eq!(list(3, Some(run_id(2)), None).await, [1]);
+    assert_eq!(list(0, None, None).await, [0; 0]);
+    assert_eq!(list(2, None, Some(RunStatus::Partial)).await, [6, 4]);
+    assert_eq!(list(2, Some(run_id(4)), Some(RunStatus::Partial)).await, [2]);
+    assert_eq!(list(9, None, Some(RunStatus::Running)).await, [7, 5, 3, 1]);
+    assert_eq!(list(9, None, Some(RunStatus::Interrupted)).await, [0; 0]);
+}
+
+#[tokio::test]
+async fn a_run_is_found_by_the_beginning_of_its_id() {
+    let fixture = Fixture::new().await;
+    let find = async |prefix: &str| fixture.store.find_prefix(prefix).await.map_err(|failure| failure.code);
+    assert_eq!(find("@").await, Err(Code::RunNotFound));
+    write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
+    write(&fixture.store, plan(2, StoreMode::Full), recorded(1, vec![started()])).await;
+    let id = run_id(1).to_string();
+    assert_eq!(find("@").await, Ok(run_id(2)));
+    assert_eq!(find(&id).await, Ok(run_id(1)));
+    assert_eq!(find(&id[..10].to_lowercase()).await, Ok(run_id(1)));
+    assert_eq!(find(&id[..8]).await, Err(Code::Usage));
+    assert_eq!(find("").await, Err(Code::Usage));
+    assert_eq!(find("7ZZ").await, Err(Code::RunNotFound));
+    assert_eq!(find("%' OR 1=1").await, Err(Code::RunNotFound));
+}
+
+#[tokio::test]
+async fn a_checkpoint_is_replaced_and_ends_with_its_request() {
+    let fixture = Fixture::new().await;
+    let events =
+        vec![started(), Event::Sent { attempt: seat(1, 1) }, Event::Sent { attempt: synthesizer(1) }];
+    let lease = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, events)).await;
+    for (attempt, text) in [(seat(1, 1), "a"), (synthesizer(1), "x"), (seat(1, 1), "ab")] {
+        fixture.store.checkpoint(lease, attempt, text.into()).await.unwrap();
+    }
+    let kept = async || fixture.store.load(run_id(1)).await.unwrap().unwrap().checkpoints;
+    let texts = |kept: &[Checkpoint]| {
+        kept.iter().map(|kept| format!("{}: {}", kept.attempt.place, kept.text)).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&kept().await), ["seat 1: ab", "synthesizer 1: x"]);
+    let answered = Event::Answered { attempt: seat(1, 1), answer: answer("whole") };
+    fixture.store.append(lease, recorded(4, vec![answered])).await.unwrap();
+    fixture.store.checkpoint(lease, seat(1, 1), "too late".into()).await.unwrap();
+    assert_eq!(texts(&kept().await), ["synthesizer 1: x"]);
+    fixture.store.append(lease, recorded(5, vec![Event::Closed { cost: PicoUsd(1) }])).await.unwrap();
+    assert_eq!(texts(&kept().await), [""; 0]);
+    assert!(fixture.store.checkpoint(lease, seat(1, 1), "much too late".into()).await.is_err());
+}
+
+#[tokio::test]
+async fn appends_that_meet_share_a_commit() {
+    const RUNS: u64 = 100;
+    let fixture = Fixture::new().await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 1..=RUNS {
+        let store = fixture.store.clone();
+        tasks.spawn(async move { write(&store, plan(number, StoreMode::Full), every_kind()).await });
+    }
+    tasks.join_all().await;
+    assert!(fixture.store.commits() <= 20, "{} commits for {RUNS} appends", fixture.store.commits());
+    for number in 1..=RUNS {
+        assert_eq!(fixture.store.load(run_id(number)).await.unwrap().unwrap().events, every_kind());
+    }
+}
+
+#[tokio::test]
+async fn whoever_was_overtaken_writes_nothing() {
+    let fixture = Fixture::new().await;
+    let old = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
+    let new = fixture.store.take_over(run_id(1)).await.unwrap();
+    assert_eq!(new, Lease { run_id: run_id(1), epoch: 2, next_seq: 2 });
+    let neighbour = fixture.store.open_run(plan(2, StoreMode::Full)).await;
+    let sent = |seat_number| recorded(2, vec![Event::Sent { attempt: seat(seat_number, 1) }]);
+    let (refused, saved, beside, written) = tokio::join!(
+        fixture.store.append(old, sent(1)),
+        fixture.store.checkpoint(old, seat(1, 1), "late words".into()),
+        fixture.store.append(neighbour, every_kind()),
+        fixture.store.append(new, sent(2)),
+    );
+    let refused = refused.unwrap_err();
+    let message = format!("the run {} has been taken over, or is closed: nothing was written", run_id(1));
+    assert_eq!((refused.code, refused.message, refused.retryable), (Code::Storage, message, false));
+    assert_eq!((saved.unwrap_err().code, beside, written), (Code::Storage, Ok(()), Ok(())));
+    let stored = fixture.store.load(run_id(1)).await.unwrap().unwrap();
+    assert_eq!(stored.events[1..], sent(2));
+    assert_eq!(stored.checkpoints, []);
+}
+
+#[tokio::test]
+async fn a_run_taken_over_by_another_store_is_lost_to_this_one() {
+    let fixture = Fixture::new().await;
+    let old = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
+    let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+    let new = other.take_over(run_id(1)).await.unwrap();
+    let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1) }]);
+    assert_eq!(fixture.store.append(old, sent.clone()).await.unwrap_err().code, Code::Storage);
+    assert_eq!(other.append(new, sent).await, Ok(()));
+    assert_eq!(
+        fixture.store.append(old, recorded(3, vec![started()])).await.unwrap_err().code,
+        Code::Storage
+    );
+    assert_eq!(other.load(run_id(1)).await.unwrap().unwrap().events.len(), 2);
+}
+
+#[tokio::test]
+async fn events_that_do_not_follow_are_refused() {
+    let fixture = Fixture::new().await;
+    let lease = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
+    for (first, count) in [(1, 1), (3, 1), (2, 0)] {
+        let refusal = fixture.store.append(lease, recorded(first, vec![started(); count])).await;
+        assert_eq!(refusal.unwrap_err().code, Code::Internal);
+    }
+    let unopened = Lease { run_id: run_id(9), epoch: 1, next_seq: 1 };
+    assert_eq!(fixture.store.append(unopened, every_kind()).await.unwrap_err().code, Code::Storage);
+    let twice = fixture.store.open_run(plan(1, StoreMode::Full)).await;
+    assert!(fixture.store.append(twice, every_kind()).await.unwrap_err().message.ends_with("exists already"));
+    assert_eq!(fixture.store.load(run_id(1)).await.unwrap().unwrap().events.len(), 1);
+    assert_eq!(fixture.store.append(lease, recorded(2, vec![started()])).await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_run_whose_process_fell_silent_is_interrupted() {
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
+    let stands = async || {
+        let status = fixture.store.list(RunFilter::default()).await.unwrap()[0].status;
+        (status, fixture.store.load(run_id(1)).await.unwrap().unwrap().interrupted)
+    };
+    assert_eq!(stands().await, (RunStatus::Running, false));
+    let mut stranger = fixture.stranger().await;
+    let elsewhere = "UPDATE runs SET owner = 'elsewhere/1/1'";
+    sqlx::query(elsewhere).execute(&mut stranger).await.unwrap();
+    assert_eq!(stands().await, (RunStatus::Running, false), "the lease holds");
+    assert_eq!(fixture.store.take_over(run_id(1)).await.unwrap_err().code, Code::Busy);
+    sqlx::query("UPDATE runs SET lease_until_ms = 1").execute(&mut stranger).await.unwrap();
+    assert_eq!(stands().await, (RunStatus::Interrupted, true));
+    assert_eq!(fixture.store.take_over(run_id(1)).await.unwrap().epoch, 2);
+    assert_eq!(stands().await, (RunStatus::Running, false));
+    assert_eq!(fixture.store.take_over(run_id(5)).await.unwrap_err().code, Code::RunNotFound);
+}
+
+#[tokio::test]
+async fn a_process_at_work_extends_its_leases() {
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
+    write(&fixture.store, plan(2, StoreMode::Full), every_kind()).await;
+    let mut stranger = fixture.stranger().await;
+    sqlx::query("UPDATE runs SET lease_until_ms = 1").execute(&mut stranger).await.unwrap();
+    let before = fixture.store.commits();
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(16)).await;
+    tokio::time::resume();
+    let beat = async {
+        while fixture.store.commits() == before {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), beat).await.unwrap();
+    let sql = "SELECT lease_until_ms > 1 FROM runs ORDER BY run_id";
+    let extended: Vec<bool> = sqlx::query_scalar(sql).fetch_all(&mut stranger).await.unwrap();
+    assert_eq!(extended, [true, false], "only what is still open");
+}
+
+#[tokio::test]
+async fn a_closed_store_says_so() {
+    let fixture = Fixture::new().await;
+    let lease = fixture.store.open_run(plan(1, StoreMode::Full)).await;
+    // What is queued before closing is still done.
+    let (written, ()) =
+        tokio::join!(biased; fixture.store.append(lease, every_kind()), fixture.store.close());
+    assert_eq!(written, Ok(()));
+    fixture.store.close().await;
+    let refused = fixture.store.append(lease, every_kind()).await.unwrap_err();
+    assert_eq!((refused.code, &*refused.message), (Code::Storage, "the run database has been closed"));
+    assert_eq!(fixture.store.list(RunFilter::default()).await.unwrap_err().code, Code::Storage);
+    let left = std::fs::read_dir(fixture.path().parent().unwrap()).unwrap().count();
+    assert_eq!(left, 2, "only the database and its lock file stay");
+}

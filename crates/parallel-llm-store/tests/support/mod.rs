@@ -1,0 +1,214 @@
+//! What the store's tests share: a plan, events of every kind, and a fresh folder with a store in it.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
+use parallel_llm_engine::panel::ProviderId;
+use parallel_llm_engine::plan::Timers;
+use parallel_llm_engine::port::{Journal as _, Lease};
+use parallel_llm_engine::quorum::Wait;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::{
+    Answer, Code, Event, Failure, Finish, Message, ModelRef, Outcome, OutcomeKind, PicoUsd, Place, Recorded,
+    Role, RunId, RunPlan, Seat, SeatNumber,
+};
+use parallel_llm_store::{Store, StoreConfig};
+use tempfile::TempDir;
+
+/// Words that stand in every prompt, answer and outcome of these tests, and nowhere else.
+pub(crate) const CANARY: &str = "canary-7f3a";
+
+/// A store in a folder of its own.
+pub(crate) struct Fixture {
+    pub(crate) folder: TempDir,
+    pub(crate) store: Store,
+}
+
+impl Fixture {
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(StoreConfig::new(folder.path().join("data/runs.db"))).await.unwrap();
+        Self { folder, store }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("data/runs.db")
+    }
+
+    /// A connection of somebody else's to the same database.
+    pub(crate) async fn stranger(&self) -> sqlx::SqliteConnection {
+        connect(&self.path()).await
+    }
+}
+
+pub(crate) async fn connect(path: &Path) -> sqlx::SqliteConnection {
+    use sqlx::ConnectOptions as _;
+    sqlx::sqlite::SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
+}
+
+/// A run's id; greater numbers are newer runs.
+pub(crate) fn run_id(number: u64) -> RunId {
+    RunId::from_parts(1_700_000_000_000 + number, 7)
+}
+
+fn model(name: &str) -> ModelRef {
+    ModelRef { provider: ProviderId("openrouter".into()), model: name.into() }
+}
+
+fn a_seat(number: u8, name: &str) -> Seat {
+    Seat {
+        number: SeatNumber(number),
+        model: model(name),
+        temperature: None,
+        max_tokens: 16_000,
+        strongest: false,
+        price: None,
+        context_tokens: Some(200_000),
+    }
+}
+
+pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
+    let question = format!("What does the {CANARY}\n   sing,   and {}", "why? ".repeat(60));
+    Arc::new(RunPlan {
+        version: 1,
+        run_id: run_id(number),
+        seed: 42,
+        messages: vec![Message::text(Role::User, question)].into(),
+        seats: vec![a_seat(1, "lab/one"), a_seat(2, "lab/two")],
+        synthesizers: vec![a_seat(1, "lab/three")],
+        strategy: serde_json::from_value("synthesize".into()).unwrap(),
+        timers: Timers::default(),
+        retries_max: 2,
+        wait: Wait::default(),
+        budget: PicoUsd::from_usd(3),
+        worst_case: PicoUsd::from_usd(1),
+        store,
+        files: true,
+        warnings: Vec::new(),
+    })
+}
+
+pub(crate) fn seat(number: u8, attempt: u32) -> Attempt {
+    Attempt { place: Place::Seat(SeatNumber(number)), number: attempt }
+}
+
+pub(crate) fn synthesizer(attempt: u32) -> Attempt {
+    Attempt { place: Place::Synthesizer(SeatNumber(1)), number: attempt }
+}
+
+pub(crate) fn answer(text: &str) -> Answer {
+    Answer {
+        finish: Some(Finish::Stop),
+        cost: Some(PicoUsd(1_000)),
+        served_model: Some("lab/one-0901".into()),
+        generation_id: Some("gen-1".into()),
+        first_token_ms: Some(12),
+        elapsed_ms: 34,
+        ..Answer::new(format!("{CANARY} {text}"))
+    }
+}
+
+fn failure() -> Failure {
+    Failure::new(Code::Upstream, "502 from the provider").with_status(502)
+}
+
+fn outcome() -> Outcome {
+    let text: Arc<str> = format!("{CANARY} fused").into();
+    Outcome {
+        base_seat: Some(SeatNumber(1)),
+        shortened: vec![Shortened { seat: SeatNumber(2), from_chars: 9, to_chars: 5 }],
+        worth: Some(Worth {
+            base_seat: SeatNumber(1),
+            edit_ratio: Some(0.25),
+            extra_cost: Some(PicoUsd(5)),
+            extra_ms: 7,
+        }),
+        warnings: vec![Warning::of("seat 2", &failure())],
+        ..Outcome::new(OutcomeKind::Fused, "one answer was patched").with_text(text, model("lab/three"))
+    }
+}
+
+pub(crate) fn started() -> Event {
+    Event::Started { plan_hash: "hash".into(), reserved: PicoUsd::from_usd(1) }
+}
+
+/// A run in which everything happens that can.
+pub(crate) fn every_kind() -> Vec<Recorded> {
+    let failed = |number, retry| Event::Failed {
+        attempt: seat(2, number),
+        failure: failure(),
+        retry,
+        cost: None,
+        elapsed_ms: 5,
+    };
+    recorded(
+        1,
+        vec![
+            started(),
+            Event::Sent { attempt: seat(1, 1) },
+            Event::Sent { attempt: seat(2, 1) },
+            Event::Accepted { attempt: seat(1, 1), generation_id: "gen-1".into() },
+            failed(1, Retry::After { ms: 500 }),
+            Event::Answered { attempt: seat(1, 1), answer: answer("first") },
+            Event::Sent { attempt: seat(2, 2) },
+            failed(2, Retry::Without { field: "temperature".into() }),
+            Event::Cut { attempt: seat(2, 3), answer: answer("half"), failure: failure() },
+            Event::Sent { attempt: synthesizer(1) },
+            Event::Cancelled { attempt: synthesizer(1), answer: Some(answer("first")) },
+            Event::Cancelled { attempt: synthesizer(2), answer: None },
+            Event::Decided { outcome: outcome() },
+            Event::Closed { cost: PicoUsd(3_000) },
+        ],
+    )
+}
+
+/// Events numbered from `first`, ten milliseconds apart.
+pub(crate) fn recorded(first: u64, events: Vec<Event>) -> Vec<Recorded> {
+    let numbered = events.into_iter().zip(first..);
+    numbered.map(|(event, seq)| Recorded { seq, elapsed_ms: seq * 10, event }).collect()
+}
+
+/// As [`every_kind`] comes back from a store that keeps no texts.
+pub(crate) fn without_texts(mut events: Vec<Recorded>) -> Vec<Recorded> {
+    for recorded in &mut events {
+        if let Some(answer) = recorded.event.answer_mut() {
+            answer.text = "".into();
+        }
+        if let Event::Decided { outcome } = &mut recorded.event {
+            outcome.text = None;
+        }
+    }
+    events
+}
+
+/// Opens a run and writes these events to it.
+pub(crate) async fn write(store: &Store, plan: Arc<RunPlan>, events: Vec<Recorded>) -> Lease {
+    let lease = store.open_run(plan).await;
+    store.append(lease, events).await.unwrap();
+    lease
+}
+
+/// Opening a run, told apart from opening a store.
+pub(crate) trait OpenRun {
+    async fn open_run(&self, plan: Arc<RunPlan>) -> Lease;
+}
+
+impl OpenRun for Store {
+    async fn open_run(&self, plan: Arc<RunPlan>) -> Lease {
+        parallel_llm_engine::port::Journal::open(self, plan).await.unwrap()
+    }
+}
+
+/// All bytes of all files of a folder.
+pub(crate) fn bytes_of(folder: &Path) -> Vec<u8> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    files.flat_map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+pub(crate) fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}

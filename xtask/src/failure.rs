@@ -1,0 +1,21 @@
+//! Why a command of the repository did not succeed: one sentence for the person at the terminal.
+//!
+//! Nobody branches on it, so it carries no kind.
+
+use std::fmt;
+
+/// A sentence, lower-case and without a period.
+#[derive(Debug)]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    pub(crate) fn new(sentence: impl Into<String>) -> Self {
+        Self(sentence.into())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}

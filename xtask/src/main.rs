@@ -1,0 +1,55 @@
+//! The commands of this repository: `cargo xtask <command>`.
+//!
+//! A command is one file and one line of [`COMMANDS`]. Nothing here ships with the program.
+
+use std::process::ExitCode;
+
+mod built;
+mod ci;
+mod codegen;
+mod failure;
+mod help;
+mod program;
+mod repository;
+mod say;
+mod test;
+mod tidy;
+
+use failure::Failure;
+
+/// One word of `cargo xtask`, what it is for, and what runs.
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<(), Failure>,
+}
+
+/// Every command, in the order the help shows them.
+const COMMANDS: &[Command] = &[
+    Command { name: "test", about: "Run the quick loop: all tests of the workspace", run: test::run },
+    Command {
+        name: "tidy",
+        about: "Check the rules of the house and print the numbers to watch",
+        run: tidy::run,
+    },
+    Command { name: "codegen", about: "Write the generated pages in docs/ [--check]", run: codegen::run },
+    Command { name: "ci", about: "Run every proof, stage by stage [--advisories]", run: ci::run },
+    Command { name: "help", about: "Print this list", run: help::run },
+];
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let name = words.next().unwrap_or_else(|| "help".to_owned());
+    let rest: Vec<String> = words.collect();
+    let outcome = match COMMANDS.iter().find(|command| command.name == name) {
+        Some(command) => (command.run)(&rest),
+        None => Err(Failure::new(format!("`{name}` is not a command; `cargo xtask help` lists them"))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            say::note(&format!("error: {failure}"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Only `app` constructs: the long-lived parts of the program are made in one place and handed down.
+
+use super::Finding;
+use super::imports::Target;
+use super::modules::all_imports;
+use super::tree::Tree;
+
+const PROGRAM: &str = "crates/parallel-llm-mcp";
+const ROOT: &str = "app";
+
+/// The parts that live as long as the program.
+const PARTS: &[&str] = &["Client", "Engine", "Runs", "Store"];
+/// What a function that makes one is called.
+const MAKERS: &[&str] = &["build", "builder", "connect", "new", "open"];
+
+pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (file, import) in all_imports(tree, PROGRAM) {
+        let (Target::Ours(words) | Target::Other(words)) = &import.target;
+        let is_root = import.by.first().is_some_and(|module| module == ROOT);
+        if let [.., part, maker] = words.as_slice()
+            && PARTS.contains(&part.as_str())
+            && MAKERS.contains(&maker.as_str())
+            && !is_root
+        {
+            let text = format!("`{part}::{maker}` belongs in `{ROOT}`, which hands the parts down");
+            findings.push(Finding::new(&file.path, import.line, text));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::found;
+    use super::*;
+
+    #[test]
+    fn a_part_made_outside_app_is_found() {
+        let path = |file: &str| format!("{PROGRAM}/src/{file}");
+        let code = "fn f() { let store = parallel_llm_store::Store::open(path).await; }";
+        let said = "`Store::open` belongs in `app`, which hands the parts down";
+        assert_eq!(
+            found(rule, &[(&path("cli/runs.rs"), code)]),
+            [format!("{}:1 {said}", path("cli/runs.rs"))]
+        );
+        assert_eq!(found(rule, &[(&path("app/wire.rs"), code)]), [""; 0]);
+        let quiet = "impl Runs { fn new() -> Self { Self::default() } }\n#[cfg(test)] mod tests { fn f() { Runs::new() } }";
+        assert_eq!(found(rule, &[(&path("service/runs.rs"), quiet)]), [""; 0]);
+    }
+}

@@ -1,0 +1,160 @@
+//! Which of our crates may depend on which, and what the engine may not depend on at all.
+//!
+//! The table is the design's ("Who may import whom" in ARCHITECTURE.md). A new arrow is a line here and a sentence there.
+
+use toml::{Table, Value};
+
+use super::Finding;
+use super::tree::Tree;
+
+const ENGINE: &str = "parallel-llm-engine";
+const EVAL: &str = "parallel-llm-eval";
+const PROGRAM: &str = "parallel-llm-mcp";
+const PROVIDER: &str = "parallel-llm-provider";
+const SIMULATOR: &str = "parallel-llm-simulator";
+const STORE: &str = "parallel-llm-store";
+const TESTKIT: &str = "parallel-llm-testkit";
+const XTASK: &str = "xtask";
+
+/// What one of our crates may depend on, of ours.
+struct Row {
+    name: &'static str,
+    may: &'static [&'static str],
+    /// What its tests may depend on besides.
+    tests_may: &'static [&'static str],
+}
+
+const ROWS: &[Row] = &[
+    Row { name: ENGINE, may: &[], tests_may: &[SIMULATOR, TESTKIT] },
+    Row { name: PROVIDER, may: &[ENGINE], tests_may: &[SIMULATOR, TESTKIT] },
+    Row { name: STORE, may: &[ENGINE], tests_may: &[TESTKIT] },
+    Row { name: EVAL, may: &[ENGINE], tests_may: &[SIMULATOR, TESTKIT] },
+    // It was written apart, and its tests stay apart, so that no shared mistake hides.
+    Row { name: SIMULATOR, may: &[], tests_may: &[] },
+    Row { name: PROGRAM, may: &[ENGINE, PROVIDER, STORE, EVAL, SIMULATOR], tests_may: &[TESTKIT] },
+    Row { name: TESTKIT, may: &[ENGINE, PROVIDER, STORE, EVAL, SIMULATOR, PROGRAM], tests_may: &[] },
+    // It asks the built program and never links it.
+    Row { name: XTASK, may: &[], tests_may: &[] },
+];
+
+/// Crates that speak to a network, a database, a client or a terminal.
+const NOT_IN_ENGINE: &[&str] = &[
+    "axum",
+    "clap",
+    "http",
+    "http-body",
+    "http-body-util",
+    "hyper",
+    "hyper-util",
+    "reqwest",
+    "rmcp",
+    "rusqlite",
+    "rustls",
+    "socket2",
+    "sqlx",
+    "tokio-postgres",
+    "tower",
+    "tower-http",
+    "tracing-subscriber",
+];
+
+pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
+    tree.ending("/Cargo.toml").flat_map(|(path, text)| manifest(path, text)).collect()
+}
+
+fn manifest(path: &str, text: &str) -> Vec<Finding> {
+    let table: Table = match text.parse() {
+        Ok(table) => table,
+        Err(error) => return vec![Finding::new(path, 0, format!("does not parse: {error}"))],
+    };
+    let name =
+        table.get("package").and_then(|package| package.get("name")).and_then(Value::as_str).unwrap_or("");
+    let Some(row) = ROWS.iter().find(|row| row.name == name) else {
+        return vec![Finding::new(path, 0, format!("`{name}` has no row in xtask/src/tidy/crates.rs"))];
+    };
+    let mut findings = Vec::new();
+    for (dependency, for_tests) in dependencies(&table) {
+        let is_ours = ROWS.iter().any(|row| row.name == dependency);
+        let allowed = row.may.contains(&dependency) || (for_tests && row.tests_may.contains(&dependency));
+        if is_ours && !allowed {
+            let whose = if for_tests { "the tests of " } else { "" };
+            findings.push(Finding::new(path, 0, format!("{whose}`{name}` may not depend on `{dependency}`")));
+        }
+        if name == ENGINE && !for_tests && NOT_IN_ENGINE.contains(&dependency) {
+            findings.push(Finding::new(
+                path,
+                0,
+                format!("the engine does no IO: `{dependency}` does not belong here"),
+            ));
+        }
+    }
+    findings
+}
+
+/// Every dependency of a manifest by the crate's own name, and whether it is for tests only.
+pub(super) fn dependencies(manifest: &Table) -> Vec<(&str, bool)> {
+    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
+    let tables = std::iter::once(manifest).chain(targets.filter_map(|(_, table)| table.as_table()));
+    let mut found = Vec::new();
+    for table in tables {
+        for (section, for_tests) in
+            [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)]
+        {
+            let entries = table.get(section).and_then(Value::as_table).into_iter().flatten();
+            found.extend(entries.map(|(key, value)| {
+                let renamed = value.get("package").and_then(Value::as_str);
+                (renamed.unwrap_or(key), for_tests)
+            }));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::found;
+    use super::*;
+
+    fn check(name: &str, rest: &str, expected: &[&str]) {
+        let text = format!("[package]\nname = \"{name}\"\n{rest}\n");
+        let expected: Vec<String> = expected.iter().map(|line| format!("x/Cargo.toml:0 {line}")).collect();
+        assert_eq!(found(rule, &[("x/Cargo.toml", &text)]), expected);
+    }
+
+    #[test]
+    fn an_arrow_against_the_design_is_found() {
+        check(PROVIDER, "[dependencies]\nparallel-llm-engine.workspace = true", &[]);
+        let said = "`parallel-llm-provider` may not depend on `parallel-llm-store`";
+        check(PROVIDER, "[dependencies]\nparallel-llm-store.workspace = true", &[said]);
+        check(PROVIDER, "[dependencies.kept]\npackage = \"parallel-llm-store\"", &[said]);
+        check(PROVIDER, "[target.'cfg(unix)'.dependencies]\nparallel-llm-store.workspace = true", &[said]);
+        check(
+            XTASK,
+            "[dependencies]\nparallel-llm-mcp = {}",
+            &["`xtask` may not depend on `parallel-llm-mcp`"],
+        );
+    }
+
+    #[test]
+    fn the_testkit_is_for_tests_only_and_the_simulator_stands_apart() {
+        check(STORE, "[dev-dependencies]\nparallel-llm-testkit.workspace = true", &[]);
+        let said = "`parallel-llm-store` may not depend on `parallel-llm-testkit`";
+        check(STORE, "[dependencies]\nparallel-llm-testkit.workspace = true", &[said]);
+        let said = "the tests of `parallel-llm-simulator` may not depend on `parallel-llm-engine`";
+        check(SIMULATOR, "[dev-dependencies]\nparallel-llm-engine.workspace = true", &[said]);
+    }
+
+    #[test]
+    fn the_engine_has_no_crate_for_io() {
+        check(ENGINE, "[dependencies]\nserde.workspace = true\n[dev-dependencies]\nhttp = \"1\"", &[]);
+        let said = "the engine does no IO: `reqwest` does not belong here";
+        check(ENGINE, "[dependencies]\nreqwest = \"0.13\"", &[said]);
+    }
+
+    #[test]
+    fn an_unknown_crate_is_found() {
+        check("parallel-llm-new", "", &["`parallel-llm-new` has no row in xtask/src/tidy/crates.rs"]);
+        let broken = found(rule, &[("x/Cargo.toml", "[package")]);
+        assert!(broken[0].starts_with("x/Cargo.toml:0 does not parse"), "{broken:?}");
+    }
+}

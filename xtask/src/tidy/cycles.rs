@@ -1,0 +1,94 @@
+//! No two top-level modules of a crate reach for each other, directly or the long way round.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::Finding;
+use super::modules::{Arrow, arrows};
+use super::tree::Tree;
+
+pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
+    tree.packages().into_iter().flat_map(|folder| cycles(&arrows(tree, folder))).collect()
+}
+
+/// One finding for each knot: the shortest way round, with a place for every step of it.
+fn cycles(arrows: &[Arrow]) -> Vec<Finding> {
+    let mut steps: BTreeMap<&str, BTreeMap<&str, &Arrow>> = BTreeMap::new();
+    for arrow in arrows {
+        steps.entry(&arrow.from).or_default().entry(&arrow.to).or_insert(arrow);
+    }
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    let mut findings = Vec::new();
+    for start in steps.keys() {
+        let Some(round) = shortest(&steps, start) else { continue };
+        let known = round.iter().any(|arrow| told.contains(arrow.from.as_str()));
+        told.extend(round.iter().map(|arrow| arrow.from.as_str()));
+        if !known {
+            findings.push(finding(&round));
+        }
+    }
+    findings
+}
+
+/// The shortest way from `start` back to itself.
+fn shortest<'a>(steps: &BTreeMap<&str, BTreeMap<&'a str, &'a Arrow>>, start: &str) -> Option<Vec<&'a Arrow>> {
+    let mut came_by: BTreeMap<&str, &Arrow> = BTreeMap::new();
+    let mut queue = VecDeque::from([start]);
+    // A module enters the queue once, so there are at most as many turns as modules.
+    while let Some(module) = queue.pop_front() {
+        for (next, arrow) in steps.get(module).into_iter().flatten() {
+            if !came_by.contains_key(next) {
+                came_by.insert(next, arrow);
+                queue.push_back(next);
+            }
+        }
+    }
+    let mut round = vec![*came_by.get(start)?];
+    while let Some(last) = round.last().filter(|arrow| arrow.from != start) {
+        round.push(came_by.get(last.from.as_str())?);
+    }
+    round.reverse();
+    Some(round)
+}
+
+fn finding(round: &[&Arrow]) -> Finding {
+    let step = |arrow: &&Arrow| format!("{} → {} ({}:{})", arrow.from, arrow.to, arrow.path, arrow.line);
+    let way: Vec<String> = round.iter().map(step).collect();
+    Finding::new(
+        &round[0].path,
+        round[0].line,
+        format!("modules import each other in a circle: {}", way.join(", ")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::found;
+    use super::*;
+
+    const MANIFEST: (&str, &str) = ("a/Cargo.toml", "");
+
+    #[test]
+    fn a_circle_is_found_with_its_files() {
+        let one = ("a/src/one.rs", "use crate::two::T;");
+        let two = ("a/src/two.rs", "\nuse crate::three::T;");
+        let three = ("a/src/three.rs", "use crate::four;\nfn f() { crate::one::g() }");
+        let four = ("a/src/four.rs", "use std::fs;");
+        let way = "one → two (a/src/one.rs:1), two → three (a/src/two.rs:2), three → one (a/src/three.rs:2)";
+        assert_eq!(
+            found(rule, &[MANIFEST, one, two, three, four]),
+            [format!("a/src/one.rs:1 modules import each other in a circle: {way}")]
+        );
+        assert_eq!(found(rule, &[MANIFEST, one, two, four]), [""; 0]);
+    }
+
+    #[test]
+    fn two_circles_are_two_findings_and_tests_are_none() {
+        let file = |text: &str| format!("use crate::{text}::T;");
+        let (a, b, c, d) = (file("b"), file("a"), file("d"), file("c"));
+        let files =
+            [MANIFEST, ("a/src/a.rs", &a), ("a/src/b.rs", &b), ("a/src/c.rs", &c), ("a/src/d.rs", &d)];
+        assert_eq!(found(rule, &files).len(), 2);
+        let quiet = "#[cfg(test)] mod tests { use crate::b::T; }";
+        assert_eq!(found(rule, &[MANIFEST, ("a/src/a.rs", quiet), ("a/src/b.rs", &b)]), [""; 0]);
+    }
+}

@@ -1,0 +1,120 @@
+//! `cargo xtask tidy`: the rules of the house that a compiler does not know. It is also a `#[test]`, so that no change
+//! gets in past it.
+//!
+//! A rule is one file, one function from the repository's files to findings, and one line of [`RULES`]. A rule does no
+//! IO: the files are read once, into a [`tree::Tree`], and a rule's own tests make one in memory.
+
+use crate::failure::Failure;
+use crate::{repository, say};
+
+mod constructors;
+mod crates;
+mod cycles;
+mod doors;
+mod functions;
+mod headers;
+mod imports;
+mod lengths;
+mod links;
+mod lock;
+mod marks;
+mod migrations;
+mod modules;
+mod numbers;
+mod pages;
+mod purity;
+mod strategies;
+mod syntax;
+mod tree;
+mod words;
+
+use tree::Tree;
+
+/// Something to put right: where it is, and what to do about it.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Finding {
+    path: String,
+    /// Counted from 1; 0 means the file as a whole.
+    line: usize,
+    text: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, text: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, text: text.into() }
+    }
+}
+
+type Rule = fn(&Tree) -> Vec<Finding>;
+
+const RULES: &[(&str, Rule)] = &[
+    ("syntax", |tree| tree.unreadable.clone()),
+    ("headers", headers::rule),
+    ("crates", crates::rule),
+    ("purity", purity::rule),
+    ("doors", doors::rule),
+    ("constructors", constructors::rule),
+    ("cycles", cycles::rule),
+    ("marks", marks::rule),
+    ("lengths", lengths::rule),
+    ("strategies", strategies::rule),
+    ("migrations", migrations::rule),
+    ("links", links::rule),
+    ("words", words::rule),
+    ("pages", pages::rule),
+    ("lock", lock::rule),
+];
+
+pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
+    if !words.is_empty() {
+        return Err(Failure::new("`tidy` takes no words"));
+    }
+    let tree = Tree::read(repository::root())?;
+    say::line(&numbers::table(&tree));
+    let findings = findings(&tree);
+    for finding in &findings {
+        say::line(finding);
+    }
+    match findings.len() {
+        0 => Ok(()),
+        count => Err(Failure::new(format!("{count} findings; the rules stand in xtask/src/tidy"))),
+    }
+}
+
+/// What every rule finds, as lines of text.
+fn findings(tree: &Tree) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, rule) in RULES {
+        let mut found = rule(tree);
+        found.sort();
+        lines.extend(found.into_iter().map(|Finding { path, line, text }| match line {
+            0 => format!("{path}: {text} [{name}]"),
+            _ => format!("{path}:{line}: {text} [{name}]"),
+        }));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_tidy() {
+        let findings = findings(&Tree::read(repository::root()).unwrap());
+        assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+    }
+
+    #[test]
+    fn a_finding_is_a_line_with_its_place_and_its_rule() {
+        let tree = Tree::of(&[("crates/x/src/lib.rs", "fn main( {"), ("xtask/src/main.rs", "use a;\n")]);
+        let lines = findings(&tree);
+        assert!(lines[0].starts_with("crates/x/src/lib.rs:1: "), "{lines:?}");
+        assert!(lines[0].ends_with(" [syntax]"), "{lines:?}");
+        assert!(
+            lines
+                .iter()
+                .any(|line| line.starts_with("xtask/src/main.rs:1: ") && line.ends_with(" [headers]"))
+        );
+    }
+}
