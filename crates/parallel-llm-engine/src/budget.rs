@@ -44,16 +44,16 @@ pub struct Budget {
     held: Mutex<Held>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Held {
     spent: PicoUsd,
     reserved: PicoUsd,
 }
 
 impl Budget {
-    /// A purse with so much in it.
-    pub fn new(limit: PicoUsd) -> Self {
-        Self { limit, held: Mutex::default() }
+    /// A purse with so much in it, of which so much is spent.
+    pub fn new(limit: PicoUsd, spent: PicoUsd) -> Self {
+        Self { limit, held: Mutex::new(Held { spent, reserved: PicoUsd::ZERO }) }
     }
 
     /// Holds the worst case of a call before it is sent.
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_is_held_is_not_spent_twice() {
-        let budget = Budget::new(PicoUsd(100));
+        let budget = Budget::new(PicoUsd(100), PicoUsd::ZERO);
         let first = budget.reserve(Some(PicoUsd(60))).unwrap();
         assert_eq!(budget.reserve(Some(PicoUsd(60))).unwrap_err().code, Code::Budget);
         budget.settle(first, Some(PicoUsd(10)));

@@ -55,7 +55,7 @@ codes! {
         next: "see `parallel-llm-mcp help`";
     SettingsInvalid = "settings_invalid", retryable: false,
         "A settings file or an environment variable holds a value that cannot be used.",
-        next: "correct the value; `config show --origin` tells where each one comes from";
+        next: "correct the value at the place the message names";
     KeyMissing = "key_missing", retryable: false,
         "No API key is set for a provider of the panel, or it is blank.",
         next: "set `OPENROUTER_API_KEY`, or try `parallel-llm-mcp demo`, which needs no key";

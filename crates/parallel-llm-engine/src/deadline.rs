@@ -14,8 +14,10 @@ const FUSING_MAX: Duration = Duration::from_secs(600);
 /// The fixed points of a run's time.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
-    /// When the run began.
+    /// When this part of the run began; a resumed run has an earlier one.
     pub started: Instant,
+    /// How long the earlier parts took, in milliseconds.
+    pub before_ms: u64,
     /// When the panel is waited for no longer.
     pub panel: Instant,
     /// When everything ends.
@@ -23,16 +25,21 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Splits the run's time from now on.
-    pub fn starting_now(timers: &Timers) -> Self {
+    /// Splits the run's time from now on. `before_ms` is what earlier parts of the run took.
+    pub fn starting_now(timers: &Timers, before_ms: u64) -> Self {
         let started = Instant::now();
         let whole = Duration::from_millis(timers.run_ms);
         let fusing = (whole / FUSING_SHARE).min(FUSING_MAX);
-        Self { started, panel: started + whole.saturating_sub(fusing), run: started + whole }
+        Self { started, before_ms, panel: started + whole.saturating_sub(fusing), run: started + whole }
     }
 
-    /// Milliseconds since the run began.
+    /// The moment so many milliseconds into the run.
+    pub fn at_ms(&self, ms: u64) -> Instant {
+        self.started + Duration::from_millis(ms.saturating_sub(self.before_ms))
+    }
+
+    /// Milliseconds the run has been worked on, earlier parts included.
     pub fn elapsed_ms(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+        self.before_ms.saturating_add(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 }

@@ -15,7 +15,7 @@ use crate::log::RunLog;
 use crate::outcome::Outcome;
 use crate::panel::SeatNumber;
 use crate::plan::RunPlan;
-use crate::port::{Caller, Journal};
+use crate::port::{Caller, Journal, Lease};
 use crate::retry::RetryBudget;
 use crate::run::Run;
 use crate::seat::Desk;
@@ -41,34 +41,48 @@ impl Engine {
         Self { caller, journal, retries: Arc::default() }
     }
 
-    /// Takes the right to do a run. Nothing is sent and nothing is durable before [`Underway::finish`].
-    pub async fn open(
-        &self,
-        plan: Arc<RunPlan>,
-        hub: Arc<Hub>,
-        cancel: CancellationToken,
-    ) -> Result<Underway, Failure> {
-        let lease = self.journal.open(Arc::clone(&plan)).await?;
-        let deadline = Deadline::starting_now(&plan.timers);
-        Ok(Underway(Arc::new(Desk {
+    /// Takes the right to do a new run. Nothing is sent and nothing is durable before [`Underway::finish`].
+    pub async fn open(&self, hub: Arc<Hub>, cancel: CancellationToken) -> Result<Underway, Failure> {
+        let plan = hub.look(|run| Arc::clone(&run.plan));
+        let lease = self.journal.open(plan).await?;
+        Ok(self.underway(hub, cancel, lease))
+    }
+
+    /// Takes over a run that was interrupted. Answers it has are not asked for again; a seat of which nobody knows
+    /// what came is not sent again either, because it may have been paid.
+    pub async fn reopen(&self, hub: Arc<Hub>, cancel: CancellationToken) -> Result<Underway, Failure> {
+        let lease = self.journal.reopen(hub.look(|run| run.plan.run_id)).await?;
+        Ok(self.underway(hub, cancel, lease))
+    }
+
+    fn underway(&self, hub: Arc<Hub>, cancel: CancellationToken, lease: Lease) -> Underway {
+        let before = hub.snapshot();
+        let plan = Arc::clone(&before.plan);
+        let deadline = Deadline::starting_now(&plan.timers, before.elapsed_ms);
+        let desk = Desk {
             caller: Arc::clone(&self.caller),
             log: RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease),
-            budget: Budget::new(plan.budget),
+            budget: Budget::new(plan.budget, before.cost()),
             retries: Arc::clone(&self.retries),
             hub,
             deadline,
             cancel,
             plan,
-        })))
+        };
+        Underway { desk: Arc::new(desk), before }
     }
 }
 
 /// A run that may begin.
-pub struct Underway(Arc<Desk>);
+pub struct Underway {
+    desk: Arc<Desk>,
+    /// What had happened before: nothing, for a new run.
+    before: Run,
+}
 
 impl std::fmt::Debug for Underway {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_tuple("Underway").field(&self.0.plan.run_id).finish()
+        out.debug_struct("Underway").field("run_id", &self.desk.plan.run_id).finish_non_exhaustive()
     }
 }
 
@@ -76,9 +90,11 @@ impl Underway {
     /// Does the run. Everything that happens is told through its hub, events once they are durable: its answer
     /// is settled with `Decided`; with `Closed`, when this returns, it is over.
     pub async fn finish(self) {
-        let desk = self.0;
-        desk.log.stage(Event::Started { plan_hash: desk.plan.hash(), reserved: desk.plan.worst_case });
-        let mut panel = Panel::begin(&desk);
+        let Self { desk, before } = self;
+        if before.seq == 0 {
+            desk.log.stage(Event::Started { plan_hash: desk.plan.hash(), reserved: desk.plan.worst_case });
+        }
+        let mut panel = Panel::begin(&desk, &before);
 
         let outcome = match panel.gather().await {
             Gathered::Enough => strategy::decide(&desk, &panel.usable).await,

@@ -88,7 +88,9 @@ pub enum Event {
         retry: Retry,
         /// What it cost all the same; `None` where nobody knows.
         cost: Option<PicoUsd>,
-        /// From sending to the failure, in milliseconds.
+        /// From sending to the failure, in milliseconds. Another word in JSON, because [`Recorded`] writes its own
+        /// moment into the same object.
+        #[serde(rename = "took_ms")]
         elapsed_ms: u64,
     },
     /// The request was given up because the run or the caller no longer wanted it.

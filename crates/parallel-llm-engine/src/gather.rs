@@ -3,7 +3,6 @@
 //! What always holds: an answer counts only once it is noted; seats left behind go on and are collected later.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -13,7 +12,8 @@ use crate::event::{Attempt, Event, Place};
 use crate::panel::SeatNumber;
 use crate::parse::Reveal;
 use crate::quorum::{Quorum, Verdict};
-use crate::seat::{Admission, Asking, Desk};
+use crate::run::{Run, SeatStatus, SeatView};
+use crate::seat::{Asking, Desk};
 
 /// A cut answer shorter than this, in characters, says too little to be fused.
 const CUT_USABLE_CHARS: usize = 200;
@@ -51,25 +51,39 @@ pub(crate) struct Panel {
 }
 
 impl Panel {
-    /// Begins every call. Those admitted at once share one commit with what has been noted before.
-    pub(crate) fn begin(desk: &Arc<Desk>) -> Self {
-        let admitted: Vec<(Asking, Admission)> = desk
-            .plan
-            .seats
-            .iter()
-            .map(|seat| {
-                let messages = Arc::clone(&desk.plan.messages);
-                let mut asking = Asking::new(desk, Place::Seat(seat.number), seat, messages, Reveal::all());
-                let admission = asking.admit();
-                (asking, admission)
-            })
-            .collect();
-        let mut seats = JoinSet::new();
-        for (asking, admission) in admitted {
-            seats.spawn(asking.finish(admission));
-        }
+    /// Begins every call that `before` leaves to be made. Those admitted at once share one commit with what has
+    /// been noted already.
+    pub(crate) fn begin(desk: &Arc<Desk>, before: &Run) -> Self {
         let quorum = Quorum::new(desk.plan.wait, &desk.plan.seats);
-        Self { desk: Arc::clone(desk), seats, quorum, usable: Vec::new(), failures: Vec::new() }
+        let (usable, failures) = (Vec::new(), Vec::new());
+        let mut panel = Self { desk: Arc::clone(desk), seats: JoinSet::new(), quorum, usable, failures };
+        let mut admitted = Vec::new();
+        for (seat, view) in desk.plan.seats.iter().zip(&before.seats) {
+            if is_settled(view) {
+                panel.remember(seat.number, view);
+                continue;
+            }
+            let messages = Arc::clone(&desk.plan.messages);
+            let mut asking = Asking::new(desk, Place::Seat(seat.number), seat, messages, Reveal::all());
+            admitted.push((asking.admit(), asking));
+        }
+        // Only now: a seat that began at once would commit its `Sent` alone.
+        for (admission, asking) in admitted {
+            panel.seats.spawn(asking.finish(admission));
+        }
+        panel
+    }
+
+    /// Takes in what an earlier part of the run knows of a seat.
+    fn remember(&mut self, seat: SeatNumber, view: &SeatView) {
+        let usable =
+            view.answer.as_ref().and_then(|answer| usable(seat, answer, view.status == SeatStatus::Cut));
+        self.quorum.observe(seat, usable.is_some(), view.elapsed_ms.unwrap_or(0));
+        match (usable, &view.failure) {
+            (Some(usable), _) => self.usable.push(usable),
+            (None, Some(failure)) => self.failures.push((seat, failure.clone())),
+            (None, None) => {}
+        }
     }
 
     /// Takes ends in until there is enough. The last end is noted, not committed: it goes along with what the
@@ -84,7 +98,7 @@ impl Panel {
                 Verdict::Wait { until_ms } => until_ms,
             };
             // Without an answer there is nothing to stop for: the seats end by themselves with the run.
-            let patience = until.map(|ms| desk.deadline.started + Duration::from_millis(ms));
+            let patience = until.map(|ms| desk.deadline.at_ms(ms));
             let patience = patience.unwrap_or(desk.deadline.panel).min(desk.deadline.panel);
             tokio::select! {
                 biased;
@@ -114,7 +128,11 @@ impl Panel {
     fn take(&mut self, event: Event) {
         let elapsed_ms = self.desk.deadline.elapsed_ms();
         if let Some(Attempt { place: Place::Seat(seat), .. }) = event.attempt() {
-            let usable = usable(seat, &event);
+            let usable = match &event {
+                Event::Answered { answer, .. } => usable(seat, answer, false),
+                Event::Cut { answer, .. } => usable(seat, answer, true),
+                _ => None,
+            };
             self.quorum.observe(seat, usable.is_some(), elapsed_ms);
             match (&event, usable) {
                 (_, Some(usable)) => self.usable.push(usable),
@@ -128,12 +146,12 @@ impl Panel {
     }
 }
 
-fn usable(seat: SeatNumber, event: &Event) -> Option<Usable> {
-    match event {
-        Event::Answered { answer, .. } => Some(Usable { seat, answer: answer.clone(), cut: false }),
-        Event::Cut { answer, .. } if answer.text.chars().count() >= CUT_USABLE_CHARS => {
-            Some(Usable { seat, answer: answer.clone(), cut: true })
-        }
-        _ => None,
-    }
+/// Whether a seat is not to be asked (again): it has a text, or it was sent and may have been paid.
+const fn is_settled(view: &SeatView) -> bool {
+    matches!(view.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown)
+}
+
+fn usable(seat: SeatNumber, answer: &Answer, cut: bool) -> Option<Usable> {
+    let enough = !cut || answer.text.chars().count() >= CUT_USABLE_CHARS;
+    enough.then(|| Usable { seat, answer: answer.clone(), cut })
 }

@@ -70,10 +70,14 @@ impl RunLog {
     async fn commit_to(&self, seq: u64) -> Result<(), Failure> {
         let mut pen = self.pen.lock().await;
         if pen.durable_seq < seq {
-            let batch = std::mem::take(&mut self.tail().staged);
+            let mut batch = std::mem::take(&mut self.tail().staged);
             pen.durable_seq = batch.last().map_or(pen.durable_seq, |last| last.seq);
             if pen.broken.is_none() {
                 pen.broken = self.journal.append(self.lease, batch.clone()).await.err();
+            }
+            if pen.broken.is_some() {
+                // Nobody sends on a `Sent` that is not durable, so it did not happen.
+                batch.retain(|recorded| !matches!(recorded.event, Event::Sent { .. }));
             }
             // After a failed write the run still tells its watchers what it has; the failure goes to whoever
             // wanted to send more, and into the report.

@@ -50,6 +50,14 @@ impl Journal for MemoryJournal {
         Box::pin(ready(if taken { Err(failure()) } else { Ok(lease) }))
     }
 
+    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let commits = self.commits(run_id);
+        let newest = commits.iter().flatten().last().map(|recorded| recorded.seq);
+        let missing = || Failure::new(Code::RunNotFound, format!("there is no run `{run_id}`"));
+        let lease = newest.map(|seq| Lease { run_id, epoch: 2, next_seq: seq + 1 });
+        Box::pin(ready(lease.ok_or_else(missing)))
+    }
+
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let closes = events.iter().any(|recorded| matches!(recorded.event, Event::Closed { .. }));

@@ -122,6 +122,9 @@ pub trait Journal: Send + Sync + 'static {
     /// first append.
     fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>>;
 
+    /// Takes over the history of a run whose process is gone; that process is refused from now on.
+    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>>;
+
     /// Makes the events durable, all or none, in one commit. The caller goes on only when they are.
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>>;
 

@@ -174,7 +174,22 @@ impl SeatView {
         self.end(status, at_ms);
     }
 
+    /// Nobody will hear of its request any more, where one was under way: a call that waits to be sent again has
+    /// none.
+    fn lose_track(&mut self) {
+        if self.attempts > 0 && self.retry_at_ms.is_none() {
+            self.status = SeatStatus::Unknown;
+            self.cost_is_estimate = true;
+            let message = "the process that did the run ended before this was known";
+            self.failure = Some(Failure::new(Code::Interrupted, message));
+        }
+    }
+
     fn apply(&mut self, attempt: Attempt, event: &Event, at_ms: u64) {
+        if matches!(event, Event::Sent { .. }) && !self.status.is_final() {
+            // Sent again although nothing was heard of the request before: another process took over.
+            self.lose_track();
+        }
         self.attempts = self.attempts.max(attempt.number);
         match event {
             Event::Sent { .. } => {
@@ -285,6 +300,8 @@ impl Run {
         match &recorded.event {
             Event::Decided { outcome } => self.settle(outcome, recorded.elapsed_ms),
             Event::Closed { .. } => {
+                // Those of a process that is gone; a run that was not resumed has none.
+                self.lose_track();
                 self.closed = true;
                 self.status = self.final_status();
             }
@@ -322,18 +339,16 @@ impl Run {
         if self.closed {
             return;
         }
-        let note =
-            || Failure::new(Code::Interrupted, "the process that did the run ended before this was known");
+        self.lose_track();
+        self.status = if self.outcome.is_some() { self.final_status() } else { RunStatus::Interrupted };
+    }
+
+    /// Nobody will hear of requests still under way any more.
+    fn lose_track(&mut self) {
         for seat in self.seats.iter_mut().chain(&mut self.synthesizers).filter(|seat| !seat.status.is_final())
         {
-            let was_sent = seat.attempts > 0;
-            if was_sent {
-                seat.status = SeatStatus::Unknown;
-                seat.cost_is_estimate = true;
-                seat.failure = Some(note());
-            }
+            seat.lose_track();
         }
-        self.status = if self.outcome.is_some() { self.final_status() } else { RunStatus::Interrupted };
     }
 
     /// What all requests cost as far as known.

@@ -56,6 +56,8 @@ pub(crate) struct Asking {
     messages: Arc<[Message]>,
     reveal: Reveal,
     chance: Chance,
+    /// Requests an earlier part of the run sent.
+    before: u32,
     /// The try under way, from 1.
     attempt: u32,
     without: Vec<String>,
@@ -70,6 +72,8 @@ pub(crate) enum Admission {
     Waiting(BoxFuture<'static, Result<Permit, Failure>>),
     /// It may not be sent at all.
     Refused(Failure),
+    /// The run is given up.
+    Cancelled,
 }
 
 /// What one request gave, before it is judged.
@@ -103,6 +107,7 @@ impl Asking {
             messages,
             reveal,
             chance: Chance::new(&desk.plan, &format!("jitter of {place}")),
+            before: desk.hub.look(|run| run.place(place).map_or(0, |view| view.attempts)),
             attempt: 1,
             without: Vec::new(),
             reserved: PicoUsd::ZERO,
@@ -112,6 +117,9 @@ impl Asking {
     /// Holds the money and asks for admission. Where it is given at once, `Sent` is noted, so that the calls of
     /// a whole panel share one commit.
     pub(crate) fn admit(&mut self) -> Admission {
+        if self.desk.cancel.is_cancelled() {
+            return Admission::Cancelled;
+        }
         if Instant::now() >= self.desk.deadline.run {
             return Admission::Refused(run_timeout(&self.desk.plan.timers));
         }
@@ -179,17 +187,22 @@ impl Asking {
 
     /// Waits for admission and for the `Sent` to be durable; an error is the event that ends the call.
     async fn enter(&mut self, admission: Admission) -> Result<Permit, Box<Event>> {
-        let before = Attempt { place: self.place, number: self.attempt - 1 };
+        let before = Attempt { place: self.place, number: self.before + self.attempt - 1 };
         let permit = match admission {
             Admission::Noted(permit) => permit,
             Admission::Refused(failure) => return Err(Box::new(never(before, failure))),
+            Admission::Cancelled => return Err(Box::new(Event::Cancelled { attempt: before, answer: None })),
             Admission::Waiting(admission) => {
                 let desk = Arc::clone(&self.desk);
                 let admitted =
                     desk.cancel.run_until_cancelled(timeout_at(desk.deadline.run, admission)).await;
-                let admitted =
-                    admitted.map(|in_time| in_time.unwrap_or_else(|_| Err(run_timeout(&desk.plan.timers))));
-                match admitted {
+                // What ends all calls at once frees their turns: such a turn comes too late.
+                let admitted = match admitted {
+                    Some(Ok(admitted)) if Instant::now() < desk.deadline.run => Some(admitted),
+                    Some(_) => Some(Err(run_timeout(&desk.plan.timers))),
+                    None => None,
+                };
+                match admitted.filter(|_| !desk.cancel.is_cancelled()) {
                     Some(Ok(permit)) => {
                         self.desk.log.stage(Event::Sent { attempt: self.attempt() });
                         permit
@@ -346,7 +359,7 @@ impl Asking {
     }
 
     fn attempt(&self) -> Attempt {
-        Attempt { place: self.place, number: self.attempt }
+        Attempt { place: self.place, number: self.before + self.attempt }
     }
 
     fn call(&self) -> Call {

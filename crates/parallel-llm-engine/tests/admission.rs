@@ -16,7 +16,23 @@ async fn one_at_a_time() {
     .at_once(1)
     .run()
     .await;
-    insta::assert_snapshot!(told.story(), @"");
+    insta::assert_snapshot!(told.story(), @"
+    0 started | 0 sent 1
+    100 sent 2
+    100 answered 1 `one`
+    200 sent 3
+    200 answered 2 `two`
+    300 answered 3 `three` | 300 sent s1
+    400 answered s1 `All.` | 400 decided fused
+    400 closed $0.0040
+    complete decided at 400, closed at 400
+      fused by fuser: `All.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 100 ms, $0.0010
+      2 bob answered, 1 request 100 ms, $0.0010
+      3 cyd answered, 1 request 100 ms, $0.0010
+      s1 fuser answered, 1 request 100 ms, $0.0010
+    ");
     assert_eq!(told.high_water, 1);
 }
 
@@ -32,12 +48,32 @@ async fn a_turn_that_never_comes_ends_with_the_run() {
     let told = scene([("ada", hangs()), ("bob", says(100, "two"))]).at_once(1).plan(|plan| {
         plan.timers.run_ms = 10_000;
     });
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1
+    10000 failed 1 timeout, never again
+    10000 failed 2#0 timeout, never again | 10000 decided none
+    10000 closed $0.00
+    failed decided at 10000, closed at 10000
+      none
+      because timeout: no model answered (ada: the run's time of 10 s was over; bob: the run's time of 10 s was over) (raise `--deadline` or the setting `run_timeout_ms` (now 10000))
+      1 ada failed, 1 request 10000 ms, ~?: timeout: the run's time of 10 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 10000))
+      2 bob skipped, 0 requests, $0.00: timeout: the run's time of 10 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 10000))
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_admission_is_a_skipped_seat() {
     let missing = failure(Code::KeyMissing).with_next("set `OLLAMA_API_KEY`");
     let told = scene([("ada", unadmitted(missing)), ("bob", says(10, "two"))]);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 2
+    0 failed 1#0 key_missing, never again
+    10 answered 2 `two` | 10 decided verbatim
+    10 closed $0.0010
+    partial decided at 10, closed at 10
+      verbatim by bob from 2: `two`
+      because only one answer came, so there was nothing to fuse
+      1 ada skipped, 0 requests, $0.00: key_missing: scripted key_missing (set `OLLAMA_API_KEY`)
+      2 bob answered, 1 request 10 ms, $0.0010
+    ");
 }

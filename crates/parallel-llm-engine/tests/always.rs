@@ -56,7 +56,7 @@ fn ends_once(told: &Told, events: &[Recorded], place: Place) {
     if matches!(place, Place::Seat(_)) {
         assert!(view.status.is_final(), "{place} is in one of its ends");
     }
-    if !told.is_whole {
+    if !told.is_whole || told.is_resumed {
         return;
     }
     let (ended, sent) =
@@ -65,7 +65,7 @@ fn ends_once(told: &Told, events: &[Recorded], place: Place) {
     let tried = own().count() > 0;
     assert_eq!(ended, usize::from(tried), "{place} ends once");
     assert!(tried || matches!(place, Place::Synthesizer(_)), "{place} is never forgotten");
-    assert!(own().last().is_none_or(ends), "{place} is silent after its end");
+    assert!(own().next_back().is_none_or(ends), "{place} is silent after its end");
     let again = |event: &&Event| matches!(event, Event::Failed { retry, .. } if *retry != Retry::Never);
     let retries = own().filter(again).count();
     // A call may be given up before its first request, or before a retry that was announced.

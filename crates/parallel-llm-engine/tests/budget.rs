@@ -17,7 +17,21 @@ async fn a_seat_the_budget_does_not_hold_is_skipped() {
         ("fuser", says(10, "All.")),
     ])
     .plan(|plan| plan.budget = WORST_CALL.times(2));
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2
+    0 failed 3#0 budget, never again
+    10 answered 1 `one`
+    10 answered 2 `two` | 10 sent s1
+    20 answered s1 `All.` | 20 decided fused
+    20 closed $0.0030
+    partial decided at 20, closed at 20
+      fused by fuser: `All.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd skipped, 0 requests, $0.00: budget: the call may cost $0.010, which the budget of $0.020 does not hold
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -26,7 +40,15 @@ async fn what_a_call_cost_less_is_free_again() {
     let told =
         scene([("ada", says(10, "one")), ("bob", says(20, "two")), ("fuser", fuses(10, "two", "All."))])
             .plan(|plan| plan.budget = WORST_CALL.times(2));
-    insta::assert_snapshot!(told.run().await.end(), @"");
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 30, closed at 30
+      fused by fuser from 2: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -34,12 +56,31 @@ async fn an_unknown_cost_is_booked_as_the_worst() {
     let broken = || after(10).reasoning().fail(failure(Code::Upstream).with_status(502));
     let told = scene([("ada", broken()), ("ada", says(10, "The moon."))])
         .plan(|plan| plan.budget = WORST_CALL.times(1));
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1
+    10 failed 1 upstream, again in 818
+    828 failed 1 budget, never again | 828 decided none
+    828 closed $0.00
+    failed decided at 828, closed at 828
+      none
+      because budget: no model answered (ada: the call may cost $0.010, which the budget of $0.010 does not hold)
+      1 ada failed, 1 request 828 ms, ~$0.00: budget: the call may cost $0.010, which the budget of $0.010 does not hold
+    ");
     // Refused before anything had begun: that costs nothing, so there is enough for the retry.
     let refused = fails(10, failure(Code::Upstream).with_status(502));
     let told = scene([("ada", refused), ("ada", says(10, "The moon."))])
         .plan(|plan| plan.budget = WORST_CALL.times(1));
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1
+    10 failed 1 upstream, again in 818
+    828 sent 1#2
+    838 answered 1#2 `The moon.` | 838 decided verbatim
+    838 closed $0.0010
+    complete decided at 838, closed at 838
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 2 requests 838 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -49,9 +90,19 @@ async fn a_cost_nobody_reports_is_computed_or_unknown() {
         end.usage.input_tokens = Some(7);
         end.usage.output_tokens = Some(100);
     });
-    insta::assert_snapshot!(scene([("ada", counted)]).run().await.end(), @"");
+    insta::assert_snapshot!(scene([("ada", counted)]).run().await.end(), @"
+    complete decided at 10, closed at 10
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 10 ms, ~$0.0010
+    ");
     let silent = after(10).text("The moon.").end_with(|end| end.cost = None);
-    insta::assert_snapshot!(scene([("ada", silent)]).run().await.end(), @"");
+    insta::assert_snapshot!(scene([("ada", silent)]).run().await.end(), @"
+    complete decided at 10, closed at 10
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 10 ms, ~?
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -59,5 +110,17 @@ async fn a_synthesizer_the_budget_does_not_hold_leaves_the_best_answer() {
     let dear = after(10).text("two and two").end_with(|end| end.cost = Some(WORST_CALL.times(2)));
     let told = scene([("ada", says(10, "one and one")), ("bob", dear), ("fuser", says(10, "All."))])
         .plan(|plan| plan.budget = WORST_CALL.times(2));
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2
+    10 answered 1 `one and one`
+    10 answered 2 `two and two` | 10 failed s1#0 budget, never again | 10 decided verbatim
+    10 closed $0.021
+    complete decided at 10, closed at 10
+      verbatim by ada from 1: `one and one`
+      because every synthesizer failed; this is the answer closest to the others, word for word
+      ! budget: the synthesizer `fuser` failed: the call may cost $0.011, which the budget of $0.020 does not hold (raise `--budget`, lower `--max-tokens`, or ask fewer models)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.020
+      s1 fuser skipped, 0 requests, $0.00: budget: the call may cost $0.011, which the budget of $0.020 does not hold
+    ");
 }

@@ -1,5 +1,6 @@
 //! A run that is given up: how it stands, what is kept, and that every reply is dropped in the same instant.
 
+use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::{Code, Failure};
 
 use crate::scene::{Scene, scene};
@@ -21,32 +22,187 @@ async fn check(scene: Scene) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn before_any_answer() {
-    insta::assert_snapshot!(check(three().cancel_at(70)).await, @"");
+    insta::assert_snapshot!(check(three().cancel_at(70)).await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    50 accepted 2 as gen-2 | 70 decided none
+    70 cancelled 1
+    70 cancelled 2 `So f`
+    70 cancelled 3
+    70 closed $0.00
+    cancelled decided at 70, closed at 70
+      none
+      because cancelled: the run was cancelled
+      1 ada cancelled, 1 request 70 ms, ~?: cancelled: given up before it had answered
+      2 bob cancelled, 1 request 70 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 70 ms, ~?: cancelled: given up before it had answered
+
+    0 durable: started, sent 1, sent 2, sent 3
+    0 request ada #1
+    0 request bob #1
+    0 request cyd #1
+    70 durable: accepted 2, decided
+    70 dropped ada
+    70 dropped bob
+    70 dropped cyd
+    70 durable: cancelled 1
+    70 durable: cancelled 2
+    70 durable: cancelled 3
+    70 durable: closed
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn with_an_answer_in() {
-    insta::assert_snapshot!(check(three().cancel_at(200)).await, @"");
+    insta::assert_snapshot!(check(three().cancel_at(200)).await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    50 accepted 2 as gen-2 | 100 answered 1 `The moon.`
+    200 decided none
+    200 cancelled 2 `So f`
+    200 cancelled 3
+    200 closed $0.0010
+    cancelled decided at 200, closed at 200
+      none
+      because cancelled: the run was cancelled
+      1 ada answered, 1 request 100 ms, $0.0010
+      2 bob cancelled, 1 request 200 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 200 ms, ~?: cancelled: given up before it had answered
+
+    0 durable: started, sent 1, sent 2, sent 3
+    0 request ada #1
+    0 request bob #1
+    0 request cyd #1
+    100 durable: accepted 2, answered 1
+    200 durable: decided
+    200 dropped bob
+    200 dropped cyd
+    200 durable: cancelled 2
+    200 durable: cancelled 3
+    200 durable: closed
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn during_synthesis() {
-    let told = three().wait(parallel_llm_engine::quorum::Wait::Seats { count: 2 }).cancel_at(500);
-    insta::assert_snapshot!(check(told).await, @"");
+    let told = three().wait(Wait::Seats { count: 2 }).cancel_at(500);
+    insta::assert_snapshot!(check(told).await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    50 accepted 2 as gen-2 | 100 answered 1 `The moon.`
+    450 answered 2 `So far` | 450 sent s1
+    500 cancelled s1 `Both` | 500 decided none
+    500 cancelled 3
+    500 closed $0.0020
+    cancelled decided at 500, closed at 500
+      none
+      because cancelled: the run was cancelled while its answer was written
+      1 ada answered, 1 request 100 ms, $0.0010
+      2 bob answered, 1 request 450 ms, $0.0010
+      3 cyd cancelled, 1 request 500 ms, ~?: cancelled: given up before it had answered
+      s1 fuser cancelled, 1 request 50 ms, ~?: cancelled: given up before it had answered
+
+    0 durable: started, sent 1, sent 2, sent 3
+    0 request ada #1
+    0 request bob #1
+    0 request cyd #1
+    100 durable: accepted 2, answered 1
+    450 durable: answered 2, sent s1
+    450 request fuser #1
+    500 dropped cyd
+    500 dropped fuser
+    500 durable: cancelled s1, decided
+    500 durable: cancelled 3
+    500 durable: closed
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn after_it_was_decided() {
-    let told = three().wait(parallel_llm_engine::quorum::Wait::Seats { count: 1 }).cancel_at(200);
-    insta::assert_snapshot!(check(told).await, @"");
+    let told = three().wait(Wait::Seats { count: 1 }).cancel_at(200);
+    insta::assert_snapshot!(check(told).await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    50 accepted 2 as gen-2 | 100 answered 1 `The moon.` | 100 decided verbatim
+    200 cancelled 2 `So f`
+    200 cancelled 3
+    200 closed $0.0010
+    partial decided at 100, closed at 200
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 100 ms, $0.0010
+      2 bob cancelled, 1 request 200 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 200 ms, ~?: cancelled: given up before it had answered
+
+    0 durable: started, sent 1, sent 2, sent 3
+    0 request ada #1
+    0 request bob #1
+    0 request cyd #1
+    100 durable: accepted 2, answered 1, decided
+    200 dropped bob
+    200 dropped cyd
+    200 durable: cancelled 2
+    200 durable: cancelled 3
+    200 durable: closed
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn at_once_and_while_waiting() {
-    insta::assert_snapshot!(check(three().cancel_at(0)).await, @"");
+    insta::assert_snapshot!(check(three().cancel_at(0)).await, @"
+    0 started | 0 decided none
+    0 cancelled 1#0
+    0 cancelled 2#0
+    0 cancelled 3#0
+    0 closed $0.00
+    cancelled decided at 0, closed at 0
+      none
+      because cancelled: the run was cancelled
+      1 ada cancelled, 0 requests, ?: cancelled: given up before it had answered
+      2 bob cancelled, 0 requests, ?: cancelled: given up before it had answered
+      3 cyd cancelled, 0 requests, ?: cancelled: given up before it had answered
+
+    0 durable: started, decided
+    0 durable: cancelled 1#0
+    0 durable: cancelled 2#0
+    0 durable: cancelled 3#0
+    0 durable: closed
+    ");
     // Held back by the number of calls at once, and between two tries.
     let told = scene([("ada", hangs()), ("bob", says(10, "Never sent."))]);
-    insta::assert_snapshot!(check(told.at_once(1).cancel_at(20)).await, @"");
+    insta::assert_snapshot!(check(told.at_once(1).cancel_at(20)).await, @"
+    0 started | 0 sent 1
+    20 decided none
+    20 cancelled 1
+    20 cancelled 2#0
+    20 closed $0.00
+    cancelled decided at 20, closed at 20
+      none
+      because cancelled: the run was cancelled
+      1 ada cancelled, 1 request 20 ms, ~?: cancelled: given up before it had answered
+      2 bob cancelled, 0 requests, ?: cancelled: given up before it had answered
+
+    0 durable: started, sent 1
+    0 request ada #1
+    20 durable: decided
+    20 dropped ada
+    20 durable: cancelled 1
+    20 durable: cancelled 2#0
+    20 durable: closed
+    ");
     let again: Failure = failure(Code::Upstream).with_status(502);
-    insta::assert_snapshot!(check(scene([("ada", fails(10, again))]).cancel_at(200)).await, @"");
+    insta::assert_snapshot!(check(scene([("ada", fails(10, again))]).cancel_at(200)).await, @"
+    0 started | 0 sent 1
+    10 failed 1 upstream, again in 818
+    200 decided none
+    200 cancelled 1
+    200 closed $0.00
+    cancelled decided at 200, closed at 200
+      none
+      because cancelled: the run was cancelled
+      1 ada cancelled, 1 request 200 ms, ~$0.00: cancelled: given up before it had answered
+
+    0 durable: started, sent 1
+    0 request ada #1
+    10 durable: failed 1
+    200 durable: decided
+    200 durable: cancelled 1
+    200 durable: closed
+    ");
 }

@@ -18,7 +18,28 @@ async fn a_panicking_seat_is_alone() {
         ("eve", says(40, "The sun pulls.")),
         ("fuser", fuses(10, "The sun", "Both.")),
     ]);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
+    0 failed 3 internal, never again
+    5 failed 4 upstream, again in 638
+    10 failed 2 internal, never again
+    30 answered 1 `The moon pulls.`
+    40 answered 5 `The sun pulls.`
+    643 sent 4#2
+    648 failed 4#2 internal, never again | 648 sent s1
+    658 answered s1 `<<analysis f…` (109) | 658 decided fused
+    658 closed $0.0030
+    partial decided at 658, closed at 658
+      fused by fuser from 5: `Both.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 10 ms
+      1 ada answered, 1 request 30 ms, $0.0010
+      2 bob failed, 1 request 10 ms, ~?: internal: a defect stopped this call
+      3 cyd failed, 1 request 0 ms, ~?: internal: a defect stopped this call
+      4 dan failed, 2 requests 648 ms, ~$0.00: internal: a defect stopped this call
+      5 eve answered, 1 request 40 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -28,7 +49,20 @@ async fn a_panicking_synthesizer_leaves_the_answers() {
         ("bob", says(40, "The sun pulls.")),
         ("fuser", after(10).text("Bo").panic()),
     ]);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2
+    30 answered 1 `The moon pulls.`
+    40 answered 2 `The sun pulls.` | 40 sent s1
+    50 failed s1 internal, never again | 50 decided verbatim
+    50 closed $0.0020
+    complete decided at 50, closed at 50
+      verbatim by ada from 1: `The moon pulls.`
+      because every synthesizer failed; this is the answer closest to the others, word for word
+      ! internal: the synthesizer `fuser` failed: a defect stopped this call (report it with the message)
+      1 ada answered, 1 request 30 ms, $0.0010
+      2 bob answered, 1 request 40 ms, $0.0010
+      s1 fuser failed, 1 request 10 ms, ~?: internal: a defect stopped this call
+    ");
 }
 
 /// Panics where it is asked for admission: for the second seat where the answer is polled, for all others at once.
@@ -37,13 +71,26 @@ struct Broken;
 impl Caller for Broken {
     fn admit(&self, call: Call) -> futures_util::future::BoxFuture<'static, Result<Permit, Failure>> {
         let Attempt { place, .. } = call.attempt;
-        let panics = || std::panic::resume_unwind(Box::new("scripted"));
-        if place == Place::Seat(SeatNumber(2)) { Box::pin(async move { panics() }) } else { panics() }
+        if place == Place::Seat(SeatNumber(2)) {
+            return Box::pin(async { std::panic::resume_unwind(Box::new("scripted")) });
+        }
+        std::panic::resume_unwind(Box::new("scripted"))
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn admission_is_guarded_too() {
     let told = scene([("ada", says(1, "x")), ("bob", says(1, "y")), ("cyd", says(1, "z"))]);
-    insta::assert_snapshot!(told.with_caller(Broken).story().await, @"");
+    insta::assert_snapshot!(told.with_caller(Broken).story().await, @"
+    0 started | 0 failed 1#0 internal, never again
+    0 failed 2#0 internal, never again
+    0 failed 3#0 internal, never again | 0 decided none
+    0 closed $0.00
+    failed decided at 0, closed at 0
+      none
+      because internal: no model answered (ada: a defect stopped this call; bob: a defect stopped this call; cyd: a defect stopped this call)
+      1 ada skipped, 0 requests, $0.00: internal: a defect stopped this call
+      2 bob skipped, 0 requests, $0.00: internal: a defect stopped this call
+      3 cyd skipped, 0 requests, $0.00: internal: a defect stopped this call
+    ");
 }

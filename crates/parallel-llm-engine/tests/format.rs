@@ -209,14 +209,3 @@ fn texts_are_not_in_the_events() {
         assert!(!text.contains("a secret") && text.contains(&*blake3::hash(b"a secret").to_hex()), "{text}");
     }
 }
-
-#[test]
-fn write_fixtures() {
-    std::fs::write("tests/fixtures/plan_v1.json", serde_json::to_string_pretty(&plan()).expect("x") + "\n")
-        .expect("x");
-    std::fs::write(
-        "tests/fixtures/events_v1.json",
-        serde_json::to_string_pretty(&events()).expect("x") + "\n",
-    )
-    .expect("x");
-}

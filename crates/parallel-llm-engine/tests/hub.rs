@@ -58,7 +58,7 @@ async fn a_text_is_shown_while_it_comes() {
                 match &update {
                     Update::Begun(place) => shown.push(format!("{ms} {place} begins")),
                     Update::Text { place, offset, text } => {
-                        shown.push(format!("{ms} {place} {offset} {text:?}"))
+                        shown.push(format!("{ms} {place} {offset} {text:?}"));
                     }
                     Update::Event(recorded) => shown.push(format!("{ms} {}", story::short(&recorded.event))),
                     Update::Snapshot(_) => shown.push(format!("{ms} snapshot")),
@@ -68,7 +68,21 @@ async fn a_text_is_shown_while_it_comes() {
             shown.join("\n")
         })
         .await;
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r#"
+    0 started
+    0 sent 1
+    0 sent 2
+    10 seat 1 begins
+    20 seat 2 0 "The sun."
+    20 seat 1 0 "The "
+    20 answered 2
+    30 seat 1 4 "moon."
+    30 answered 1
+    30 sent s1
+    50 answered s1
+    50 decided
+    50 closed
+    "#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -117,7 +131,7 @@ async fn who_lags_gets_a_snapshot_and_goes_on() {
             (lagged, run)
         })
         .await;
-    insta::assert_snapshot!(format!("{lagged:?}"), @"");
+    insta::assert_snapshot!(format!("{lagged:?}"), @"[(2245, 2245), (4495, 4495)]");
     assert_eq!(story::settled(&seen), story::settled(&told.run));
 }
 

@@ -14,6 +14,7 @@ mod hub;
 mod journal;
 mod ledger;
 mod plan;
+mod resume;
 mod retry;
 mod scene;
 mod script;

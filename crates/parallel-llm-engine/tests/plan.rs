@@ -1,7 +1,7 @@
 //! From a request to a plan: every refusal as it is told, and what is filled in.
 
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
-use parallel_llm_engine::{Catalogue, Message, ModelInfo, PicoUsd, Role, RunId, RunRequest};
+use parallel_llm_engine::{Catalogue, Message, ModelInfo, PicoUsd, Role, RunId, RunRequest, Seat};
 
 use crate::scene::{defaults, identity, info, providers};
 use crate::story;
@@ -43,7 +43,7 @@ fn models(models: &[&str]) -> RunRequest {
 
 /// Who is asked and who fuses, in one line.
 fn shown(plan: &RunPlan) -> String {
-    let seat = |seat: &parallel_llm_engine::Seat| {
+    let seat = |seat: &Seat| {
         let temperature = seat.temperature.map(|degrees| format!(" at {degrees}")).unwrap_or_default();
         let strongest = if seat.strongest { " strongest" } else { "" };
         let price = if seat.price.is_some() { "" } else { " unpriced" };
@@ -56,38 +56,36 @@ fn shown(plan: &RunPlan) -> String {
     format!("{} → {}{}", list(&plan.seats), list(&plan.synthesizers), warnings.join(""))
 }
 
-use parallel_llm_engine::Seat;
-
 fn refused(request: RunRequest) -> String {
     resolve(request).expect_err("it is refused")
 }
 
 #[test]
 fn a_prompt_has_words_and_an_end() {
-    insta::assert_snapshot!(refused(RunRequest::prompt("")), @"");
-    insta::assert_snapshot!(refused(RunRequest::prompt(" \n\t\u{3000}")), @"");
-    insta::assert_snapshot!(refused(RunRequest::default()), @"");
-    insta::assert_snapshot!(refused(RunRequest::prompt("潮".repeat(51))), @"");
+    insta::assert_snapshot!(refused(RunRequest::prompt("")), @"prompt_empty: the prompt is empty | give a prompt as an argument, on stdin or as `@file` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest::prompt(" \n\t\u{3000}")), @"prompt_empty: the prompt is empty | give a prompt as an argument, on stdin or as `@file` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest::default()), @"prompt_empty: the prompt is empty | give a prompt as an argument, on stdin or as `@file` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest::prompt("潮".repeat(51))), @"prompt_too_long: the prompt has 51 characters; the limit is 50 | shorten the prompt, or raise the setting `prompt_chars_max` (at most 16777216) | retryable false");
     assert!(resolve(RunRequest::prompt("潮".repeat(50))).is_ok());
     let earlier = vec![Message::text(Role::System, "s".repeat(49)), Message::text(Role::User, "hi")];
-    insta::assert_snapshot!(refused(RunRequest { messages: earlier, ..ask() }), @"");
+    insta::assert_snapshot!(refused(RunRequest { messages: earlier, ..ask() }), @"prompt_too_long: the prompt has 51 characters; the limit is 50 | shorten the prompt, or raise the setting `prompt_chars_max` (at most 16777216) | retryable false");
 }
 
 #[test]
 fn a_wish_that_cannot_be_met_is_refused() {
-    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..ask() }), @"");
-    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..ask() }), @"");
-    insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..ask() }), @"");
-    insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..ask() }), @"");
-    insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..ask() }), @"");
-    insta::assert_snapshot!(refused(RunRequest { budget: Some(PicoUsd(1)), ..ask() }), @"");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..ask() }), @"usage: the temperature lies between 0 and 2 | see `parallel-llm-mcp help` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..ask() }), @"usage: the temperature lies between 0 and 2 | see `parallel-llm-mcp help` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..ask() }), @"usage: `max_tokens` is a whole number above 0 | see `parallel-llm-mcp help` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..ask() }), @"usage: the deadline is longer than nothing | see `parallel-llm-mcp help` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..ask() }), @"usage: there is no strategy `seance` (choose one of: synthesize) | choose one of: synthesize | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { budget: Some(PicoUsd(1)), ..ask() }), @"budget: the run may cost up to $0.032; the budget is $0.0000000000010 | raise `--budget`, lower `--max-tokens`, or ask fewer models | retryable false");
 }
 
 #[test]
 fn a_panel_has_one_to_sixty_four_seats() {
-    insta::assert_snapshot!(refused(models(&[])), @"");
-    insta::assert_snapshot!(refused(models(&["vendor/small*64", "vendor/small"])), @"");
-    insta::assert_snapshot!(refused(models(&["vendor/small*65"])), @"");
+    insta::assert_snapshot!(refused(models(&[])), @"panel_size: the panel has no seats | name between 1 and 64 models | retryable false");
+    insta::assert_snapshot!(refused(models(&["vendor/small*64", "vendor/small"])), @"panel_size: the panel has more than 64 seats | name between 1 and 64 models | retryable false");
+    insta::assert_snapshot!(refused(models(&["vendor/small*65"])), @"model_invalid: cannot read the model `vendor/small*65`: the number after `*` is between 1 and 64 | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
     let most =
         RunRequest { budget: Some(PicoUsd::from_usd(100)), ..models(&["vendor/small*60", "vendor/small*4"]) };
     assert_eq!(resolve(most).map(|plan| plan.seats.len()), Ok(64));
@@ -98,38 +96,38 @@ fn a_model_is_written_as_it_is_read() {
     for text in ["", "two words", "a,b", "m*0", "m*many", "m@speed=1", "m@temperature=3", "m@max_tokens=0"] {
         assert!(refused(models(&[text])).starts_with("model_invalid: "), "{text}");
     }
-    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"");
-    insta::assert_snapshot!(refused(RunRequest { synthesizer: Some("a b".to_owned()), ..ask() }), @"");
+    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"model_invalid: cannot read the model `m@speed=1`: there is no option `speed`: temperature, max_tokens, strongest | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { synthesizer: Some("a b".to_owned()), ..ask() }), @"model_invalid: cannot read the model `a b`: a model name has 1 to 200 visible ASCII characters and no quotes or commas | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
 }
 
 #[test]
 fn an_unknown_model_is_refused_where_it_was_typed() {
-    insta::assert_snapshot!(refused(models(&["anthropic/claude-opus5"])), @"");
-    insta::assert_snapshot!(refused(models(&["zzz"])), @"");
+    insta::assert_snapshot!(refused(models(&["anthropic/claude-opus5"])), @"model_unknown: the model `anthropic/claude-opus5` is unknown (did you mean `anthropic/claude-opus-5`?) | did you mean `anthropic/claude-opus-5`? | retryable false");
+    insta::assert_snapshot!(refused(models(&["zzz"])), @"model_unknown: the model `zzz` is unknown | see `list_models` or the provider's list for current names | retryable false");
     let by_hand = RunRequest { synthesizer: Some("openai/gpt-sol-last".to_owned()), ..ask() };
-    insta::assert_snapshot!(refused(by_hand), @"");
+    insta::assert_snapshot!(refused(by_hand), @"model_unknown: the model `openai/gpt-sol-last` is unknown (did you mean `~openai/gpt-sol-latest`?) | did you mean `~openai/gpt-sol-latest`? | retryable false");
     // From the settings it fails its own seat.
     let settings = Defaults { panel: vec!["anthropic/claude-opus5".to_owned()], ..settings() };
-    insta::assert_snapshot!(shown(&resolve_with(ask(), &settings, true).expect("it is sound")), @"");
+    insta::assert_snapshot!(shown(&resolve_with(ask(), &settings, true).expect("it is sound")), @"1 openrouter:anthropic/claude-opus5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000 ! model_unknown: settings: the model `anthropic/claude-opus5` is unknown (did you mean `anthropic/claude-opus-5`?)");
     // Without a live catalogue nobody can say that it is unknown.
     let plan = resolve_with(models(&["anthropic/claude-opus5"]), &settings, false);
-    insta::assert_snapshot!(shown(&plan.expect("it is sound")), @"");
+    insta::assert_snapshot!(shown(&plan.expect("it is sound")), @"1 openrouter:anthropic/claude-opus5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
 }
 
 #[test]
 fn what_is_left_open_is_filled_in() {
     let shown = |request| shown(&resolve(request).expect("it is sound"));
-    insta::assert_snapshot!(shown(ask()), @"");
-    insta::assert_snapshot!(shown(models(&["openai/gpt-sol-latest*2@temperature=0.5", "vendor/small@strongest=true"])), @"");
-    insta::assert_snapshot!(shown(RunRequest { temperature: Some(0.2), max_tokens: Some(700), ..models(&["vendor/small", "google/gemma-4:free@max_tokens=9"]) }), @"");
-    insta::assert_snapshot!(shown(RunRequest { synthesizer: Some("vendor/small".to_owned()), ..ask() }), @"");
-    insta::assert_snapshot!(shown(RunRequest { synthesizer: Some("anthropic/claude-opus-5".to_owned()), ..ask() }), @"");
+    insta::assert_snapshot!(shown(ask()), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(shown(models(&["openai/gpt-sol-latest*2@temperature=0.5", "vendor/small@strongest=true"])), @"1 openrouter:~openai/gpt-sol-latest 1000 at 0.5, 2 openrouter:~openai/gpt-sol-latest 1000 at 0.5, 3 openrouter:vendor/small 500 strongest → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(shown(RunRequest { temperature: Some(0.2), max_tokens: Some(700), ..models(&["vendor/small", "google/gemma-4:free@max_tokens=9"]) }), @"1 openrouter:vendor/small 500 at 0.2, 2 openrouter:google/gemma-4:free 9 at 0.2 → 1 openrouter:google/gemma-4:free 700, 2 openrouter:anthropic/claude-opus-5 700");
+    insta::assert_snapshot!(shown(RunRequest { synthesizer: Some("vendor/small".to_owned()), ..ask() }), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:vendor/small 500, 2 openrouter:google/gemma-4:free 1000, 3 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(shown(RunRequest { synthesizer: Some("anthropic/claude-opus-5".to_owned()), ..ask() }), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:anthropic/claude-opus-5 1000, 2 openrouter:google/gemma-4:free 1000");
 }
 
 #[test]
 fn the_catalogue_speaks_for_the_default_provider_only() {
     let plan = resolve(models(&["ollama:llama4:8b", "ollama:vendor/small"])).expect("it is sound");
-    insta::assert_snapshot!(shown(&plan), @"");
+    insta::assert_snapshot!(shown(&plan), @"1 ollama:llama4:8b 1000 unpriced, 2 ollama:vendor/small 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
 }
 
 #[test]

@@ -30,18 +30,48 @@ async fn each_kind_of_failure_has_its_number_of_requests() {
         requests.push(format!("{code} {}", told.asked.len()));
         assert!(told.run.outcome.is_some_and(|outcome| outcome.failure.is_some_and(|why| why.code == *code)));
     }
-    insta::assert_snapshot!(requests.join(", "), @"");
+    insta::assert_snapshot!(requests.join(", "), @"prompt_empty 1, prompt_too_long 1, prompt_not_utf8 1, usage 1, settings_invalid 1, key_missing 1, insecure_url 1, panel_size 1, model_invalid 1, model_unknown 1, output_unwritable 1, storage 3, run_not_found 1, budget 1, auth 1, credits 1, credits_in_flight 3, key_limit 1, forbidden 1, refused 1, context_length 1, too_large 1, bad_request 1, rate_limited 3, retry_budget 3, upstream 3, connection 3, timeout 3, protocol 1, redirect 1, empty 2, reasoning_only 1, incomplete 1, answer_too_large 1, all_failed 3, cancelled 3, interrupted 3, busy 3, internal 1");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_is_sent_again_until_it_answers() {
     let upstream = || fails(10, failure(Code::Upstream).with_status(503));
     let told = scene([("ada", upstream()), ("ada", upstream()), ("ada", says(10, "The moon."))]);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1
+    10 failed 1 upstream, again in 818
+    828 sent 1#2
+    838 failed 1#2 upstream, again in 694
+    1532 sent 1#3
+    1542 answered 1#3 `The moon.` | 1542 decided verbatim
+    1542 closed $0.0010
+    complete decided at 1542, closed at 1542
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 3 requests 1542 ms, $0.0010
+    ");
     let told = scene([("ada", upstream()), ("ada", fails(10, failure(Code::Auth)))]);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1
+    10 failed 1 upstream, again in 818
+    828 sent 1#2
+    838 failed 1#2 auth, never again | 838 decided none
+    838 closed $0.00
+    failed decided at 838, closed at 838
+      none
+      because auth: no model answered (ada: scripted auth)
+      1 ada failed, 2 requests 838 ms, ~$0.00: auth: scripted auth
+    ");
     let told = scene([("ada", upstream())]).plan(|plan| plan.retries_max = 0);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1
+    10 failed 1 upstream, never again | 10 decided none
+    10 closed $0.00
+    failed decided at 10, closed at 10
+      none
+      because upstream: no model answered (ada: scripted upstream)
+      1 ada failed, 1 request 10 ms, $0.00: upstream: scripted upstream
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -58,7 +88,7 @@ async fn waits_are_spread_and_bounded() {
         waits.sort_unstable();
         (waits[0], waits[waits.len() / 2], waits[waits.len() - 1])
     };
-    insta::assert_snapshot!(format!("{:?} {:?}", bounds(all.0), bounds(all.1)), @"");
+    insta::assert_snapshot!(format!("{:?} {:?}", bounds(all.0), bounds(all.1)), @"(500, 738, 999) (511, 1262, 1996)");
 }
 
 #[tokio::test(start_paused = true)]
@@ -74,35 +104,102 @@ async fn a_provider_is_given_the_time_it_asks_for() {
         assert!((7_000..=7_700).contains(&wait), "{wait}");
         assert_eq!(told.asked[1].at_ms, 10 + wait);
     }
-    insta::assert_snapshot!(one(fails(10, limited(3_600))).await.story(), @"");
+    insta::assert_snapshot!(one(fails(10, limited(3_600))).await.story(), @"
+    0 started | 0 sent 1
+    10 failed 1 rate_limited, never again | 10 decided none
+    10 closed $0.00
+    failed decided at 10, closed at 10
+      none
+      because rate_limited: no model answered (ada: scripted rate_limited)
+      1 ada failed, 1 request 10 ms, $0.00: rate_limited: scripted rate_limited
+    ");
     // More than the run has left.
     let told = scene([("ada", fails(10, limited(50)))]).plan(|plan| plan.timers.run_ms = 30_000);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1
+    10 failed 1 rate_limited, never again | 10 decided none
+    10 closed $0.00
+    failed decided at 10, closed at 10
+      none
+      because rate_limited: no model answered (ada: scripted rate_limited)
+      1 ada failed, 1 request 10 ms, $0.00: rate_limited: scripted rate_limited
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_asked_for_once_more() {
-    insta::assert_snapshot!(one(after(10).end()).await.story(), @"");
-    insta::assert_snapshot!(one(after(10).text(" \n ").end()).await.end(), @"");
+    insta::assert_snapshot!(one(after(10).end()).await.story(), @"
+    0 started | 0 sent 1
+    10 failed 1 empty, again in 818
+    828 sent 1#2
+    838 failed 1#2 empty, never again | 838 decided none
+    838 closed $0.0020
+    failed decided at 838, closed at 838
+      none
+      because empty: no model answered (ada: the model answered with nothing)
+      1 ada failed, 2 requests 838 ms, $0.0020: empty: the model answered with nothing
+    ");
+    insta::assert_snapshot!(one(after(10).text(" \n ").end()).await.end(), @"
+    failed decided at 838, closed at 838
+      none
+      because empty: no model answered (ada: the model answered with nothing)
+      1 ada failed, 2 requests 838 ms, $0.0020: empty: the model answered with nothing
+    ");
     let told = scene([("ada", after(10).end()), ("ada", says(10, "The moon."))]);
-    insta::assert_snapshot!(told.run().await.end(), @"");
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 838, closed at 838
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 2 requests 838 ms, $0.0020
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_will_not_change_is_not_asked_again() {
     let thought = after(10).reasoning().end_as(Finish::Length);
-    insta::assert_snapshot!(one(thought).await.story(), @"");
+    insta::assert_snapshot!(one(thought).await.story(), @"
+    0 started | 0 sent 1
+    10 failed 1 reasoning_only, never again | 10 decided none
+    10 closed $0.0010
+    failed decided at 10, closed at 10
+      none
+      because reasoning_only: no model answered (ada: the whole output was reasoning; no text was written)
+      1 ada failed, 1 request 10 ms, $0.0010: reasoning_only: the whole output was reasoning; no text was written
+    ");
     let counted = after(10).end_with(|end| {
         end.finish = Some(Finish::Length);
         end.usage.reasoning_tokens = Some(900);
     });
-    insta::assert_snapshot!(one(counted).await.end(), @"");
+    insta::assert_snapshot!(one(counted).await.end(), @"
+    failed decided at 10, closed at 10
+      none
+      because reasoning_only: no model answered (ada: the whole output was reasoning; no text was written)
+      1 ada failed, 1 request 10 ms, $0.0010: reasoning_only: the whole output was reasoning; no text was written
+    ");
     let refused = after(10).end_with(|end| end.refusal = Some("I cannot help with that.".to_owned()));
-    insta::assert_snapshot!(one(refused).await.story(), @"");
+    insta::assert_snapshot!(one(refused).await.story(), @"
+    0 started | 0 sent 1
+    10 failed 1 refused, never again | 10 decided none
+    10 closed $0.0010
+    failed decided at 10, closed at 10
+      none
+      because refused: no model answered (ada: the model declined: I cannot help with that.)
+      1 ada refused, 1 request 10 ms, $0.0010: refused: the model declined: I cannot help with that.
+    ");
     let filtered = after(10).end_as(Finish::Other("content_filter".to_owned()));
-    insta::assert_snapshot!(one(filtered).await.end(), @"");
+    insta::assert_snapshot!(one(filtered).await.end(), @"
+    failed decided at 10, closed at 10
+      none
+      because refused: no model answered (ada: the provider's content filter stopped the answer)
+      1 ada refused, 1 request 10 ms, $0.0010: refused: the provider's content filter stopped the answer
+    ");
     let filtered_late = after(10).text("The moon").end_as(Finish::Other("content_filter".to_owned()));
-    insta::assert_snapshot!(one(filtered_late).await.end(), @"");
+    insta::assert_snapshot!(one(filtered_late).await.end(), @"
+    failed decided at 10, closed at 10
+      none
+      because refused: no model answered (ada: the provider's content filter stopped the answer)
+      1 ada cut, 1 request 10 ms, $0.0010: refused: the provider's content filter stopped the answer
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,10 +218,36 @@ async fn a_rejected_field_is_left_out_and_sent_once_more() {
     ])
     .run()
     .await;
-    insta::assert_snapshot!(told.story(), @"");
+    insta::assert_snapshot!(told.story(), @"
+    0 started | 0 sent 1
+    10 failed 1 bad_request, again without temperature
+    10 sent 1#2
+    20 failed 1#2 upstream, again in 564
+    584 sent 1#3
+    594 failed 1#3 bad_request, again without reasoning
+    594 sent 1#4
+    604 failed 1#4 upstream, again in 753
+    1357 sent 1#5
+    1367 answered 1#5 `The moon.` | 1367 decided verbatim
+    1367 closed $0.0010
+    complete decided at 1367, closed at 1367
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 5 requests 1367 ms, $0.0010
+    ");
     let without: Vec<_> = told.asked.iter().map(|asked| asked.call.without.join("+")).collect();
     assert_eq!(without, ["", "temperature", "temperature", "temperature+reasoning", "temperature+reasoning"]);
-    insta::assert_snapshot!(one(rejected("temperature")).await.story(), @"");
+    insta::assert_snapshot!(one(rejected("temperature")).await.story(), @"
+    0 started | 0 sent 1
+    10 failed 1 bad_request, again without temperature
+    10 sent 1#2
+    20 failed 1#2 bad_request, never again | 20 decided none
+    20 closed $0.00
+    failed decided at 20, closed at 20
+      none
+      because bad_request: no model answered (ada: scripted bad_request)
+      1 ada failed, 2 requests 20 ms, $0.00: bad_request: scripted bad_request
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,21 +257,53 @@ async fn a_begun_text_is_kept_and_not_asked_for_again() {
         let cut = after(10).text(text).wait(5).fail(failure(Code::Connection));
         scene([("ada", cut)]).story().await
     }
-    insta::assert_snapshot!(check(199).await, @"");
-    insta::assert_snapshot!(check(200).await, @"");
+    insta::assert_snapshot!(check(199).await, @"
+    0 started | 0 sent 1
+    15 cut 1 `mmmmmmmmmmmm…` (199) by connection | 15 decided none
+    15 closed $0.00
+    failed decided at 15, closed at 15
+      none
+      because connection: no model answered (ada: scripted connection)
+      1 ada cut, 1 request 15 ms, ~?: connection: scripted connection
+    ");
+    insta::assert_snapshot!(check(200).await, @"
+    0 started | 0 sent 1
+    15 cut 1 `mmmmmmmmmmmm…` (200) by connection | 15 decided verbatim
+    15 closed $0.00
+    partial decided at 15, closed at 15
+      verbatim by ada from 1: `mmmmmmmmmmmm…` (200)
+      because only one answer came, so there was nothing to fuse
+      1 ada cut, 1 request 15 ms, ~?: connection: scripted connection
+    ");
     let wide: &'static str = "潮".repeat(200).leak();
     let told = one(after(10).text(wide).fail(failure(Code::Upstream))).await;
     assert_eq!(told.run.answered(), 0);
     assert_eq!(told.run.outcome.and_then(|outcome| outcome.text).as_deref(), Some(wide));
     // The stream stops without saying that it is whole.
     let told = scene([("ada", after(10).text("The moon")), ("bob", after(10).accepted("gen-7"))]);
-    insta::assert_snapshot!(told.run().await.end(), @"");
+    insta::assert_snapshot!(told.run().await.end(), @"
+    failed decided at 2530, closed at 2530
+      none
+      because connection: no model answered (ada: the reply ended before it was whole; bob: the reply ended before it was whole)
+      1 ada cut, 1 request 10 ms, ~?: connection: the reply ended before it was whole
+      2 bob failed, 3 requests 2530 ms, ~?: connection: the reply ended before it was whole
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn status_comes_from_the_protocol_never_from_the_text() {
-    insta::assert_snapshot!(one(says(10, "Error: 429 rate limited, try again")).await.end(), @"");
-    insta::assert_snapshot!(one(after(10).text("The moon pulls").end_as(Finish::Length)).await.end(), @"");
+    insta::assert_snapshot!(one(says(10, "Error: 429 rate limited, try again")).await.end(), @"
+    complete decided at 10, closed at 10
+      verbatim by ada from 1: `Error: 429 rate limited, try again`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 10 ms, $0.0010
+    ");
+    insta::assert_snapshot!(one(after(10).text("The moon pulls").end_as(Finish::Length)).await.end(), @"
+    complete decided at 10, closed at 10
+      verbatim by ada from 1: `The moon pulls`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 10 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -171,17 +326,17 @@ async fn money_of_a_broken_call_is_free_only_where_nothing_had_begun() {
         format!("{:?} {}", seat.cost.map(|cost| cost.0), seat.cost_is_estimate)
     };
     let gone = || failure(Code::Connection);
-    insta::assert_snapshot!(costs(after(10).fail(gone())).await, @"");
-    insta::assert_snapshot!(costs(after(10).accepted("gen-1").fail(gone())).await, @"");
-    insta::assert_snapshot!(costs(after(10).reasoning().fail(gone())).await, @"");
-    insta::assert_snapshot!(costs(after(10).fail(failure(Code::Upstream).with_status(502))).await, @"");
-    insta::assert_snapshot!(costs(after(10).fail(Failure::new(Code::Protocol, "?"))).await, @"");
-    insta::assert_snapshot!(costs(after(10).text("So far").fail(gone())).await, @"");
+    insta::assert_snapshot!(costs(after(10).fail(gone())).await, @"Some(0) false");
+    insta::assert_snapshot!(costs(after(10).accepted("gen-1").fail(gone())).await, @"None true");
+    insta::assert_snapshot!(costs(after(10).reasoning().fail(gone())).await, @"None true");
+    insta::assert_snapshot!(costs(after(10).fail(failure(Code::Upstream).with_status(502))).await, @"Some(0) false");
+    insta::assert_snapshot!(costs(after(10).fail(Failure::new(Code::Protocol, "?"))).await, @"None true");
+    insta::assert_snapshot!(costs(after(10).text("So far").fail(gone())).await, @"None true");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_strangers_words_stay_one_line() {
     let told = one(fails(10, Failure::new(Code::Forbidden, "no\u{1b}[2J\nway\u{202e}!"))).await;
     let failure = told.run.seats[0].failure.clone().expect("it failed");
-    insta::assert_snapshot!(story::reason(&failure), @"");
+    insta::assert_snapshot!(story::reason(&failure), @"forbidden: no [2J way !");
 }

@@ -12,6 +12,7 @@ use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Strategy, Terms, Ti
 use parallel_llm_engine::port::{Caller, Journal, Lease};
 use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::{
     Catalogue, Code, Engine, Failure, ModelInfo, PicoUsd, Price, ProviderId, Run, RunId, RunRequest,
 };
@@ -75,6 +76,7 @@ pub(crate) struct Scene {
     breaks_at: Option<usize>,
     cancel_ms: Option<u64>,
     caller: Option<Arc<dyn Caller>>,
+    before: Vec<Vec<Recorded>>,
     ledger: Ledger,
 }
 
@@ -102,6 +104,7 @@ pub(crate) fn scene(replies: impl IntoIterator<Item = (&'static str, Reply)>) ->
         breaks_at: None,
         cancel_ms: None,
         caller: None,
+        before: Vec::new(),
         ledger: Ledger::new(),
     }
 }
@@ -115,6 +118,7 @@ pub(crate) struct Told {
     pub(crate) high_water: usize,
     pub(crate) ledger: Vec<String>,
     pub(crate) is_whole: bool,
+    pub(crate) is_resumed: bool,
 }
 
 impl Scene {
@@ -150,6 +154,12 @@ impl Scene {
         self
     }
 
+    /// Goes on after these commits of a process that is gone.
+    pub(crate) fn after(mut self, commits: &[Vec<Recorded>]) -> Self {
+        self.before = commits.to_vec();
+        self
+    }
+
     /// Calls models this way instead of by script.
     pub(crate) fn with_caller(mut self, caller: impl Caller) -> Self {
         self.caller = Some(Arc::new(caller));
@@ -164,21 +174,33 @@ impl Scene {
     /// As [`Scene::run`], with someone beside it who watches.
     pub(crate) async fn run_beside<T>(self, beside: impl AsyncFnOnce(Arc<Hub>) -> T) -> (Told, T) {
         let plan = Arc::new(self.plan);
-        let hub = Arc::new(Hub::new(Arc::clone(&plan)));
+        let is_resumed = !self.before.is_empty();
+        let mut run = Run::fold(Arc::clone(&plan), &self.before.concat());
+        if is_resumed {
+            run.interrupt();
+        }
+        let hub = Arc::new(Hub::of(run));
         let models = Models::new(&self.ledger, &self.replies, self.at_once_max);
         let disk = Arc::new(Disk {
             memory: MemoryJournal::keeping_closed(),
             ledger: self.ledger.clone(),
             commit_ms: self.commit_ms,
             breaks_at: self.breaks_at,
-            tried: Mutex::default(),
+            tried: Mutex::new(self.before.clone()),
             hub: OnceLock::from(Arc::clone(&hub)),
         });
         let caller = self.caller.unwrap_or_else(|| Arc::new(Line(Arc::clone(&models))));
         let engine = Engine::new(caller, Arc::clone(&disk) as Arc<dyn Journal>);
         let cancel = CancellationToken::new();
-        let opening = engine.open(Arc::clone(&plan), Arc::clone(&hub), cancel.clone());
-        let underway = opening.await.expect("the run is new");
+        let underway = if is_resumed {
+            let lease = disk.memory.open(Arc::clone(&plan)).await.expect("the run is new");
+            for commit in self.before {
+                disk.memory.append(lease, commit).await.expect("memory takes everything");
+            }
+            engine.reopen(Arc::clone(&hub), cancel.clone()).await.expect("the run is known")
+        } else {
+            engine.open(Arc::clone(&hub), cancel.clone()).await.expect("the run is new")
+        };
         let cancelling = async {
             if let Some(ms) = self.cancel_ms {
                 sleep(Duration::from_millis(ms)).await;
@@ -198,6 +220,7 @@ impl Scene {
             high_water: models.high_water(),
             ledger: self.ledger.lines(),
             is_whole: self.breaks_at.is_none(),
+            is_resumed,
             plan,
         };
         assert_eq!(models.under_way(), 0, "no reply outlives its run");
@@ -268,8 +291,11 @@ impl Disk {
 
     fn compare(&self) {
         let hub = self.hub.get().expect("the hub is known");
-        let live = hub.snapshot();
-        let told = Run::fold(Arc::clone(&live.plan), &self.tried().concat());
+        let mut live = hub.snapshot();
+        let mut told = Run::fold(Arc::clone(&live.plan), &self.tried().concat());
+        // In a resumed run the live one knows already what is unknown.
+        live.interrupt();
+        told.interrupt();
         assert_eq!(story::settled(&live), story::settled(&told), "the live run is the fold of its events");
     }
 }
@@ -277,6 +303,10 @@ impl Disk {
 impl Journal for Disk {
     fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
         self.memory.open(plan)
+    }
+
+    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
+        self.memory.reopen(run_id)
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
@@ -318,7 +348,6 @@ impl Journal for Disk {
 
 /// Whether an event ends a call.
 pub(crate) fn ends(event: &Event) -> bool {
-    use parallel_llm_engine::retry::Retry;
     match event {
         Event::Answered { .. } | Event::Cut { .. } | Event::Cancelled { .. } => true,
         Event::Failed { retry, .. } => *retry == Retry::Never,

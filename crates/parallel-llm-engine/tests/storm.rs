@@ -57,7 +57,7 @@ fn fault(dice: &mut Dice) -> Failure {
 
 /// Words that are sometimes few, sometimes many, sometimes none.
 fn words(dice: &mut Dice) -> String {
-    let word = dice.pick(&["moon ", " ", "潮", "Error: ", "\n", "<<answer x>>\n"]);
+    let word = dice.pick(&["moon ", "tide ", "潮", "Error: ", " \n", "<<answer x>>\n"]);
     word.repeat(usize::try_from(dice.pick(&[1, 2, 60, 400])).expect("it is small"))
 }
 
@@ -67,7 +67,7 @@ fn reply(dice: &mut Dice, is_fuser: bool) -> Reply {
     }
     let mut reply = after(dice.below(50));
     for _ in 0..dice.below(5) {
-        reply = reply.wait(dice.pick(&[0, 1, 20, 90, 120, 250]));
+        reply = reply.wait(dice.pick(&[0, 1, 1, 5, 20, 20, 90, 120, 250]));
         reply = match dice.below(6) {
             0 => reply.accepted("gen-1"),
             1 => reply.alive(2, 20),
@@ -113,7 +113,7 @@ fn random(seed: u64) -> Scene {
         idle_ms: 100,
         content_ms: 200,
         call_ms: 900,
-        run_ms: dice.pick(&[100, 1_000, 20_000]),
+        run_ms: dice.pick(&[100, 1_000, 5_000, 20_000]),
     };
     let at_once = dice.pick(&[1, 2, 64]);
     let budget = dice.pick(&[PicoUsd::from_usd(3), PicoUsd::from_usd(3), PicoUsd(25_000_000_000)]);
@@ -125,7 +125,7 @@ fn random(seed: u64) -> Scene {
             plan.budget = budget;
             plan.seats[0].strongest = strongest;
         });
-    if dice.once_in(4) {
+    if dice.once_in(6) {
         scene = scene.cancel_at(dice.below(600));
     }
     if dice.once_in(6) {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use parallel_llm_engine::event::{Event, Place, Recorded};
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::run::SeatView;
-use parallel_llm_engine::{Answer, Failure, Outcome, OutcomeKind, PicoUsd, Run, SeatStatus};
+use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Run, SeatStatus};
 
 /// Texts longer than this, in characters, are told by their beginning and length.
 const TEXT_CHARS_MAX: usize = 48;
@@ -169,9 +169,4 @@ pub(crate) fn settled(run: &Run) -> String {
         outcome.warnings = Vec::new();
     }
     format!("{run:#?}")
-}
-
-/// The text of an answer, whatever else is known of it.
-pub(crate) fn words(answer: Option<&Answer>) -> &str {
-    answer.map_or("", |answer| &answer.text)
 }

@@ -24,27 +24,90 @@ async fn five_seats_and_a_synthesizer() {
     ])
     .run()
     .await;
-    insta::assert_snapshot!(told.story(), @"");
-    insta::assert_snapshot!(told.ledger(), @"");
+    insta::assert_snapshot!(told.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
+    50 accepted 3 as gen-1 | 100 answered 2 `The moon does it.`
+    150 answered 5 `Tides follow the moon.`
+    300 answered 1 `The moon pulls the sea.`
+    300 answered 4 `Gravity.`
+    500 answered 3 `Moon, sun.` | 500 sent s1
+    750 answered s1 `<<analysis f…` (125) | 750 decided fused
+    750 closed $0.0060
+    complete decided at 750, closed at 750
+      fused by fuser from 3: `Moon, sun and shores.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.6 for $0.0010 in 250 ms
+      1 ada answered, 1 request 300 ms, $0.0010
+      2 bob answered, 1 request 100 ms, $0.0010
+      3 cyd answered, 1 request 500 ms, $0.0010
+      4 dan answered, 1 request 300 ms, $0.0010
+      5 eve answered, 1 request 150 ms, $0.0010
+      s1 fuser answered, 1 request 250 ms, $0.0010
+    ");
+    insta::assert_snapshot!(told.ledger(), @"
+    0 durable: started, sent 1, sent 2, sent 3, sent 4, sent 5
+    0 request ada #1
+    0 request bob #1
+    0 request cyd #1
+    0 request dan #1
+    0 request eve #1
+    100 durable: accepted 3, answered 2
+    150 durable: answered 5
+    300 durable: answered 1
+    300 durable: answered 4
+    500 durable: answered 3, sent s1
+    500 request fuser #1
+    750 durable: answered s1, decided
+    750 durable: closed
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_leaves_before_it_is_durable() {
     let told = two_and([("fuser", fuses(100, "Moon and sun", "Both."))]).commit_ms(10).run().await;
-    insta::assert_snapshot!(told.ledger(), @"");
+    insta::assert_snapshot!(told.ledger(), @"
+    10 durable: started, sent 1, sent 2
+    10 request vendor/ada #1
+    10 request vendor/bob #1
+    40 durable: answered 1
+    60 durable: answered 2, sent s1
+    60 request fuser #1
+    170 durable: answered s1, decided
+    180 durable: closed
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_only_answer_is_not_fused() {
     let one = scene([("ada", says(20, "The moon.")), ("fuser", hangs())]);
-    insta::assert_snapshot!(one.story().await, @"");
+    insta::assert_snapshot!(one.story().await, @"
+    0 started | 0 sent 1
+    20 answered 1 `The moon.` | 20 decided verbatim
+    20 closed $0.0010
+    complete decided at 20, closed at 20
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 20 ms, $0.0010
+    ");
     let survivor = scene([
         ("ada", fails(5, failure(Code::Auth))),
         ("bob", says(20, "The moon.")),
         ("cyd", fails(10, failure(Code::Forbidden))),
         ("fuser", hangs()),
     ]);
-    insta::assert_snapshot!(survivor.story().await, @"");
+    insta::assert_snapshot!(survivor.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    5 failed 1 auth, never again
+    10 failed 3 forbidden, never again
+    20 answered 2 `The moon.` | 20 decided verbatim
+    20 closed $0.0010
+    partial decided at 20, closed at 20
+      verbatim by bob from 2: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada failed, 1 request 5 ms, ~?: auth: scripted auth
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd failed, 1 request 10 ms, ~?: forbidden: scripted forbidden
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -55,10 +118,26 @@ async fn nobody_answers() {
         ("cyd", after(20).end_with(|end| end.refusal = Some("I would rather not.".to_owned()))),
         ("fuser", hangs()),
     ]);
-    insta::assert_snapshot!(differently.run().await.end(), @"");
+    insta::assert_snapshot!(differently.run().await.end(), @"
+    failed decided at 684, closed at 684
+      none
+      because all_failed: no model answered (ada: scripted credits; cyd: the model declined: I would rather not.; bob: the model answered with nothing)
+      1 ada failed, 1 request 5 ms, ~?: credits: scripted credits
+      2 bob failed, 2 requests 684 ms, $0.0020: empty: the model answered with nothing
+      3 cyd refused, 1 request 20 ms, $0.0010: refused: the model declined: I would rather not.
+    ");
     let refused = || failure(Code::KeyMissing).with_next("set the key");
     let alike = scene([("ada", unadmitted(refused())), ("bob", unadmitted(refused())), ("fuser", hangs())]);
-    insta::assert_snapshot!(alike.story().await, @"");
+    insta::assert_snapshot!(alike.story().await, @"
+    0 started | 0 failed 1#0 key_missing, never again
+    0 failed 2#0 key_missing, never again | 0 decided none
+    0 closed $0.00
+    failed decided at 0, closed at 0
+      none
+      because key_missing: no model answered (ada: scripted key_missing; bob: scripted key_missing) (set the key)
+      1 ada skipped, 0 requests, $0.00: key_missing: scripted key_missing (set the key)
+      2 bob skipped, 0 requests, $0.00: key_missing: scripted key_missing (set the key)
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,7 +151,35 @@ async fn the_next_in_the_chain_takes_over() {
         ("fuser-6", fuses(10, "Moon and sun", "Both pull.")),
         ("fuser-7", hangs()),
     ]);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2
+    20 answered 1 `The moon pulls the sea.`
+    40 answered 2 `Moon and sun pull.` | 40 sent s1
+    50 failed s1 forbidden, never again | 50 sent s2
+    60 failed s2 refused, never again | 60 sent s3
+    70 answered s3 `<<analysis f…` (95) | 70 sent s4
+    80 cut s4 `Half a` by connection | 80 sent s5
+    90 failed s5 internal, never again | 90 sent s6
+    100 answered s6 `<<analysis f…` (114) | 100 decided fused
+    100 closed $0.0050
+    complete decided at 100, closed at 100
+      fused by fuser-6 from 2: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.6 for $0.0010 in 60 ms
+      ! forbidden: the synthesizer `fuser-1` failed: scripted forbidden (look at the provider's account settings)
+      ! refused: the synthesizer `fuser-2` failed: the model declined: No. (rephrase the question, or ask another model)
+      ! empty: the synthesizer `fuser-3` failed: the synthesizer wrote no answer (ask again, or ask another model)
+      ! connection: the synthesizer `fuser-4` failed: scripted connection (check the network and the base URL)
+      ! internal: the synthesizer `fuser-5` failed: a defect stopped this call (report it with the message)
+      1 vendor/ada answered, 1 request 20 ms, $0.0010
+      2 vendor/bob answered, 1 request 40 ms, $0.0010
+      s1 fuser-1 failed, 1 request 10 ms, ~?: forbidden: scripted forbidden
+      s2 fuser-2 refused, 1 request 10 ms, $0.0010: refused: the model declined: No.
+      s3 fuser-3 answered, 1 request 10 ms, $0.0010
+      s4 fuser-4 cut, 1 request 10 ms, ~?: connection: scripted connection
+      s5 fuser-5 failed, 1 request 10 ms, ~?: internal: a defect stopped this call
+      s6 fuser-6 answered, 1 request 10 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -81,7 +188,22 @@ async fn a_synthesizer_is_retried_like_a_seat() {
         ("fuser", fails(10, failure(Code::Upstream).with_status(502))),
         ("fuser", fuses(10, "Moon and sun", "Both pull.")),
     ]);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2
+    20 answered 1 `The moon pulls the sea.`
+    40 answered 2 `Moon and sun pull.` | 40 sent s1
+    50 failed s1 upstream, again in 708
+    758 sent s1#2
+    768 answered s1#2 `<<analysis f…` (114) | 768 decided fused
+    768 closed $0.0030
+    complete decided at 768, closed at 768
+      fused by fuser from 2: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.6 for $0.0010 in 728 ms
+      1 vendor/ada answered, 1 request 20 ms, $0.0010
+      2 vendor/bob answered, 1 request 40 ms, $0.0010
+      s1 fuser answered, 2 requests 728 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,21 +214,21 @@ async fn a_reply_without_the_form_still_counts() {
         let text = outcome.text.map(|text| text.to_string());
         format!("{:?} {:?} {:?}: {}", outcome.kind, text, outcome.base_seat, outcome.reason)
     }
-    insta::assert_snapshot!(check(says(10, "Both pull.")).await, @"");
+    insta::assert_snapshot!(check(says(10, "Both pull.")).await, @r#"Fused Some("Both pull.") None: the synthesizer wrote it from the answers without naming the one it started from"#);
     let json_only = after(10).compose(|call| {
         format!("```json\n{{\"base\": \"{}\"}}\n```\nBoth pull.", label_of(call, "Moon and sun"))
     });
-    insta::assert_snapshot!(check(json_only.end()).await, @"");
+    insta::assert_snapshot!(check(json_only.end()).await, @r#"Fused Some("Both pull.") Some(SeatNumber(2)): the synthesizer started from one answer and patched it from the others"#);
     let broken = after(10).compose(|call| form(call, "{\"base\": ", "Both pull."));
-    insta::assert_snapshot!(check(broken.end()).await, @"");
+    insta::assert_snapshot!(check(broken.end()).await, @r#"Fused Some("Both pull.") None: the synthesizer wrote it from the answers without naming the one it started from"#);
     let stranger = after(10).compose(|call| form(call, "{\"base\": \"Q\", \"claims\": 7}", "Both pull."));
-    insta::assert_snapshot!(check(stranger.end()).await, @"");
+    insta::assert_snapshot!(check(stranger.end()).await, @r#"Fused Some("Both pull.") None: the synthesizer wrote it from the answers without naming the one it started from"#);
     // Stopped by its cap before the answer began: there is nothing for the person in it.
     let unfinished = after(10).compose(|call| {
         let whole = form(call, "{\"claims\": [{\"text\": \"The moon", "");
         whole.split("\n<<answer").next().unwrap_or_default().to_owned()
     });
-    insta::assert_snapshot!(check(unfinished.end_as(Finish::Length)).await, @"");
+    insta::assert_snapshot!(check(unfinished.end_as(Finish::Length)).await, @r#"Verbatim Some("The moon pulls the sea.") Some(SeatNumber(1)): every synthesizer failed; this is the answer closest to the others, word for word"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,9 +237,9 @@ async fn whether_fusing_was_worth_it() {
         let told = two_and([("fuser", fuses(10, "Moon and sun", text))]).run().await;
         format!("{:?}", told.run.outcome.and_then(|outcome| outcome.worth))
     }
-    insta::assert_snapshot!(check("Moon and sun pull.").await, @"");
-    insta::assert_snapshot!(check("Moon and sun pull the sea.").await, @"");
-    insta::assert_snapshot!(check("Something else entirely").await, @"");
+    insta::assert_snapshot!(check("Moon and sun pull.").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.0), extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
+    insta::assert_snapshot!(check("Moon and sun pull the sea.").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.333), extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
+    insta::assert_snapshot!(check("Something else entirely").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.667), extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +249,16 @@ async fn what_the_reader_should_know_of_the_fusion() {
         form(call, &format!("{{\"suspected_injection\": [\"{suspect}\", \"Q\"]}}"), "Both pull.")
     });
     let told = two_and([("fuser", suspicious.end_as(Finish::Length))]);
-    insta::assert_snapshot!(told.run().await.end(), @"");
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 50, closed at 50
+      fused by fuser: `Both pull.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      ! refused: the synthesizer suspects that the answer of seat 1 tried to instruct it (read that answer before you rely on the result)
+      ! incomplete: the synthesizer reached its output cap; the text may stop early (raise `--max-tokens`)
+      1 vendor/ada answered, 1 request 20 ms, $0.0010
+      2 vendor/bob answered, 1 request 40 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,7 +268,15 @@ async fn candidates_are_shortened_to_fit() {
         .plan(|plan| plan.synthesizers[0].context_tokens = Some(4_500))
         .run()
         .await;
-    insta::assert_snapshot!(told.end(), @"");
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 30, closed at 30
+      fused by fuser: `Both.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      shortened 1 from 10000 to 4966
+      1 ada answered, 1 request 20 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
     let sent = prompt(&told.asked.last().expect("the synthesizer was asked").call);
     assert!(sent.len() < 3 * 3_500 && sent.contains("[shortened here to fit]") && sent.contains("The sun."));
 }
@@ -163,7 +302,7 @@ async fn the_synthesizer_sees_no_names_and_no_order() {
     };
     let first = asked(1, 1).await;
     assert_eq!(first, asked(1, 1).await);
-    for name in ["ada", "bob", "cyd", "dan", "eve", "vendor", "openrouter"] {
+    for name in ["vendor", "openrouter", "fuser", "seat"] {
         assert!(!first.contains(name), "{name} is not told");
     }
     let order = |prompt: &str| -> Vec<String> {
@@ -173,6 +312,13 @@ async fn the_synthesizer_sees_no_names_and_no_order() {
     for seed in 1..=6 {
         orders.push(order(&asked(seed, 1).await).join(" "));
     }
-    insta::assert_snapshot!(orders.join("\n"), @"");
+    insta::assert_snapshot!(orders.join("\n"), @"
+    three five four one two
+    one two five four three
+    three four two one five
+    one three five four two
+    five one two three four
+    five three one four two
+    ");
     assert_ne!(first, asked(1, 2).await, "another run has another code");
 }

@@ -20,31 +20,103 @@ async fn check(reply: Reply) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn first_text() {
-    insta::assert_snapshot!(check(hangs()).await, @"");
+    insta::assert_snapshot!(check(hangs()).await, @"
+    0 started | 0 sent 1
+    300 failed 1 timeout, never again | 300 decided none
+    300 closed $0.00
+    failed decided at 300, closed at 300
+      none
+      because timeout: no model answered (ada: no text or reasoning came within 0.3 s) (raise the setting `first_text_timeout_ms` (now 300))
+      1 ada failed, 1 request 300 ms, ~?: timeout: no text or reasoning came within 0.3 s (raise the setting `first_text_timeout_ms` (now 300))
+    ");
     // Keep-alives are bytes, but neither text nor reasoning.
-    insta::assert_snapshot!(check(after(0).alive(50, 50).hang()).await, @"");
+    insta::assert_snapshot!(check(after(0).alive(50, 50).hang()).await, @"
+    0 started | 0 sent 1
+    300 failed 1 timeout, never again | 300 decided none
+    300 closed $0.00
+    failed decided at 300, closed at 300
+      none
+      because timeout: no model answered (ada: no text or reasoning came within 0.3 s) (raise the setting `first_text_timeout_ms` (now 300))
+      1 ada failed, 1 request 300 ms, ~?: timeout: no text or reasoning came within 0.3 s (raise the setting `first_text_timeout_ms` (now 300))
+    ");
     // The very moment counts as late only when it is past.
-    insta::assert_snapshot!(check(says(300, "The moon.")).await, @"");
+    insta::assert_snapshot!(check(says(300, "The moon.")).await, @"
+    0 started | 0 sent 1
+    300 answered 1 `The moon.` | 300 decided verbatim
+    300 closed $0.0010
+    complete decided at 300, closed at 300
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 300 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn idle() {
-    insta::assert_snapshot!(check(after(10).alive(1, 10).hang()).await, @"");
-    insta::assert_snapshot!(check(after(10).text("The moon").hang()).await, @"");
+    insta::assert_snapshot!(check(after(10).alive(1, 10).hang()).await, @"
+    0 started | 0 sent 1
+    120 failed 1 timeout, never again | 120 decided none
+    120 closed $0.00
+    failed decided at 120, closed at 120
+      none
+      because timeout: no model answered (ada: nothing came within 0.1 s) (raise the setting `idle_timeout_ms` (now 100))
+      1 ada failed, 1 request 120 ms, ~?: timeout: nothing came within 0.1 s (raise the setting `idle_timeout_ms` (now 100))
+    ");
+    insta::assert_snapshot!(check(after(10).text("The moon").hang()).await, @"
+    0 started | 0 sent 1
+    110 cut 1 `The moon` by timeout | 110 decided none
+    110 closed $0.00
+    failed decided at 110, closed at 110
+      none
+      because timeout: no model answered (ada: nothing came within 0.1 s) (raise the setting `idle_timeout_ms` (now 100))
+      1 ada cut, 1 request 110 ms, ~?: timeout: nothing came within 0.1 s (raise the setting `idle_timeout_ms` (now 100))
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn content() {
-    insta::assert_snapshot!(check(after(10).reasoning().alive(50, 50).hang()).await, @"");
-    insta::assert_snapshot!(check(after(10).text("The moon").alive(50, 50).hang()).await, @"");
+    insta::assert_snapshot!(check(after(10).reasoning().alive(50, 50).hang()).await, @"
+    0 started | 0 sent 1
+    210 failed 1 timeout, never again | 210 decided none
+    210 closed $0.00
+    failed decided at 210, closed at 210
+      none
+      because timeout: no model answered (ada: no more text or reasoning came within 0.2 s) (raise the setting `content_timeout_ms` (now 200))
+      1 ada failed, 1 request 210 ms, ~?: timeout: no more text or reasoning came within 0.2 s (raise the setting `content_timeout_ms` (now 200))
+    ");
+    insta::assert_snapshot!(check(after(10).text("The moon").alive(50, 50).hang()).await, @"
+    0 started | 0 sent 1
+    210 cut 1 `The moon` by timeout | 210 decided none
+    210 closed $0.00
+    failed decided at 210, closed at 210
+      none
+      because timeout: no model answered (ada: no more text or reasoning came within 0.2 s) (raise the setting `content_timeout_ms` (now 200))
+      1 ada cut, 1 request 210 ms, ~?: timeout: no more text or reasoning came within 0.2 s (raise the setting `content_timeout_ms` (now 200))
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn call() {
     let slow = (0..50).fold(after(0), |reply, _| reply.wait(80).text("moon "));
-    insta::assert_snapshot!(check(slow.end()).await, @"");
+    insta::assert_snapshot!(check(slow.end()).await, @"
+    0 started | 0 sent 1
+    900 cut 1 `moon moon mo…` (55) by timeout | 900 decided none
+    900 closed $0.00
+    failed decided at 900, closed at 900
+      none
+      because timeout: no model answered (ada: the answer was not whole within 0.9 s) (raise the setting `call_timeout_ms` (now 900))
+      1 ada cut, 1 request 900 ms, ~?: timeout: the answer was not whole within 0.9 s (raise the setting `call_timeout_ms` (now 900))
+    ");
     let thinking = (0..50).fold(after(0), |reply, _| reply.wait(80).reasoning());
-    insta::assert_snapshot!(check(thinking.end()).await, @"");
+    insta::assert_snapshot!(check(thinking.end()).await, @"
+    0 started | 0 sent 1
+    900 failed 1 timeout, never again | 900 decided none
+    900 closed $0.00
+    failed decided at 900, closed at 900
+      none
+      because timeout: no model answered (ada: the answer was not whole within 0.9 s) (raise the setting `call_timeout_ms` (now 900))
+      1 ada failed, 1 request 900 ms, ~?: timeout: the answer was not whole within 0.9 s (raise the setting `call_timeout_ms` (now 900))
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -52,7 +124,17 @@ async fn run() {
     let patient = Timers { run_ms: 1_500, ..Timers::default() };
     let told = scene([("ada", hangs()), ("bob", after(10).text("The moon").alive(100, 50).hang())])
         .plan(|plan| plan.timers = patient);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2
+    1500 failed 1 timeout, never again
+    1500 cut 2 `The moon` by timeout | 1500 decided none
+    1500 closed $0.00
+    failed decided at 1500, closed at 1500
+      none
+      because timeout: no model answered (ada: the run's time of 1.5 s was over; bob: the run's time of 1.5 s was over) (raise `--deadline` or the setting `run_timeout_ms` (now 1500))
+      1 ada failed, 1 request 1500 ms, ~?: timeout: the run's time of 1.5 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1500))
+      2 bob cut, 1 request 1500 ms, ~?: timeout: the run's time of 1.5 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1500))
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,7 +160,24 @@ async fn no_request_leaves_after_the_end_of_the_run() {
     .plan(|plan| plan.timers.run_ms = 1_000)
     .run()
     .await;
-    insta::assert_snapshot!(told.story(), @"");
+    insta::assert_snapshot!(told.story(), @"
+    0 started | 0 sent 1 | 0 sent 2
+    10 answered 1 `The moon pulls.`
+    20 answered 2 `The sun pulls.` | 20 sent s1
+    1000 failed s1 timeout, never again | 1000 failed s2#0 timeout, never again | 1000 failed s3#0 timeout, never again | 1000 decided verbatim
+    1000 closed $0.0020
+    complete decided at 1000, closed at 1000
+      verbatim by ada from 1: `The moon pulls.`
+      because every synthesizer failed; this is the answer closest to the others, word for word
+      ! timeout: the synthesizer `fuser-1` failed: the run's time of 1 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1000))
+      ! timeout: the synthesizer `fuser-2` failed: the run's time of 1 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1000))
+      ! timeout: the synthesizer `fuser-3` failed: the run's time of 1 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1000))
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser-1 failed, 1 request 980 ms, ~?: timeout: the run's time of 1 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1000))
+      s2 fuser-2 skipped, 0 requests, $0.00: timeout: the run's time of 1 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1000))
+      s3 fuser-3 skipped, 0 requests, $0.00: timeout: the run's time of 1 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1000))
+    ");
     assert_eq!(told.asked.len(), 3, "only the first synthesizer was asked in time");
 }
 
@@ -86,9 +185,23 @@ async fn no_request_leaves_after_the_end_of_the_run() {
 async fn a_text_on_its_way_is_kept_each_second_or_sixteen_kilobytes() {
     let slow = (0..5).fold(after(0), |reply, _| reply.wait(600).text("moon "));
     let told = scene([("ada", slow.end())]).run().await;
-    insta::assert_snapshot!(told.ledger(), @"");
+    insta::assert_snapshot!(told.ledger(), @"
+    0 durable: started, sent 1
+    0 request ada #1
+    1200 checkpoint seat 1 10 bytes
+    2400 checkpoint seat 1 20 bytes
+    3000 durable: answered 1, decided
+    3000 durable: closed
+    ");
     let block: &'static str = "m".repeat(10_000).leak();
     let fast = (0..4).fold(after(10), |reply, _| reply.text(block).wait(1));
     let told = scene([("ada", fast.end())]).run().await;
-    insta::assert_snapshot!(told.ledger(), @"");
+    insta::assert_snapshot!(told.ledger(), @"
+    0 durable: started, sent 1
+    0 request ada #1
+    11 checkpoint seat 1 20000 bytes
+    13 checkpoint seat 1 40000 bytes
+    14 durable: answered 1, decided
+    14 durable: closed
+    ");
 }

@@ -16,7 +16,27 @@ async fn stragglers_are_left_behind_and_their_answers_kept() {
         ("eve", fails(50_000, failure(Code::Forbidden))),
         ("fuser", fuses(1_000, "two", "All.")),
     ]);
-    insta::assert_snapshot!(told.story().await, @"");
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
+    5000 answered 1 `one`
+    6000 answered 2 `two`
+    10000 answered 3 `three`
+    45000 sent s1
+    46000 answered s1 `<<analysis f…` (108) | 46000 decided fused
+    50000 failed 5 forbidden, never again
+    60000 answered 4 `four, late`
+    60000 closed $0.0050
+    partial decided at 46000, closed at 60000
+      fused by fuser from 2: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 1000 ms
+      1 ada answered, 1 request 5000 ms, $0.0010
+      2 bob answered, 1 request 6000 ms, $0.0010
+      3 cyd answered, 1 request 10000 ms, $0.0010
+      4 dan answered late, 1 request 60000 ms, $0.0010
+      5 eve failed, 1 request 50000 ms, ~?: forbidden: scripted forbidden
+      s1 fuser answered, 1 request 1000 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,13 +88,41 @@ async fn so_many_answers_are_enough() {
         ("dan", says(30, "four")),
         ("fuser", fuses(10, "four", "All.")),
     ]);
-    insta::assert_snapshot!(told.wait(Wait::Seats { count: 2 }).story().await, @"");
+    insta::assert_snapshot!(told.wait(Wait::Seats { count: 2 }).story().await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
+    5 failed 1 auth, never again
+    20 answered 2 `two`
+    30 answered 4 `four` | 30 sent s1
+    40 answered s1 `<<analysis f…` (108) | 40 decided fused
+    90 answered 3 `three`
+    90 closed $0.0040
+    partial decided at 40, closed at 90
+      fused by fuser from 4: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 10 ms
+      1 ada failed, 1 request 5 ms, ~?: auth: scripted auth
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered late, 1 request 90 ms, $0.0010
+      4 dan answered, 1 request 30 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_moment_is_enough_once_there_is_an_answer() {
     let told = scene([("ada", says(10, "one")), ("bob", says(5_000, "two")), ("fuser", hangs())]);
-    insta::assert_snapshot!(told.wait(Wait::Until { ms: 1_000 }).story().await, @"");
+    insta::assert_snapshot!(told.wait(Wait::Until { ms: 1_000 }).story().await, @"
+    0 started | 0 sent 1 | 0 sent 2
+    10 answered 1 `one`
+    1000 decided verbatim
+    5000 answered 2 `two`
+    5000 closed $0.0020
+    complete decided at 1000, closed at 5000
+      verbatim by ada from 1: `one`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered late, 1 request 5000 ms, $0.0010
+    ");
     let told = scene([("ada", says(2_000, "one")), ("bob", says(5_000, "two")), ("fuser", hangs())]);
     assert_eq!(told.wait(Wait::Until { ms: 1_000 }).run().await.run.decided_ms, Some(2_000));
 }
@@ -104,7 +152,15 @@ async fn a_third_of_the_run_is_kept_for_fusing() {
         plan.wait = Wait::All;
         plan.timers.run_ms = 9_000;
     });
-    insta::assert_snapshot!(told.run().await.end(), @"");
+    insta::assert_snapshot!(told.run().await.end(), @"
+    partial decided at 6010, closed at 9000
+      fused by fuser: `All.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd failed, 1 request 9000 ms, ~?: timeout: the run's time of 9 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 9000))
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
     // Nobody by then: the first answer after it is the answer.
     let told = scene([("ada", says(7_000, "one")), ("bob", says(8_500, "two")), ("fuser", hangs())]);
     let told = told.plan(|plan| plan.timers.run_ms = 9_000).run().await;
@@ -120,5 +176,14 @@ async fn a_cut_answer_counts_where_it_is_long_enough() {
         ("cyd", says(400_000, "three")),
         ("fuser", fuses(10, "two", "All.")),
     ]);
-    insta::assert_snapshot!(told.run().await.end(), @"");
+    insta::assert_snapshot!(told.run().await.end(), @"
+    partial decided at 45010, closed at 902117
+      fused by fuser from 2: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 10 ms
+      1 ada cut, 1 request 10 ms, ~?: connection: scripted connection
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd failed, 3 requests 902117 ms, ~?: timeout: no text or reasoning came within 300 s (raise the setting `first_text_timeout_ms` (now 300000))
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
 }

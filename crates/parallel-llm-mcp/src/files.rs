@@ -37,6 +37,11 @@ impl Folder {
         Ok(Self(dir))
     }
 
+    /// The folder of a run that has begun before.
+    pub(crate) fn of(base: &Path, run_id: RunId) -> Self {
+        Self(base.join(run_id.to_string()))
+    }
+
     /// Where it lies.
     pub(crate) fn path(&self) -> &Path {
         &self.0
@@ -45,6 +50,8 @@ impl Folder {
     /// Writes a whole file or none: a temporary name, flushed to disk, then renamed.
     fn write(&self, name: &str, content: &[u8]) -> std::io::Result<()> {
         let temporary = self.0.join(format!(".{name}.new"));
+        // One that was left behind by a process that was killed while writing it.
+        let _ = std::fs::remove_file(&temporary);
         let mut file = private_file_options().open(&temporary)?;
         file.write_all(content)?;
         file.sync_all()?;
@@ -205,9 +212,10 @@ fn prompt_text(run: &Run) -> String {
 /// Where the files of a stored run should lie, and whether they do.
 pub(crate) fn look_up(base: &Path, run: &Run) -> FilesReport {
     let dir = base.join(run.plan.run_id.to_string());
-    match run.plan.files && dir.is_dir() {
-        true => FilesReport { dir: Some(dir), state: FilesState::Written, error: None },
-        false => FilesReport::default(),
+    if run.plan.files && dir.is_dir() {
+        FilesReport { dir: Some(dir), state: FilesState::Written, error: None }
+    } else {
+        FilesReport::default()
     }
 }
 

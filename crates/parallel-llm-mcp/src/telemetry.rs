@@ -39,6 +39,11 @@ pub fn start(level: &str, file: Option<&Path>) -> Result<(), Failure> {
         .map_err(|_| Failure::new(Code::Internal, "the log was started twice"))
 }
 
+/// Whether a run has anything to log at the level in force.
+pub fn is_wanted() -> bool {
+    tracing::enabled!(tracing::Level::WARN)
+}
+
 /// Logs a run until it closes: its start and end, its failures, and at `debug` every call. No prompt, no answer.
 pub async fn follow(mut run: Run, mut watch: Watch) {
     while !run.closed {
@@ -69,10 +74,10 @@ fn log(run: &Run, recorded: &Recorded) {
             tracing::warn!(%run_id, seat, model, attempt = attempt.number, code = %failure.code, ?retry, ms, "{message}");
         }
         Event::Cut { failure, .. } => {
-            tracing::warn!(%run_id, seat, model, code = %failure.code, ms, "the answer was cut")
+            tracing::warn!(%run_id, seat, model, code = %failure.code, ms, "the answer was cut");
         }
         Event::Sent { attempt } => {
-            tracing::debug!(%run_id, seat, model, attempt = attempt.number, ms, "sent")
+            tracing::debug!(%run_id, seat, model, attempt = attempt.number, ms, "sent");
         }
         Event::Accepted { generation_id, .. } => {
             let generation_id = safe::for_terminal(generation_id);

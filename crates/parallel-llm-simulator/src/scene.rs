@@ -27,6 +27,9 @@ const RETRY_DATE_AHEAD_S: u64 = 2;
 /// A `Retry-After` that no deadline can wait for.
 const RETRY_FAR_S: &str = "3600";
 
+/// What the account of a captured 402 could still pay.
+const AFFORDABLE_TOKENS: u64 = 3395;
+
 /// Milliseconds in a day.
 const DAY_MS: u64 = 86_400_000;
 
@@ -64,7 +67,7 @@ impl Scene<'_> {
             Fault::BadModel => Refusal::unknown_model(&self.asked.id),
             Fault::CtxOverflow => self.context_exceeded(),
             Fault::ReasoningMandatory => Refusal::reasoning_mandatory(),
-            Fault::Credits => Refusal::credits(self.output_tokens_held(), 3395),
+            Fault::Credits => Refusal::credits(self.output_tokens_held(), AFFORDABLE_TOKENS),
             Fault::InFlight => Refusal::in_flight(),
             Fault::KeyLimit => Refusal::key_limit(),
             Fault::Moderation => Refusal::moderation(&self.request.question(), self.served.provider(), slug),

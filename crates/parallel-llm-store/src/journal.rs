@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, ready};
 use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Code, Failure, Recorded, RunPlan};
+use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunPlan};
 
 use crate::projection::{Entries, NewRun};
 use crate::sqlite::write::EPOCH_FIRST;
@@ -24,6 +24,11 @@ impl Journal for Store {
         }
         let lease = Lease { run_id: plan.run_id, epoch: EPOCH_FIRST, next_seq: 1 };
         ready(self.writer().opened.put(NewRun::of(plan)).map(|()| lease)).boxed()
+    }
+
+    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let store = self.clone();
+        async move { store.take_over(run_id).await }.boxed()
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {

@@ -35,10 +35,10 @@ impl Owner {
         Some(Self { machine, pid: pid.parse().ok()?, started: started.parse().ok() })
     }
 
-    /// Whether the process surely is no more: it ran where we run, and it is not there.
-    pub(crate) fn is_gone(&self) -> bool {
+    /// Whether the process is there; `None` where that cannot be seen from here.
+    pub(crate) fn is_alive(&self) -> Option<bool> {
         let here = self.machine.is_some() && self.machine == machine();
-        here && self.started.is_some() && started(self.pid) != self.started
+        (here && self.started.is_some()).then(|| started(self.pid) == self.started)
     }
 }
 
@@ -93,7 +93,8 @@ mod tests {
         let reused = Owner { started: me.started.map(|ticks| ticks + 1), ..me.clone() };
         let elsewhere = Owner { machine: Some("another.1".into()), ..reused.clone() };
         let untold = Owner { started: None, ..me.clone() };
-        let gone = [me, reused, elsewhere, untold].map(|owner| owner.is_gone());
-        assert_eq!(gone, [false, cfg!(target_os = "linux"), false, false]);
+        let alive = [me, reused, elsewhere, untold].map(|owner| owner.is_alive());
+        let seen = |alive| Some(alive).filter(|_| cfg!(target_os = "linux"));
+        assert_eq!(alive, [seen(true), seen(false), None, None]);
     }
 }

@@ -92,9 +92,9 @@ pub(crate) struct Tenure {
 
 impl Tenure {
     /// Whether the run was left unfinished: at once where its process ran on this machine and is gone, after the
-    /// lease elsewhere.
+    /// lease where nobody here can see the process. One that is seen alive here only slept.
     pub(crate) fn is_interrupted(&self, now_ms: i64) -> bool {
-        let gone = || Owner::parse(&self.owner).is_some_and(|owner| owner.is_gone());
-        !self.closed && (self.lease_until_ms < now_ms || gone())
+        let seen = Owner::parse(&self.owner).and_then(|owner| owner.is_alive());
+        !self.closed && seen.map_or(self.lease_until_ms < now_ms, |alive| !alive)
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use parallel_llm_engine::port::{Call, Caller, Permit, ReplyEnd, ReplyPart, ReplyStream};
-use parallel_llm_engine::{Code, Failure, Finish, PicoUsd};
+use parallel_llm_engine::{Code, Failure, Finish, Message, PicoUsd};
 use tokio::sync::Semaphore;
 
 use crate::ledger::Ledger;
@@ -83,7 +83,7 @@ pub(crate) fn label_of(call: &Call, words: &str) -> String {
 
 /// All text of a call.
 pub(crate) fn prompt(call: &Call) -> String {
-    call.messages.iter().flat_map(|message| message.texts()).collect::<Vec<_>>().join("\n")
+    call.messages.iter().flat_map(Message::texts).collect::<Vec<_>>().join("\n")
 }
 
 fn nonce(call: &Call) -> String {

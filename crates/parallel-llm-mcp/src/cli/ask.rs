@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure, Message, OutcomeKind, PicoUsd, Role, RunRequest, RunStatus};
 
+use super::answer_file::AnswerFile;
 use super::view::{self, Followed, View};
 use super::{Desk, prompt};
 use crate::exit;
@@ -61,7 +62,7 @@ pub struct Ask {
     pub output: Option<PathBuf>,
     /// Where the run's folder is made
     #[arg(long, value_name = "DIR")]
-    pub output_dir: Option<PathBuf>,
+    pub output_dir: Option<String>,
     /// Write no files
     #[arg(long)]
     pub no_files: bool,
@@ -82,11 +83,10 @@ pub struct Ask {
 impl Ask {
     /// What the flags set of the settings.
     pub fn overrides(&self) -> Vec<(&'static str, String)> {
-        let dir = self.output_dir.as_ref().map(|dir| dir.display().to_string());
         let files = self.no_files.then(|| "off".to_owned());
         let values = [
             ("wait", self.wait.clone()),
-            ("output_dir", dir),
+            ("output_dir", self.output_dir.clone()),
             ("files", files),
             ("store", self.store.clone()),
         ];
@@ -133,19 +133,33 @@ fn parse_deadline(text: &str) -> Result<u64, Failure> {
 
 /// Asks and tells the answer.
 pub(super) async fn run(desk: &Desk<'_>, ask: &Ask) -> Result<u8, Failure> {
-    let handle = desk.service.ask(ask.question()?).await?;
-    let report = match view::follow(desk, &handle, ask.view()).await {
+    let question = ask.question()?;
+    let file = ask.output.as_deref().map(AnswerFile::reserve).transpose()?;
+    let handle = desk.service.ask(question).await?;
+    finish(desk, &handle, ask, file).await
+}
+
+/// Follows a run to its answer and tells it.
+pub(super) async fn finish(
+    desk: &Desk<'_>,
+    handle: &RunHandle,
+    ask: &Ask,
+    file: Option<AnswerFile>,
+) -> Result<u8, Failure> {
+    let report = match view::follow(desk, handle, ask.view()).await {
         Followed::Decided(report) => *report,
         Followed::Stopped(signal) => return Ok(view::stopped(signal)),
     };
-    let told = tell(desk, ask, &handle, &report);
-    let run = view::close(&handle, ask.linger).await;
-    told?;
+    tell(desk, ask, handle, &report);
+    let run = view::close(handle, ask.linger).await;
+    if let (Some(file), Some(answer)) = (file, &report.answer) {
+        file.write(answer)?;
+    }
     Ok(exit_code(&run, ask.strict))
 }
 
 /// Gives the answer, then how it came about.
-fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) -> Result<(), Failure> {
+fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
     if ask.json {
         desk.console.data(&format!("{:#}", report.to_json()));
     } else if ask.jsonl {
@@ -155,23 +169,11 @@ fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) -> Resu
         desk.console.data(answer);
         desk.console.say("");
     }
-    let written = match (&ask.output, &report.answer) {
-        (Some(path), Some(answer)) => write_answer(path, answer),
-        _ => Ok(()),
-    };
     let run = handle.snapshot();
     summary::tell(&desk.console, &run, &report.files);
     if report.answer.is_none() {
         summary::tell_seats(&desk.console, &run);
     }
-    written
-}
-
-fn write_answer(path: &std::path::Path, answer: &str) -> Result<(), Failure> {
-    std::fs::write(path, answer).map_err(|error| {
-        let message = format!("the answer could not be written to `{}`: {error}", path.display());
-        Failure::new(Code::OutputUnwritable, message).with_next("the answer is kept: see `runs show @`")
-    })
 }
 
 /// What a run's end means for a script.

@@ -5,6 +5,7 @@ use parallel_llm_simulator::{DEMO_QUESTION, Simulator};
 
 use super::Desk;
 use super::ask::exit_code;
+use super::killed;
 use super::view::{self, Followed, View};
 use crate::output::console::Tone;
 use crate::output::summary;
@@ -17,25 +18,25 @@ use crate::service::Question;
 pub struct Demo {
     /// The question, in place of the built-in one
     pub question: Option<String>,
+    /// Kill the program in the middle of the run, then finish the run from what was saved
+    #[arg(long)]
+    pub kill: bool,
 }
 
 /// Asks the demo's question and explains what happened.
 pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<u8, Failure> {
-    let console = &desk.console;
     let question = demo.question.as_deref().unwrap_or(DEMO_QUESTION);
-    console.say(&console.tone(
-        Tone::Warning,
-        "These models are simulated: no key is used, nothing leaves this machine, nothing is paid.",
-    ));
-    console.say(&format!("The pretend provider listens on {}.\n", simulator.address()));
-    console.say(&console.tone(Tone::Strong, question));
-    console.say("");
-    let question = Question { request: RunRequest::prompt(question), preset: None };
-    let handle = desk.service.ask(question).await?;
+    introduce(desk, question, simulator);
+    let handle = if demo.kill {
+        killed::resume_after_kill(desk, question, simulator).await?
+    } else {
+        desk.service.ask(Question { request: RunRequest::prompt(question), preset: None }).await?
+    };
     let report = match view::follow(desk, &handle, View::People).await {
         Followed::Decided(report) => report,
         Followed::Stopped(signal) => return Ok(view::stopped(signal)),
     };
+    let console = &desk.console;
     if let Some(answer) = &report.answer {
         console.say("");
         console.data(answer);
@@ -45,10 +46,24 @@ pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<
     summary::tell_seats(console, &run);
     console.say("");
     summary::tell(console, &run, &report.files);
+    if demo.kill {
+        killed::account(console, &run, simulator);
+    }
     console.say(&console.tone(
         Tone::Warning,
-        "The models were simulated and the amounts are what real ones would have been charged in pretence.",
+        "The models were simulated; the amounts are what real ones would have charged.",
     ));
     console.say("Next: set OPENROUTER_API_KEY, then `parallel-llm-mcp ask \"your question\"`.");
     Ok(exit_code(&run, false))
+}
+
+fn introduce(desk: &Desk<'_>, question: &str, simulator: &Simulator) {
+    let console = &desk.console;
+    console.say(&console.tone(
+        Tone::Warning,
+        "These models are simulated: no key is used, nothing leaves this machine, nothing is paid.",
+    ));
+    console.say(&format!("The pretend provider listens on {}.\n", simulator.address()));
+    console.say(&console.tone(Tone::Strong, question));
+    console.say("");
 }

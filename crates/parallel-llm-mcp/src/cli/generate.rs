@@ -44,7 +44,7 @@ fn page_of(command: &mut clap::Command, page: &mut String) {
     let name = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
     let help = command.render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-    page.push_str(&format!("\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end()));
+    *page += &format!("\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
     for inner in
         command.get_subcommands_mut().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
     {
@@ -63,11 +63,11 @@ fn errors() -> String {
             code.next(),
             exit::of(*code)
         );
-        page.push_str(&row);
+        page += &row;
     }
     page.push_str("\n## Exit codes\n\n| code | meaning |\n|---|---|\n");
     for (code, meaning) in exit::ALL {
-        page.push_str(&format!("| {code} | {meaning} |\n"));
+        page += &format!("| {code} | {meaning} |\n");
     }
     page
 }

@@ -1,10 +1,12 @@
 //! The command line: one file per command. A command reads its arguments, calls the service and renders.
 
+mod answer_file;
 mod ask;
 mod config;
 mod demo;
 mod explain;
 mod generate;
+mod killed;
 mod prompt;
 mod runs;
 mod simulate;
@@ -39,7 +41,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Ask a panel of models one question
-    Ask(Ask),
+    Ask(Box<Ask>),
     /// See it work: simulated models, no key, no cost
     Demo(Demo),
     /// Serve MCP on stdin and stdout
@@ -99,12 +101,15 @@ impl Command {
     }
 
     /// Whether nothing but data is wanted on the terminal.
-    pub const fn is_quiet(&self) -> bool {
-        matches!(self, Self::Ask(Ask { quiet: true, .. }))
+    pub fn is_quiet(&self) -> bool {
+        match self {
+            Self::Ask(ask) => ask.quiet,
+            _ => false,
+        }
     }
 
     /// Whether errors are wanted as JSON.
-    pub const fn wants_json(&self) -> bool {
+    pub fn wants_json(&self) -> bool {
         match self {
             Self::Ask(ask) => ask.json || ask.jsonl,
             Self::Runs { command } => command.wants_json(),

@@ -6,6 +6,7 @@ use parallel_llm_engine::{Code, Failure, RunId};
 use serde_json::json;
 
 use super::Desk;
+use super::ask::{self, Ask};
 use crate::clock;
 use crate::exit;
 use crate::output::console::Tone;
@@ -44,13 +45,21 @@ pub enum RunsCommand {
         #[arg(long)]
         events: bool,
     },
+    /// Finish a run that was interrupted, paying for nothing twice
+    Resume {
+        /// The run's id or a beginning of it; `@` is the newest
+        run: String,
+        /// The run report as one JSON object
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 impl RunsCommand {
     /// Whether errors are wanted as JSON.
     pub const fn wants_json(&self) -> bool {
         match self {
-            Self::List { json, .. } | Self::Show { json, .. } => *json,
+            Self::List { json, .. } | Self::Show { json, .. } | Self::Resume { json, .. } => *json,
         }
     }
 }
@@ -60,6 +69,10 @@ pub(super) async fn run(desk: &Desk<'_>, command: RunsCommand) -> Result<u8, Fai
     match command {
         RunsCommand::List { limit, before, json } => list(desk, limit, before.as_deref(), json).await,
         RunsCommand::Show { run, json, seat, events } => show(desk, &run, json, seat, events).await,
+        RunsCommand::Resume { run, json } => {
+            let handle = desk.service.resume(&run).await?;
+            ask::finish(desk, &handle, &Ask { json, ..Ask::default() }, None).await
+        }
     }
 }
 

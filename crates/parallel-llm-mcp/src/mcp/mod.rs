@@ -1,6 +1,47 @@
-//! The MCP door.
+//! The MCP door: a few small tools over the service.
+//!
+//! ```text
+//! stdio: pipe → line → wire ─┐
+//!                            ├→ handler → tools → service
+//! (another transport)       ─┘
+//! ```
+//!
+//! [`stdio`] owns the connection and its end; the handler knows no transport. What always holds: every request that
+//! can be read, and every line that cannot, gets exactly one reply; a client that leaves, stalls or gives up costs
+//! nothing that was paid for; a panic ends one call and nothing else.
 
-pub mod stdio {
-    //! Placeholder.
-    pub async fn run(_: crate::service::Service) {}
+mod arguments;
+mod call;
+mod handler;
+mod line;
+mod outcome;
+mod part;
+mod pipe;
+mod progress;
+mod salvage;
+mod schema;
+pub mod stdio;
+mod tools;
+mod wall;
+mod wire;
+
+use rmcp::service::{RoleServer, ServerInitializeError};
+use rmcp::transport::IntoTransport;
+use rmcp::{ServerHandler, ServiceExt};
+
+/// Serves one connection to its end.
+pub async fn serve<T, E, A>(handler: impl ServerHandler, transport: T)
+where
+    T: IntoTransport<RoleServer, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let running = match handler.serve(transport).await {
+        Ok(running) => running,
+        // Clients look whether a server starts, and leave.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return,
+        Err(error) => return tracing::warn!("the connection did not begin: {error}"),
+    };
+    if let Err(error) = running.waiting().await {
+        tracing::error!("the connection broke: {error}");
+    }
 }

@@ -49,7 +49,7 @@ impl Console {
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal,
             coloured: stderr_is_terminal && !environment.no_color(),
-            columns: columns.unwrap_or(COLUMNS),
+            columns: columns.or(environment.columns()).unwrap_or(COLUMNS),
             quiet,
         }
     }
@@ -89,14 +89,12 @@ impl Console {
     }
 
     /// Says something even where nothing but data is wanted: an error.
-    #[expect(clippy::unused_self, reason = "the console is the one way to the standard streams")]
     pub fn insist(&self, text: &str) {
         let mut stderr = std::io::stderr().lock();
         let _ = writeln!(stderr, "{text}");
     }
 
     /// Draws on stderr, line ends as given.
-    #[expect(clippy::unused_self, reason = "the console is the one way to the standard streams")]
     pub fn draw(&self, text: &str) {
         let mut stderr = std::io::stderr().lock();
         let _ = stderr.write_all(text.as_bytes());

@@ -71,8 +71,9 @@ fn redraw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> usize {
     );
     lines.push(console.tone(Tone::Dim, &total));
     let up = if drawn == 0 { String::new() } else { format!("\x1b[{drawn}A") };
-    let body: String = lines.iter().map(|line| format!("\r\x1b[2K{line}\n")).collect();
-    console.draw(&format!("{up}{body}"));
+    // Back to the first row, then each row cleared and written again.
+    let body: Vec<String> = lines.iter().map(|line| format!("\r\x1b[2K{line}\n")).collect();
+    console.draw(&format!("{up}{}", body.concat()));
     lines.len()
 }
 

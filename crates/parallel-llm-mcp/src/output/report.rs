@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use parallel_llm_engine::run::{Run, SeatView};
-use parallel_llm_engine::{Failure, Outcome, OutcomeKind, Usage};
+use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -238,7 +238,7 @@ impl WorthReport {
         outcome.worth.as_ref().map(|worth| Self {
             base_seat: worth.base_seat.0,
             edit_ratio: worth.edit_ratio,
-            extra_cost_usd: worth.extra_cost.map(|cost| cost.as_usd()),
+            extra_cost_usd: worth.extra_cost.map(PicoUsd::as_usd),
             extra_ms: worth.extra_ms,
         })
     }
@@ -261,7 +261,7 @@ impl SeatReport {
             finish: answer.and_then(|answer| answer.finish.as_ref()).map(|finish| finish.as_str().to_owned()),
             truncated: answer.is_some_and(parallel_llm_engine::Answer::truncated),
             usage: answer.map_or_else(UsageReport::default, |answer| UsageReport::of(answer.usage)),
-            cost_usd: seat.cost.map(|cost| cost.as_usd()),
+            cost_usd: seat.cost.map(PicoUsd::as_usd),
             attempts: seat.attempts,
             first_token_ms: answer.and_then(|answer| answer.first_token_ms),
             elapsed_ms: seat.elapsed_ms,

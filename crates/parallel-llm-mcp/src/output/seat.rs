@@ -66,7 +66,7 @@ fn figures(seat: &SeatView, now_ms: u64) -> String {
     match usage.and_then(|usage| usage.output_tokens) {
         Some(tokens) => figures.push(format!("{tokens:>5} tokens")),
         None if !seat.partial.is_empty() => {
-            figures.push(format!("{:>5} chars ", seat.partial.chars().count()))
+            figures.push(format!("{:>5} chars ", seat.partial.chars().count()));
         }
         None => {}
     }

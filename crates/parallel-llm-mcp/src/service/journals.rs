@@ -7,7 +7,7 @@ use parallel_llm_engine::event::{Attempt, Recorded};
 use parallel_llm_engine::memory::MemoryJournal;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Failure, RunPlan};
+use parallel_llm_engine::{Failure, RunId, RunPlan};
 use parallel_llm_store::Store;
 
 use super::Later;
@@ -33,6 +33,11 @@ impl Journal for Journals {
         }
         let store = Arc::clone(&self.store);
         Box::pin(async move { store.get().await?.open(plan).await })
+    }
+
+    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let store = Arc::clone(&self.store);
+        Box::pin(async move { store.get().await?.reopen(run_id).await })
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {

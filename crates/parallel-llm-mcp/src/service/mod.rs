@@ -5,6 +5,7 @@ mod history;
 mod journals;
 mod later;
 mod models;
+mod resume;
 mod runs;
 
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parallel_llm_engine::engine::Underway;
 use parallel_llm_engine::live::{Hub, Stage, Watch};
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Engine, Failure, RunId, RunPlan};
@@ -14,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::files::{FileWriter, FilesWatch, Folder};
 use crate::output::report::Report;
+use crate::telemetry;
 
 /// Runs one process does at once. Each may hold 64 streams; past this a caller is better told to wait.
 const RUNS_MAX: usize = 1_000;
@@ -43,15 +45,40 @@ impl Runs {
 
     /// Begins a run, with its files in a folder inside `output_dir` where the plan wants files.
     pub async fn start(&self, plan: RunPlan, output_dir: PathBuf) -> Result<RunHandle, Failure> {
-        let id = plan.run_id;
-        if self.live().len() >= RUNS_MAX {
-            return Err(Failure::new(Code::Busy, format!("{RUNS_MAX} runs are under way")));
-        }
-        let folder = if plan.files { Some(Folder::create(&output_dir, id)?) } else { None };
-        let plan = Arc::new(plan);
-        let hub = Arc::new(Hub::new(Arc::clone(&plan)));
+        self.check_room()?;
+        let folder = if plan.files { Some(Folder::create(&output_dir, plan.run_id)?) } else { None };
+        let hub = Arc::new(Hub::new(Arc::new(plan)));
         let cancel = CancellationToken::new();
-        let underway = self.engine.open(plan, Arc::clone(&hub), cancel.clone()).await?;
+        let underway = self.engine.open(Arc::clone(&hub), cancel.clone()).await?;
+        Ok(self.follow(underway, hub, cancel, folder))
+    }
+
+    /// Takes up a run that was interrupted. Nothing it has is asked for again.
+    pub async fn resume(&self, run: Run, output_dir: PathBuf) -> Result<RunHandle, Failure> {
+        self.check_room()?;
+        let folder = run.plan.files.then(|| Folder::of(&output_dir, run.plan.run_id));
+        let hub = Arc::new(Hub::of(run));
+        let cancel = CancellationToken::new();
+        let underway = self.engine.reopen(Arc::clone(&hub), cancel.clone()).await?;
+        Ok(self.follow(underway, hub, cancel, folder))
+    }
+
+    fn check_room(&self) -> Result<(), Failure> {
+        if self.live().len() < RUNS_MAX {
+            return Ok(());
+        }
+        Err(Failure::new(Code::Busy, format!("{RUNS_MAX} runs are under way")))
+    }
+
+    /// Lets a run go on by itself, its files and its log lines with it.
+    fn follow(
+        &self,
+        underway: Underway,
+        hub: Arc<Hub>,
+        cancel: CancellationToken,
+        folder: Option<Folder>,
+    ) -> RunHandle {
+        let id = hub.look(|run| run.plan.run_id);
         let files = match folder {
             Some(folder) => {
                 let (writer, watch) = FileWriter::new(folder, Arc::clone(&hub));
@@ -60,6 +87,10 @@ impl Runs {
             }
             None => FilesWatch::off(),
         };
+        if telemetry::is_wanted() {
+            let (run, watch) = hub.watch_events();
+            self.tasks.spawn(telemetry::follow(run, watch));
+        }
         let handle = RunHandle { id, hub, cancel, files };
         self.live().insert(id, handle.clone());
         let live = Arc::clone(&self.live);
@@ -67,7 +98,7 @@ impl Runs {
             underway.finish().await;
             live.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         });
-        Ok(handle)
+        handle
     }
 
     /// The handle of a run under way.
@@ -111,15 +142,14 @@ impl RunHandle {
     /// Waits for the run's answer, or until this moment; the run goes on either way.
     pub async fn wait(&self, until: Option<Instant>) -> Report {
         let decided = self.hub.reached(Stage::Decided);
-        let in_time = match until {
-            Some(until) => tokio::time::timeout_at(until, decided).await.is_ok(),
-            None => {
-                decided.await;
-                true
+        if let Some(until) = until {
+            if tokio::time::timeout_at(until, decided).await.is_err() {
+                return Report::of(&self.snapshot(), self.files.now());
             }
-        };
-        let files = if in_time { self.files.clone().settled().await } else { self.files.now() };
-        Report::of(&self.snapshot(), files)
+        } else {
+            decided.await;
+        }
+        Report::of(&self.snapshot(), self.files.clone().settled().await)
     }
 
     /// Waits until late seats are in or given up, too.

@@ -1,0 +1,252 @@
+//! The arguments of the tools: one table per tool, from which both the schema and the checks are made.
+//!
+//! Written by hand, because it stands in a model's context in every conversation: short, portable (no formats, no
+//! unions with null), and every mistake is answered with the argument's name and an example of what is right.
+
+use std::collections::BTreeMap;
+
+use parallel_llm_engine::{Code, Failure};
+use rmcp::model::JsonObject;
+use serde_json::{Map, Value, json};
+
+use crate::output::safe;
+
+/// How much of a wrong value is repeated, in characters.
+const VALUE_CHARS: usize = 60;
+/// Below this likeness (0 to 1) a name is no suggestion.
+const LIKENESS_MIN: f64 = 0.75;
+
+/// One argument of a tool.
+pub(super) struct Argument {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// What it may be.
+    pub(super) kind: Kind,
+    /// What it does, where the name does not tell.
+    pub(super) about: &'static str,
+    /// A value that is right, as JSON.
+    pub(super) example: &'static str,
+}
+
+/// What an argument may be.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    /// A text; an argument that must be there.
+    RequiredText,
+    /// A text.
+    Text,
+    /// A list of texts.
+    Texts,
+    /// A number from 0 to this.
+    Number(f64),
+    /// A whole number between these.
+    Whole(u64, u64),
+    /// Yes or no.
+    Switch,
+    /// One of these words.
+    Choice(fn() -> Vec<&'static str>),
+}
+
+impl Kind {
+    fn schema(self) -> Value {
+        match self {
+            Self::RequiredText | Self::Text => json!({"type": "string"}),
+            Self::Texts => json!({"type": "array", "items": {"type": "string"}}),
+            Self::Number(max) => json!({"type": "number", "minimum": 0, "maximum": max}),
+            Self::Whole(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
+            Self::Switch => json!({"type": "boolean"}),
+            Self::Choice(words) => json!({"type": "string", "enum": words()}),
+        }
+    }
+
+    fn holds(self, value: &Value) -> bool {
+        match self {
+            Self::RequiredText | Self::Text => value.is_string(),
+            Self::Texts => value.as_array().is_some_and(|all| all.iter().all(Value::is_string)),
+            Self::Number(max) => value.as_f64().is_some_and(|number| (0.0..=max).contains(&number)),
+            Self::Whole(min, max) => whole(value).is_some_and(|number| (min..=max).contains(&number)),
+            Self::Switch => value.is_boolean(),
+            Self::Choice(words) => value.as_str().is_some_and(|word| words().contains(&word)),
+        }
+    }
+
+    fn about(self) -> String {
+        match self {
+            Self::RequiredText | Self::Text => "a string".to_owned(),
+            Self::Texts => "a list of strings".to_owned(),
+            Self::Number(max) => format!("a number from 0 to {max}"),
+            Self::Whole(min, max) => format!("a whole number from {min} to {max}"),
+            Self::Switch => "true or false".to_owned(),
+            Self::Choice(words) => format!("one of `{}`", words().join("`, `")),
+        }
+    }
+}
+
+/// A whole number, also where it is written as `3.0`.
+fn whole(value: &Value) -> Option<u64> {
+    let written_as_float = || value.as_f64().filter(|number| *number >= 0.0 && number.fract() == 0.0);
+    value.as_u64().or_else(|| written_as_float().map(|number| number as u64))
+}
+
+/// The schema of a tool's input.
+pub(super) fn schema(arguments: &[Argument]) -> JsonObject {
+    let property = |argument: &Argument| {
+        let mut schema = argument.kind.schema();
+        if !argument.about.is_empty() {
+            schema["description"] = argument.about.into();
+        }
+        (argument.name.to_owned(), schema)
+    };
+    let required = arguments.iter().filter(|argument| matches!(argument.kind, Kind::RequiredText));
+    let required: Vec<&str> = required.map(|argument| argument.name).collect();
+    let properties: Map<String, Value> = arguments.iter().map(property).collect();
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties.into());
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema.insert("additionalProperties".to_owned(), false.into());
+    schema
+}
+
+/// The arguments of one call, checked.
+pub(super) struct Values(BTreeMap<&'static str, Value>);
+
+impl Values {
+    /// Checks what was given against the table. `null` counts as left out.
+    pub(super) fn read(arguments: &'static [Argument], given: Option<JsonObject>) -> Result<Self, Failure> {
+        let mut values = BTreeMap::new();
+        for (name, value) in given.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null()) {
+            let argument = arguments.iter().find(|argument| argument.name == name);
+            let argument = argument.ok_or_else(|| unknown(&name, arguments))?;
+            if !argument.kind.holds(&value) {
+                return Err(mismatch(argument, &value));
+            }
+            values.insert(argument.name, value);
+        }
+        let is_missing = |argument: &&Argument| {
+            matches!(argument.kind, Kind::RequiredText) && !values.contains_key(argument.name)
+        };
+        match arguments.iter().find(is_missing) {
+            None => Ok(Self(values)),
+            Some(argument) => Err(usage(format!("the argument `{}` is missing", argument.name), argument)),
+        }
+    }
+
+    /// A text or a chosen word.
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        match self.0.remove(name)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A list of texts.
+    pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
+        serde_json::from_value(self.0.remove(name)?).ok()
+    }
+
+    /// A number.
+    pub(super) fn number(&mut self, name: &str) -> Option<f64> {
+        self.0.remove(name)?.as_f64()
+    }
+
+    /// A whole number.
+    pub(super) fn whole(&mut self, name: &str) -> Option<u64> {
+        whole(&self.0.remove(name)?)
+    }
+
+    /// Yes or no.
+    pub(super) fn switch(&mut self, name: &str) -> Option<bool> {
+        self.0.remove(name)?.as_bool()
+    }
+}
+
+fn mismatch(argument: &Argument, value: &Value) -> Failure {
+    let found = safe::excerpt(&value.to_string(), VALUE_CHARS);
+    usage(format!("the argument `{}` is {}, not {found}", argument.name, argument.kind.about()), argument)
+}
+
+fn usage(message: String, argument: &Argument) -> Failure {
+    Failure::new(Code::Usage, message)
+        .with_next(format!("for example {{\"{}\": {}}}", argument.name, argument.example))
+}
+
+fn unknown(name: &str, arguments: &[Argument]) -> Failure {
+    let known: Vec<&str> = arguments.iter().map(|argument| argument.name).collect();
+    let name = safe::excerpt(name, VALUE_CHARS);
+    let next = nearest(&name, &known).map_or_else(
+        || format!("leave it out; there are `{}`", known.join("`, `")),
+        |meant| format!("did you mean `{meant}`?"),
+    );
+    Failure::new(Code::Usage, format!("there is no argument `{name}`")).with_next(next)
+}
+
+/// The known name most like this one, where one is alike enough to be meant.
+pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let likeness = |known: &str| strsim::jaro_winkler(&name.to_lowercase(), known);
+    let best = known.iter().copied().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
+    (likeness(best) >= LIKENESS_MIN).then_some(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ARGUMENTS: &[Argument] = &[
+        Argument { name: "prompt", kind: Kind::RequiredText, about: "The question.", example: "\"Why?\"" },
+        Argument { name: "models", kind: Kind::Texts, about: "", example: "[\"a/b\"]" },
+        Argument { name: "wait_s", kind: Kind::Whole(0, 50), about: "", example: "50" },
+        Argument { name: "temperature", kind: Kind::Number(2.0), about: "", example: "0.7" },
+    ];
+
+    #[track_caller]
+    fn check(given: Value, expected: &str) {
+        let given = given.as_object().cloned();
+        let told = match Values::read(ARGUMENTS, given) {
+            Ok(_) => "right".to_owned(),
+            Err(failure) => format!("{}: {}", failure.message, failure.next_step()),
+        };
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn every_mistake_names_its_argument_and_shows_what_is_right() {
+        check(json!({"prompt": "p", "models": null, "wait_s": 3.0, "temperature": 2}), "right");
+        check(json!({}), "the argument `prompt` is missing: for example {\"prompt\": \"Why?\"}");
+        check(json!({"promt": "p"}), "there is no argument `promt`: did you mean `prompt`?");
+        check(
+            json!({"prompt": "p", "zzz": 1}),
+            "there is no argument `zzz`: leave it out; there are `prompt`, `models`, `wait_s`, `temperature`",
+        );
+        check(
+            json!({"prompt": "p", "models": "a/b"}),
+            "the argument `models` is a list of strings, not \"a/b\": for example {\"models\": [\"a/b\"]}",
+        );
+        check(
+            json!({"prompt": "p", "wait_s": 51}),
+            "the argument `wait_s` is a whole number from 0 to 50, not 51: for example {\"wait_s\": 50}",
+        );
+        check(
+            json!({"prompt": "p", "temperature": "hot"}),
+            "the argument `temperature` is a number from 0 to 2, not \"hot\": for example {\"temperature\": 0.7}",
+        );
+    }
+
+    #[test]
+    fn the_schema_is_portable() {
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "prompt": {"type": "string", "description": "The question."},
+                "models": {"type": "array", "items": {"type": "string"}},
+                "wait_s": {"type": "integer", "minimum": 0, "maximum": 50},
+                "temperature": {"type": "number", "minimum": 0, "maximum": 2.0},
+            },
+            "required": ["prompt"],
+            "additionalProperties": false,
+        });
+        assert_eq!(Value::Object(schema(ARGUMENTS)), expected);
+    }
+}

@@ -1,0 +1,128 @@
+//! Pieces of a run that are too long for its report: one text, given page by page.
+
+use parallel_llm_engine::{Code, Failure, Run};
+use rmcp::model::CallToolResult;
+use serde_json::json;
+
+use super::outcome;
+
+/// Characters on one page: below the 50,000 beyond which a common client puts a result into a file.
+const PAGE_CHARS: usize = 40_000;
+
+/// A piece of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// How it stands; not paged.
+    Report,
+    /// The final text.
+    Answer,
+    /// What one seat wrote, counted from 1.
+    AnswerOf(usize),
+    /// What was asked.
+    Prompt,
+    /// Everything that was resolved before it began.
+    Plan,
+    /// What happened.
+    Events,
+}
+
+impl Part {
+    /// Reads a part's name.
+    pub(super) fn read(name: &str) -> Result<Self, Failure> {
+        let seat = || name.strip_prefix("answer:").and_then(|seat| seat.parse().ok());
+        match name {
+            "report" => Ok(Self::Report),
+            "answer" => Ok(Self::Answer),
+            "prompt" => Ok(Self::Prompt),
+            "plan" => Ok(Self::Plan),
+            "events" => Ok(Self::Events),
+            _ => seat().map(Self::AnswerOf).ok_or_else(|| {
+                let shown = crate::output::safe::excerpt(name, 40);
+                Failure::new(Code::Usage, format!("the argument `part` is not `{shown}`")).with_next(
+                    "choose one of `report`, `answer`, `answer:1` (a seat), `prompt`, `plan`, `events`",
+                )
+            }),
+        }
+    }
+
+    /// The text of this part of a run; the events are with whoever stores them.
+    pub(super) fn text(self, run: &Run) -> Result<String, Failure> {
+        let missing = |what: String| {
+            Err(Failure::new(Code::Usage, what).with_next("see `part` `report` for what there is"))
+        };
+        match self {
+            Self::Answer => match run.outcome.as_ref().and_then(|outcome| outcome.text.as_deref()) {
+                Some(text) => Ok(text.to_owned()),
+                None => missing(format!("the run is {} and has no answer", run.status.as_str())),
+            },
+            Self::AnswerOf(number) => {
+                let seat = number.checked_sub(1).and_then(|index| run.seats.get(index));
+                match seat.map(|seat| (seat, seat.text())) {
+                    Some((_, Some(text))) => Ok(text.to_owned()),
+                    Some((seat, None)) => {
+                        missing(format!("seat {number} is {} and has no text", seat.status.as_str()))
+                    }
+                    None => missing(format!("there is no seat {number}: the panel has {}", run.seats.len())),
+                }
+            }
+            Self::Prompt => {
+                let texts: Vec<&str> =
+                    run.plan.messages.iter().flat_map(parallel_llm_engine::Message::texts).collect();
+                Ok(texts.join("\n\n"))
+            }
+            Self::Plan => Ok(format!("{:#}", json!(&*run.plan))),
+            Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
+        }
+    }
+}
+
+/// The arguments of `get_run` that fetch a part.
+pub(super) fn call(run_id: &str, part: &str, offset: usize) -> String {
+    match offset {
+        0 => format!("{{\"run_id\":\"{run_id}\",\"part\":\"{part}\"}}"),
+        offset => format!("{{\"run_id\":\"{run_id}\",\"part\":\"{part}\",\"offset\":{offset}}}"),
+    }
+}
+
+/// One page of a text, from this character on, and where the next begins.
+pub(super) fn page(run_id: &str, part: &str, text: &str, offset: usize) -> CallToolResult {
+    let total = text.chars().count();
+    let shown: String = text.chars().skip(offset).take(PAGE_CHARS).collect();
+    let end = offset.min(total) + shown.chars().count();
+    let mut told =
+        json!({ "run_id": run_id, "part": part, "offset": offset, "total_chars": total, "text": shown });
+    let mut text = shown;
+    if end < total {
+        told["next_offset"] = end.into();
+        let next = format!("the next page: get_run with {}", call(run_id, part, end));
+        text = format!("{text}\n\n[characters {offset} to {end} of {total}; {next}]");
+        told["next"] = next.into();
+    }
+    outcome::result(told, text, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_read_by_name() {
+        let read = |name: &str| Part::read(name).ok();
+        assert_eq!(read("answer:12"), Some(Part::AnswerOf(12)));
+        assert_eq!(read("events"), Some(Part::Events));
+        assert_eq!([read("answer:"), read("answer:-1"), read("answers"), read("")], [None; 4]);
+    }
+
+    #[test]
+    fn pages_follow_each_other_by_characters() {
+        let text = "ä".repeat(PAGE_CHARS + 1);
+        let told = page("01X", "answer", &text, 0).structured_content.unwrap();
+        assert_eq!(
+            (&told["next_offset"], &told["total_chars"]),
+            (&json!(PAGE_CHARS), &json!(PAGE_CHARS + 1))
+        );
+        let told = page("01X", "answer", &text, PAGE_CHARS).structured_content.unwrap();
+        assert_eq!((&told["text"], told.get("next_offset")), (&json!("ä"), None));
+        assert_eq!(page("01X", "answer", &text, 90_000).structured_content.unwrap()["text"], "");
+    }
+}

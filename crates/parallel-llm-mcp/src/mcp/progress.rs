@@ -1,0 +1,127 @@
+//! How far a run is, told to a client that asked for it: at once, when something happens, and now and then.
+//!
+//! What always holds: the numbers only rise, there are at most two notifications a second, and none of them makes
+//! the run or its answer wait (the wire drops them where the client does not read).
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use parallel_llm_engine::Run;
+use parallel_llm_engine::run::SeatView;
+use rmcp::Peer;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::RoleServer;
+
+use crate::clock;
+use crate::service::RunHandle;
+
+/// The shortest time between two notifications: people read no faster.
+const GAP: Duration = Duration::from_millis(500);
+/// The longest: clients that count silence count to far more.
+const TICK: Duration = Duration::from_secs(10);
+/// Names told of those waited for; the rest is a number.
+const NAMES_MAX: usize = 3;
+/// How far a tick moves towards the next whole step. It never gets there, so the numbers rise for ever.
+const TICK_SHARE: f64 = 0.1;
+
+/// Tells one caller.
+pub(super) struct Progress {
+    peer: Peer<RoleServer>,
+    token: Option<ProgressToken>,
+    told: f64,
+}
+
+impl Progress {
+    /// For this caller; without a token nothing is sent.
+    pub(super) const fn new(peer: Peer<RoleServer>, token: Option<ProgressToken>) -> Self {
+        Self { peer, token, told: 0.0 }
+    }
+
+    /// Tells that the call has come.
+    pub(super) async fn begin(&self) {
+        self.send(0.0, None, "asking the panel".to_owned()).await;
+    }
+
+    /// Tells how the run goes, for as long as it is polled.
+    pub(super) async fn follow(&mut self, handle: &RunHandle) {
+        if self.token.is_none() {
+            return std::future::pending().await;
+        }
+        let (mut run, mut events) = handle.watch_events();
+        loop {
+            self.tell(&run).await;
+            tokio::time::sleep(GAP).await;
+            // Silence until the tick is told as well.
+            let _ = tokio::time::timeout(TICK - GAP, events.next()).await;
+            while events.next().now_or_never().is_some() {}
+            run = handle.snapshot();
+        }
+    }
+
+    async fn tell(&mut self, run: &Run) {
+        let done = run.seats.iter().filter(|seat| seat.status.is_final()).count() as f64;
+        self.told = next_step(self.told, done);
+        let elapsed_ms = clock::unix_ms().saturating_sub(run.plan.run_id.unix_ms());
+        self.send(self.told, Some(run.seats.len() as f64 + 1.0), message(run, elapsed_ms)).await;
+    }
+
+    async fn send(&self, progress: f64, total: Option<f64>, message: String) {
+        let Some(token) = self.token.clone() else { return };
+        let mut note = ProgressNotificationParam::new(token, progress).with_message(message);
+        note.total = total;
+        // A client that is gone needs no progress.
+        let _ = self.peer.notify_progress(note).await;
+    }
+}
+
+/// The next number to tell: the seats that are done, or a little more than the last where none came.
+fn next_step(told: f64, done: f64) -> f64 {
+    if done > told { done } else { told + (done + 1.0 - told) * TICK_SHARE }
+}
+
+/// One line such as `3 of 5 answered, waiting for grok-latest (429, retry in 4 s), 42 s, $0.03`.
+fn message(run: &Run, elapsed_ms: u64) -> String {
+    let mut parts = vec![format!("{} of {} answered", run.answered(), run.seats.len())];
+    let waiting: Vec<&SeatView> = run.seats.iter().filter(|seat| !seat.status.is_final()).collect();
+    if !waiting.is_empty() {
+        let mut names: Vec<String> =
+            waiting.iter().take(NAMES_MAX).map(|seat| name(seat, elapsed_ms)).collect();
+        if waiting.len() > NAMES_MAX {
+            names.push(format!("{} more", waiting.len() - NAMES_MAX));
+        }
+        parts.push(format!("waiting for {}", names.join(", ")));
+    } else if let Some(writer) =
+        run.synthesizers.iter().rfind(|seat| seat.attempts > 0 && !seat.status.is_final())
+    {
+        parts.push(format!("fusing with {}", name(writer, elapsed_ms)));
+    }
+    parts.push(format!("{} s", elapsed_ms / 1000));
+    parts.push(run.cost().to_string());
+    parts.join(", ")
+}
+
+/// A model by the last part of its name, with what it waits for.
+fn name(seat: &SeatView, elapsed_ms: u64) -> String {
+    let model = seat.model.model.rsplit('/').next().unwrap_or_default();
+    let Some((failure, retry_at_ms)) = seat.failure.as_ref().zip(seat.retry_at_ms) else {
+        return model.to_owned();
+    };
+    let reason = failure.status.map_or_else(|| failure.code.to_string(), |status| status.to_string());
+    let seconds = retry_at_ms.saturating_sub(elapsed_ms).div_ceil(1000);
+    format!("{model} ({reason}, retry in {seconds} s)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_only_rise() {
+        let mut told = 0.0;
+        for done in [0.0, 0.0, 0.0, 1.0, 1.0, 3.0, 3.0].into_iter().chain(std::iter::repeat_n(3.0, 200)) {
+            let next = next_step(told, done);
+            assert!(next > told && next < done + 1.0, "{told} {next}");
+            told = next;
+        }
+    }
+}

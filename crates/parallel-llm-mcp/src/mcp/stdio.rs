@@ -1,0 +1,73 @@
+//! MCP on stdin and stdout: what a client starts, and what ends with it.
+//!
+//! It ends at the end of stdin (a client that dies closes it) or at a signal. Then nothing new is taken, calls under
+//! way get what there is in time, runs under way end for as long as the settings say, and the process leaves. A
+//! second signal ends it at once.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::handler::Handler;
+use super::wire::{Stopping, Wire};
+use super::{pipe, wall};
+use crate::service::Service;
+use crate::shutdown::Signals;
+
+/// The longest wait for a client to read what was written to it, once all is done.
+const FLUSH_MAX: Duration = Duration::from_secs(1);
+/// What closing may take beyond the drain, so that the store can be closed in order.
+const CLOSE_GRACE: Duration = Duration::from_secs(1);
+
+/// Serves the client on stdin and stdout to its end.
+pub async fn run(service: Service) {
+    if service.settings().openrouter_key.is_none() {
+        tracing::warn!(
+            "OPENROUTER_API_KEY is not set: tools are listed, and calls that cost money answer with what to set"
+        );
+    }
+    let mut signals = Signals::new();
+    let stop = CancellationToken::new();
+    let told_twice = async {
+        let signal = signals.next().await;
+        tracing::info!("{signal:?}: stopping; a second signal stops at once");
+        stop.cancel();
+        signals.next().await;
+    };
+    tokio::select! {
+        () = connect(&service, &stop, (std::io::stdin(), std::io::stdout())) => {}
+        () = told_twice => {}
+    }
+}
+
+/// Serves one client on these two pipes to its end, and closes the service.
+async fn connect<R, W>(service: &Service, stop: &CancellationToken, (source, sink): (R, W))
+where
+    R: Read + Send + 'static,
+    W: Write + Send + 'static,
+{
+    let ends = pipe::read_lines(source).and_then(|input| Ok((input, pipe::write_lines(sink)?)));
+    let (input, output) = match ends {
+        Ok(ends) => ends,
+        Err(error) => return tracing::error!("no thread can be started for the client: {error}"),
+    };
+    let drain = Duration::from_millis(service.settings().drain_ms);
+    let wire = Wire::new(input, output.queue, Stopping::new(stop.clone(), drain));
+    let close_by = async {
+        stop.cancelled().await;
+        Instant::now() + drain + CLOSE_GRACE
+    };
+    let served = async {
+        super::serve(Handler::new(service.clone(), stop.clone(), wall::soft(drain)), wire).await;
+        // However it ended, nobody is there any more.
+        stop.cancel();
+    };
+    let (close_by, ()) = tokio::join!(close_by, served);
+    // A client that does not read its answers does not keep the process.
+    let _ = timeout(FLUSH_MAX, output.written).await;
+    if timeout_at(close_by, service.close()).await.is_err() {
+        tracing::warn!("runs under way did not end in time; what they had is kept");
+    }
+}

@@ -1,0 +1,123 @@
+//! `get_run`: a run that goes on behind its soft answer, or one that is over, whole or by part.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::{Code, Failure};
+use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use tokio::time::Instant;
+
+use crate::mcp::arguments::{self, Argument, Kind, Values};
+use crate::mcp::call::Call;
+use crate::mcp::part::{self, Part};
+use crate::mcp::{outcome, schema};
+use crate::output::report::Report;
+use crate::service::Kept;
+
+pub(super) const NAME: &str = "get_run";
+
+const ABOUT: &str =
+    "Get a run of process_prompt: wait for its answer, or fetch a part of it page by page. Costs nothing.";
+
+const ARGUMENTS: &[Argument] = &[
+    Argument {
+        name: "run_id",
+        kind: Kind::RequiredText,
+        about: "As process_prompt gave it.",
+        example: "\"01JD0M3Z8K5Q2W7V9X4B6N1C0A\"",
+    },
+    Argument {
+        name: "wait_s",
+        kind: Kind::Whole(0, outcome::WAIT_S_MAX),
+        about: "Seconds to wait while it is running.",
+        example: "50",
+    },
+    Argument {
+        name: "part",
+        kind: Kind::Text,
+        about: "report (default), answer, answer:<seat>, prompt, plan or events.",
+        example: "\"answer:2\"",
+    },
+    Argument {
+        name: "offset",
+        kind: Kind::Whole(0, u32::MAX as u64),
+        about: "The character of the part to begin at.",
+        example: "40000",
+    },
+];
+
+/// How long the events of a run are waited for that has its answer and is about to close.
+const CLOSING_MAX: Duration = Duration::from_secs(1);
+/// How often it is looked at meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What clients list.
+pub(super) fn tool() -> Tool {
+    let besides = [
+        ("code", "string"),
+        ("next", "string"),
+        ("part", "string"),
+        ("text", "string"),
+        ("next_offset", "integer"),
+        ("total_chars", "integer"),
+    ];
+    Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
+        .with_title("Get a run")
+        .with_raw_output_schema(Arc::new(schema::of::<Report>(&besides)))
+        .with_annotations(ToolAnnotations::new().read_only(true).open_world(false))
+        .with_meta(super::long_results())
+}
+
+/// Waits if asked to, and gives the part that is wanted.
+pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
+    let mut values = Values::read(ARGUMENTS, arguments)?;
+    let name = values.text("part").unwrap_or_else(|| "report".to_owned());
+    let part = Part::read(&name)?;
+    let run_id = values.text("run_id").unwrap_or_default();
+    let wait = Duration::from_secs(values.whole("wait_s").unwrap_or_default());
+    let report = wait_for(call, run_id.trim(), wait).await?;
+    if part == Part::Report {
+        return Ok(outcome::of_report(report));
+    }
+    let text = match part {
+        Part::Events => events(call, &report.run_id).await?,
+        part => part.text(&call.service.find(&report.run_id).await?.run())?,
+    };
+    let offset = values.whole("offset").and_then(|offset| usize::try_from(offset).ok()).unwrap_or_default();
+    Ok(part::page(&report.run_id, &name, &text, offset))
+}
+
+/// The run's report, as soon as it has an answer or the caller has waited as long as it wished.
+async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, Failure> {
+    match call.service.find(run_id).await? {
+        Kept::Live(handle) => call.wait(&handle, &mut call.progress(), Some(wait)).await,
+        // Another process may be at it: then there is nothing to follow.
+        kept @ Kept::Past(_) => {
+            let until = call.soft_end(Some(wait));
+            tokio::select! {
+                biased;
+                failure = call.broken_off() => Err(failure),
+                report = kept.wait(until) => report,
+            }
+        }
+    }
+}
+
+/// The events of a run, one on each line, once it is over: until then they are on their way to the store.
+async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
+    let give_up = Instant::now() + CLOSING_MAX;
+    loop {
+        if let Kept::Past(past) = call.service.find(run_id).await? {
+            let lines = past.events.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>();
+            let lines = lines
+                .map_err(|error| Failure::new(Code::Internal, format!("an event cannot be told: {error}")))?;
+            return Ok(lines.join("\n"));
+        }
+        if Instant::now() >= give_up {
+            let failure =
+                Failure::new(Code::Busy, "the run goes on, and its events are read when it is over");
+            return Err(failure.with_next("call get_run with \"wait_s\":50 first"));
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}

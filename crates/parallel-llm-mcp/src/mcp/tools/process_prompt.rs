@@ -1,0 +1,174 @@
+//! `process_prompt`: asks a panel one question and gives the answer, or what there is of it in time.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::plan::Strategy;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
+use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+
+use crate::mcp::arguments::{self, Argument, Kind, Values};
+use crate::mcp::call::Call;
+use crate::mcp::{outcome, schema};
+use crate::output::report::Report;
+use crate::service::Question;
+
+pub(super) const NAME: &str = "process_prompt";
+
+const ABOUT: &str = "Ask several language models the same question in parallel and get one fused answer, with who is \
+    missing and what it cost. Takes half a minute to minutes and costs money. If the status is `running`, call get_run.";
+
+const ARGUMENTS: &[Argument] = &[
+    Argument {
+        name: "prompt",
+        kind: Kind::RequiredText,
+        about: "The whole question with all its context: the models see nothing else.",
+        example: "\"Which of these two designs is safer, and why? ...\"",
+    },
+    Argument {
+        name: "models",
+        kind: Kind::Texts,
+        about: "The panel, as names from list_models; `name*2` asks one twice. Default: the user's panel.",
+        example: "[\"~openai/gpt-sol-latest\", \"~google/gemini-pro-latest\"]",
+    },
+    Argument {
+        name: "synthesizer",
+        kind: Kind::Text,
+        about: "The model that fuses the answers.",
+        example: "\"~google/gemini-pro-latest\"",
+    },
+    Argument { name: "strategy", kind: Kind::Choice(strategies), about: "", example: "\"synthesize\"" },
+    Argument {
+        name: "preset",
+        kind: Kind::Text,
+        about: "A named panel of the settings, such as quick, budget or max.",
+        example: "\"quick\"",
+    },
+    Argument { name: "temperature", kind: Kind::Number(2.0), about: "", example: "0.7" },
+    Argument {
+        name: "max_tokens",
+        kind: Kind::Whole(1, 1_000_000),
+        about: "Output cap of each model, reasoning included.",
+        example: "16000",
+    },
+    Argument {
+        name: "files",
+        kind: Kind::Switch,
+        about: "Also write the answers as files.",
+        example: "true",
+    },
+    Argument {
+        name: "budget_usd",
+        kind: Kind::Number(1_000.0),
+        about: "Refuse if it could cost more.",
+        example: "0.5",
+    },
+    Argument {
+        name: "deadline_s",
+        kind: Kind::Whole(1, 86_400),
+        about: "The time the whole run may take.",
+        example: "300",
+    },
+    Argument {
+        name: "store",
+        kind: Kind::Choice(stores),
+        about: "How much is kept in the history.",
+        example: "\"full\"",
+    },
+];
+
+fn strategies() -> Vec<&'static str> {
+    Strategy::ALL.iter().map(|strategy| strategy.name()).collect()
+}
+
+fn stores() -> Vec<&'static str> {
+    vec!["full", "metadata", "none"]
+}
+
+/// What clients list.
+pub(super) fn tool() -> Tool {
+    let output = schema::of::<Report>(&[("code", "string"), ("next", "string")]);
+    Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
+        .with_title("Ask a panel of models")
+        .with_raw_output_schema(Arc::new(output))
+        .with_annotations(
+            ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(true),
+        )
+        .with_meta(super::long_results())
+}
+
+/// Asks, and waits as long as the client does.
+pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
+    let question = read(arguments)?;
+    let mut progress = call.progress();
+    progress.begin().await;
+    let handle = call.service.ask(question).await?;
+    match call.wait(&handle, &mut progress, None).await {
+        Ok(report) => Ok(outcome::of_report(report)),
+        Err(taken_back) => {
+            handle.cancel();
+            Ok(outcome::of_run_failure(handle.id(), &taken_back))
+        }
+    }
+}
+
+fn read(arguments: Option<JsonObject>) -> Result<Question, Failure> {
+    let mut values = Values::read(ARGUMENTS, arguments)?;
+    let store = values.text("store").map(|word| match word.as_str() {
+        "metadata" => StoreMode::Metadata,
+        "none" => StoreMode::None,
+        _ => StoreMode::Full,
+    });
+    let request = RunRequest {
+        models: values.texts("models"),
+        synthesizer: values.text("synthesizer"),
+        strategy: values.text("strategy"),
+        temperature: values.number("temperature"),
+        max_tokens: values.whole("max_tokens").and_then(|tokens| u32::try_from(tokens).ok()),
+        deadline_ms: values.whole("deadline_s").map(|seconds| seconds * 1000),
+        budget: values.number("budget_usd").and_then(PicoUsd::from_f64),
+        store,
+        files: values.switch("files"),
+        ..RunRequest::prompt(values.text("prompt").unwrap_or_default())
+    };
+    Ok(Question { request, preset: values.text("preset") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_argument_arrives() {
+        let given = json!({
+            "prompt": "p", "models": ["a/b"], "synthesizer": "c/d", "strategy": "synthesize", "preset": "quick",
+            "temperature": 0.5, "max_tokens": 7, "files": false, "budget_usd": 0.25, "deadline_s": 9, "store": "none",
+        });
+        let question = read(given.as_object().cloned()).unwrap();
+        let expected = RunRequest {
+            models: Some(vec!["a/b".to_owned()]),
+            synthesizer: Some("c/d".to_owned()),
+            strategy: Some("synthesize".to_owned()),
+            temperature: Some(0.5),
+            max_tokens: Some(7),
+            deadline_ms: Some(9_000),
+            budget: PicoUsd::from_decimal("0.25"),
+            store: Some(StoreMode::None),
+            files: Some(false),
+            ..RunRequest::prompt("p")
+        };
+        assert_eq!(question.request, expected);
+        assert_eq!(question.preset.as_deref(), Some("quick"));
+        assert!(ARGUMENTS.iter().all(|argument| given.get(argument.name).is_some()));
+    }
+
+    #[test]
+    fn every_example_is_right() {
+        for argument in ARGUMENTS {
+            let mut given = json!({ "prompt": "p" });
+            given[argument.name] = serde_json::from_str(argument.example).unwrap();
+            assert!(read(given.as_object().cloned()).is_ok(), "{}", argument.name);
+        }
+    }
+}

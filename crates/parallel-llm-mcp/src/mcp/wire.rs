@@ -1,0 +1,286 @@
+//! The transport between a client and the protocol library: whole lines in, whole lines out, every request answered.
+//!
+//! It keeps the books the library does not: which requests are in flight. So an id cannot be used twice at once, the
+//! end of the input waits for the answers that are due, and a server that is stopping says so instead of going
+//! silent. What always holds: a reply never waits behind progress, and progress never makes anyone wait.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetMeta, JsonRpcMessage,
+    JsonRpcRequest, ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerNotification,
+};
+use rmcp::transport::Transport;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::line::{Line, Refusal};
+use super::pipe::WRITE_QUEUE_MAX;
+
+/// Requests in flight at once. The service does a thousand runs; the rest are short.
+const REQUESTS_MAX: usize = 4_096;
+/// JSON-RPC's range for a server's own errors begins here: the request is right, the server cannot take it now.
+const UNAVAILABLE: ErrorCode = ErrorCode(-32000);
+
+/// One client's connection.
+pub(super) struct Wire {
+    input: mpsc::Receiver<Line>,
+    /// Whether the input has ended.
+    is_ended: bool,
+    output: Option<mpsc::Sender<Vec<u8>>>,
+    /// A reply of ours that could not yet be queued.
+    reply: Option<Vec<u8>>,
+    flight: Arc<Flight>,
+    /// Whether the protocol has begun; before that the library takes nothing but requests.
+    has_begun: bool,
+    stopping: Stopping,
+}
+
+/// When the connection ends.
+pub(super) struct Stopping {
+    /// Set by a signal, and by the wire at the end of the input.
+    pub(super) stop: CancellationToken,
+    /// How long answers that are due are waited for after that.
+    pub(super) drain: Duration,
+    deadline: Option<Instant>,
+}
+
+impl Stopping {
+    /// Waits so long for answers once `stop` is set.
+    pub(super) const fn new(stop: CancellationToken, drain: Duration) -> Self {
+        Self { stop, drain, deadline: None }
+    }
+
+    /// Set, and how long there is left.
+    fn deadline(&mut self) -> Instant {
+        *self.deadline.get_or_insert_with(|| Instant::now() + self.drain)
+    }
+}
+
+/// The requests in flight.
+#[derive(Default)]
+struct Flight(watch::Sender<HashSet<RequestId>>);
+
+impl Flight {
+    /// Takes a request up, or says why not.
+    fn take_off(&self, id: &RequestId) -> Result<(), Refusal> {
+        let mut is_new = false;
+        self.0.send_if_modified(|ids| {
+            is_new = ids.len() < REQUESTS_MAX && ids.insert(id.clone());
+            is_new
+        });
+        if is_new {
+            return Ok(());
+        }
+        Err(if self.holds(id) {
+            let message =
+                format!("a request with id {id} is still in flight: give each request an id of its own");
+            Refusal::of_request(id, ErrorCode::INVALID_REQUEST, message)
+        } else {
+            let message = format!("{REQUESTS_MAX} requests are in flight: try again when one is answered");
+            Refusal::of_request(id, UNAVAILABLE, message)
+        })
+    }
+
+    /// The request is answered, or will never be.
+    fn land(&self, id: &RequestId) {
+        self.0.send_if_modified(|ids| ids.remove(id));
+    }
+
+    fn holds(&self, id: &RequestId) -> bool {
+        self.0.borrow().contains(id)
+    }
+
+    /// Returns when no request is in flight.
+    async fn empty(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.0.subscribe().wait_for(HashSet::is_empty).await;
+    }
+}
+
+impl Wire {
+    /// A connection over these two queues.
+    pub(super) fn new(
+        input: mpsc::Receiver<Line>,
+        output: mpsc::Sender<Vec<u8>>,
+        stopping: Stopping,
+    ) -> Self {
+        Self {
+            input,
+            is_ended: false,
+            output: Some(output),
+            reply: None,
+            flight: Arc::default(),
+            has_begun: false,
+            stopping,
+        }
+    }
+
+    /// The next line; `None` at the end of the connection. Nothing is lost where the future is dropped.
+    async fn next_line(&mut self) -> Option<Line> {
+        loop {
+            let is_stopping = self.stopping.stop.is_cancelled();
+            let deadline = is_stopping.then(|| self.stopping.deadline());
+            let output = self.output.as_ref()?;
+            tokio::select! {
+                biased;
+                // The client has gone away without a word.
+                () = output.closed() => {
+                    self.stopping.stop.cancel();
+                    return None;
+                }
+                line = self.input.recv(), if !self.is_ended => match line {
+                    Some(line) => return Some(line),
+                    None => {
+                        self.is_ended = true;
+                        self.stopping.stop.cancel();
+                    }
+                },
+                () = self.stopping.stop.cancelled(), if !is_stopping => {}
+                () = landed(&self.flight, deadline), if is_stopping => return None,
+            }
+        }
+    }
+
+    /// Passes a message on to the library where it is one the library can take now.
+    fn admit(&mut self, message: ClientJsonRpcMessage) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                self.admit_request(request)?;
+                Ok(Some(message))
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.flight.land(id);
+                }
+                // A client that gave up a first attempt says so before it begins anew.
+                Ok(self.has_begun.then_some(message))
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Ok(self.has_begun.then_some(message)),
+        }
+    }
+
+    fn admit_request(&mut self, request: &JsonRpcRequest<ClientRequest>) -> Result<(), Refusal> {
+        if self.stopping.stop.is_cancelled() {
+            return Err(Refusal::of_request(
+                &request.id,
+                UNAVAILABLE,
+                "the server is stopping: start it again",
+            ));
+        }
+        self.flight.take_off(&request.id)?;
+        self.has_begun |= begins(&request.request);
+        Ok(())
+    }
+
+    /// Keeps a reply of ours until there is room for it.
+    fn refuse(&mut self, mut refusal: Refusal) {
+        let is_in_flight = |id: &str| serde_json::from_str(id).is_ok_and(|id| self.flight.holds(&id));
+        // An id found in a broken line is a guess, and must not end a call that is under way.
+        if refusal.is_guess && refusal.id.as_ref().is_some_and(|id| is_in_flight(id.get())) {
+            refusal.id = None;
+        }
+        self.reply = Some(refusal.to_line());
+    }
+}
+
+/// Returns when nothing is in flight, or at the deadline.
+async fn landed(flight: &Flight, deadline: Option<Instant>) {
+    match deadline {
+        // Past the deadline what is in flight stays unanswered; the runs themselves are kept.
+        Some(deadline) => drop(tokio::time::timeout_at(deadline, flight.empty()).await),
+        None => flight.empty().await,
+    }
+}
+
+/// Whether the library leaves its opening with this request: an `initialize`, or a first request that carries what
+/// `initialize` would have said.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => {
+            let meta = request.get_meta();
+            let is_whole = meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty();
+            is_whole
+                && meta
+                    .protocol_version()
+                    .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+        }
+    }
+}
+
+impl Transport<RoleServer> for Wire {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let output = self.output.clone();
+        let flight = Arc::clone(&self.flight);
+        async move {
+            let closed = || io::Error::new(io::ErrorKind::NotConnected, "the client is gone");
+            let output = output.ok_or_else(closed)?;
+            let mut line = serde_json::to_vec(&message)?;
+            line.push(b'\n');
+            if is_progress(&message) {
+                // The next one tells the same and more, so it may be lost; the other half of the queue is for
+                // replies.
+                if output.capacity() > WRITE_QUEUE_MAX / 2 {
+                    let _ = output.try_send(line);
+                }
+                return Ok(());
+            }
+            let sent = output.send(line).await.map_err(|_| closed());
+            if let Some(id) = answered(&message) {
+                flight.land(id);
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if self.reply.is_some() {
+                let room = self.output.as_ref()?.reserve().await.ok()?;
+                room.send(self.reply.take()?);
+            }
+            match self.next_line().await? {
+                Line::Blank => {}
+                Line::Refused(refusal) => self.refuse(refusal),
+                Line::Message(message) => match self.admit(*message) {
+                    Ok(Some(message)) => return Some(message),
+                    Ok(None) => {}
+                    Err(refusal) => self.refuse(refusal),
+                },
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.output = None;
+        Ok(())
+    }
+}
+
+const fn is_progress(message: &ServerJsonRpcMessage) -> bool {
+    matches!(message, JsonRpcMessage::Notification(notification)
+        if matches!(notification.notification, ServerNotification::ProgressNotification(_)))
+}
+
+/// The request this message answers.
+const fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        JsonRpcMessage::Response(response) => Some(&response.id),
+        JsonRpcMessage::Error(error) => error.id.as_ref(),
+        JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+    }
+}

@@ -1,0 +1,24 @@
+//! Resuming: a run that was interrupted goes on where it stopped.
+
+use parallel_llm_engine::{Code, Failure, RunStatus};
+
+use super::{Kept, RunHandle, Service};
+
+impl Service {
+    /// Takes up an interrupted run. Seats without an answer are asked, those that were sent and never heard of
+    /// are not: they may have been paid.
+    pub async fn resume(&self, name: &str) -> Result<RunHandle, Failure> {
+        let past = match self.find(name).await? {
+            Kept::Live(handle) => return Ok(handle),
+            Kept::Past(past) => past,
+        };
+        let run = past.run;
+        if run.status != RunStatus::Interrupted {
+            let message =
+                format!("the run {} is {}; there is nothing to resume", run.plan.run_id, run.status.as_str());
+            return Err(Failure::new(Code::Usage, message).with_next("see it with `runs show`"));
+        }
+        self.check_key()?;
+        self.runs().await?.resume(run, self.output_dir()).await
+    }
+}

@@ -1,0 +1,260 @@
+//! Every way a provider is known to fail, through the real program: what it is called, how often it was tried, what
+//! the run still gave, and the exit code.
+//!
+//! Each fault is met twice: by one seat of three, where an answer still comes, and by a seat that is alone. The tables
+//! below are whole outputs, one line a fault; the simulator's own record is held against the report in every line.
+
+use parallel_llm_testkit::simulator::{Fault, Script};
+use parallel_llm_testkit::{Output, Stage, each, seats, synthesis};
+use serde_json::Value;
+
+const FAULTY: &str = "x-ai/grok-4.7";
+const HEALTHY: [&str; 2] = ["openai/gpt-6.1-sol", "mistralai/mistral-large-4-0"];
+const SYNTHESIZER: &str = "google/gemini-4-argon";
+
+/// What the timers are set to where a fault is about them: long enough for a healthy answer on a busy machine.
+const TIMER_MS: &str = "3000";
+
+fn stage(script: Script) -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(FAULTY, script)
+}
+
+/// The settings that end this fault in a few seconds; the others end by themselves.
+fn timers(fault: Fault) -> Vec<(&'static str, &'static str)> {
+    match fault {
+        Fault::Stall => vec![("idle_timeout_ms", TIMER_MS)],
+        Fault::SlowDrip => vec![("call_timeout_ms", TIMER_MS)],
+        Fault::CommentsForever | Fault::AcceptNoReply => {
+            vec![("first_text_timeout_ms", TIMER_MS), ("retries_max", "1")]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Asks this panel where one model has a script.
+fn ask(stage: &Stage, models: &[&str], settings: Vec<(&str, &str)>) -> Output {
+    let models = models.iter().flat_map(|model| ["-m", model]);
+    let call = stage.call(["ask", "--json", "Which of two designs is safer?"]).args(models);
+    let output = call.settings([("synthesizer", SYNTHESIZER)]).settings(settings).run();
+    output.assert_no_key();
+    stage.assert_no_key_in_files();
+    assert_eq!(stage.simulator().redirect_target_requests(), [], "nobody follows a redirect");
+    output
+}
+
+/// The line of the faulty seat, the exit code and how the run ended; attempts are held against the simulator's record.
+fn told(stage: &Stage, output: &Output, report: &Value) -> String {
+    let line = seats(report).lines().find(|line| line.contains(FAULTY)).unwrap_or_default().to_owned();
+    let seat =
+        report["answers"].as_array().and_then(|seats| seats.iter().find(|seat| seat["model"] == FAULTY));
+    let attempts = seat.and_then(|seat| seat["attempts"].as_u64());
+    assert_eq!(
+        attempts,
+        u64::try_from(stage.asked(FAULTY)).ok(),
+        "{line}: attempts as the simulator saw them"
+    );
+    let line = line.split_once(FAULTY).map_or("", |(_, rest)| rest.trim());
+    format!("{line} | {} | exit {:?}", synthesis(report), output.code.unwrap_or(-1))
+}
+
+/// One seat of three meets the fault: an answer comes all the same, and who is missing is said.
+fn beside_others(fault: Fault) -> String {
+    let stage = stage(Script::fault(fault));
+    let output = ask(&stage, &[HEALTHY[0], FAULTY, HEALTHY[1]], timers(fault));
+    let report = output.json();
+    assert!(report["answer"].is_string(), "{fault}: {report:#}");
+    for healthy in HEALTHY {
+        assert_eq!(stage.asked(healthy), 1, "{fault}: {healthy} is asked once");
+        assert!(seats(&report).contains(&format!("{healthy} answered x1")), "{fault}: {}", seats(&report));
+    }
+    let is_missing = report["answers"][1]["status"] != "answered";
+    let is_said = output.stderr.contains(&format!("missing: {FAULTY}"));
+    assert_eq!(is_missing, is_said, "{fault}: {}", output.stderr);
+    format!("{:<20} {}", fault.name(), told(&stage, &output, &report))
+}
+
+/// The only seat meets the fault.
+fn alone(fault: Fault) -> String {
+    let stage = stage(Script::fault(fault));
+    let output = ask(&stage, &[FAULTY], timers(fault));
+    let report = output.json();
+    assert_eq!(stage.chats().len(), stage.asked(FAULTY), "{fault}: a single answer needs no synthesizer");
+    if report["answer"].is_null() {
+        let reason = report["answers"][0]["error"]["message"].as_str().unwrap_or("-");
+        let error = report["error"]["message"].as_str().unwrap_or_default();
+        assert!(error.contains(reason), "{fault}: `{reason}` is told in `{error}`");
+        assert_eq!(report["error"]["code"], report["answers"][0]["error"]["code"], "{fault}");
+    }
+    format!("{:<20} {}", fault.name(), told(&stage, &output, &report))
+}
+
+/// The fault passes after two tries: the third is answered.
+fn flaky(fault: Fault) -> String {
+    let stage = stage(Script { fail_first: Some(2), ..Script::fault(fault) });
+    let output = ask(&stage, &[FAULTY], Vec::new());
+    format!("{:<20} {}", fault.name(), told(&stage, &output, &output.json()))
+}
+
+fn table(check: fn(Fault) -> String, faults: &[Fault]) -> String {
+    each(faults, |fault| check(*fault)).join("\n")
+}
+
+#[test]
+fn one_seat_of_three_meets_every_fault() {
+    insta::assert_snapshot!(table(beside_others, Fault::ALL), @"
+    auth_missing         failed auth x1 | partial fused by google/gemini-4-argon | exit 0
+    auth_bad             failed auth x1 | partial fused by google/gemini-4-argon | exit 0
+    bad_model            failed model_unknown x1 | partial fused by google/gemini-4-argon | exit 0
+    ctx_overflow         failed context_length x1 | partial fused by google/gemini-4-argon | exit 0
+    reasoning_mandatory  failed bad_request x2 | partial fused by google/gemini-4-argon | exit 0
+    credits              failed credits x1 | partial fused by google/gemini-4-argon | exit 0
+    in_flight            failed credits_in_flight x3 | partial fused by google/gemini-4-argon | exit 0
+    key_limit            failed key_limit x1 | partial fused by google/gemini-4-argon | exit 0
+    moderation           refused refused x1 | partial fused by google/gemini-4-argon | exit 0
+    no_endpoints         failed model_unknown x1 | partial fused by google/gemini-4-argon | exit 0
+    data_policy          failed forbidden x1 | partial fused by google/gemini-4-argon | exit 0
+    timeout_408          failed upstream x3 | partial fused by google/gemini-4-argon | exit 0
+    too_large_413        failed too_large x1 | partial fused by google/gemini-4-argon | exit 0
+    invalid_422          failed bad_request x1 | partial fused by google/gemini-4-argon | exit 0
+    rate_upstream        failed rate_limited x3 | partial fused by google/gemini-4-argon | exit 0
+    rate_upstream_b      failed rate_limited x3 | partial fused by google/gemini-4-argon | exit 0
+    rate_upstream_c      failed rate_limited x3 | partial fused by google/gemini-4-argon | exit 0
+    rate_upstream_d      failed rate_limited x3 | partial fused by google/gemini-4-argon | exit 0
+    rate_upstream_e      failed rate_limited x1 | partial fused by google/gemini-4-argon | exit 0
+    rate_free_day        failed rate_limited x1 | partial fused by google/gemini-4-argon | exit 0
+    server_500           failed upstream x3 | partial fused by google/gemini-4-argon | exit 0
+    bad_gateway          failed upstream x3 | partial fused by google/gemini-4-argon | exit 0
+    unavailable_503      failed upstream x3 | partial fused by google/gemini-4-argon | exit 0
+    overloaded_529       failed upstream x3 | partial fused by google/gemini-4-argon | exit 0
+    cf_524_html          failed upstream x3 | partial fused by google/gemini-4-argon | exit 0
+    ok_error_body        failed upstream x3 | partial fused by google/gemini-4-argon | exit 0
+    ok_finish_error      cut upstream x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
+    empty_choices        failed empty x2 | partial fused by google/gemini-4-argon | exit 0
+    null_content         failed empty x2 | partial fused by google/gemini-4-argon | exit 0
+    empty_content        failed empty x2 | partial fused by google/gemini-4-argon | exit 0
+    reasoning_burn       failed reasoning_only x1 | partial fused by google/gemini-4-argon | exit 0
+    truncated_length     answered x1 184 bytes | complete fused by google/gemini-4-argon | exit 0
+    refusal              refused refused x1 | partial fused by google/gemini-4-argon | exit 0
+    content_filter       refused refused x1 | partial fused by google/gemini-4-argon | exit 0
+    sse_error_mid        cut rate_limited x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
+    sse_error_first      failed upstream x3 | partial fused by google/gemini-4-argon | exit 0
+    sse_error_bare       cut upstream x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
+    sse_cut              cut incomplete x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
+    sse_reset            cut connection x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
+    sse_eof_in_chunk     cut connection x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
+    sse_no_done          answered x1 366 bytes | complete fused by google/gemini-4-argon | exit 0
+    stall                cut timeout x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
+    comments_forever     failed timeout x2 | partial fused by google/gemini-4-argon | exit 0
+    slow_drip            cut timeout x1 63 bytes | partial fused by google/gemini-4-argon | exit 0
+    bad_json_chunk       cut protocol x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
+    odd_framing          answered x1 366 bytes | complete fused by google/gemini-4-argon | exit 0
+    byte_split           answered x1 455 bytes | complete fused by google/gemini-4-argon | exit 0
+    huge_line            failed protocol x1 | partial fused by google/gemini-4-argon | exit 0
+    flood                cut answer_too_large x1 8388608 bytes | partial fused by google/gemini-4-argon | exit 0
+    html_200             failed protocol x1 | partial fused by google/gemini-4-argon | exit 0
+    redirect_307         failed redirect x1 | partial fused by google/gemini-4-argon | exit 0
+    accept_no_reply      failed timeout x2 | partial fused by google/gemini-4-argon | exit 0
+    accept_and_close     failed connection x3 | partial fused by google/gemini-4-argon | exit 0
+    zod_400              failed bad_request x1 | partial fused by google/gemini-4-argon | exit 0
+    key_echo             failed bad_request x1 | partial fused by google/gemini-4-argon | exit 0
+    unknown_fields       answered x1 366 bytes | complete fused by google/gemini-4-argon | exit 0
+    ");
+}
+
+#[test]
+fn a_seat_alone_meets_every_fault() {
+    insta::assert_snapshot!(table(alone, Fault::ALL), @"
+    auth_missing         failed auth x1 | failed none by - | exit 4
+    auth_bad             failed auth x1 | failed none by - | exit 4
+    bad_model            failed model_unknown x1 | failed none by - | exit 2
+    ctx_overflow         failed context_length x1 | failed none by - | exit 1
+    reasoning_mandatory  failed bad_request x2 | failed none by - | exit 1
+    credits              failed credits x1 | failed none by - | exit 4
+    in_flight            failed credits_in_flight x3 | failed none by - | exit 4
+    key_limit            failed key_limit x1 | failed none by - | exit 4
+    moderation           refused refused x1 | failed none by - | exit 1
+    no_endpoints         failed model_unknown x1 | failed none by - | exit 2
+    data_policy          failed forbidden x1 | failed none by - | exit 1
+    timeout_408          failed upstream x3 | failed none by - | exit 1
+    too_large_413        failed too_large x1 | failed none by - | exit 1
+    invalid_422          failed bad_request x1 | failed none by - | exit 1
+    rate_upstream        failed rate_limited x3 | failed none by - | exit 1
+    rate_upstream_b      failed rate_limited x3 | failed none by - | exit 1
+    rate_upstream_c      failed rate_limited x3 | failed none by - | exit 1
+    rate_upstream_d      failed rate_limited x3 | failed none by - | exit 1
+    rate_upstream_e      failed rate_limited x1 | failed none by - | exit 1
+    rate_free_day        failed rate_limited x1 | failed none by - | exit 1
+    server_500           failed upstream x3 | failed none by - | exit 1
+    bad_gateway          failed upstream x3 | failed none by - | exit 1
+    unavailable_503      failed upstream x3 | failed none by - | exit 1
+    overloaded_529       failed upstream x3 | failed none by - | exit 1
+    cf_524_html          failed upstream x3 | failed none by - | exit 1
+    ok_error_body        failed upstream x3 | failed none by - | exit 1
+    ok_finish_error      cut upstream x1 48 bytes | failed none by - | exit 1
+    empty_choices        failed empty x2 | failed none by - | exit 1
+    null_content         failed empty x2 | failed none by - | exit 1
+    empty_content        failed empty x2 | failed none by - | exit 1
+    reasoning_burn       failed reasoning_only x1 | failed none by - | exit 1
+    truncated_length     answered x1 184 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    refusal              refused refused x1 | failed none by - | exit 1
+    content_filter       refused refused x1 | failed none by - | exit 1
+    sse_error_mid        cut rate_limited x1 48 bytes | failed none by - | exit 1
+    sse_error_first      failed upstream x3 | failed none by - | exit 1
+    sse_error_bare       cut upstream x1 48 bytes | failed none by - | exit 1
+    sse_cut              cut incomplete x1 48 bytes | failed none by - | exit 1
+    sse_reset            cut connection x1 48 bytes | failed none by - | exit 1
+    sse_eof_in_chunk     cut connection x1 48 bytes | failed none by - | exit 1
+    sse_no_done          answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    stall                cut timeout x1 48 bytes | failed none by - | exit 6
+    comments_forever     failed timeout x2 | failed none by - | exit 6
+    slow_drip            cut timeout x1 63 bytes | failed none by - | exit 6
+    bad_json_chunk       cut protocol x1 48 bytes | failed none by - | exit 1
+    odd_framing          answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    byte_split           answered x1 455 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    huge_line            failed protocol x1 | failed none by - | exit 1
+    flood                cut answer_too_large x1 8388608 bytes | partial verbatim by x-ai/grok-4.7 | exit 0
+    html_200             failed protocol x1 | failed none by - | exit 1
+    redirect_307         failed redirect x1 | failed none by - | exit 1
+    accept_no_reply      failed timeout x2 | failed none by - | exit 6
+    accept_and_close     failed connection x3 | failed none by - | exit 1
+    zod_400              failed bad_request x1 | failed none by - | exit 1
+    key_echo             failed bad_request x1 | failed none by - | exit 1
+    unknown_fields       answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    ");
+}
+
+#[test]
+fn what_passes_is_tried_until_it_has_passed() {
+    let passing = [
+        Fault::InFlight,
+        Fault::Timeout408,
+        Fault::RateUpstream,
+        Fault::RateUpstreamB,
+        Fault::RateUpstreamC,
+        Fault::RateUpstreamD,
+        Fault::Server500,
+        Fault::BadGateway,
+        Fault::Unavailable503,
+        Fault::Overloaded529,
+        Fault::Cf524Html,
+        Fault::OkErrorBody,
+        Fault::SseErrorFirst,
+        Fault::AcceptAndClose,
+    ];
+    insta::assert_snapshot!(table(flaky, &passing), @"
+    in_flight            answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    timeout_408          answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    rate_upstream        answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    rate_upstream_b      answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    rate_upstream_c      answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    rate_upstream_d      answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    server_500           answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    bad_gateway          answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    unavailable_503      answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    overloaded_529       answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    cf_524_html          answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    ok_error_body        answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    sse_error_first      answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    accept_and_close     answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    ");
+}

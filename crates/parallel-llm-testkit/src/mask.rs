@@ -1,0 +1,116 @@
+//! Placeholders for what differs from run to run, so that whole outputs can be compared.
+
+use serde_json::Value;
+
+use crate::stage::Stage;
+
+/// Characters of a run's id.
+const RUN_ID_CHARS: usize = 26;
+
+/// What stands in a report that differs from run to run.
+const VOLATILE: [&str; 9] = [
+    "run_id",
+    "plan_hash",
+    "elapsed_ms",
+    "first_token_ms",
+    "extra_ms",
+    "generation_id",
+    "created_at_ms",
+    "decided_at_ms",
+    "closed_at_ms",
+];
+
+/// The names that a stage gives to places.
+pub(crate) struct Places {
+    home: String,
+    address: String,
+}
+
+impl Places {
+    pub(crate) fn of(stage: &Stage) -> Self {
+        Self { home: stage.home().display().to_string(), address: stage.simulator().address().to_string() }
+    }
+
+    /// The text with placeholders for folders, addresses, run ids and times.
+    pub(crate) fn mask(&self, text: &str) -> String {
+        let text = text.replace(&self.home, "<home>").replace(&self.address, "<simulator>");
+        text.split_inclusive('\n').map(|line| times(&run_ids(line))).collect()
+    }
+}
+
+/// Replaces what differs from run to run in a report by the name of its field.
+pub fn report(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                if VOLATILE.contains(&name.as_str()) && !field.is_null() {
+                    *field = Value::String(format!("<{name}>"));
+                } else {
+                    report(field);
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(report),
+        _ => {}
+    }
+}
+
+/// `01M7WGEKRDFZ7B8XMTVYJPZNPZ` becomes `<run>`.
+fn run_ids(line: &str) -> String {
+    replace(line, |word| {
+        let is_id = word.len() == RUN_ID_CHARS
+            && word.starts_with("01")
+            && word.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+        is_id.then_some("<run>")
+    })
+}
+
+/// `12.3 s` becomes `<time>`, and so does the space that aligns it.
+fn times(line: &str) -> String {
+    let mut masked = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(end) = rest.find(" s") {
+        let (head, tail) = rest.split_at(end);
+        let after = &tail[2..];
+        let number = head.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
+        let is_time =
+            head[number.len()..].contains('.') && !after.starts_with(|next: char| next.is_alphanumeric());
+        if is_time {
+            masked.push_str(number.trim_end_matches("  "));
+            masked.push_str("<time>");
+        } else {
+            masked.push_str(head);
+            masked.push_str(" s");
+        }
+        rest = after;
+    }
+    masked + rest
+}
+
+/// Replaces words of letters and digits.
+fn replace<'a>(line: &'a str, by: impl Fn(&'a str) -> Option<&'a str>) -> String {
+    let mut replaced = String::with_capacity(line.len());
+    let mut rest = line;
+    while !rest.is_empty() {
+        let end = rest.find(|character: char| !character.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        replaced.push_str(by(word).unwrap_or(word));
+        let next = after.find(|character: char| character.is_ascii_alphanumeric()).unwrap_or(after.len());
+        replaced.push_str(&after[..next]);
+        rest = &after[next..];
+    }
+    replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_masked() {
+        let places = Places { home: "/tmp/x1".into(), address: "127.0.0.1:4000".into() };
+        let line =
+            "[  +0.0 s] run 01M7WGEKRDFZ7B8XMTVYJPZNPZ in /tmp/x1/a at 127.0.0.1:4000: 5 seats, 12.3 s";
+        assert_eq!(places.mask(line), "[  +<time>] run <run> in <home>/a at <simulator>: 5 seats, <time>");
+    }
+}
