@@ -113,9 +113,6 @@ codes! {
     RateLimited = "rate_limited", retryable: true,
         "The provider asks for fewer requests.",
         next: "wait, as long as the message says where it says";
-    RetryBudget = "retry_budget", retryable: true,
-        "Retries are held back because too many calls of this key are failing.",
-        next: "wait until the provider has recovered";
     Upstream = "upstream", retryable: true,
         "The provider answered with an error of its own.",
         next: "try again later, or ask another model";

@@ -112,6 +112,9 @@ impl Underway {
 
 /// One failure that tells every seat's reason. Its code is the seats' own where they all agree.
 fn nobody_answered(plan: &RunPlan, failures: &[(SeatNumber, Failure)]) -> Failure {
+    // Sorted, so that the order of arrival leaves no trace.
+    let mut failures: Vec<&(SeatNumber, Failure)> = failures.iter().collect();
+    failures.sort_by_key(|(seat, _)| *seat);
     let reasons: Vec<String> = failures
         .iter()
         .map(|(seat, failure)| format!("{}: {}", plan.seats[seat.index()].model, failure.message))

@@ -39,6 +39,7 @@ pub mod retry;
 pub mod run;
 mod seat;
 mod strategy;
+mod timer;
 pub mod usage;
 
 pub use answer::{Answer, Failure, Finish};

@@ -195,13 +195,19 @@ impl RunPlan {
         Ok(plan)
     }
 
-    /// Names what is asked, whatever the run: BLAKE3 of the plan's canonical JSON without the run's own name
-    /// and seed. Two runs that ask the same have the same hash.
+    /// Names what is asked, whatever the run: BLAKE3 of the plan's canonical JSON without what belongs to this
+    /// run (its name and seed) or to this day (prices and limits of the catalogue, and what follows from them).
+    /// Two runs that ask the same have the same hash.
     pub fn hash(&self) -> String {
         let mut value = serde_json::to_value(self).expect("a plan is plain data with string keys");
-        if let Some(fields) = value.as_object_mut() {
-            fields.remove("run_id");
-            fields.remove("seed");
+        for field in ["run_id", "seed", "worst_case", "warnings"] {
+            value[field].take();
+        }
+        for place in ["seats", "synthesizers"] {
+            for seat in value[place].as_array_mut().into_iter().flatten() {
+                seat["price"].take();
+                seat["context_tokens"].take();
+            }
         }
         blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
     }

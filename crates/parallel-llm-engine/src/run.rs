@@ -242,6 +242,8 @@ fn failed_status(failure: &Failure, attempt: Attempt) -> SeatStatus {
 pub struct Run {
     /// What was planned.
     pub plan: Arc<RunPlan>,
+    /// Names what was asked; empty before the run has started.
+    pub plan_hash: String,
     /// How it stands.
     pub status: RunStatus,
     /// The panel, in the order of the plan.
@@ -270,6 +272,7 @@ impl Run {
         Self {
             seats: seats.collect(),
             synthesizers: synthesizers.collect(),
+            plan_hash: String::new(),
             status: RunStatus::Running,
             outcome: None,
             decided_ms: None,
@@ -298,6 +301,7 @@ impl Run {
         self.elapsed_ms = recorded.elapsed_ms;
         let settled = self.outcome.is_some();
         match &recorded.event {
+            Event::Started { plan_hash, .. } => self.plan_hash.clone_from(plan_hash),
             Event::Decided { outcome } => self.settle(outcome, recorded.elapsed_ms),
             Event::Closed { .. } => {
                 // Those of a process that is gone; a run that was not resumed has none.

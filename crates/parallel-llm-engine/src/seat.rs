@@ -5,7 +5,6 @@
 //! so that both need one commit. What always holds: `Sent` is durable before the first byte leaves, requests
 //! sent are one plus the journaled retries, and a panic costs its own call only.
 
-use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,10 +26,11 @@ use crate::log::RunLog;
 use crate::money::PicoUsd;
 use crate::panel::Seat;
 use crate::parse::Reveal;
-use crate::plan::{RunPlan, Timers};
+use crate::plan::RunPlan;
 use crate::port::{Call, Caller, Permit, ReplyEnd, ReplyPart, ReplyStream};
 use crate::request::Message;
 use crate::retry::{self, Retry, RetryBudget, Trial};
+use crate::timer::{ReplyClock, run_timeout};
 
 /// A text on its way is kept each second, or each sixteen kilobytes, whichever comes first.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
@@ -284,7 +284,8 @@ impl Asking {
                     self.desk.hub.text(self.place, &shown);
                 }
             }
-            ReplyPart::Alive | ReplyPart::End(_) => {}
+            ReplyPart::Alive => clock.alive(),
+            ReplyPart::End(_) => {}
         }
         reply.first_ms = reply.first_ms.or_else(|| clock.first.map(|first| millis(first - clock.sent)));
     }
@@ -343,8 +344,12 @@ impl Asking {
             time_left: self.desk.deadline.run.saturating_duration_since(Instant::now()),
             jitter: self.chance.unit(),
         });
+        // Late seats are worth their answer, not another payment.
+        let settled = || self.desk.hub.look(|run| run.outcome.is_some());
         match decision {
-            Retry::After { .. } if !self.desk.retries.withdraw(&self.seat.model.provider) => Retry::Never,
+            Retry::After { .. } if settled() || !self.desk.retries.withdraw(&self.seat.model.provider) => {
+                Retry::Never
+            }
             decision => decision,
         }
     }
@@ -408,106 +413,6 @@ fn judge_whole(end: &ReplyEnd, silent: bool, thought: bool) -> Option<Failure> {
     Some(Failure::new(Code::Empty, "the model answered with nothing"))
 }
 
-/// The timers of one reply.
-struct ReplyClock {
-    timers: Timers,
-    sent: Instant,
-    call_end: Instant,
-    run_end: Instant,
-    heard: Instant,
-    first: Option<Instant>,
-    last: Instant,
-}
-
-impl ReplyClock {
-    fn starting_now(timers: &Timers, deadline: Deadline) -> Self {
-        let now = Instant::now();
-        let call_end = now + Duration::from_millis(timers.call_ms);
-        Self {
-            timers: *timers,
-            sent: now,
-            call_end,
-            run_end: deadline.run,
-            heard: now,
-            first: None,
-            last: now,
-        }
-    }
-
-    /// Text or reasoning has come. Says whether it is the first.
-    fn content(&mut self) -> bool {
-        self.last = self.heard;
-        let is_first = self.first.is_none();
-        self.first.get_or_insert(self.heard);
-        is_first
-    }
-
-    /// Waits for the next part, or for the first timer to run out.
-    async fn wait_for<T>(&mut self, next: impl Future<Output = T>) -> Result<T, Failure> {
-        let (limit, timer) = self.next_limit();
-        let part = timeout_at(limit, next).await.map_err(|_| self.timeout(timer))?;
-        self.heard = Instant::now();
-        Ok(part)
-    }
-
-    fn next_limit(&self) -> (Instant, Timer) {
-        let idle = (self.heard + Duration::from_millis(self.timers.idle_ms), Timer::Idle);
-        let content = match self.first {
-            None => (self.sent + Duration::from_millis(self.timers.first_text_ms), Timer::FirstText),
-            Some(_) => (self.last + Duration::from_millis(self.timers.content_ms), Timer::Content),
-        };
-        let whole = [(self.call_end, Timer::Call), (self.run_end, Timer::Run), content];
-        // Until the first byte there is nothing to be idle between.
-        let started = self.heard > self.sent;
-        whole.into_iter().fold(if started { idle } else { whole[0] }, |soonest, limit| {
-            if limit.0 < soonest.0 { limit } else { soonest }
-        })
-    }
-
-    fn timeout(&self, timer: Timer) -> Failure {
-        let (what, ms, setting) = match timer {
-            Timer::Run => return run_timeout(&self.timers),
-            Timer::FirstText => {
-                ("no text or reasoning came", self.timers.first_text_ms, "first_text_timeout_ms")
-            }
-            Timer::Idle => ("nothing came", self.timers.idle_ms, "idle_timeout_ms"),
-            Timer::Content => {
-                ("no more text or reasoning came", self.timers.content_ms, "content_timeout_ms")
-            }
-            Timer::Call => ("the answer was not whole", self.timers.call_ms, "call_timeout_ms"),
-        };
-        // A silence may pass; a call that used up its whole time would only do so again.
-        let failure = Failure::new(Code::Timeout, format!("{what} within {}", seconds(ms)));
-        failure
-            .with_retryable(!matches!(timer, Timer::Call))
-            .with_next(format!("raise the setting `{setting}` (now {ms})"))
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Timer {
-    FirstText,
-    Idle,
-    Content,
-    Call,
-    Run,
-}
-
-fn run_timeout(timers: &Timers) -> Failure {
-    let ms = timers.run_ms;
-    Failure::new(Code::Timeout, format!("the run's time of {} was over", seconds(ms)))
-        .with_retryable(false)
-        .with_next(format!("raise `--deadline` or the setting `run_timeout_ms` (now {ms})"))
-}
-
-fn seconds(ms: u64) -> String {
-    format!("{} s", ms as f64 / 1e3)
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
 /// Keeps the text on its way without anyone waiting for it: at most one write is under way, and it is dropped
 /// with the reply, because the event that ends the call carries the text.
 struct Saving {
@@ -538,4 +443,8 @@ impl Saving {
             self.saved_at = Instant::now();
         }
     }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -121,7 +121,7 @@ async fn nobody_answers() {
     insta::assert_snapshot!(differently.run().await.end(), @"
     failed decided at 684, closed at 684
       none
-      because all_failed: no model answered (ada: scripted credits; cyd: the model declined: I would rather not.; bob: the model answered with nothing)
+      because all_failed: no model answered (ada: scripted credits; bob: the model answered with nothing; cyd: the model declined: I would rather not.)
       1 ada failed, 1 request 5 ms, ~?: credits: scripted credits
       2 bob failed, 2 requests 684 ms, $0.0020: empty: the model answered with nothing
       3 cyd refused, 1 request 20 ms, $0.0010: refused: the model declined: I would rather not.

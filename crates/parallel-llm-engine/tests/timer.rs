@@ -74,6 +74,20 @@ async fn idle() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_silent_thinker_has_its_time() {
+    // A provider that named the call and sends no keep-alives may think as long as its first text may take.
+    insta::assert_snapshot!(check(after(10).accepted("gen-1").wait(200).text("The moon.").end()).await, @"
+    0 started | 0 sent 1
+    10 accepted 1 as gen-1 | 210 answered 1 `The moon.` | 210 decided verbatim
+    210 closed $0.0010
+    complete decided at 210, closed at 210
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 210 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
 async fn content() {
     insta::assert_snapshot!(check(after(10).reasoning().alive(50, 50).hang()).await, @"
     0 started | 0 sent 1

@@ -177,13 +177,13 @@ async fn a_cut_answer_counts_where_it_is_long_enough() {
         ("fuser", fuses(10, "two", "All.")),
     ]);
     insta::assert_snapshot!(told.run().await.end(), @"
-    partial decided at 45010, closed at 902117
+    partial decided at 45010, closed at 300000
       fused by fuser from 2: `All.`
       because the synthesizer started from one answer and patched it from the others
       edited 1 for $0.0010 in 10 ms
       1 ada cut, 1 request 10 ms, ~?: connection: scripted connection
       2 bob answered, 1 request 20 ms, $0.0010
-      3 cyd failed, 3 requests 902117 ms, ~?: timeout: no text or reasoning came within 300 s (raise the setting `first_text_timeout_ms` (now 300000))
+      3 cyd failed, 1 request 300000 ms, ~?: timeout: no text or reasoning came within 300 s (raise the setting `first_text_timeout_ms` (now 300000))
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
 }

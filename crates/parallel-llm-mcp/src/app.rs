@@ -34,6 +34,8 @@ pub fn wire(settings: &Settings) -> Service {
             let (provider, store) = (Arc::clone(&provider), Arc::clone(&store));
             Box::pin(async move {
                 let caller = Arc::new(provider.get().await?.clone());
+                // Without a key no seat could answer: said once, before a run is begun for it.
+                caller.check_key(&openrouter())?;
                 let journal: Arc<dyn Journal> = Arc::new(Journals::new(store));
                 Ok(Runs::new(Engine::new(caller, journal)))
             })
@@ -86,7 +88,8 @@ fn later_provider(settings: &Settings) -> Arc<Later<Provider>> {
 fn make_provider(settings: &Settings) -> Result<Provider, Failure> {
     let key =
         settings.openrouter_key.as_ref().map(|key| ApiKey::parse(key.expose_secret())).transpose()?.flatten();
-    let endpoint = Endpoint::new(openrouter(), &settings.openrouter_base_url, key, Dialect::OPENROUTER)?;
+    let base_url = &settings.openrouter_base_url;
+    let endpoint = Endpoint::new(openrouter(), base_url, key, Dialect::of_base_url(base_url))?;
     Provider::new(ProviderConfig {
         endpoints: vec![endpoint],
         calls_per_key_max: settings.calls_per_key_max,

@@ -65,7 +65,6 @@ pub const fn of(code: Code) -> u8 {
         | Code::TooLarge
         | Code::BadRequest
         | Code::RateLimited
-        | Code::RetryBudget
         | Code::Upstream
         | Code::Connection
         | Code::Protocol

@@ -87,10 +87,11 @@ pub(crate) fn reported(origin: &Origin, error: ErrorBody) -> Failure {
     failure(&Said { origin, verb, status, headers: &HeaderMap::new(), error })
 }
 
-/// The failure that a body is which is no API's answer.
+/// The failure that a body is which is no API's answer. Of a page only that it is one: markup tells people nothing.
 pub(crate) fn no_api(origin: &Origin, body: &[u8]) -> Failure {
     let text = origin.scrubber.scrub(&String::from_utf8_lossy(body));
-    let excerpt: String = text.trim().chars().take(EXCERPT_CHARS).collect();
+    let text = if text.trim_start().starts_with('<') { "a web page" } else { text.trim() };
+    let excerpt: String = text.chars().take(EXCERPT_CHARS).collect();
     Failure::new(
         Code::Protocol,
         format!("{} answered with something that is no API reply: {excerpt}", origin.provider),
@@ -122,6 +123,10 @@ fn failure(said: &Said<'_>) -> Failure {
     if failure.retryable && failure.retry_after_ms.is_none() {
         let wait = retry_after::wait(said.headers, Some(error.value()), said.origin.now);
         failure = failure.with_retry_after(wait);
+        if let (Code::RateLimited, Some(wait)) = (code, wait) {
+            let until = httpdate::fmt_http_date(said.origin.now + wait);
+            failure = failure.with_next(format!("wait until {until}, or ask another model"));
+        }
     }
     failure
 }

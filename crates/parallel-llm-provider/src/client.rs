@@ -112,6 +112,11 @@ impl Provider {
         Ok(Self { shared: Arc::new(shared) })
     }
 
+    /// Whether calls to this provider can have a key, where they need one.
+    pub fn check_key(&self, provider: &ProviderId) -> Result<(), Failure> {
+        self.shared.endpoint(provider)?.check_key()
+    }
+
     /// Asks a provider for its models. Also makes the connection that the first calls will use.
     pub async fn fetch_catalogue(&self, provider: &ProviderId) -> Result<Catalogue, Failure> {
         let shared = &self.shared;

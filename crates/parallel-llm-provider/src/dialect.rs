@@ -30,6 +30,9 @@ pub enum KeyRule {
     UnlessLoopback,
 }
 
+/// How the base URLs of OpenRouter end, its regional ones and the simulator's too; no other provider's does.
+const OPENROUTER_PATH: &str = "/api/v1";
+
 /// What one provider does its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
@@ -48,6 +51,13 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    /// What is spoken at a base URL: OpenRouter's own path is its own, everything else is taken for a server
+    /// that speaks the protocol.
+    pub fn of_base_url(base_url: &str) -> Self {
+        let openrouters = base_url.trim_end_matches('/').ends_with(OPENROUTER_PATH);
+        if openrouters { Self::OPENROUTER } else { Self::OPENAI_COMPATIBLE }
+    }
+
     /// OpenRouter. `developer` works for two labs only, so instructions stay `system`.
     pub const OPENROUTER: Self = Self {
         cap_field: CapField::MaxCompletionTokens,

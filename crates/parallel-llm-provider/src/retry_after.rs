@@ -1,7 +1,7 @@
 //! How long a provider asks to wait, in every form it is said.
 //!
-//! Pure: the wall time is given. What always holds: garbage, a negative number or a time that is past is no
-//! hint. Whether a hint is obeyed is the engine's business.
+//! Pure: the wall time is given. What always holds: garbage, a negative number, a time that is past or one beyond
+//! [`WAIT_MAX`] is no hint. Whether a hint is obeyed is the engine's business.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,6 +10,8 @@ use serde_json::Value;
 
 /// Below this an epoch is in seconds, above it in milliseconds: 10¹¹ s lies in the year 5138, 10¹¹ ms in 1973.
 const EPOCH_SECONDS_MAX: f64 = 1e11;
+/// A year. Nobody waits so long, and a date far beyond it cannot even be written.
+const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// The wait that the headers ask for, or else the error in the body.
 pub(crate) fn wait(headers: &HeaderMap, error: Option<&Value>, now: SystemTime) -> Option<Duration> {
@@ -22,6 +24,7 @@ pub(crate) fn wait(headers: &HeaderMap, error: Option<&Value>, now: SystemTime) 
         .or_else(|| value(named(body("/metadata/headers")?, "retry-after")?, now))
         .or_else(|| value(body("/availability/retry_after")?, now))
         .or_else(|| reset(headers, error, now).and_then(|reset| reset.duration_since(now).ok()))
+        .filter(|wait| *wait <= WAIT_MAX)
 }
 
 /// When the provider counts afresh, where it says so.
@@ -32,7 +35,7 @@ pub(crate) fn reset(headers: &HeaderMap, error: Option<&Value>, now: SystemTime)
         let value = named(error?.pointer("/metadata/headers")?, NAME)?;
         epoch(value.as_f64().or_else(|| number(value.as_str()?))?)
     };
-    from_header().or_else(from_body).filter(|reset| *reset > now)
+    from_header().or_else(from_body).filter(|reset| *reset > now && *reset <= now + WAIT_MAX)
 }
 
 /// A value of a JSON object by its name in lower case.
@@ -102,6 +105,7 @@ mod tests {
             ("NaN", None),
             ("inf", None),
             ("1000000000000000000000000000000", None),
+            ("99999999999", None),
             ("", None),
             ("soon", None),
         ] {
@@ -133,6 +137,7 @@ mod tests {
         assert_eq!(header("x-ratelimit-reset", "784111750000"), Some(10.0));
         assert_eq!(header("x-ratelimit-reset", "784111000"), None);
         assert_eq!(header("x-ratelimit-reset", "1e300"), None);
+        assert_eq!(header("x-ratelimit-reset", "9007199254740993"), None);
     }
 
     #[test]

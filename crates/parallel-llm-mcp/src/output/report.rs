@@ -198,7 +198,7 @@ impl Report {
             cost_is_estimate: run.cost_is_estimate(),
             elapsed_ms: run.decided_ms.unwrap_or(run.elapsed_ms),
             strategy: run.plan.strategy.name().to_owned(),
-            plan_hash: run.plan.hash(),
+            plan_hash: run.plan_hash.clone(),
             files,
             warnings: warnings.map(ErrorReport::warning).collect(),
             error: outcome.and_then(|outcome| outcome.failure.as_ref()).map(ErrorReport::of),

@@ -20,16 +20,7 @@ impl Service {
     /// Begins a run. Whatever is wrong is said here, before anything is paid.
     pub async fn ask(&self, question: Question) -> Result<RunHandle, Failure> {
         let plan = self.plan(question).await?;
-        self.check_key()?;
         self.runs().await?.start(plan, self.output_dir()).await
-    }
-
-    /// Without a key no seat could answer: said once, before a run is begun for it.
-    pub(super) fn check_key(&self) -> Result<(), Failure> {
-        match self.settings().openrouter_key {
-            Some(_) => Ok(()),
-            None => Err(Failure::new(Code::KeyMissing, "no API key is set for `openrouter`")),
-        }
     }
 
     async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {

@@ -18,7 +18,6 @@ impl Service {
                 format!("the run {} is {}; there is nothing to resume", run.plan.run_id, run.status.as_str());
             return Err(Failure::new(Code::Usage, message).with_next("see it with `runs show`"));
         }
-        self.check_key()?;
         self.runs().await?.resume(run, self.output_dir()).await
     }
 }

@@ -258,6 +258,8 @@ fn a_rate_limit_says_how_long() {
             answered(&origin(), StatusCode::TOO_MANY_REQUESTS, &headers(&[("retry-after", value)]), b"{}");
         assert_eq!(told(&failure), expected, "{value}");
     }
+    let far = answered(&origin(), StatusCode::TOO_MANY_REQUESTS, &headers(&[("retry-after", "3600")]), b"{}");
+    assert_eq!(far.next_step(), "wait until Fri, 20 Nov 2026 13:00:00 GMT, or ask another model");
 }
 
 #[test]

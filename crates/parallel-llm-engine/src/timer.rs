@@ -1,0 +1,118 @@
+//! The timers of one reply: how long a provider may be silent, and how long a call may take in all.
+//!
+//! A time-out always says which timer ran out, its limit, and the setting that changes it.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use crate::answer::Failure;
+use crate::code::Code;
+use crate::deadline::Deadline;
+use crate::plan::Timers;
+
+/// The timers of one reply.
+pub(crate) struct ReplyClock {
+    timers: Timers,
+    pub(crate) sent: Instant,
+    call_end: Instant,
+    run_end: Instant,
+    heard: Instant,
+    /// Whether the provider sends something while it has nothing to say.
+    keeps_alive: bool,
+    /// When the first text or reasoning came.
+    pub(crate) first: Option<Instant>,
+    last: Instant,
+}
+
+impl ReplyClock {
+    pub(crate) fn starting_now(timers: &Timers, deadline: Deadline) -> Self {
+        let now = Instant::now();
+        let call_end = now + Duration::from_millis(timers.call_ms);
+        Self {
+            timers: *timers,
+            sent: now,
+            call_end,
+            run_end: deadline.run,
+            heard: now,
+            keeps_alive: false,
+            first: None,
+            last: now,
+        }
+    }
+
+    /// Text or reasoning has come. Says whether it is the first.
+    pub(crate) fn content(&mut self) -> bool {
+        self.last = self.heard;
+        let is_first = self.first.is_none();
+        self.first.get_or_insert(self.heard);
+        is_first
+    }
+
+    /// A sign of life has come that is neither text nor reasoning.
+    pub(crate) fn alive(&mut self) {
+        self.keeps_alive = true;
+    }
+
+    /// Waits for the next part, or for the first timer to run out.
+    pub(crate) async fn wait_for<T>(&mut self, next: impl Future<Output = T>) -> Result<T, Failure> {
+        let (limit, timer) = self.next_limit();
+        let part = timeout_at(limit, next).await.map_err(|_| self.timeout(timer))?;
+        self.heard = Instant::now();
+        Ok(part)
+    }
+
+    fn next_limit(&self) -> (Instant, Timer) {
+        let idle = (self.heard + Duration::from_millis(self.timers.idle_ms), Timer::Idle);
+        let content = match self.first {
+            None => (self.sent + Duration::from_millis(self.timers.first_text_ms), Timer::FirstText),
+            Some(_) => (self.last + Duration::from_millis(self.timers.content_ms), Timer::Content),
+        };
+        let whole = [(self.call_end, Timer::Call), (self.run_end, Timer::Run), content];
+        // A model may think in silence before its first text, unless its provider has shown that it does not.
+        let can_be_idle = self.first.is_some() || self.keeps_alive;
+        whole.into_iter().fold(if can_be_idle { idle } else { whole[0] }, |soonest, limit| {
+            if limit.0 < soonest.0 { limit } else { soonest }
+        })
+    }
+
+    fn timeout(&self, timer: Timer) -> Failure {
+        let (what, ms, setting) = match timer {
+            Timer::Run => return run_timeout(&self.timers),
+            Timer::FirstText => {
+                ("no text or reasoning came", self.timers.first_text_ms, "first_text_timeout_ms")
+            }
+            Timer::Idle => ("nothing came", self.timers.idle_ms, "idle_timeout_ms"),
+            Timer::Content => {
+                ("no more text or reasoning came", self.timers.content_ms, "content_timeout_ms")
+            }
+            Timer::Call => ("the answer was not whole", self.timers.call_ms, "call_timeout_ms"),
+        };
+        // A silence may pass; a call that used up its whole time would only do so again.
+        let failure = Failure::new(Code::Timeout, format!("{what} within {}", seconds(ms)));
+        failure
+            .with_retryable(!matches!(timer, Timer::Call))
+            .with_next(format!("raise the setting `{setting}` (now {ms})"))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Timer {
+    FirstText,
+    Idle,
+    Content,
+    Call,
+    Run,
+}
+
+pub(crate) fn run_timeout(timers: &Timers) -> Failure {
+    let ms = timers.run_ms;
+    Failure::new(Code::Timeout, format!("the run's time of {} was over", seconds(ms)))
+        .with_retryable(false)
+        .with_next(format!("raise `--deadline` or the setting `run_timeout_ms` (now {ms})"))
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{} s", ms as f64 / 1e3)
+}
