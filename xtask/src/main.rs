@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+mod bench;
 mod built;
 mod ci;
 mod codegen;
@@ -34,6 +35,7 @@ const COMMANDS: &[Command] = &[
     },
     Command { name: "codegen", about: "Write the generated pages in docs/ [--check]", run: codegen::run },
     Command { name: "ci", about: "Run every proof, stage by stage [--advisories]", run: ci::run },
+    Command { name: "bench", about: "Measure the program as ratios to a bare client [--quick]", run: bench::run },
     Command { name: "help", about: "Print this list", run: help::run },
 ];
 

@@ -154,7 +154,7 @@ impl FileWriter {
         let written = self.write(files).await;
         if written.is_ok() && run.outcome.is_some() {
             let report = self.report(FilesState::Written, None);
-            let json = format!("{:#}\n", Report::of(run, report.clone()).to_json());
+            let json = Report::of(run, report.clone()).pretty() + "\n";
             self.written.remove("run.json");
             match self.write(vec![("run.json".to_owned(), json)]).await {
                 Ok(()) => drop(self.said.send_replace(report)),

@@ -66,9 +66,9 @@ async fn dispatch(settings: &Settings, console: Console, command: Command) -> Re
             service.close().await;
             done
         }
-        command => {
+        Command::Work(work) => {
             let service = app::wire(settings);
-            let done = cli::run(&Desk { service: &service, console }, command).await;
+            let done = cli::run(&Desk { service: &service, console }, work).await;
             service.close().await;
             done
         }

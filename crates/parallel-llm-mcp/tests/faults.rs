@@ -11,6 +11,7 @@ use serde_json::Value;
 const FAULTY: &str = "x-ai/grok-4.7";
 const HEALTHY: [&str; 2] = ["openai/gpt-6.1-sol", "mistralai/mistral-large-4-0"];
 const SYNTHESIZER: &str = "google/gemini-4-argon";
+const QUESTION: &str = "Which of two designs is safer?";
 
 /// What the timers are set to where a fault is about them: long enough for a healthy answer on a busy machine.
 const TIMER_MS: &str = "3000";
@@ -34,10 +35,11 @@ fn timers(fault: Fault) -> Vec<(&'static str, &'static str)> {
 /// Asks this panel where one model has a script.
 fn ask(stage: &Stage, models: &[&str], settings: Vec<(&str, &str)>) -> Output {
     let models = models.iter().flat_map(|model| ["-m", model]);
-    let call = stage.call(["ask", "--json", "Which of two designs is safer?"]).args(models);
+    let call = stage.call(["ask", "--json", QUESTION]).args(models);
     let output = call.settings([("synthesizer", SYNTHESIZER)]).settings(settings).run();
     output.assert_no_key();
     stage.assert_no_key_in_files();
+    assert!(!output.stderr.contains(QUESTION), "what was flagged is not repeated");
     assert_eq!(stage.simulator().redirect_target_requests(), [], "nobody follows a redirect");
     output
 }
@@ -54,7 +56,7 @@ fn told(stage: &Stage, output: &Output, report: &Value) -> String {
         "{line}: attempts as the simulator saw them"
     );
     let line = line.split_once(FAULTY).map_or("", |(_, rest)| rest.trim());
-    format!("{line} | {} | exit {:?}", synthesis(report), output.code.unwrap_or(-1))
+    format!("{line} | {} | exit {}", synthesis(report), output.code.unwrap_or(-1))
 }
 
 /// One seat of three meets the fault: an answer comes all the same, and who is missing is said.
@@ -70,22 +72,31 @@ fn beside_others(fault: Fault) -> String {
     let is_missing = report["answers"][1]["status"] != "answered";
     let is_said = output.stderr.contains(&format!("missing: {FAULTY}"));
     assert_eq!(is_missing, is_said, "{fault}: {}", output.stderr);
-    format!("{:<20} {}", fault.name(), told(&stage, &output, &report))
+    let line = format!("{:<20} {}", fault.name(), told(&stage, &output, &report));
+    // How much dripped before its time was over is the machine's to say.
+    if fault == Fault::SlowDrip { line.replace(&dripped(&report["answers"][1]), "some") } else { line }
 }
 
-/// The only seat meets the fault.
+fn dripped(seat: &Value) -> String {
+    seat["text_bytes"].to_string()
+}
+
+/// The only seat meets the fault: what it is called, how it is told, and what to do next.
 fn alone(fault: Fault) -> String {
     let stage = stage(Script::fault(fault));
     let output = ask(&stage, &[FAULTY], timers(fault));
     let report = output.json();
     assert_eq!(stage.chats().len(), stage.asked(FAULTY), "{fault}: a single answer needs no synthesizer");
+    let seat = &report["answers"][0];
+    let line = format!("{:<20} {}", fault.name(), told(&stage, &output, &report));
+    let line = if fault == Fault::SlowDrip { line.replace(&dripped(seat), "some") } else { line };
+    let Some(reason) = seat["error"]["message"].as_str() else { return line };
     if report["answer"].is_null() {
-        let reason = report["answers"][0]["error"]["message"].as_str().unwrap_or("-");
-        let error = report["error"]["message"].as_str().unwrap_or_default();
-        assert!(error.contains(reason), "{fault}: `{reason}` is told in `{error}`");
-        assert_eq!(report["error"]["code"], report["answers"][0]["error"]["code"], "{fault}");
+        assert_eq!(report["error"]["code"], seat["error"]["code"], "{fault}");
+        assert_eq!(report["error"]["message"], format!("no model answered ({FAULTY}: {reason})"), "{fault}");
     }
-    format!("{:<20} {}", fault.name(), told(&stage, &output, &report))
+    let next = seat["error"]["next"].as_str().unwrap_or_default();
+    output.masked(&format!("{line}\n    {reason}\n    next: {next}"))
 }
 
 /// The fault passes after two tries: the third is answered.
@@ -145,7 +156,7 @@ fn one_seat_of_three_meets_every_fault() {
     sse_no_done          answered x1 366 bytes | complete fused by google/gemini-4-argon | exit 0
     stall                cut timeout x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
     comments_forever     failed timeout x2 | partial fused by google/gemini-4-argon | exit 0
-    slow_drip            cut timeout x1 63 bytes | partial fused by google/gemini-4-argon | exit 0
+    slow_drip            cut timeout x1 some bytes | partial fused by google/gemini-4-argon | exit 0
     bad_json_chunk       cut protocol x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
     odd_framing          answered x1 366 bytes | complete fused by google/gemini-4-argon | exit 0
     byte_split           answered x1 455 bytes | complete fused by google/gemini-4-argon | exit 0
@@ -163,64 +174,166 @@ fn one_seat_of_three_meets_every_fault() {
 
 #[test]
 fn a_seat_alone_meets_every_fault() {
-    insta::assert_snapshot!(table(alone, Fault::ALL), @"
+    insta::assert_snapshot!(table(alone, Fault::ALL), @r#"
     auth_missing         failed auth x1 | failed none by - | exit 4
+        openrouter answered 401: No cookie auth credentials found
+        next: check that the key is current and belongs to this provider
     auth_bad             failed auth x1 | failed none by - | exit 4
+        openrouter answered 401: User not found.
+        next: check that the key is current and belongs to this provider
     bad_model            failed model_unknown x1 | failed none by - | exit 2
+        openrouter answered 400: x-ai/grok-4.7 is not a valid model ID
+        next: see `list_models` or the provider's list for current names
     ctx_overflow         failed context_length x1 | failed none by - | exit 1
+        openrouter answered 400: This endpoint's maximum context length is 500000 tokens. However, you requested about 16008 tokens (8 of text input, 16000 in the output). Please reduce the length of either one, or use the context-compression plugin to compress your prompt automatically.
+        next: shorten the prompt, or choose a model with a larger context
     reasoning_mandatory  failed bad_request x2 | failed none by - | exit 1
+        openrouter answered 400: Reasoning is mandatory for this endpoint and cannot be disabled.
+        next: read the provider's message; an option may not suit this model
     credits              failed credits x1 | failed none by - | exit 4
+        openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account
+        next: add credit at the provider, or lower `--max-tokens`
     in_flight            failed credits_in_flight x3 | failed none by - | exit 4
+        openrouter answered 402: This request would exceed your available credits given your current in-flight requests. Retry after in-flight requests settle, or add credits.
+        next: wait for the running requests to end, or add credit
     key_limit            failed key_limit x1 | failed none by - | exit 4
+        openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/workspaces/default/keys/***
+        next: raise the key's limit at the provider, or wait until it resets
     moderation           refused refused x1 | failed none by - | exit 1
+        openrouter (xAI) answered 403: Your input was flagged
+        next: rephrase the question, or ask another model
     no_endpoints         failed model_unknown x1 | failed none by - | exit 2
+        openrouter answered 404: No endpoints found for x-ai/grok-4.7.
+        next: see `list_models` or the provider's list for current names
     data_policy          failed forbidden x1 | failed none by - | exit 1
+        openrouter answered 404: No endpoints found matching your data policy (Free model training). Configure: https://openrouter.ai/settings/privacy
+        next: change what the account's privacy and guardrail settings allow
     timeout_408          failed upstream x3 | failed none by - | exit 1
+        openrouter answered 408: Operation timed out. Please try again later.
+        next: try again later, or ask another model
     too_large_413        failed too_large x1 | failed none by - | exit 1
+        openrouter answered 413: Request payload too large
+        next: shorten the prompt
     invalid_422          failed bad_request x1 | failed none by - | exit 1
+        openrouter answered 422: Invalid argument
+        next: read the provider's message; an option may not suit this model
     rate_upstream        failed rate_limited x3 | failed none by - | exit 1
+        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
+        next: wait, as long as the message says where it says
     rate_upstream_b      failed rate_limited x3 | failed none by - | exit 1
+        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
+        next: wait, as long as the message says where it says
     rate_upstream_c      failed rate_limited x3 | failed none by - | exit 1
+        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
+        next: wait, as long as the message says where it says
     rate_upstream_d      failed rate_limited x3 | failed none by - | exit 1
+        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
+        next: wait, as long as the message says where it says
     rate_upstream_e      failed rate_limited x1 | failed none by - | exit 1
+        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
+        next: wait, as long as the message says where it says
     rate_free_day        failed rate_limited x1 | failed none by - | exit 1
+        openrouter answered 429: Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day
+        next: wait until <date>, or use a model that is not free
     server_500           failed upstream x3 | failed none by - | exit 1
+        openrouter answered 500: Internal Server Error
+        next: try again later, or ask another model
     bad_gateway          failed upstream x3 | failed none by - | exit 1
+        openrouter (Sim) answered 502: upstream exploded
+        next: try again later, or ask another model
     unavailable_503      failed upstream x3 | failed none by - | exit 1
+        openrouter answered 503: Service temporarily unavailable
+        next: try again later, or ask another model
     overloaded_529       failed upstream x3 | failed none by - | exit 1
+        openrouter answered 529: Provider returned error
+        next: try again later, or ask another model
     cf_524_html          failed upstream x3 | failed none by - | exit 1
+        openrouter answered 524
+        next: try again later, or ask another model
     ok_error_body        failed upstream x3 | failed none by - | exit 1
+        openrouter reported 502: Provider disconnected mid-stream
+        next: try again later, or ask another model
     ok_finish_error      cut upstream x1 48 bytes | failed none by - | exit 1
+        openrouter reported 502: Provider disconnected mid-stream
+        next: try again later, or ask another model
     empty_choices        failed empty x2 | failed none by - | exit 1
+        the model answered with nothing
+        next: ask again, or ask another model
     null_content         failed empty x2 | failed none by - | exit 1
+        the model answered with nothing
+        next: ask again, or ask another model
     empty_content        failed empty x2 | failed none by - | exit 1
+        the model answered with nothing
+        next: ask again, or ask another model
     reasoning_burn       failed reasoning_only x1 | failed none by - | exit 1
+        the whole output was reasoning; no text was written
+        next: raise `--max-tokens`
     truncated_length     answered x1 184 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
     refusal              refused refused x1 | failed none by - | exit 1
+        the model declined: I can't help with that request.
+        next: rephrase the question, or ask another model
     content_filter       refused refused x1 | failed none by - | exit 1
+        the model declined: the provider's content filter stopped the answer
+        next: rephrase the question, or ask another model
     sse_error_mid        cut rate_limited x1 48 bytes | failed none by - | exit 1
+        openrouter reported 429: Rate limit exceeded
+        next: wait, as long as the message says where it says
     sse_error_first      failed upstream x3 | failed none by - | exit 1
+        openrouter reported 502: Provider disconnected mid-stream
+        next: try again later, or ask another model
     sse_error_bare       cut upstream x1 48 bytes | failed none by - | exit 1
+        openrouter reported server_error: Upstream idle timeout exceeded
+        next: try again later, or ask another model
     sse_cut              cut incomplete x1 48 bytes | failed none by - | exit 1
+        openrouter: the stream ended in the middle of the answer
+        next: ask again if the text so far is not enough
     sse_reset            cut connection x1 48 bytes | failed none by - | exit 1
+        openrouter at <simulator> broke the connection: Connection reset by peer (os error 104)
+        next: check the network and the base URL
     sse_eof_in_chunk     cut connection x1 48 bytes | failed none by - | exit 1
+        openrouter at <simulator> broke the connection: end of file before message length reached
+        next: check the network and the base URL
     sse_no_done          answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
     stall                cut timeout x1 48 bytes | failed none by - | exit 6
+        nothing came within 3 s
+        next: raise the setting `idle_timeout_ms` (now 3000)
     comments_forever     failed timeout x2 | failed none by - | exit 6
-    slow_drip            cut timeout x1 63 bytes | failed none by - | exit 6
+        no text or reasoning came within 3 s
+        next: raise the setting `first_text_timeout_ms` (now 3000)
+    slow_drip            cut timeout x1 some bytes | failed none by - | exit 6
+        the answer was not whole within 3 s
+        next: raise the setting `call_timeout_ms` (now 3000)
     bad_json_chunk       cut protocol x1 48 bytes | failed none by - | exit 1
+        openrouter: an event of 40 bytes is no valid JSON (Eof)
+        next: check that the base URL is that of an OpenAI-compatible API
     odd_framing          answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
     byte_split           answered x1 455 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
     huge_line            failed protocol x1 | failed none by - | exit 1
+        openrouter: one event is longer than 4194304 bytes
+        next: check that the base URL is that of an OpenAI-compatible API
     flood                cut answer_too_large x1 8388608 bytes | partial verbatim by x-ai/grok-4.7 | exit 0
+        openrouter: the answer is longer than 8388608 bytes
+        next: ask for a shorter answer, or lower `--max-tokens`
     html_200             failed protocol x1 | failed none by - | exit 1
+        openrouter answered with something that is no API reply: <!DOCTYPE html><title>Sign in to the network</title><form action="/login"><input name="user"><input name="password" type
+        next: check that the base URL is that of an OpenAI-compatible API
     redirect_307         failed redirect x1 | failed none by - | exit 1
+        openrouter answered 307 and points to 127.0.0.1
+        next: set the base URL to the address the provider really uses
     accept_no_reply      failed timeout x2 | failed none by - | exit 6
+        no text or reasoning came within 3 s
+        next: raise the setting `first_text_timeout_ms` (now 3000)
     accept_and_close     failed connection x3 | failed none by - | exit 1
+        openrouter at <simulator> broke the connection: connection closed before message completed
+        next: check the network and the base URL
     zod_400              failed bad_request x1 | failed none by - | exit 1
+        openrouter answered 400: [ { "code": "invalid_type", "expected": "string", "received": "number", "path": ["model"], "message": "Expected string, received number" } ]
+        next: read the provider's message; an option may not suit this model
     key_echo             failed bad_request x1 | failed none by - | exit 1
+        openrouter answered 400: Malformed request: unexpected header value `Bearer ***`
+        next: read the provider's message; an option may not suit this model
     unknown_fields       answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
-    ");
+    "#);
 }
 
 #[test]

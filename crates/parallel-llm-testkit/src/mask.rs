@@ -34,7 +34,7 @@ impl Places {
     /// The text with placeholders for folders, addresses, run ids and times.
     pub(crate) fn mask(&self, text: &str) -> String {
         let text = text.replace(&self.home, "<home>").replace(&self.address, "<simulator>");
-        text.split_inclusive('\n').map(|line| times(&run_ids(line))).collect()
+        text.split_inclusive('\n').map(|line| times(&dates(&run_ids(line)))).collect()
     }
 }
 
@@ -65,7 +65,7 @@ fn run_ids(line: &str) -> String {
     })
 }
 
-/// `12.3 s` becomes `<time>`, and so does the space that aligns it.
+/// `12.3 s` becomes `<time>`, and the space that aligns `[ +12.3 s]` one blank.
 fn times(line: &str) -> String {
     let mut masked = String::with_capacity(line.len());
     let mut rest = line;
@@ -76,8 +76,10 @@ fn times(line: &str) -> String {
         let is_time =
             head[number.len()..].contains('.') && !after.starts_with(|next: char| next.is_alphanumeric());
         if is_time {
-            masked.push_str(number.trim_end_matches("  "));
-            masked.push_str("<time>");
+            match number.strip_suffix('+') {
+                Some(before) => masked.push_str(&format!("{} +<time>", before.trim_end())),
+                None => masked.push_str(&format!("{number}<time>")),
+            }
         } else {
             masked.push_str(head);
             masked.push_str(" s");
@@ -85,6 +87,16 @@ fn times(line: &str) -> String {
         rest = after;
     }
     masked + rest
+}
+
+/// `Sat, 21 Nov 2026 00:00:00 GMT` becomes `<date>`.
+fn dates(line: &str) -> String {
+    const DATE_BYTES: usize = "Sat, 21 Nov 2026 00:00:00 GMT".len();
+    let end = line.find(" GMT").map(|at| at + " GMT".len());
+    let Some((from, to)) = end.and_then(|to| Some((to.checked_sub(DATE_BYTES)?, to))) else {
+        return line.to_owned();
+    };
+    format!("{}<date>{}", &line[..from], &line[to..])
 }
 
 /// Replaces words of letters and digits.
@@ -111,6 +123,6 @@ mod tests {
         let places = Places { home: "/tmp/x1".into(), address: "127.0.0.1:4000".into() };
         let line =
             "[  +0.0 s] run 01M7WGEKRDFZ7B8XMTVYJPZNPZ in /tmp/x1/a at 127.0.0.1:4000: 5 seats, 12.3 s";
-        assert_eq!(places.mask(line), "[  +<time>] run <run> in <home>/a at <simulator>: 5 seats, <time>");
+        assert_eq!(places.mask(line), "[ +<time>] run <run> in <home>/a at <simulator>: 5 seats, <time>");
     }
 }

@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use super::Finding;
 use super::tree::Tree;
 
+const BENCH: &str = "parallel-llm-bench";
 const ENGINE: &str = "parallel-llm-engine";
 const EVAL: &str = "parallel-llm-eval";
 const PROGRAM: &str = "parallel-llm-mcp";
@@ -33,6 +34,8 @@ const ROWS: &[Row] = &[
     Row { name: SIMULATOR, may: &[], tests_may: &[] },
     Row { name: PROGRAM, may: &[ENGINE, PROVIDER, STORE, EVAL, SIMULATOR], tests_may: &[TESTKIT] },
     Row { name: TESTKIT, may: &[ENGINE, PROVIDER, STORE, EVAL, SIMULATOR, PROGRAM], tests_may: &[] },
+    // It measures the built program and, beside it, the same library without a door.
+    Row { name: BENCH, may: &[ENGINE, PROVIDER, STORE, PROGRAM], tests_may: &[] },
     // It asks the built program and never links it.
     Row { name: XTASK, may: &[], tests_may: &[] },
 ];

@@ -161,9 +161,9 @@ pub(super) async fn finish(
 /// Gives the answer, then how it came about.
 fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
     if ask.json {
-        desk.console.data(&format!("{:#}", report.to_json()));
+        desk.console.data(&report.pretty());
     } else if ask.jsonl {
-        desk.console.data(&report.to_json().to_string());
+        desk.console.data(&report.line());
     } else if let (Some(answer), None) = (&report.answer, &ask.output) {
         desk.console.say("");
         desk.console.data(answer);

@@ -18,7 +18,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use parallel_llm_engine::Failure;
 
 pub use ask::Ask;
-pub use demo::Demo;
+pub use demo::{Demo, run as run_demo};
 
 use crate::output::console::Console;
 use crate::service::Service;
@@ -37,26 +37,32 @@ pub struct Arguments {
     pub command: Option<Command>,
 }
 
-/// The commands.
+/// What the program can be asked to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Ask a panel of models one question
-    Ask(Box<Ask>),
+    /// Something to do with the service as it is.
+    #[command(flatten)]
+    Work(Work),
     /// See it work: simulated models, no key, no cost
     Demo(Demo),
     /// Serve MCP on stdin and stdout
     Serve,
-    /// Run the pretend OpenRouter that tests and the demo use
-    Simulate(simulate::Simulate),
-    /// Look at runs that were done
+}
+
+/// The commands that work on the service as it is.
+#[derive(Debug, Subcommand)]
+pub enum Work {
+    /// Ask a panel of models one question
+    Ask(Box<Ask>),
+    /// Look at runs that were done, and finish those that were interrupted
     Runs {
-        /// What to look at.
+        /// What to do.
         #[command(subcommand)]
         command: runs::RunsCommand,
     },
     /// Explain an error code
     Explain {
-        /// The code, for example `rate_limited`; all codes without one.
+        /// The code, for example `rate_limited`; all codes without one
         code: Option<String>,
     },
     /// Show the settings in force
@@ -65,10 +71,12 @@ pub enum Command {
         #[command(subcommand)]
         command: config::ConfigCommand,
     },
+    /// Run the pretend OpenRouter that tests and the demo use
+    Simulate(simulate::Simulate),
     /// Write a generated page of the documentation to stdout
     #[command(hide = true)]
     Generate {
-        /// Which page.
+        /// Which page
         page: generate::Page,
     },
 }
@@ -91,29 +99,27 @@ pub fn help() -> String {
 impl Command {
     /// What the flags set of the settings, by their names.
     pub fn overrides(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Self::Ask(ask) => ask.overrides(),
-            Self::Demo(_) | Self::Serve | Self::Simulate(_) => Vec::new(),
-            Self::Runs { .. } | Self::Explain { .. } | Self::Config { .. } | Self::Generate { .. } => {
-                Vec::new()
-            }
-        }
+        self.ask().map(Ask::overrides).unwrap_or_default()
     }
 
     /// Whether nothing but data is wanted on the terminal.
     pub fn is_quiet(&self) -> bool {
-        match self {
-            Self::Ask(ask) => ask.quiet,
-            _ => false,
-        }
+        self.ask().is_some_and(|ask| ask.quiet)
     }
 
     /// Whether errors are wanted as JSON.
     pub fn wants_json(&self) -> bool {
         match self {
-            Self::Ask(ask) => ask.json || ask.jsonl,
-            Self::Runs { command } => command.wants_json(),
+            Self::Work(Work::Ask(ask)) => ask.json || ask.jsonl,
+            Self::Work(Work::Runs { command }) => command.wants_json(),
             _ => false,
+        }
+    }
+
+    fn ask(&self) -> Option<&Ask> {
+        match self {
+            Self::Work(Work::Ask(ask)) => Some(ask),
+            _ => None,
         }
     }
 }
@@ -126,17 +132,14 @@ pub struct Desk<'a> {
     pub console: Console,
 }
 
-pub use demo::run as run_demo;
-
-/// Does a command that works on the service as it is, and returns the exit code.
-pub async fn run(desk: &Desk<'_>, command: Command) -> Result<u8, Failure> {
-    match command {
-        Command::Ask(ask) => ask::run(desk, &ask).await,
-        Command::Runs { command } => runs::run(desk, command).await,
-        Command::Explain { code } => explain::run(desk, code.as_deref()),
-        Command::Config { command } => Ok(config::run(desk, &command)),
-        Command::Generate { page } => Ok(generate::run(desk, page)),
-        Command::Simulate(simulate) => simulate::run(desk, &simulate).await,
-        Command::Demo(_) | Command::Serve => unreachable!("`main` does what needs a program of its own"),
+/// Does a command and returns the exit code.
+pub async fn run(desk: &Desk<'_>, work: Work) -> Result<u8, Failure> {
+    match work {
+        Work::Ask(ask) => ask::run(desk, &ask).await,
+        Work::Runs { command } => runs::run(desk, command).await,
+        Work::Explain { code } => explain::run(desk, code.as_deref()),
+        Work::Config { command } => Ok(config::run(desk, &command)),
+        Work::Simulate(simulate) => simulate::run(desk, &simulate).await,
+        Work::Generate { page } => Ok(generate::run(desk, page)),
     }
 }

@@ -144,7 +144,7 @@ async fn show(
         return Err(Failure::new(Code::Internal, "a run of another process cannot be live in this one"));
     };
     if as_json {
-        desk.console.data(&format!("{:#}", past.report().to_json()));
+        desk.console.data(&past.report().pretty());
         return Ok(exit::ANSWER);
     }
     if events {

@@ -23,15 +23,14 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// A call that has just come.
-    pub(super) fn new(service: Service, context: RequestContext<RoleServer>) -> Self {
-        let (stop, stop_soft) = (CancellationToken::new(), Duration::MAX);
+    /// A call that has just come, to a server that ends with `stop` and waits `stop_soft` longer for calls.
+    pub(super) fn new(
+        service: Service,
+        context: RequestContext<RoleServer>,
+        stop: CancellationToken,
+        stop_soft: Duration,
+    ) -> Self {
         Self { service, context, begun: Instant::now(), stop, stop_soft }
-    }
-
-    /// The same, with the server's own end in sight.
-    pub(super) fn until(self, stop: CancellationToken, stop_soft: Duration) -> Self {
-        Self { stop, stop_soft, ..self }
     }
 
     /// How the caller is told how far it is.
@@ -52,7 +51,7 @@ impl Call {
             () = self.cancelled() => Err(taken_back()),
             report = handle.wait(None) => Ok(report),
             () = self.waited_enough(wish) => Ok(handle.wait(Some(Instant::now())).await),
-            () = progress.follow(handle) => unreachable!("a run is followed until nobody waits for it"),
+            never = progress.follow(handle) => match never {},
         }
     }
 
@@ -76,7 +75,7 @@ impl Call {
     async fn cancelled(&self) {
         self.context.ct.cancelled().await;
         if self.stop.is_cancelled() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -70,7 +70,7 @@ impl ServerHandler for Handler {
         if !tools::NAMES.contains(&name) {
             return Err(unknown("tool", name, &tools::NAMES, ErrorCode::INVALID_PARAMS));
         }
-        let call = Call::new(self.service.clone(), context).until(self.stop.clone(), self.stop_soft);
+        let call = Call::new(self.service.clone(), context, self.stop.clone(), self.stop_soft);
         Ok(guard(tools::call(name, &call, request.arguments)).await.into())
     }
 

@@ -91,6 +91,9 @@ pub(super) fn page(run_id: &str, part: &str, text: &str, offset: usize) -> CallT
     let end = offset.min(total) + shown.chars().count();
     let mut told =
         json!({ "run_id": run_id, "part": part, "offset": offset, "total_chars": total, "text": shown });
+    if matches!(Part::read(part), Ok(Part::Answer | Part::AnswerOf(_))) {
+        told["third_party"] = outcome::THIRD_PARTY.into();
+    }
     let mut text = shown;
     if end < total {
         told["next_offset"] = end.into();

@@ -3,6 +3,7 @@
 //! What always holds: the numbers only rise, there are at most two notifications a second, and none of them makes
 //! the run or its answer wait (the wire drops them where the client does not read).
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -17,12 +18,12 @@ use crate::service::RunHandle;
 
 /// The shortest time between two notifications: people read no faster.
 const GAP: Duration = Duration::from_millis(500);
-/// The longest: clients that count silence count to far more.
-const TICK: Duration = Duration::from_secs(10);
+/// The longest silence after that: clients that count silence count to far more.
+const SILENCE_MAX: Duration = Duration::from_secs(9);
 /// Names told of those waited for; the rest is a number.
 const NAMES_MAX: usize = 3;
-/// How far a tick moves towards the next whole step. It never gets there, so the numbers rise for ever.
-const TICK_SHARE: f64 = 0.1;
+/// How far a notification without news moves towards the next whole step. It never gets there, so the numbers rise for ever.
+const STEP_SHARE: f64 = 0.1;
 
 /// Tells one caller.
 pub(super) struct Progress {
@@ -43,7 +44,7 @@ impl Progress {
     }
 
     /// Tells how the run goes, for as long as it is polled.
-    pub(super) async fn follow(&mut self, handle: &RunHandle) {
+    pub(super) async fn follow(&mut self, handle: &RunHandle) -> Infallible {
         if self.token.is_none() {
             return std::future::pending().await;
         }
@@ -51,8 +52,8 @@ impl Progress {
         loop {
             self.tell(&run).await;
             tokio::time::sleep(GAP).await;
-            // Silence until the tick is told as well.
-            let _ = tokio::time::timeout(TICK - GAP, events.next()).await;
+            // Silence is told as well.
+            let _ = tokio::time::timeout(SILENCE_MAX, events.next()).await;
             while events.next().now_or_never().is_some() {}
             run = handle.snapshot();
         }
@@ -76,7 +77,7 @@ impl Progress {
 
 /// The next number to tell: the seats that are done, or a little more than the last where none came.
 fn next_step(told: f64, done: f64) -> f64 {
-    if done > told { done } else { told + (done + 1.0 - told) * TICK_SHARE }
+    if done > told { done } else { told + (done + 1.0 - told) * STEP_SHARE }
 }
 
 /// One line such as `3 of 5 answered, waiting for grok-latest (429, retry in 4 s), 42 s, $0.03`.

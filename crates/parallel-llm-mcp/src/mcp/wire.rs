@@ -134,13 +134,13 @@ impl Wire {
                     self.stopping.stop.cancel();
                     return None;
                 }
-                line = self.input.recv(), if !self.is_ended => match line {
-                    Some(line) => return Some(line),
-                    None => {
-                        self.is_ended = true;
-                        self.stopping.stop.cancel();
+                line = self.input.recv(), if !self.is_ended => {
+                    if line.is_some() {
+                        return line;
                     }
-                },
+                    self.is_ended = true;
+                    self.stopping.stop.cancel();
+                }
                 () = self.stopping.stop.cancelled(), if !is_stopping => {}
                 () = landed(&self.flight, deadline), if is_stopping => return None,
             }
@@ -282,5 +282,99 @@ const fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
         JsonRpcMessage::Response(response) => Some(&response.id),
         JsonRpcMessage::Error(error) => error.id.as_ref(),
         JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{EmptyResult, JsonRpcVersion2_0, ServerResult};
+    use rmcp::model::{
+        JsonRpcNotification, NumberOrString, ProgressNotification, ProgressNotificationParam, ProgressToken,
+    };
+
+    use super::*;
+    use crate::mcp::line;
+
+    /// How long the tests' wires wait for answers.
+    const DRAIN: Duration = Duration::from_millis(300);
+
+    fn wire() -> (mpsc::Sender<Line>, mpsc::Receiver<Vec<u8>>, Wire) {
+        let (lines, input) = mpsc::channel(16);
+        let (output, written) = mpsc::channel(WRITE_QUEUE_MAX);
+        let stopping = Stopping::new(CancellationToken::new(), DRAIN);
+        (lines, written, Wire::new(input, output, stopping))
+    }
+
+    fn request(id: i64, method: &str) -> Line {
+        let params =
+            r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#;
+        line::read(
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#).as_bytes(),
+        )
+    }
+
+    fn pong(id: i64) -> ServerJsonRpcMessage {
+        ServerJsonRpcMessage::response(ServerResult::EmptyResult(EmptyResult {}), NumberOrString::Number(id))
+    }
+
+    fn progress() -> ServerJsonRpcMessage {
+        let param = ProgressNotificationParam::new(ProgressToken(NumberOrString::Number(1)), 1.0);
+        let notification = ServerNotification::ProgressNotification(ProgressNotification::new(param));
+        JsonRpcMessage::Notification(JsonRpcNotification { jsonrpc: JsonRpcVersion2_0, notification })
+    }
+
+    #[tokio::test]
+    async fn progress_that_nobody_reads_is_dropped_and_leaves_room_for_replies() {
+        let (_lines, mut written, mut wire) = wire();
+        for _ in 0..1_000 {
+            wire.send(progress()).await.unwrap();
+        }
+        wire.send(pong(1)).await.unwrap();
+        let mut count = 0;
+        while let Ok(line) = written.try_recv() {
+            count += 1;
+            assert!(count < WRITE_QUEUE_MAX && line.ends_with(b"}\n"));
+        }
+        assert_eq!(count, WRITE_QUEUE_MAX / 2 + 1);
+    }
+
+    #[tokio::test]
+    async fn the_end_of_the_input_waits_for_answers_that_are_due() {
+        let (lines, _written, mut wire) = wire();
+        lines.send(request(1, "initialize")).await.ok();
+        assert!(wire.receive().await.is_some());
+        drop(lines);
+        let begun = Instant::now();
+        let answer = wire.send(pong(1));
+        let flight = Arc::clone(&wire.flight);
+        let (ended, ()) = tokio::join!(wire.receive(), async {
+            tokio::time::sleep(DRAIN / 6).await;
+            assert!(flight.holds(&NumberOrString::Number(1)));
+            answer.await.unwrap();
+        });
+        assert!(ended.is_none() && begun.elapsed() < DRAIN);
+    }
+
+    #[tokio::test]
+    async fn answers_that_never_come_are_waited_for_so_long() {
+        let (lines, _written, mut wire) = wire();
+        lines.send(request(1, "initialize")).await.ok();
+        assert!(wire.receive().await.is_some());
+        let begun = Instant::now();
+        drop(lines);
+        assert!(wire.receive().await.is_none());
+        assert!(begun.elapsed() >= DRAIN);
+    }
+
+    #[tokio::test]
+    async fn a_broken_line_does_not_answer_a_call_that_is_under_way() {
+        let (lines, mut written, mut wire) = wire();
+        lines.send(request(1, "initialize")).await.ok();
+        assert!(wire.receive().await.is_some());
+        lines.send(line::read(br#"{"jsonrpc":"2.0","id":1,"meth"#)).await.ok();
+        lines.send(request(2, "ping")).await.ok();
+        assert!(wire.receive().await.is_some());
+        let reply = String::from_utf8(written.recv().await.unwrap()).unwrap();
+        assert!(reply.contains(r#""id":null"#), "{reply}");
     }
 }

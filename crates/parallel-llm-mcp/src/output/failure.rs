@@ -9,7 +9,8 @@ use super::safe;
 /// Tells a failure and its next step.
 pub fn tell(console: &Console, failure: &Failure, as_json: bool) {
     if as_json {
-        console.data(&format!("{:#}", ErrorReport::of(failure).envelope()));
+        // One line, so that it also ends a list of events.
+        console.data(&ErrorReport::of(failure).envelope().to_string());
     }
     let word = console.tone(Tone::Bad, &format!("error[{}]", failure.code));
     console.insist(&format!("{word}: {}", safe::for_terminal(&failure.message)));

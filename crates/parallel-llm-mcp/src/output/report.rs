@@ -10,6 +10,8 @@ use serde::Serialize;
 
 /// The version of the report's shape.
 const SCHEMA: u32 = 1;
+/// Why writing a report as JSON cannot fail.
+const PLAIN: &str = "a report is plain data with string keys";
 
 /// One run, told whole.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -205,9 +207,19 @@ impl Report {
         }
     }
 
+    /// The report as JSON for people: a field a line, in the order of this page.
+    pub fn pretty(&self) -> String {
+        serde_json::to_string_pretty(self).expect(PLAIN)
+    }
+
+    /// The report as JSON for programs: on one line.
+    pub fn line(&self) -> String {
+        serde_json::to_string(self).expect(PLAIN)
+    }
+
     /// The report as one JSON value.
     pub fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).expect("a report is plain data with string keys")
+        serde_json::to_value(self).expect(PLAIN)
     }
 }
 

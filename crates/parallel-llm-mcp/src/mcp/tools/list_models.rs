@@ -68,3 +68,17 @@ fn without_nulls(mut model: Value) -> Value {
     }
     model
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_list_is_too_long_and_what_is_missing_is_counted() {
+        let model = |number| json!({"id": format!("laboratory/model-{number}"), "context_tokens": null, "price": 1.5});
+        let shown = bounded((0..1_000).map(model).collect());
+        let size = Value::from(shown.clone()).to_string().len();
+        assert!(size <= LIST_BYTES_MAX && size > LIST_BYTES_MAX / 2, "{size} bytes");
+        assert_eq!(shown[0], json!({"id": "laboratory/model-0", "price": 1.5}));
+    }
+}

@@ -1,0 +1,367 @@
+//! `ask` on the good and the bad days of its models: what is on stdout, what is said beside it, and who wrote it.
+
+use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Script};
+use parallel_llm_testkit::{Output, Stage, mask_report, seats, synthesis};
+
+const ONE: &str = "openai/gpt-6.1-sol";
+const TWO: &str = "x-ai/grok-4.7";
+const THREE: &str = "mistralai/mistral-large-4-0";
+const FIRST: &str = "google/gemini-4-argon";
+const SECOND: &str = "anthropic/claude-opus-5.5";
+
+/// Three models and two synthesizers; what each answers is up to the test.
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+        .scripted(ONE, Script::answering("Take the first design."))
+        .scripted(TWO, Script::answering("Take the second design."))
+        .scripted(THREE, Script::answering("Take the first design, and test it."))
+}
+
+/// Asks all three.
+fn ask(stage: &Stage, flags: &[&str]) -> Output {
+    let models = ["ask", "-m", ONE, "-m", TWO, "-m", THREE, "Which design?"];
+    let chain = format!("{FIRST} {SECOND}");
+    let output = stage.call(models).args(flags).settings([("synthesizer", chain.as_str())]).run();
+    output.assert_no_key();
+    stage.assert_no_key_in_files();
+    output
+}
+
+/// Who was asked how often, in the order of the panel and the chain.
+fn asked(stage: &Stage) -> [usize; 5] {
+    [ONE, TWO, THREE, FIRST, SECOND].map(|model| stage.asked(model))
+}
+
+/// stdout, then the lines that tell how it came about.
+fn told(output: &Output) -> String {
+    format!("exit {:?}\n{}---\n{}", output.code.unwrap_or(-1), output.text(), output.summary())
+}
+
+#[test]
+fn three_answers_become_one() {
+    let stage = stage();
+    let output = ask(&stage, &[]);
+    assert_eq!(asked(&stage), [1, 1, 1, 1, 0]);
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    Take the first design, and test it.
+    ---
+    fused by google/gemini-4-argon from 3 answers, starting from seat 3 (0 % changed)
+    3 of 3 answered · $0.0022 (fusing $0.0021) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+}
+
+#[test]
+fn quiet_gives_the_answer_alone() {
+    let output = ask(&stage(), &["--quiet"]);
+    insta::assert_snapshot!(output.told(), @"
+    exit 0
+    --- stdout
+    Take the first design, and test it.
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_seat_that_is_missing_is_named() {
+    let stage = stage().scripted(TWO, Script::fault(Fault::KeyLimit));
+    let output = ask(&stage, &[]);
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    Take the first design, and test it.
+    ---
+    fused by google/gemini-4-argon from 2 answers, starting from seat 3 (0 % changed)
+    missing: x-ai/grok-4.7 failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, or wait until it resets)
+    2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    assert_eq!(ask(&stage, &["--strict"]).code, Some(3));
+}
+
+#[test]
+fn one_survivor_is_given_word_for_word() {
+    let stage =
+        stage().scripted(ONE, Script::fault(Fault::AuthBad)).scripted(THREE, Script::fault(Fault::Refusal));
+    let output = ask(&stage, &[]);
+    assert_eq!(asked(&stage), [1, 1, 1, 0, 0]);
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    Take the second design.
+    ---
+    word for word by x-ai/grok-4.7: only one answer came, so there was nothing to fuse
+    missing: openai/gpt-6.1-sol failed: openrouter answered 401: User not found. (next: check that the key is current and belongs to this provider)
+    missing: mistralai/mistral-large-4-0 refused: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
+    1 of 3 answered · $0.000064 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    assert_eq!(ask(&stage, &["--strict"]).code, Some(3));
+}
+
+#[test]
+fn when_all_fail_each_reason_is_told() {
+    let stage = stage()
+        .scripted(ONE, Script::fault(Fault::NoEndpoints))
+        .scripted(TWO, Script::fault(Fault::Credits))
+        .scripted(THREE, Script::fault(Fault::Moderation));
+    let output = ask(&stage, &[]);
+    assert_eq!(asked(&stage), [1, 1, 1, 0, 0]);
+    insta::assert_snapshot!(told(&output), @"
+    exit 1
+    ---
+    no answer: no model answered (mistralai/mistral-large-4-0: openrouter (Mistral) answered 403: Your input was flagged; openai/gpt-6.1-sol: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol.; x-ai/grok-4.7: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account)
+    missing: openai/gpt-6.1-sol failed: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol. (next: see `list_models` or the provider's list for current names)
+    missing: x-ai/grok-4.7 failed: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up… (next: add credit at the provider, or lower `--max-tokens`)
+    missing: mistralai/mistral-large-4-0 refused: openrouter (Mistral) answered 403: Your input was flagged (next: rephrase the question, or ask another model)
+    0 of 3 answered · $0.00 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+      x 1 openai/gpt-6.1-sol  failed<time>  $0.00
+          openrouter answered 404: No endpoints found for openai/gpt-6.1-sol.
+      x 2 x-ai/grok-4.7  failed<time>  $0.00
+          openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up…
+      x 3 mistralai/mistral-large-4-0  refused<time>  $0.00
+          openrouter (Mistral) answered 403: Your input was flagged
+    ");
+}
+
+/// The exit code where all seats fail in these ways, and the code of the run's error.
+fn all_fail(faults: [Fault; 3]) -> (Option<i32>, String) {
+    let [one, two, three] = faults.map(Script::fault);
+    let stage = stage().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
+    let output = ask(&stage, &["--json"]);
+    let report = output.json();
+    assert_eq!(synthesis(&report), "failed none by -");
+    assert!(report["answer"].is_null());
+    (output.code, report["error"]["code"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn total_failure_has_the_exit_code_of_its_cause() {
+    let failed = |code: i32, word: &str| (Some(code), word.to_owned());
+    assert_eq!(all_fail([Fault::AuthBad; 3]), failed(4, "auth"));
+    assert_eq!(all_fail([Fault::Credits; 3]), failed(4, "credits"));
+    assert_eq!(all_fail([Fault::KeyLimit; 3]), failed(4, "key_limit"));
+    assert_eq!(all_fail([Fault::Refusal; 3]), failed(1, "refused"));
+    assert_eq!(all_fail([Fault::Html200; 3]), failed(1, "protocol"));
+    assert_eq!(all_fail([Fault::AuthBad, Fault::Refusal, Fault::Html200]), failed(1, "all_failed"));
+}
+
+#[test]
+fn the_next_synthesizer_takes_over() {
+    let stage = stage().scripted(FIRST, Script::fault(Fault::NoEndpoints));
+    let output = ask(&stage, &[]);
+    assert_eq!(asked(&stage), [1, 1, 1, 1, 1]);
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    Take the first design, and test it.
+    ---
+    fused by anthropic/claude-opus-5.5 from 3 answers, starting from seat 3 (0 % changed)
+    warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see `list_models` or the provider's list for current names)
+    3 of 3 answered · $0.0044 (fusing $0.0042) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+}
+
+#[test]
+fn without_a_synthesizer_the_answer_closest_to_the_others_stands() {
+    let stage = stage()
+        .scripted(FIRST, Script::fault(Fault::Refusal))
+        .scripted(SECOND, Script::fault(Fault::EmptyContent));
+    let output = ask(&stage, &[]);
+    assert_eq!(asked(&stage), [1, 1, 1, 1, 2]);
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    Take the first design.
+    ---
+    word for word by openai/gpt-6.1-sol: every synthesizer failed; this is the answer closest to the others, word for word
+    warning[refused]: the synthesizer `google/gemini-4-argon` failed: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
+    warning[empty]: the synthesizer `anthropic/claude-opus-5.5` failed: the model answered with nothing (next: ask again, or ask another model)
+    3 of 3 answered · $0.0080 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    assert_eq!(ask(&stage, &["--strict"]).code, Some(3));
+}
+
+#[test]
+fn a_synthesizer_that_breaks_off_is_not_taken() {
+    let stage = stage().scripted(FIRST, Script::fault(Fault::SseCut).after_tokens(20));
+    let output = ask(&stage, &["--json"]);
+    let report = output.json();
+    assert_eq!(synthesis(&report), "complete fused by anthropic/claude-opus-5.5");
+    assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1));
+    assert_eq!(asked(&stage), [1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn an_answer_that_begins_with_error_is_an_answer() {
+    let stage = stage().scripted(TWO, Script::answering("Error: this is what I say"));
+    let report = ask(&stage, &["--json"]).json();
+    insta::assert_snapshot!(seats(&report), @"
+    1 openai/gpt-6.1-sol answered x1 22 bytes
+    2 x-ai/grok-4.7 answered x1 25 bytes
+    3 mistralai/mistral-large-4-0 answered x1 35 bytes
+    ");
+    assert_eq!(report["answers"][1]["text"], "Error: this is what I say");
+}
+
+#[test]
+fn white_space_is_no_answer() {
+    let stage = stage().scripted(TWO, Script::answering(" \n\t\u{3000} "));
+    let report = ask(&stage, &["--json"]).json();
+    insta::assert_snapshot!(seats(&report), @"
+    1 openai/gpt-6.1-sol answered x1 22 bytes
+    2 x-ai/grok-4.7 failed empty x2
+    3 mistralai/mistral-large-4-0 answered x1 35 bytes
+    ");
+}
+
+#[test]
+fn the_report_tells_everything() {
+    let stage = stage().scripted(TWO, Script::fault(Fault::Zod400));
+    let output = ask(&stage, &["--json"]);
+    let mut report = output.json();
+    mask_report(&mut report);
+    insta::assert_snapshot!(output.masked(&format!("{report:#}")), @r#"
+    {
+      "answer": "Take the first design, and test it.",
+      "answers": [
+        {
+          "attempts": 1,
+          "cost_usd": 0.000068,
+          "elapsed_ms": "<elapsed_ms>",
+          "error": null,
+          "finish": "stop",
+          "first_token_ms": "<first_token_ms>",
+          "generation_id": "<generation_id>",
+          "late": false,
+          "model": "openai/gpt-6.1-sol",
+          "seat": 1,
+          "served_model": "openai/gpt-6.1-sol",
+          "status": "answered",
+          "text": "Take the first design.",
+          "text_bytes": 22,
+          "truncated": false,
+          "usage": {
+            "cached_tokens": 0,
+            "input_tokens": 4,
+            "output_tokens": 6,
+            "reasoning_tokens": 0
+          }
+        },
+        {
+          "attempts": 1,
+          "cost_usd": 0.0,
+          "elapsed_ms": "<elapsed_ms>",
+          "error": {
+            "code": "bad_request",
+            "message": "openrouter answered 400: [ { \"code\": \"invalid_type\", \"expected\": \"string\", \"received\": \"number\", \"path\": [\"model\"], \"message\": \"Expected string, received number\" } ]",
+            "next": "read the provider's message; an option may not suit this model",
+            "retryable": false
+          },
+          "finish": null,
+          "first_token_ms": null,
+          "generation_id": null,
+          "late": false,
+          "model": "x-ai/grok-4.7",
+          "seat": 2,
+          "served_model": null,
+          "status": "failed",
+          "text": null,
+          "text_bytes": 0,
+          "truncated": false,
+          "usage": {
+            "cached_tokens": null,
+            "input_tokens": null,
+            "output_tokens": null,
+            "reasoning_tokens": null
+          }
+        },
+        {
+          "attempts": 1,
+          "cost_usd": 0.0000217,
+          "elapsed_ms": "<elapsed_ms>",
+          "error": null,
+          "finish": "stop",
+          "first_token_ms": "<first_token_ms>",
+          "generation_id": "<generation_id>",
+          "late": false,
+          "model": "mistralai/mistral-large-4-0",
+          "seat": 3,
+          "served_model": "mistralai/mistral-large-4-0",
+          "status": "answered",
+          "text": "Take the first design, and test it.",
+          "text_bytes": 35,
+          "truncated": false,
+          "usage": {
+            "cached_tokens": 0,
+            "input_tokens": 4,
+            "output_tokens": 9,
+            "reasoning_tokens": 0
+          }
+        }
+      ],
+      "cost_is_estimate": false,
+      "cost_usd": 0.0021377,
+      "elapsed_ms": "<elapsed_ms>",
+      "error": null,
+      "files": {
+        "dir": "<home>/.local/share/parallel-llm-mcp/runs/<run>",
+        "error": null,
+        "state": "written"
+      },
+      "plan_hash": "<plan_hash>",
+      "run_id": "<run_id>",
+      "schema": 1,
+      "status": "partial",
+      "strategy": "synthesize",
+      "synthesis": {
+        "by": "google/gemini-4-argon",
+        "kind": "fused",
+        "reason": "the synthesizer started from one answer and patched it from the others",
+        "shortened": []
+      },
+      "warnings": [],
+      "worth": {
+        "base_seat": 3,
+        "edit_ratio": 0.0,
+        "extra_cost_usd": 0.002048,
+        "extra_ms": "<extra_ms>"
+      }
+    }
+    "#);
+}
+
+#[test]
+fn events_come_one_a_line_and_the_report_last() {
+    let output = ask(&stage(), &["--jsonl"]);
+    let lines = output.json_lines();
+    let (report, events) = lines.split_last().expect("there is a report");
+    assert_eq!(synthesis(report), "complete fused by google/gemini-4-argon");
+    let word = |event: &serde_json::Value| event["event"].as_str().unwrap_or("?").to_owned();
+    let mut words: Vec<String> = events.iter().map(word).collect();
+    assert_eq!(words.first().map(String::as_str), Some("started"));
+    assert_eq!(words.last().map(String::as_str), Some("decided"));
+    words.sort();
+    insta::assert_snapshot!(words.join(" "), @"accepted accepted accepted accepted answered answered answered answered decided sent sent sent sent started");
+}
+
+#[test]
+fn a_synthesizer_given_by_hand_goes_first() {
+    let stage = stage();
+    let output = ask(&stage, &["--json", "--synthesizer", SECOND]);
+    assert_eq!(synthesis(&output.json()), "complete fused by anthropic/claude-opus-5.5");
+    assert_eq!(asked(&stage), [1, 1, 1, 0, 1]);
+}
+
+#[test]
+fn a_model_may_hold_several_seats() {
+    let echo = Behaviour { answer: Answer::Echo, ..Behaviour::instant() };
+    let stage = stage().scripted(ONE, Script::behaving(echo));
+    let output = stage.call(["ask", "--json", "-m", "openai/gpt-6.1-sol*3", "Why?"]).run();
+    insta::assert_snapshot!(seats(&output.json()), @"
+    1 openai/gpt-6.1-sol answered x1 4 bytes
+    2 openai/gpt-6.1-sol answered x1 4 bytes
+    3 openai/gpt-6.1-sol answered x1 4 bytes
+    ");
+    assert_eq!(stage.asked(ONE), 3);
+}

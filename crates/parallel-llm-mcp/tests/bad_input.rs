@@ -1,0 +1,480 @@
+//! What cannot be used is refused before anything is sent, in words that say what to do: every output below is whole.
+
+use parallel_llm_testkit::{Call, Stage};
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// What a refused call says. Nothing was sent, and no folder was made for a run that never was.
+fn refused(stage: &Stage, call: Call<'_>) -> String {
+    let output = call.run();
+    output.assert_no_key();
+    assert_eq!(stage.chats(), [], "nothing is sent");
+    let folders = std::fs::read_dir(stage.data_dir().join("runs")).into_iter().flatten().count();
+    assert_eq!(folders, 0, "no folder is left behind");
+    output.told()
+}
+
+/// What `ask` with these arguments says.
+fn check(arguments: &[&str]) -> String {
+    check_with(arguments, &[])
+}
+
+/// As [`check`], with these variables in the environment.
+fn check_with(arguments: &[&str], variables: &[(&str, &str)]) -> String {
+    let stage = stage();
+    let call = stage.call(["ask"]).args(arguments);
+    let call = variables.iter().fold(call, |call, (name, value)| call.env(name, value));
+    refused(&stage, call)
+}
+
+/// What a call with this user file says.
+fn check_file(config: &str, arguments: &[&str]) -> String {
+    let stage = stage();
+    stage.write(".config/parallel-llm-mcp/config.toml", config);
+    refused(&stage, stage.call(arguments))
+}
+
+#[test]
+fn a_prompt_of_nothing() {
+    insta::assert_snapshot!(check(&[""]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_empty]: the prompt is empty
+      next: give a prompt as an argument, on stdin or as `@file`
+    ");
+    insta::assert_snapshot!(check(&[" \n\t\u{3000}"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_empty]: the prompt is empty
+      next: give a prompt as an argument, on stdin or as `@file`
+    ");
+    let stage = stage();
+    insta::assert_snapshot!(refused(&stage, stage.call(["ask"])), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_empty]: the prompt is empty
+      next: give a prompt as an argument, on stdin or as `@file`
+    ");
+    insta::assert_snapshot!(refused(&stage, stage.call(["ask", "-"]).stdin("\n\n")), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_empty]: the prompt is empty
+      next: give a prompt as an argument, on stdin or as `@file`
+    ");
+}
+
+#[test]
+fn a_prompt_that_is_too_long() {
+    let limit = [("PARALLEL_LLM_PROMPT_CHARS_MAX", "10")];
+    insta::assert_snapshot!(check_with(&["äöü äöü äöü"], &limit), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_too_long]: the prompt has 11 characters; the limit is 10
+      next: shorten the prompt, or raise the setting `prompt_chars_max` (at most 16777216)
+    ");
+}
+
+#[test]
+fn a_prompt_of_exactly_the_limit_is_asked() {
+    let stage = stage();
+    let call = stage.call(["ask", "-q", "-m", "x-ai/grok-4.7", "äöü äöü äö"]);
+    assert_eq!(call.settings([("prompt_chars_max", "10")]).run().code, Some(0));
+    assert_eq!(stage.chats()[0].body["messages"][0]["content"], "äöü äöü äö");
+}
+
+#[test]
+fn a_prompt_that_is_not_utf8() {
+    let stage = stage();
+    let bytes = b"caf\xe9 au lait";
+    insta::assert_snapshot!(refused(&stage, stage.call(["ask"]).stdin(*bytes)), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_not_utf8]: stdin is not UTF-8: the byte at offset 3 is wrong
+      next: convert the input to UTF-8 and send it again
+    ");
+    stage.write("bad.txt", bytes);
+    insta::assert_snapshot!(refused(&stage, stage.call(["ask", "@bad.txt"])), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_not_utf8]: bad.txt is not UTF-8: the byte at offset 3 is wrong
+      next: convert the input to UTF-8 and send it again
+    ");
+}
+
+#[test]
+fn a_prompt_file_that_is_missing() {
+    insta::assert_snapshot!(check(&["@nowhere.md"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the prompt file `nowhere.md` cannot be read: No such file or directory (os error 2)
+      next: name a readable file after `@`, or put the prompt in quotes if it begins with `@`
+    ");
+    insta::assert_snapshot!(check(&["@."]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the prompt cannot be read from .: Is a directory (os error 21)
+      next: see `parallel-llm-mcp help`
+    ");
+}
+
+#[test]
+fn no_key() {
+    let stage = stage();
+    insta::assert_snapshot!(refused(&stage, stage.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: no API key is set for `openrouter`
+      next: set `OPENROUTER_API_KEY`, or try `parallel-llm-mcp demo`, which needs no key
+    ");
+    let blank = check_with(&["Why?"], &[("OPENROUTER_API_KEY", " \t ")]);
+    assert_eq!(blank, refused(&stage, stage.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")));
+}
+
+#[test]
+fn a_key_that_cannot_be_one() {
+    insta::assert_snapshot!(check_with(&["Why?"], &[("OPENROUTER_API_KEY", "sk-or-v1-\u{e9}tude-0123456789")]), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: the API key holds white space, control characters or characters that are not ASCII
+      next: copy the key again, without line breaks
+    ");
+}
+
+#[test]
+fn a_model_nobody_knows() {
+    insta::assert_snapshot!(check(&["-m", "openai/gpt-6.1-soll", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the model `openai/gpt-6.1-soll` is unknown
+      next: did you mean `openai/gpt-6.1-sol`?
+    ");
+    insta::assert_snapshot!(check(&["--synthesizer", "gogle/gemini-4-argon", "-m", "x-ai/grok-4.7", "Why?"]), @"");
+}
+
+#[test]
+fn a_model_that_cannot_be_read() {
+    insta::assert_snapshot!(check(&["-m", "a b", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_invalid]: cannot read the model `a b`: a model name has 1 to 200 visible ASCII characters and no quotes or commas
+      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
+    ");
+    insta::assert_snapshot!(check(&["-m", "x-ai/grok-4.7*65", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_invalid]: cannot read the model `x-ai/grok-4.7*65`: the number after `*` is between 1 and 64
+      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
+    ");
+    insta::assert_snapshot!(check(&["-m", "x-ai/grok-4.7@speed=1", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_invalid]: cannot read the model `x-ai/grok-4.7@speed=1`: there is no option `speed`: temperature, max_tokens, strongest
+      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
+    ");
+    insta::assert_snapshot!(check(&["-m", "", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_invalid]: cannot read the model ``: a model name has 1 to 200 visible ASCII characters and no quotes or commas
+      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
+    ");
+}
+
+#[test]
+fn a_panel_of_the_wrong_size() {
+    insta::assert_snapshot!(check_file("\npanel = []\n", &["ask", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:9: `panel` is a list of models, each `[provider:]model[*N][@key=value,...]`, not an empty one
+      next: correct the value, or leave it out to have the default
+    ");
+    let too_many = check(&["-m", "x-ai/grok-4.7*40", "-m", "openai/gpt-6.1-sol*25", "Why?"]);
+    insta::assert_snapshot!(too_many, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[panel_size]: the panel has more than 64 seats
+      next: name between 1 and 64 models
+    ");
+}
+
+#[test]
+fn numbers_out_of_range() {
+    insta::assert_snapshot!(check(&["--temperature", "3", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the temperature lies between 0 and 2
+      next: see `parallel-llm-mcp help`
+    ");
+    insta::assert_snapshot!(check(&["--temperature", "NaN", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the temperature lies between 0 and 2
+      next: see `parallel-llm-mcp help`
+    ");
+    insta::assert_snapshot!(check(&["--max-tokens", "0", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `max_tokens` is a whole number above 0
+      next: see `parallel-llm-mcp help`
+    ");
+    insta::assert_snapshot!(check(&["--deadline", "0s", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `0s` is not a duration
+      next: write it as `90s`, `5m` or `1500ms`
+    ");
+    insta::assert_snapshot!(check(&["--deadline", "soon", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `soon` is not a duration
+      next: write it as `90s`, `5m` or `1500ms`
+    ");
+    insta::assert_snapshot!(check(&["--budget", "NaN", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `NaN` is not an amount of money
+      next: see `parallel-llm-mcp help`
+    ");
+}
+
+#[test]
+fn a_budget_that_is_too_small() {
+    insta::assert_snapshot!(check(&["--budget", "0.01", "-m", "x-ai/grok-4.7", "Why?"]), @"
+    exit 5
+    --- stdout
+    --- stderr
+    error[budget]: the run may cost up to $0.096; the budget is $0.010
+      next: raise `--budget`, lower `--max-tokens`, or ask fewer models
+    ");
+}
+
+#[test]
+fn names_nobody_knows() {
+    insta::assert_snapshot!(check(&["--preset", "quik", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no preset `quik`
+      next: did you mean `quick`?
+    ");
+    insta::assert_snapshot!(check(&["--strategy", "vot", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no strategy `vot`
+      next: choose one of: synthesize
+    ");
+    insta::assert_snapshot!(check(&["--wait", "forever", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: flag --wait: `wait` is `all`, `quorum:K`, `until:DURATION` or `stragglers`, not `forever`
+      next: correct the value, or leave it out to have the default
+    ");
+    insta::assert_snapshot!(check(&["--store", "some", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: flag --store: `store` is one of `full`, `metadata`, `none`, not `some`
+      next: correct the value, or leave it out to have the default
+    ");
+}
+
+#[test]
+fn settings_that_cannot_be_used_name_their_place() {
+    insta::assert_snapshot!(check_file("max_tokens = 100\nmax_tokns = 5\n", &["ask", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: there is no setting `max_tokns`
+      next: did you mean `max_tokens`?
+    ");
+    insta::assert_snapshot!(check_file("budget_usd = \"much\"\n", &["config", "show"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:1:14: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not a string
+      next: correct the value, or leave it out to have the default
+    ");
+    insta::assert_snapshot!(check_file("max_tokens = 1 2\n", &["runs", "list"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:1:14: string values must be quoted, expected literal string
+      next: correct the value at the place the message names
+    ");
+    insta::assert_snapshot!(check_file("openrouter_key = \"sk-or-v1-abc\"\n", &["ask", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:1:1: `openrouter_key` is never read from a file
+      next: take it out of the file and set `OPENROUTER_API_KEY`
+    ");
+    insta::assert_snapshot!(check_with(&["Why?"], &[("PARALLEL_LLM_RETRIES_MAX", "11")]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: environment PARALLEL_LLM_RETRIES_MAX: `retries_max` is a whole number from 0 to 10, not `11`
+      next: correct the value, or leave it out to have the default
+    ");
+    insta::assert_snapshot!(check_with(&["Why?"], &[("PARALLEL_LLM_RETRY_MAX", "1")]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: environment PARALLEL_LLM_RETRY_MAX: there is no such setting
+      next: did you mean `PARALLEL_LLM_RETRIES_MAX`?
+    ");
+}
+
+#[test]
+fn an_address_that_shows_the_key() {
+    insta::assert_snapshot!(check_with(&["Why?"], &[("OPENROUTER_BASE_URL", "http://example.com/api/v1")]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[insecure_url]: the base URL of `openrouter` uses plain http to `example.com`
+      next: use https, or http only for 127.0.0.1, [::1] or localhost
+    ");
+    insta::assert_snapshot!(check_with(&["Why?"], &[("OPENROUTER_BASE_URL", "https://me:pw@example.com/v1")]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: the base URL of `openrouter` holds a user name or a password
+      next: write it like `https://openrouter.ai/api/v1`
+    ");
+}
+
+#[test]
+fn folders_that_cannot_be_written() {
+    let stage = stage();
+    let file = stage.write("file", "");
+    let below = file.join("below").display().to_string();
+    let ask = || stage.call(["ask", "-m", "x-ai/grok-4.7", "Why?"]);
+    insta::assert_snapshot!(refused(&stage, ask().args(["--output-dir", &below])), @"
+    exit 7
+    --- stdout
+    --- stderr
+    error[output_unwritable]: the folder `<home>/file/below` cannot be written: Not a directory (os error 20)
+      next: choose another folder with `--output-dir` or `PARALLEL_LLM_DATA_DIR`, or mend its permissions
+    ");
+    insta::assert_snapshot!(refused(&stage, ask().settings([("data_dir", below.as_str())])), @"
+    exit 7
+    --- stdout
+    --- stderr
+    error[output_unwritable]: the folder `<home>/file/below/runs` cannot be written: Not a directory (os error 20)
+      next: choose another folder with `--output-dir` or `PARALLEL_LLM_DATA_DIR`, or mend its permissions
+    ");
+    let no_files = || ask().arg("--no-files").settings([("data_dir", below.as_str())]);
+    insta::assert_snapshot!(refused(&stage, no_files()), @"
+    exit 7
+    --- stdout
+    --- stderr
+    error[storage]: the run database needs `<home>/file/below/runs.db`: it cannot be reached: Not a directory (os error 20)
+      next: check that the data folder is a folder you may write to, or choose another with `PARALLEL_LLM_DATA_DIR`
+    ");
+}
+
+#[test]
+fn flags_that_contradict_each_other() {
+    insta::assert_snapshot!(check(&["--json", "--jsonl", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the argument '--json' cannot be used with '--jsonl'
+
+    Usage: parallel-llm-mcp ask --json <PROMPT>
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(check(&["--colour", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: unexpected argument '--colour' found
+
+      tip: to pass '--colour' as a value, use '-- --colour'
+
+    Usage: parallel-llm-mcp ask [OPTIONS] [PROMPT]
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn with_json_the_error_is_on_stdout_too() {
+    insta::assert_snapshot!(check(&["--json", " "]), @r#"
+    exit 2
+    --- stdout
+    {
+      "error": {
+        "code": "prompt_empty",
+        "message": "the prompt is empty",
+        "next": "give a prompt as an argument, on stdin or as `@file`",
+        "retryable": false
+      },
+      "schema": 1
+    }
+    --- stderr
+    error[prompt_empty]: the prompt is empty
+      next: give a prompt as an argument, on stdin or as `@file`
+    "#);
+    insta::assert_snapshot!(check(&["--jsonl", "--budget", "0.01", "Why?"]), @r#"
+    exit 5
+    --- stdout
+    {
+      "error": {
+        "code": "budget",
+        "message": "the run may cost up to $1.18; the budget is $0.010",
+        "next": "raise `--budget`, lower `--max-tokens`, or ask fewer models",
+        "retryable": false
+      },
+      "schema": 1
+    }
+    --- stderr
+    error[budget]: the run may cost up to $1.18; the budget is $0.010
+      next: raise `--budget`, lower `--max-tokens`, or ask fewer models
+    "#);
+    let stage = stage();
+    let show = stage.call(["runs", "show", "--json", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]);
+    insta::assert_snapshot!(refused(&stage, show), @r#"
+    exit 2
+    --- stdout
+    {
+      "error": {
+        "code": "run_not_found",
+        "message": "no run has an id that begins with `<run>`",
+        "next": "see `runs list`",
+        "retryable": false
+      },
+      "schema": 1
+    }
+    --- stderr
+    error[run_not_found]: no run has an id that begins with `<run>`
+      next: see `runs list`
+    "#);
+}

@@ -1,0 +1,408 @@
+//! The MCP door, entered as clients do: the real program on pipes, in a scrubbed environment, against the simulator.
+
+#[path = "mcp/client.rs"]
+mod client;
+
+use std::time::Duration;
+
+use client::{Client, PANEL, text, told};
+use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// A stage whose models behave like this.
+fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Stage {
+    scripts.into_iter().fold(stage(), |stage, (model, script)| stage.scripted(model, script))
+}
+
+/// A model that takes so long for its first word.
+fn slow(ms: u64) -> Script {
+    Script::behaving(Behaviour { ttft_ms: Latency { mean: ms, jitter: 0 }, ..Behaviour::instant() })
+}
+
+fn question() -> Value {
+    json!({"prompt": "Which is safer, and why?", "models": PANEL, "synthesizer": PANEL[1]})
+}
+
+#[test]
+fn a_question_gets_a_fused_answer_with_progress() {
+    let stage = stage_of([(PANEL[0], slow(700))]);
+    let mut client = Client::new(&stage, &[]);
+    let id = client.start("process_prompt", question());
+    let result = client.result(id);
+    assert_eq!(result["isError"], false, "{result}");
+    let report = told(&result);
+    assert_eq!(
+        (&report["status"], &report["synthesis"]["kind"]),
+        (&json!("complete"), &json!("fused")),
+        "{report}"
+    );
+    let answer = report["answer"].as_str().unwrap();
+    let run_id = report["run_id"].as_str().unwrap();
+    assert!(text(&result).starts_with(answer) && text(&result).contains(run_id), "{}", text(&result));
+    assert!(text(&result).contains("3 of 3 answered"), "{}", text(&result));
+    let folder = stage.data_dir().join("runs").join(run_id);
+    assert_eq!(std::fs::read_to_string(folder.join("final_best.md")).unwrap(), answer);
+
+    let progress = client.progress(id);
+    let numbers: Vec<f64> = progress.iter().map(|note| note["progress"].as_f64().unwrap()).collect();
+    assert!(numbers.len() >= 2 && numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
+    let message = progress.last().unwrap()["message"].as_str().unwrap();
+    assert!(message.contains("of 3 answered") && progress.last().unwrap()["total"] == 4.0, "{progress:?}");
+}
+
+#[test]
+fn the_server_says_who_it_is_and_its_tools_are_small() {
+    let stage = stage();
+    let mut client = Client::silent(&stage, &[]);
+    let server = client.begin("test-client");
+    assert_eq!(server["serverInfo"]["name"], "parallel-llm-mcp");
+    assert_eq!(server["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
+    assert!(server["instructions"].as_str().unwrap().contains("third-party"));
+    let tools = client.request("tools/list", json!({}));
+    assert!(tools["result"].to_string().len() <= 6_000, "{} bytes", tools["result"].to_string().len());
+    assert_eq!(client.request("tools/list", json!({}))["result"], tools["result"]);
+    let names: Vec<&Value> =
+        tools["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["process_prompt", "get_run", "list_models"]);
+}
+
+#[test]
+fn every_bad_line_gets_one_reply_and_the_next_call_works() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[]);
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":4,"method":"ping","params":{}1{}}}"#,
+        "[".repeat(200),
+        "]".repeat(200)
+    );
+    let long =
+        format!(r#"{{"method":"ping","params":{{"x":"{}"}},"jsonrpc":"2.0","id":13}}"#, "a".repeat(33 << 20));
+    let cases: [(&[u8], Value, i64); 14] = [
+        (br#"{"jsonrpc":"2.0","id":1,"method":"tools/ca"#, json!(1), -32700),
+        (b"hello", Value::Null, -32700),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"\xff\xfe\"}", json!(2), -32700),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"pi\0ng\"}", json!(3), -32700),
+        (deep.as_bytes(), json!(4), -32700),
+        (br#"[{"jsonrpc":"2.0","id":5,"method":"ping"}]"#, Value::Null, -32600),
+        (br#"{"jsonrpc":"1.0","id":6,"method":"ping"}"#, json!(6), -32600),
+        (br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Value::Null, -32600),
+        (br#"{"jsonrpc":"2.0","id":7.5,"method":"ping"}"#, json!(7.5), -32600),
+        (br#"{"jsonrpc":"2.0","id":8,"Method":"ping"}"#, json!(8), -32600),
+        (br#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{}}"#, json!(9), -32602),
+        (
+            br#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"proces_prompt"}}"#,
+            json!(10),
+            -32602,
+        ),
+        (br#"{"jsonrpc":"2.0","id":"11","method":"tools/lst"}"#, json!("11"), -32601),
+        (long.as_bytes(), json!(13), -32600),
+    ];
+    for (line, id, code) in cases {
+        client.line("");
+        client.line(line);
+        let shown = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
+        let error = client.reply(&id)["error"].clone();
+        assert_eq!(error["code"], code, "{shown}: {error}");
+        assert!(error["message"].as_str().unwrap().len() > 20, "{shown}: {error}");
+        assert_eq!(client.request("ping", json!({}))["result"], json!({}), "after {shown}");
+    }
+    assert_eq!(client.seen, Vec::<Value>::new(), "more than one reply");
+}
+
+#[test]
+fn half_an_emoji_is_repaired() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[]);
+    let models = json!([PANEL[0]]);
+    client.line(format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"process_prompt","arguments":{{"prompt":"cut \ud83d here","models":{models}}}}}}}"#
+    ));
+    assert_eq!(client.result(1)["isError"], false);
+    assert!(stage.chats()[0].body.to_string().contains("cut \u{fffd} here"));
+}
+
+#[test]
+fn a_prompt_of_ten_megabytes_is_read_and_refused_for_its_length() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[]);
+    let result = client.call("process_prompt", json!({"prompt": "a ".repeat(5 << 20)}));
+    assert_eq!(
+        (&result["isError"], &told(&result)["code"]),
+        (&json!(true), &json!("prompt_too_long")),
+        "{result}"
+    );
+    assert_eq!(stage.chats().len(), 0);
+}
+
+#[test]
+fn what_is_taken_back_is_given_up_upstream() {
+    let stage = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+    let mut client = Client::new(&stage, &[]);
+    let id = client.start("process_prompt", question());
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    let begun = Instant::now();
+    client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
+    stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled == 3);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    client.request("ping", json!({}));
+    assert!(client.seen.iter().all(|message| message["id"] != id), "a reply to a call that was taken back");
+}
+
+#[test]
+fn an_answer_comes_before_the_clients_wall_and_the_run_goes_on() {
+    let stage = stage_of([(PANEL[2], slow(3_000))]);
+    let mut client =
+        Client::new(&stage, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")]);
+    let begun = Instant::now();
+    let soft = client.call("process_prompt", question());
+    assert!(begun.elapsed() < Duration::from_millis(1_500), "{:?}", begun.elapsed());
+    let report = told(&soft);
+    assert_eq!((&report["status"], &soft["isError"]), (&json!("running"), &json!(false)), "{report}");
+    let run_id = report["run_id"].as_str().unwrap();
+    assert!(report["answers"][0]["text"].is_string(), "{report}");
+    assert!(text(&soft).contains("2 of 3 answered") && text(&soft).contains("get_run"), "{}", text(&soft));
+    assert!(report["next"].as_str().unwrap().contains(run_id), "{report}");
+    let mut rest = client.call("get_run", json!({"run_id": run_id, "wait_s": 50}));
+    while told(&rest)["status"] == "running" {
+        rest = client.call("get_run", json!({"run_id": run_id, "wait_s": 50}));
+    }
+    assert_eq!(told(&rest)["status"], "complete", "{rest}");
+    assert!(told(&rest)["answer"].is_string());
+    assert_eq!(stage.asked(PANEL[2]), 1);
+}
+
+#[test]
+fn parts_are_fetched_page_by_page() {
+    let long = "wörd ".repeat(10_000);
+    let stage = stage_of([(PANEL[0], Script::answering(&long))]);
+    let mut client = Client::new(&stage, &[]);
+    let result = client.call("process_prompt", question());
+    let report = told(&result);
+    let run_id = &report["run_id"];
+    assert_eq!(
+        (&report["answers"][0]["text"], &report["answers"][0]["text_bytes"]),
+        (&Value::Null, &json!(60_000))
+    );
+    let mut report = report.clone();
+    report["answer"] = Value::Null;
+    assert!(report.to_string().len() <= 10_000, "{} bytes", report.to_string().len());
+    let (mut fetched, mut offset) = (String::new(), json!(0));
+    while !offset.is_null() {
+        let page = client.call("get_run", json!({"run_id": run_id, "part": "answer:1", "offset": offset}));
+        fetched.push_str(told(&page)["text"].as_str().unwrap());
+        offset = told(&page)["next_offset"].clone();
+    }
+    assert!(fetched == long);
+    let mut part = |part: &str| {
+        let page = client.call("get_run", json!({"run_id": run_id, "part": part}));
+        told(&page)["text"].as_str().unwrap_or_else(|| panic!("{page}")).to_owned()
+    };
+    assert_eq!(part("prompt"), "Which is safer, and why?");
+    assert!(part("plan").contains("\"seats\""));
+    assert!(part("events").starts_with("{\"seq\":1,"));
+    assert!(part("answer").len() > 20);
+    let wrong = client.call("get_run", json!({"run_id": run_id, "part": "answers"}));
+    assert_eq!((&told(&wrong)["code"], &wrong["isError"]), (&json!("usage"), &json!(true)));
+}
+
+#[test]
+fn mistakes_are_told_with_what_is_right() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[]);
+    for (tool, arguments, code, expected) in [
+        (
+            "get_run",
+            json!({"run_id": "01JD0M3Z8K5Q2W7V9X4B6N1C0A"}),
+            "run_not_found",
+            "01JD0M3Z8K5Q2W7V9X4B6N1C0A",
+        ),
+        ("process_prompt", json!({"prompt": "  "}), "prompt_empty", "prompt"),
+        ("process_prompt", json!({}), "usage", "`prompt` is missing"),
+        ("process_prompt", json!({"promt": "p"}), "usage", "did you mean `prompt`?"),
+        ("process_prompt", json!({"prompt": "p", "models": "a/b"}), "usage", "for example {\"models\": ["),
+        ("process_prompt", json!({"prompt": "p", "models": []}), "panel_size", "1 and 64"),
+        ("process_prompt", json!({"prompt": "p", "budget_usd": 0.000_001}), "budget", "budget"),
+    ] {
+        let result = client.call(tool, arguments.clone());
+        assert_eq!(
+            (&result["isError"], &told(&result)["code"]),
+            (&json!(true), &json!(code)),
+            "{arguments}: {result}"
+        );
+        assert!(text(&result).contains(expected), "{arguments}: {}", text(&result));
+        assert!(told(&result)["next"].is_string() && told(&result)["retryable"].is_boolean(), "{result}");
+    }
+    assert_eq!(stage.chats().len(), 0);
+}
+
+#[test]
+fn without_a_key_the_server_starts_and_says_what_to_set() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[("OPENROUTER_API_KEY", " ")]);
+    assert_eq!(client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 3);
+    let result = client.call("process_prompt", question());
+    assert_eq!(
+        (&result["isError"], &told(&result)["code"]),
+        (&json!(true), &json!("key_missing")),
+        "{result}"
+    );
+    assert!(text(&result).contains("OPENROUTER_API_KEY"), "{}", text(&result));
+    let stderr = std::fs::read_to_string(stage.home().join("stderr")).unwrap();
+    assert!(stderr.contains("OPENROUTER_API_KEY"), "{stderr}");
+}
+
+#[test]
+fn the_list_of_models_is_bounded_and_holds_no_key() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[]);
+    let all = client.call("list_models", json!({}));
+    let list = told(&all);
+    assert!(list.to_string().len() <= 10_000, "{list}");
+    let is_whole = list["models_total"] == list["models"].as_array().unwrap().len();
+    assert!(is_whole != list["next"].is_string(), "{list}");
+    assert_eq!(list["panel"].as_array().unwrap().len(), 5);
+    assert!(!all.to_string().contains(stage.simulator().api_key()));
+    let some = client.call("list_models", json!({"search": "grok"}));
+    let models = told(&some)["models"].as_array().unwrap();
+    assert!(!models.is_empty() && models.iter().all(|model| model["id"].as_str().unwrap().contains("grok")));
+}
+
+#[test]
+fn two_questions_at_once_have_a_folder_each() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[]);
+    let ids = [client.start("process_prompt", question()), client.start("process_prompt", question())];
+    let folders = ids.map(|id| told(&client.result(id))["files"]["dir"].clone());
+    assert_ne!(folders[0], folders[1]);
+    assert_eq!(std::fs::read_dir(stage.data_dir().join("runs")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_ping_is_answered_while_a_call_runs_and_an_id_is_used_once() {
+    let stage = stage_of([(PANEL[0], slow(1_000))]);
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_WAIT", "all")]);
+    let id = client.start("process_prompt", question());
+    let begun = Instant::now();
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    assert!(begun.elapsed() < Duration::from_millis(500));
+    client.line(json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string());
+    assert_eq!(client.reply(&json!(id))["error"]["code"], -32600);
+    assert_eq!(told(&client.result(id))["status"], "complete");
+}
+
+#[test]
+fn what_comes_before_the_beginning_does_no_harm() {
+    let stage = stage();
+    let mut client = Client::silent(&stage, &[]);
+    client.notify("notifications/cancelled", json!({"requestId": 1}));
+    client.notify("notifications/initialized", json!({}));
+    client.line(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    assert_eq!(client.request("tools/list", json!({}))["error"]["code"], -32602);
+    client.notify("notifications/cancelled", json!({"requestId": 1}));
+    client.begin("test-client");
+    assert!(client.request("tools/list", json!({}))["result"].is_object());
+}
+
+#[test]
+fn a_client_of_the_newest_protocol_needs_no_handshake() {
+    let stage = stage();
+    let mut client = Client::silent(&stage, &[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": "1"},
+    });
+    assert!(client.request("server/discover", json!({"_meta": meta}))["result"].is_object());
+    let tools = client.request("tools/list", json!({"_meta": meta}))["result"].clone();
+    assert_eq!((&tools["cacheScope"], &tools["ttlMs"]), (&json!("public"), &json!(3_600_000)), "{tools}");
+    let call = json!({"name": "process_prompt", "arguments": question(), "_meta": meta});
+    assert_eq!(told(&client.request("tools/call", call)["result"])["status"], "complete");
+}
+
+#[test]
+fn no_answer_at_all_is_an_error_with_each_reason() {
+    let faults = [Fault::BadModel, Fault::Moderation, Fault::EmptyContent].map(Script::fault);
+    let stage = stage_of(PANEL.into_iter().zip(faults));
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
+    let result = client.call("process_prompt", question());
+    assert_eq!(
+        (&result["isError"], &told(&result)["code"]),
+        (&json!(true), &json!("all_failed")),
+        "{result}"
+    );
+    for model in PANEL {
+        assert!(text(&result).contains(model), "{}", text(&result));
+    }
+    let errors: Vec<&Value> =
+        told(&result)["answers"].as_array().unwrap().iter().map(|seat| &seat["error"]["code"]).collect();
+    assert_eq!(errors, ["model_unknown", "forbidden", "empty"]);
+}
+
+#[test]
+fn some_answers_are_an_answer_and_the_missing_are_named() {
+    let stage = stage_of([(PANEL[2], Script::fault(Fault::NoEndpoints))]);
+    let mut client = Client::new(&stage, &[]);
+    let result = client.call("process_prompt", question());
+    assert_eq!(
+        (&result["isError"], &told(&result)["status"]),
+        (&json!(false), &json!("partial")),
+        "{result}"
+    );
+    assert!(text(&result).contains("2 of 3 answered, missing: x-ai/grok-4.7 (failed"), "{}", text(&result));
+}
+
+#[test]
+fn at_the_end_of_stdin_answers_that_are_due_still_come() {
+    let stage = stage_of([(PANEL[0], slow(1_000))]);
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_WAIT", "all")]);
+    let id = client.start("process_prompt", question());
+    client.hang_up();
+    assert_eq!(told(&client.result(id))["status"], "complete");
+    let (status, took) = client.wait();
+    assert!(status.success() && took < Duration::from_secs(1), "{status} after {took:?}");
+}
+
+#[test]
+fn an_idle_server_leaves_at_once() {
+    for has_begun in [false, true] {
+        let stage = stage();
+        let mut client = Client::silent(&stage, &[]);
+        if has_begun {
+            client.begin("test-client");
+        } else {
+            // Its reply says that the program is up.
+            client.request("ping", json!({}));
+        }
+        client.hang_up();
+        let (status, took) = client.wait();
+        assert!(status.success() && took < Duration::from_millis(200), "{status} after {took:?}");
+    }
+}
+
+#[test]
+fn a_signal_ends_calls_softly_and_a_second_one_at_once() {
+    let stage = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_DRAIN_MS", "1000")]);
+    let id = client.start("process_prompt", question());
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    client.signal("TERM");
+    assert_eq!(told(&client.result(id))["status"], "running");
+    let (status, took) = client.wait();
+    assert!(status.success() && took < Duration::from_secs(3), "{status} after {took:?}");
+
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_DRAIN_MS", "20000")]);
+    client.start("process_prompt", question());
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    client.signal("INT");
+    while client.request("ping", json!({}))["error"]["code"] != -32000 {}
+    client.signal("INT");
+    let (_, took) = client.wait();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}

@@ -1,0 +1,201 @@
+//! A tiny MCP client: JSON lines to the real program and back. It knows nothing of the program's own types.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+
+use parallel_llm_testkit::Stage;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// The longest a test waits for anything. Only a test that fails waits so long.
+const WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// The panel of most tests: three labs of the simulator.
+pub(crate) const PANEL: [&str; 3] = ["openai/gpt-6.1-sol", "google/gemini-4-argon", "x-ai/grok-4.7"];
+
+/// The program, and what it has said so far.
+pub(crate) struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Value>,
+    /// Everything received that nobody has waited for, in order.
+    pub(crate) seen: Vec<Value>,
+    next_id: i64,
+}
+
+impl Client {
+    /// Starts the program and begins the protocol.
+    pub(crate) fn new(stage: &Stage, settings: &[(&str, &str)]) -> Self {
+        let mut client = Self::silent(stage, settings);
+        client.begin("test-client");
+        client
+    }
+
+    /// Starts the program without a word.
+    pub(crate) fn silent(stage: &Stage, settings: &[(&str, &str)]) -> Self {
+        let stderr = File::create(stage.home().join("stderr")).unwrap();
+        let mut command = Command::new(stage.binary());
+        command
+            .env_clear()
+            .env("HOME", stage.home())
+            .env("PATH", "/usr/bin:/bin")
+            .env("OPENROUTER_BASE_URL", stage.simulator().base_url())
+            .env("OPENROUTER_API_KEY", stage.simulator().api_key())
+            .current_dir(stage.home())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr);
+        for (name, value) in settings {
+            command.env(name, value);
+        }
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = sync_channel(10_000);
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let message =
+                    serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON on stdout: {line}"));
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { stdin: child.stdin.take(), child, lines, seen: Vec::new(), next_id: 1000 }
+    }
+
+    /// The handshake, under this name.
+    pub(crate) fn begin(&mut self, name: &str) -> Value {
+        let params = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": name, "version": "1"},
+        });
+        let reply = self.request("initialize", params);
+        self.notify("notifications/initialized", json!({}));
+        reply["result"].clone()
+    }
+
+    /// Sends bytes and a line end.
+    pub(crate) fn line(&mut self, bytes: impl AsRef<[u8]>) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        stdin
+            .write_all(bytes.as_ref())
+            .and_then(|()| stdin.write_all(b"\n"))
+            .and_then(|()| stdin.flush())
+            .unwrap();
+    }
+
+    /// Sends a request and returns its id.
+    pub(crate) fn send(&mut self, method: &str, params: Value) -> i64 {
+        self.next_id += 1;
+        self.line(
+            json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}).to_string(),
+        );
+        self.next_id
+    }
+
+    /// Sends a notification.
+    pub(crate) fn notify(&mut self, method: &str, params: Value) {
+        self.line(json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
+    }
+
+    /// Sends a request and waits for its reply.
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        self.reply(&json!(id))
+    }
+
+    /// Calls a tool, with a progress token, and returns the request's id.
+    pub(crate) fn start(&mut self, tool: &str, arguments: Value) -> i64 {
+        let token = self.next_id + 1;
+        self.send(
+            "tools/call",
+            json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": token}}),
+        )
+    }
+
+    /// Calls a tool and waits for its result.
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let id = self.start(tool, arguments);
+        self.result(id)
+    }
+
+    /// The result of a request.
+    pub(crate) fn result(&mut self, id: i64) -> Value {
+        let reply = self.reply(&json!(id));
+        assert!(reply.get("result").is_some(), "no result: {reply}");
+        reply["result"].clone()
+    }
+
+    /// The reply with this id.
+    pub(crate) fn reply(&mut self, id: &Value) -> Value {
+        self.find(|message| message.get("method").is_none() && message["id"] == *id)
+            .unwrap_or_else(|| panic!("no reply to {id}; seen: {:?}", self.seen))
+    }
+
+    /// The first message that is so, if it comes in time.
+    pub(crate) fn find(&mut self, is_so: impl Fn(&Value) -> bool) -> Option<Value> {
+        if let Some(at) = self.seen.iter().position(&is_so) {
+            return Some(self.seen.remove(at));
+        }
+        let end = Instant::now() + WAIT_MAX;
+        loop {
+            let message = self.lines.recv_timeout(end.saturating_duration_since(Instant::now())).ok()?;
+            if is_so(&message) {
+                return Some(message);
+            }
+            self.seen.push(message);
+        }
+    }
+
+    /// The progress notifications of a call that were seen.
+    pub(crate) fn progress(&self, id: i64) -> Vec<Value> {
+        let is_its = |message: &&Value| {
+            message["method"] == "notifications/progress" && message["params"]["progressToken"] == id
+        };
+        self.seen.iter().filter(is_its).map(|message| message["params"].clone()).collect()
+    }
+
+    /// Closes the program's stdin.
+    pub(crate) fn hang_up(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Sends a signal by its name.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("sh").args(["-c", "kill -s \"$0\" \"$1\"", name, &id]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+    }
+
+    /// Waits for the end of the program, and how long that took.
+    pub(crate) fn wait(&mut self) -> (ExitStatus, Duration) {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return (status, begun.elapsed());
+            }
+            assert!(begun.elapsed() < WAIT_MAX, "the program does not end");
+            std::thread::park_timeout(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The structured content of a result.
+pub(crate) fn told(result: &Value) -> &Value {
+    &result["structuredContent"]
+}
+
+/// The text of a result.
+pub(crate) fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_default()
+}
