@@ -97,7 +97,11 @@ impl Underway {
         let mut panel = Panel::begin(&desk, &before);
 
         let outcome = match panel.gather().await {
-            Gathered::Enough => strategy::decide(&desk, &panel.usable).await,
+            Gathered::Enough => {
+                let usable = panel.usable.clone();
+                let outcome = panel.meanwhile(strategy::decide(&desk, &usable)).await;
+                Outcome { considered: usable.iter().map(|one| one.seat).collect(), ..outcome }
+            }
             Gathered::Nothing => Outcome::none(nobody_answered(&desk.plan, &panel.failures)),
             Gathered::Cancelled => Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")),
         };

@@ -117,7 +117,32 @@ impl Panel {
         }
     }
 
-    /// Collects the seats left behind, each made durable as it ends.
+    /// Collects the seats left behind while something else is done with the answers there are. What they give is
+    /// made durable at once: it was paid for like the others.
+    pub(crate) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        loop {
+            let ended = tokio::select! {
+                biased;
+                done = &mut work => return done,
+                Some(ended) = self.seats.join_next() => ended,
+            };
+            self.take(ended.expect(GUARDED));
+            // Both go on together, because the work may hold the pen that the commit waits for; and the commit
+            // is always finished, because a dropped one would lose what it has taken.
+            let mut commit = std::pin::pin!(self.desk.log.commit());
+            tokio::select! {
+                biased;
+                done = &mut work => {
+                    let _ = commit.await;
+                    return done;
+                }
+                _ = &mut commit => {}
+            }
+        }
+    }
+
+    /// Collects the seats left behind.
     pub(crate) async fn rest(mut self) {
         while let Some(ended) = self.seats.join_next().await {
             self.take(ended.expect(GUARDED));

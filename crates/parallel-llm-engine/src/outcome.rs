@@ -84,6 +84,9 @@ pub struct Outcome {
     pub by: Option<ModelRef>,
     /// The seat whose answer it is, word for word, or that the fusion started from.
     pub base_seat: Option<SeatNumber>,
+    /// The seats whose answers were there to choose from; one that came later is not among them.
+    #[serde(default)]
+    pub considered: Vec<SeatNumber>,
     /// Why it came about this way, in one sentence.
     pub reason: String,
     /// Answers the synthesizer saw only in part.
@@ -107,6 +110,7 @@ impl Outcome {
             text_hash: None,
             by: None,
             base_seat: None,
+            considered: Vec::new(),
             reason: reason.into(),
             shortened: Vec::new(),
             worth: None,

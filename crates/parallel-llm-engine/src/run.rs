@@ -101,7 +101,7 @@ pub struct SeatView {
     pub model: ModelRef,
     /// How it stands.
     pub status: SeatStatus,
-    /// Whether its answer came after the run's answer was settled.
+    /// Whether its answer came too late to be considered for the run's.
     pub late: bool,
     /// What it gave: whole, cut, or so far when it was cancelled.
     pub answer: Option<Answer>,
@@ -384,6 +384,12 @@ impl Run {
     }
 
     fn settle(&mut self, outcome: &Outcome, at_ms: u64) {
+        // An answer that came while another was being made of the rest is as late as one that came after.
+        if outcome.kind != OutcomeKind::None {
+            for (seat, number) in self.seats.iter_mut().zip((1..).map(SeatNumber)) {
+                seat.late = seat.status == SeatStatus::Answered && !outcome.considered.contains(&number);
+            }
+        }
         self.outcome = Some(outcome.clone());
         self.decided_ms = Some(at_ms);
         self.status = self.final_status();

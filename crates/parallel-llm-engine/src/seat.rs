@@ -246,6 +246,10 @@ impl Asking {
                 biased;
                 () = &mut cancelled => break End::Cancelled,
                 part = clock.wait_for(parts.next()) => part,
+                () = saving.due(&reply.text) => {
+                    saving.keep_up(&reply.text, |text| desk.log.checkpoint(self.attempt(), text));
+                    continue;
+                }
             };
             match part {
                 Err(failure) | Ok(Some(Err(failure))) => break End::Broken(failure),
@@ -424,6 +428,15 @@ struct Saving {
 impl Saving {
     fn new(now: Instant) -> Self {
         Self { under_way: JoinSet::new(), saved_bytes: 0, saved_at: now }
+    }
+
+    /// Passes when a text that grows no more is still to be saved.
+    async fn due(&mut self, text: &str) {
+        if text.len() == self.saved_bytes {
+            return std::future::pending().await;
+        }
+        tokio::time::sleep_until(self.saved_at + CHECKPOINT_EVERY).await;
+        self.under_way.join_next().await;
     }
 
     fn keep_up<'a>(

@@ -202,8 +202,9 @@ async fn a_text_on_its_way_is_kept_each_second_or_sixteen_kilobytes() {
     insta::assert_snapshot!(told.ledger(), @"
     0 durable: started, sent 1
     0 request ada #1
-    1200 checkpoint seat 1 10 bytes
-    2400 checkpoint seat 1 20 bytes
+    1000 checkpoint seat 1 5 bytes
+    2000 checkpoint seat 1 15 bytes
+    3000 checkpoint seat 1 25 bytes
     3000 durable: answered 1, decided
     3000 durable: closed
     ");

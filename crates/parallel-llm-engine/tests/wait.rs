@@ -40,6 +40,33 @@ async fn stragglers_are_left_behind_and_their_answers_kept() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_comes_while_the_others_are_fused_is_kept_at_once() {
+    let told = scene([
+        ("ada", says(5_000, "one")),
+        ("bob", says(6_000, "two")),
+        ("cyd", says(45_500, "three, late")),
+        ("fuser", fuses(1_000, "two", "All.")),
+    ]);
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    5000 answered 1 `one`
+    6000 answered 2 `two`
+    45000 sent s1
+    45500 answered 3 `three, late`
+    46000 answered s1 `<<analysis f…` (108) | 46000 decided fused
+    46000 closed $0.0040
+    complete decided at 46000, closed at 46000
+      fused by fuser from 2: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 1000 ms
+      1 ada answered, 1 request 5000 ms, $0.0010
+      2 bob answered, 1 request 6000 ms, $0.0010
+      3 cyd answered late, 1 request 45500 ms, $0.0010
+      s1 fuser answered, 1 request 1000 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
 async fn slow_panels_give_stragglers_three_times_the_median() {
     let told = scene([
         ("ada", says(20_000, "one")),

@@ -162,7 +162,13 @@ fn a_model_nobody_knows() {
     error[model_unknown]: the model `openai/gpt-6.1-soll` is unknown
       next: did you mean `openai/gpt-6.1-sol`?
     ");
-    insta::assert_snapshot!(check(&["--synthesizer", "gogle/gemini-4-argon", "-m", "x-ai/grok-4.7", "Why?"]), @"");
+    insta::assert_snapshot!(check(&["--synthesizer", "gogle/gemini-4-argon", "-m", "x-ai/grok-4.7", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the model `gogle/gemini-4-argon` is unknown
+      next: did you mean `google/gemini-4-argon`?
+    ");
 }
 
 #[test]
@@ -430,15 +436,7 @@ fn with_json_the_error_is_on_stdout_too() {
     insta::assert_snapshot!(check(&["--json", " "]), @r#"
     exit 2
     --- stdout
-    {
-      "error": {
-        "code": "prompt_empty",
-        "message": "the prompt is empty",
-        "next": "give a prompt as an argument, on stdin or as `@file`",
-        "retryable": false
-      },
-      "schema": 1
-    }
+    {"error":{"code":"prompt_empty","message":"the prompt is empty","next":"give a prompt as an argument, on stdin or as `@file`","retryable":false},"schema":1}
     --- stderr
     error[prompt_empty]: the prompt is empty
       next: give a prompt as an argument, on stdin or as `@file`
@@ -446,15 +444,7 @@ fn with_json_the_error_is_on_stdout_too() {
     insta::assert_snapshot!(check(&["--jsonl", "--budget", "0.01", "Why?"]), @r#"
     exit 5
     --- stdout
-    {
-      "error": {
-        "code": "budget",
-        "message": "the run may cost up to $1.18; the budget is $0.010",
-        "next": "raise `--budget`, lower `--max-tokens`, or ask fewer models",
-        "retryable": false
-      },
-      "schema": 1
-    }
+    {"error":{"code":"budget","message":"the run may cost up to $1.18; the budget is $0.010","next":"raise `--budget`, lower `--max-tokens`, or ask fewer models","retryable":false},"schema":1}
     --- stderr
     error[budget]: the run may cost up to $1.18; the budget is $0.010
       next: raise `--budget`, lower `--max-tokens`, or ask fewer models
@@ -464,15 +454,7 @@ fn with_json_the_error_is_on_stdout_too() {
     insta::assert_snapshot!(refused(&stage, show), @r#"
     exit 2
     --- stdout
-    {
-      "error": {
-        "code": "run_not_found",
-        "message": "no run has an id that begins with `<run>`",
-        "next": "see `runs list`",
-        "retryable": false
-      },
-      "schema": 1
-    }
+    {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"see `runs list`","retryable":false},"schema":1}
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
       next: see `runs list`

@@ -5,7 +5,7 @@ mod client;
 
 use std::time::Duration;
 
-use client::{Client, PANEL, text, told};
+use client::{Client, PANEL, hello, text, told};
 use parallel_llm_testkit::Stage;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
@@ -222,7 +222,7 @@ fn mistakes_are_told_with_what_is_right() {
             "run_not_found",
             "01JD0M3Z8K5Q2W7V9X4B6N1C0A",
         ),
-        ("process_prompt", json!({"prompt": "  "}), "prompt_empty", "prompt"),
+        ("process_prompt", json!({"prompt": "  "}), "prompt_empty", "in the argument `prompt`"),
         ("process_prompt", json!({}), "usage", "`prompt` is missing"),
         ("process_prompt", json!({"promt": "p"}), "usage", "did you mean `prompt`?"),
         ("process_prompt", json!({"prompt": "p", "models": "a/b"}), "usage", "for example {\"models\": ["),
@@ -342,7 +342,7 @@ fn no_answer_at_all_is_an_error_with_each_reason() {
     }
     let errors: Vec<&Value> =
         told(&result)["answers"].as_array().unwrap().iter().map(|seat| &seat["error"]["code"]).collect();
-    assert_eq!(errors, ["model_unknown", "forbidden", "empty"]);
+    assert_eq!(errors, ["model_unknown", "refused", "empty"]);
 }
 
 #[test]
@@ -405,4 +405,25 @@ fn a_signal_ends_calls_softly_and_a_second_one_at_once() {
     client.signal("INT");
     let (_, took) = client.wait();
     assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_up_neither_a_run_nor_the_end() {
+    let stage = stage();
+    let mut client = Client::deaf(&stage, &[]);
+    client.send("initialize", hello("test-client"));
+    // More than a pipe holds.
+    for _ in 0..40 {
+        client.send("tools/list", json!({}));
+    }
+    client.start("process_prompt", question());
+    let runs = stage.data_dir().join("runs");
+    let is_written = |path: std::path::PathBuf| path.join("final_best.md").is_file();
+    stage.until("the run is over", || {
+        std::fs::read_dir(&runs)
+            .is_ok_and(|mut runs| runs.any(|run| run.is_ok_and(|run| is_written(run.path()))))
+    });
+    client.hang_up();
+    let (status, took) = client.wait();
+    assert!(status.success() && took < Duration::from_secs(3), "{status} after {took:?}");
 }

@@ -34,7 +34,7 @@ impl Places {
     /// The text with placeholders for folders, addresses, run ids and times.
     pub(crate) fn mask(&self, text: &str) -> String {
         let text = text.replace(&self.home, "<home>").replace(&self.address, "<simulator>");
-        text.split_inclusive('\n').map(|line| times(&dates(&run_ids(line)))).collect()
+        text.split_inclusive('\n').map(|line| times(&dates(&generations(&run_ids(line))))).collect()
     }
 }
 
@@ -63,6 +63,13 @@ fn run_ids(line: &str) -> String {
             && word.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
         is_id.then_some("<run>")
     })
+}
+
+/// `gen-1795180233-o5hbOSwHVWnfA4meVmYM` becomes `<generation>`.
+fn generations(line: &str) -> String {
+    let Some((before, from)) = line.split_once("gen-1") else { return line.to_owned() };
+    let end = from.find(|character: char| !character.is_ascii_alphanumeric() && character != '-');
+    format!("{before}<generation>{}", &from[end.unwrap_or(from.len())..])
 }
 
 /// `12.3 s` becomes `<time>`, and the space that aligns `[ +12.3 s]` one blank.

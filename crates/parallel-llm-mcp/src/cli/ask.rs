@@ -16,11 +16,11 @@ use crate::settings::duration_ms;
 
 /// Ask a panel of models one question
 ///
-/// Example: parallel-llm-mcp ask "Is this migration safe to run online?" < migration.sql
+/// Example: parallel-llm-mcp ask "Is this migration safe to run online?" @migration.sql
 #[derive(Debug, Default, clap::Args)]
 pub struct Ask {
-    /// The question; `@FILE` reads a file, `-` or nothing reads stdin
-    pub prompt: Option<String>,
+    /// The question; of several parts `@FILE` is read from a file and `-` from stdin, as it all is without any
+    pub prompt: Vec<String>,
     /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
     #[arg(short, long = "model", value_name = "MODEL")]
     pub models: Vec<String>,
@@ -94,7 +94,7 @@ impl Ask {
     }
 
     fn question(&self) -> Result<Question, Failure> {
-        let prompt = prompt::read(self.prompt.as_deref())?;
+        let prompt = prompt::read(&self.prompt)?;
         let system = self.system.as_ref().map(|text| Message::text(Role::System, text.clone()));
         let messages = system.into_iter().chain([Message::text(Role::User, prompt)]).collect();
         let budget = self.budget.map(|usd| {

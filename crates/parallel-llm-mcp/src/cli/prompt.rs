@@ -1,4 +1,7 @@
-//! Where a prompt comes from: the argument, `@file`, or stdin. Bounded, and exact to the byte.
+//! Where a prompt comes from: arguments, files named with `@`, or stdin. Bounded, and exact to the byte.
+//!
+//! Stdin is read only where it is asked for or there is nothing else: a pipe that a script left open would
+//! otherwise hold the question for ever.
 
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -8,17 +11,21 @@ use parallel_llm_engine::{Code, Failure};
 /// The most that is read. The setting `prompt_chars_max` goes up to 16 Mi characters of up to four bytes.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Reads the prompt. With an argument and piped input, the input follows the argument as its material.
-pub(super) fn read(argument: Option<&str>) -> Result<String, Failure> {
+/// Reads the prompt. Its parts stand apart by an empty line.
+pub(super) fn read(parts: &[String]) -> Result<String, Failure> {
     let stdin = std::io::stdin();
-    match argument {
-        Some("-") => read_all(stdin.lock(), "stdin"),
-        Some(text) => match text.strip_prefix('@') {
-            Some(path) => read_file(Path::new(path)),
-            None => Ok(text.to_owned()),
-        },
-        None if stdin.is_terminal() => Err(Failure::new(Code::PromptEmpty, "no prompt was given")),
-        None => read_all(stdin.lock(), "stdin"),
+    match parts {
+        [] if stdin.is_terminal() => Err(Failure::new(Code::PromptEmpty, "no prompt was given")),
+        [] => read_all(stdin.lock(), "stdin"),
+        parts => Ok(parts.iter().map(|part| read_part(part)).collect::<Result<Vec<_>, _>>()?.join("\n\n")),
+    }
+}
+
+fn read_part(part: &str) -> Result<String, Failure> {
+    match part.strip_prefix('@') {
+        Some(path) => read_file(Path::new(path)),
+        None if part == "-" => read_all(std::io::stdin().lock(), "stdin"),
+        None => Ok(part.to_owned()),
     }
 }
 

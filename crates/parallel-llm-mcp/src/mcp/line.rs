@@ -13,6 +13,9 @@ use super::salvage;
 /// The longest line that is read, in bytes: twice the longest prompt that can be allowed, for its escapes.
 pub(super) const LINE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
+/// JSON-RPC's range for a server's own errors begins here: the request is right, the server cannot take it now.
+const UNAVAILABLE: ErrorCode = ErrorCode(-32000);
+
 /// What a line is.
 pub(super) enum Line {
     /// A message, whole and in order.
@@ -40,9 +43,14 @@ impl Refusal {
         Self { id, is_guess: true, code: ErrorCode::INVALID_REQUEST, message: message.into() }
     }
 
+    /// A request that can be read and must not be taken.
+    pub(super) fn of_request(id: &RequestId, message: impl Into<String>) -> Self {
+        Self { is_guess: false, ..Self::invalid(serde_json::value::to_raw_value(id).ok(), message) }
+    }
+
     /// A request that is right in itself but cannot be taken now.
-    pub(super) fn of_request(id: &RequestId, code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { id: serde_json::value::to_raw_value(id).ok(), is_guess: false, code, message: message.into() }
+    pub(super) fn unavailable(id: &RequestId, message: impl Into<String>) -> Self {
+        Self { code: UNAVAILABLE, ..Self::of_request(id, message) }
     }
 
     /// A line longer than is read, of which only the beginning and the end were kept.

@@ -12,6 +12,7 @@
 
 mod arguments;
 mod call;
+mod flight;
 mod handler;
 mod line;
 mod outcome;

@@ -4,7 +4,7 @@
 //! the answer are in both; all else is at most [`RESULT_BYTES_MAX`]; what is left out is named with the call that
 //! fetches it; `isError` is set only where nothing usable came back.
 
-use parallel_llm_engine::Failure;
+use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
@@ -56,9 +56,25 @@ pub(super) fn of_report(mut report: Report) -> CallToolResult {
 
 /// Tells why there is no run to tell of.
 pub(super) fn of_failure(failure: &Failure) -> CallToolResult {
-    let error = ErrorReport::of(failure);
-    let text = format!("{}: {} (next: {})", error.code, error.message, error.next);
-    result(json!(error), text, true)
+    let mut error = ErrorReport::of(failure);
+    if let Some(next) = next_here(failure.code).filter(|_| failure.next.is_none()) {
+        next.clone_into(&mut error.next);
+    }
+    result(json!(error), told(&error), true)
+}
+
+/// The next step in this door's words, where the code's own are those of the command line.
+const fn next_here(code: Code) -> Option<&'static str> {
+    match code {
+        Code::PromptEmpty => Some("give the question in the argument `prompt`"),
+        Code::RunNotFound => Some("give the `run_id` that process_prompt gave"),
+        Code::Cancelled | Code::Interrupted => Some("call get_run for what had arrived"),
+        _ => None,
+    }
+}
+
+fn told(error: &ErrorReport) -> String {
+    format!("{}: {} (next: {})", error.code, error.message, error.next)
 }
 
 /// Tells that a run was begun and lost sight of.
@@ -167,19 +183,13 @@ fn next_step(report: &Report, answer_rest: Option<usize>, has_left_out: bool) ->
 /// The answer, and a line on how it came about.
 fn text_of(report: &Report, next: Option<&str>) -> String {
     let mut parts = Vec::new();
-    match (&report.answer, &report.error) {
-        (Some(answer), _) => parts.push(answer.clone()),
-        (None, Some(error)) => {
-            parts.push(format!("{}: {} (next: {})", error.code, error.message, error.next))
-        }
-        (None, None) => {}
-    }
-    if report.answer.is_none() {
-        let finished = report.answers.iter().filter_map(|seat| seat.text.as_ref().map(|text| (seat, text)));
-        parts
-            .extend(finished.map(|(seat, text)| {
-                format!("[seat {}, {}, {}]\n{text}", seat.seat, seat.model, seat.status)
-            }));
+    if let Some(answer) = &report.answer {
+        parts.push(answer.clone());
+    } else {
+        parts.extend(report.error.iter().map(told));
+        let finished = report.answers.iter().filter_map(|seat| Some((seat, seat.text.as_ref()?)));
+        let heading = |seat: &SeatReport| format!("[seat {}, {}, {}]", seat.seat, seat.model, seat.status);
+        parts.extend(finished.map(|(seat, text)| format!("{}\n{text}", heading(seat))));
     }
     parts.push(summary(report));
     parts.extend(next.map(|next| format!("next: {next}")));
@@ -228,7 +238,7 @@ mod tests {
     use crate::output::report::{FilesReport, UsageReport};
 
     fn seat(number: u8, status: &str, text: Option<String>) -> SeatReport {
-        let failure = Failure::new(parallel_llm_engine::Code::Upstream, "m".repeat(600));
+        let failure = Failure::new(Code::Upstream, "m".repeat(600));
         SeatReport {
             seat: number,
             model: format!("laboratory/a-model-of-some-length-{number}"),

@@ -4,28 +4,23 @@
 //! end of the input waits for the answers that are due, and a server that is stopping says so instead of going
 //! silent. What always holds: a reply never waits behind progress, and progress never makes anyone wait.
 
-use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetMeta, JsonRpcMessage,
-    JsonRpcRequest, ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerNotification,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, JsonRpcRequest,
+    ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerNotification,
 };
 use rmcp::transport::Transport;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::flight::Flight;
 use super::line::{Line, Refusal};
 use super::pipe::WRITE_QUEUE_MAX;
-
-/// Requests in flight at once. The service does a thousand runs; the rest are short.
-const REQUESTS_MAX: usize = 4_096;
-/// JSON-RPC's range for a server's own errors begins here: the request is right, the server cannot take it now.
-const UNAVAILABLE: ErrorCode = ErrorCode(-32000);
 
 /// One client's connection.
 pub(super) struct Wire {
@@ -59,47 +54,6 @@ impl Stopping {
     /// Set, and how long there is left.
     fn deadline(&mut self) -> Instant {
         *self.deadline.get_or_insert_with(|| Instant::now() + self.drain)
-    }
-}
-
-/// The requests in flight.
-#[derive(Default)]
-struct Flight(watch::Sender<HashSet<RequestId>>);
-
-impl Flight {
-    /// Takes a request up, or says why not.
-    fn take_off(&self, id: &RequestId) -> Result<(), Refusal> {
-        let mut is_new = false;
-        self.0.send_if_modified(|ids| {
-            is_new = ids.len() < REQUESTS_MAX && ids.insert(id.clone());
-            is_new
-        });
-        if is_new {
-            return Ok(());
-        }
-        Err(if self.holds(id) {
-            let message =
-                format!("a request with id {id} is still in flight: give each request an id of its own");
-            Refusal::of_request(id, ErrorCode::INVALID_REQUEST, message)
-        } else {
-            let message = format!("{REQUESTS_MAX} requests are in flight: try again when one is answered");
-            Refusal::of_request(id, UNAVAILABLE, message)
-        })
-    }
-
-    /// The request is answered, or will never be.
-    fn land(&self, id: &RequestId) {
-        self.0.send_if_modified(|ids| ids.remove(id));
-    }
-
-    fn holds(&self, id: &RequestId) -> bool {
-        self.0.borrow().contains(id)
-    }
-
-    /// Returns when no request is in flight.
-    async fn empty(&self) {
-        // The sender lives in `self`, so waiting cannot fail.
-        let _ = self.0.subscribe().wait_for(HashSet::is_empty).await;
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Synthesis {
     pub kind: String,
     /// The model whose words these are.
     pub by: Option<String>,
+    /// The seats whose answers were there to choose from.
+    pub considered: Vec<u8>,
     /// Why it came about this way.
     pub reason: String,
     /// Answers the synthesizer saw only in part.
@@ -98,7 +100,7 @@ pub struct SeatReport {
     pub served_model: Option<String>,
     /// `waiting`, `streaming`, `answered`, `cut`, `failed`, `refused`, `cancelled`, `skipped` or `unknown`.
     pub status: String,
-    /// Whether the answer came after the run's answer was settled.
+    /// Whether the answer came too late to be considered for the run's.
     pub late: bool,
     /// The text, or the text so far; null where there is none or where it was left out for its size.
     pub text: Option<String>,
@@ -239,6 +241,7 @@ impl Synthesis {
         Self {
             kind: kind.to_owned(),
             by: outcome.by.as_ref().map(ToString::to_string),
+            considered: outcome.considered.iter().map(|seat| seat.0).collect(),
             reason: outcome.reason.clone(),
             shortened: shortened.collect(),
         }

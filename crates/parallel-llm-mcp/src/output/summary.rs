@@ -83,7 +83,7 @@ fn origin(run: &Run) -> String {
     let by = outcome.by.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
     match outcome.kind {
         OutcomeKind::Fused => {
-            let from = run.answered() + run.seats.iter().filter(|seat| seat.status.as_str() == "cut").count();
+            let from = outcome.considered.len();
             let base =
                 outcome.base_seat.map(|seat| format!(", starting from seat {seat}")).unwrap_or_default();
             let ratio = outcome.worth.as_ref().and_then(|worth| worth.edit_ratio);

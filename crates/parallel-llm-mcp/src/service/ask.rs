@@ -32,7 +32,9 @@ impl Service {
         // Whoever wants no text stored wants none in files either, unless this call says so.
         let stored = request.store.unwrap_or(self.settings().store) == StoreMode::Full;
         request.files = request.files.or_else(|| (!stored).then_some(false));
-        let catalogue = self.0.catalogues.for_models(request.models.as_deref().unwrap_or_default()).await;
+        let typed: Vec<String> =
+            request.models.iter().flatten().chain(&request.synthesizer).cloned().collect();
+        let catalogue = self.0.catalogues.for_models(&typed).await;
         let terms = Terms { defaults: &defaults, providers: &self.0.providers, catalogue: &catalogue };
         let identity = clock::new_identity().map_err(|error| {
             Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))

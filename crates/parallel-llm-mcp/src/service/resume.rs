@@ -1,5 +1,6 @@
 //! Resuming: a run that was interrupted goes on where it stopped.
 
+use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, RunStatus};
 
 use super::{Kept, RunHandle, Service};
@@ -17,6 +18,11 @@ impl Service {
             let message =
                 format!("the run {} is {}; there is nothing to resume", run.plan.run_id, run.status.as_str());
             return Err(Failure::new(Code::Usage, message).with_next("see it with `runs show`"));
+        }
+        if run.plan.store != StoreMode::Full {
+            let message =
+                format!("the texts of run {} were not kept, so it cannot be finished", run.plan.run_id);
+            return Err(Failure::new(Code::Usage, message).with_next("ask again; `--store full` keeps texts"));
         }
         self.runs().await?.resume(run, self.output_dir()).await
     }

@@ -36,23 +36,8 @@ impl Client {
 
     /// Starts the program without a word.
     pub(crate) fn silent(stage: &Stage, settings: &[(&str, &str)]) -> Self {
-        let stderr = File::create(stage.home().join("stderr")).unwrap();
-        let mut command = Command::new(stage.binary());
-        command
-            .env_clear()
-            .env("HOME", stage.home())
-            .env("PATH", "/usr/bin:/bin")
-            .env("OPENROUTER_BASE_URL", stage.simulator().base_url())
-            .env("OPENROUTER_API_KEY", stage.simulator().api_key())
-            .current_dir(stage.home())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(stderr);
-        for (name, value) in settings {
-            command.env(name, value);
-        }
-        let mut child = command.spawn().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut child = spawn(stage, settings);
+        let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
         let (sender, lines) = sync_channel(10_000);
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
@@ -66,12 +51,16 @@ impl Client {
         Self { stdin: child.stdin.take(), child, lines, seen: Vec::new(), next_id: 1000 }
     }
 
+    /// Starts the program and never reads what it says.
+    pub(crate) fn deaf(stage: &Stage, settings: &[(&str, &str)]) -> Self {
+        let mut child = spawn(stage, settings);
+        let (_, lines) = sync_channel(1);
+        Self { stdin: child.stdin.take(), child, lines, seen: Vec::new(), next_id: 1000 }
+    }
+
     /// The handshake, under this name.
     pub(crate) fn begin(&mut self, name: &str) -> Value {
-        let params = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": name, "version": "1"},
-        });
-        let reply = self.request("initialize", params);
+        let reply = self.request("initialize", hello(name));
         self.notify("notifications/initialized", json!({}));
         reply["result"].clone()
     }
@@ -79,25 +68,24 @@ impl Client {
     /// Sends bytes and a line end.
     pub(crate) fn line(&mut self, bytes: impl AsRef<[u8]>) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
-        stdin
-            .write_all(bytes.as_ref())
-            .and_then(|()| stdin.write_all(b"\n"))
-            .and_then(|()| stdin.flush())
-            .unwrap();
+        let line = [bytes.as_ref(), b"\n"].concat();
+        stdin.write_all(&line).and_then(|()| stdin.flush()).expect("the program reads");
     }
 
     /// Sends a request and returns its id.
     pub(crate) fn send(&mut self, method: &str, params: Value) -> i64 {
         self.next_id += 1;
-        self.line(
-            json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}).to_string(),
-        );
+        let mut request = json!({"jsonrpc": "2.0", "id": self.next_id, "method": method});
+        request["params"] = params;
+        self.line(request.to_string());
         self.next_id
     }
 
     /// Sends a notification.
     pub(crate) fn notify(&mut self, method: &str, params: Value) {
-        self.line(json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
+        let mut notification = json!({"jsonrpc": "2.0", "method": method});
+        notification["params"] = params;
+        self.line(notification.to_string());
     }
 
     /// Sends a request and waits for its reply.
@@ -108,11 +96,9 @@ impl Client {
 
     /// Calls a tool, with a progress token, and returns the request's id.
     pub(crate) fn start(&mut self, tool: &str, arguments: Value) -> i64 {
-        let token = self.next_id + 1;
-        self.send(
-            "tools/call",
-            json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": token}}),
-        )
+        let mut params = json!({"name": tool, "_meta": {"progressToken": self.next_id + 1}});
+        params["arguments"] = arguments;
+        self.send("tools/call", params)
     }
 
     /// Calls a tool and waits for its result.
@@ -173,7 +159,7 @@ impl Client {
     pub(crate) fn wait(&mut self) -> (ExitStatus, Duration) {
         let begun = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child.try_wait().expect("a child can be asked") {
                 return (status, begun.elapsed());
             }
             assert!(begun.elapsed() < WAIT_MAX, "the program does not end");
@@ -182,12 +168,35 @@ impl Client {
     }
 }
 
+/// Starts the program as a client does.
+fn spawn(stage: &Stage, settings: &[(&str, &str)]) -> Child {
+    let stderr = File::create(stage.home().join("stderr")).expect("a file can be made");
+    let mut command = Command::new(stage.binary());
+    command
+        .env_clear()
+        .env("HOME", stage.home())
+        .env("PATH", "/usr/bin:/bin")
+        .env("OPENROUTER_BASE_URL", stage.simulator().base_url())
+        .env("OPENROUTER_API_KEY", stage.simulator().api_key())
+        .envs(settings.iter().copied())
+        .current_dir(stage.home())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(stderr);
+    command.spawn().expect("the program starts")
+}
+
 impl Drop for Client {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What a client of this name says first.
+pub(crate) fn hello(name: &str) -> Value {
+    json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}})
 }
 
 /// The structured content of a result.

@@ -1,0 +1,53 @@
+//! The requests of one connection that are not yet answered.
+
+use std::collections::HashSet;
+
+use rmcp::model::RequestId;
+use tokio::sync::watch;
+
+use super::line::Refusal;
+
+/// Requests in flight at once. The service does a thousand runs; the rest are short.
+const REQUESTS_MAX: usize = 4_096;
+
+/// The requests in flight.
+#[derive(Default)]
+pub(super) struct Flight(watch::Sender<HashSet<RequestId>>);
+
+impl Flight {
+    /// Takes a request up, or says why not.
+    pub(super) fn take_off(&self, id: &RequestId) -> Result<(), Refusal> {
+        let mut is_new = false;
+        self.0.send_if_modified(|ids| {
+            is_new = ids.len() < REQUESTS_MAX && ids.insert(id.clone());
+            is_new
+        });
+        if is_new {
+            return Ok(());
+        }
+        Err(if self.holds(id) {
+            let message =
+                format!("a request with id {id} is still in flight: give each request an id of its own");
+            Refusal::of_request(id, message)
+        } else {
+            let message = format!("{REQUESTS_MAX} requests are in flight: try again when one is answered");
+            Refusal::unavailable(id, message)
+        })
+    }
+
+    /// The request is answered, or will never be.
+    pub(super) fn land(&self, id: &RequestId) {
+        self.0.send_if_modified(|ids| ids.remove(id));
+    }
+
+    /// Whether a request of this id is in flight.
+    pub(super) fn holds(&self, id: &RequestId) -> bool {
+        self.0.borrow().contains(id)
+    }
+
+    /// Returns when no request is in flight.
+    pub(super) async fn empty(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.0.subscribe().wait_for(HashSet::is_empty).await;
+    }
+}

@@ -1,0 +1,271 @@
+//! Runs that were done, and runs that were not done: listed, shown, and found again after whatever ended their process.
+
+use std::time::Duration;
+
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
+use parallel_llm_testkit::{Output, Stage, each, mask_report, seats, synthesis};
+use serde_json::Value;
+use tokio::time::Instant;
+
+const QUICK: &str = "openai/gpt-6.1-sol";
+const HANGING: &str = "x-ai/grok-4.7";
+
+/// Names the newest run.
+const NEWEST: &str = "@";
+
+/// The upstream sees a cancel within this time. The promise is one second; the rest is for a busy machine.
+const CANCEL_MAX: Duration = Duration::from_secs(3);
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+        .scripted(QUICK, Script::answering("The first word.\nThe second line."))
+}
+
+/// A finished run of two seats.
+fn asked(stage: &Stage) -> Output {
+    let output =
+        stage.call(["ask", "--json", "-m", QUICK, "-m", "mistralai/mistral-large-4-0", "Why?"]).run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    output
+}
+
+fn runs(stage: &Stage, arguments: &[&str]) -> Output {
+    let output = stage.call(["runs"]).args(arguments).run();
+    output.assert_no_key();
+    output
+}
+
+fn word<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_default()
+}
+
+#[test]
+fn no_runs_yet() {
+    let stage = stage();
+    insta::assert_snapshot!(runs(&stage, &["list"]).told(), @r#"
+    exit 0
+    --- stdout
+    --- stderr
+    no runs yet: try `parallel-llm-mcp ask "..."`
+    "#);
+    insta::assert_snapshot!(runs(&stage, &["show", NEWEST]).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[run_not_found]: there are no runs yet
+      next: see `runs list`
+    ");
+}
+
+#[test]
+fn runs_are_listed_newest_first() {
+    let stage = stage();
+    let ids = ["One?", "Two?", "Three?"].map(|question| {
+        let output = stage.call(["ask", "--json", "-m", QUICK, question]).run();
+        word(&output.json(), "run_id").to_owned()
+    });
+    let listed = runs(&stage, &["list", "--json"]).json_lines();
+    let found: Vec<&str> = listed.iter().map(|line| word(line, "run_id")).collect();
+    assert_eq!(found, [&ids[2], &ids[1], &ids[0]]);
+    let mut newest = runs(&stage, &["list", "--json", "-n", "1"]).json();
+    mask_report(&mut newest);
+    insta::assert_snapshot!(newest, @r#"{"answered":1,"closed_at_ms":"<closed_at_ms>","cost_is_estimate":false,"cost_usd":0.000084,"created_at_ms":"<created_at_ms>","decided_at_ms":"<decided_at_ms>","question":"Three?","run_id":"<run_id>","seats":1,"status":"complete","strategy":"synthesize"}"#);
+    let older = runs(&stage, &["list", "--json", "--before", &ids[1]]).json();
+    assert_eq!(word(&older, "question"), "One?");
+    let text = runs(&stage, &["list"]);
+    assert_eq!(text.text().lines().count(), 3);
+    assert!(text.text().lines().all(|line| line.contains("complete") && line.contains("1 of 1")));
+}
+
+#[test]
+fn a_run_is_shown_as_it_was_told() {
+    let stage = stage();
+    let report = asked(&stage).json();
+    let id = word(&report, "run_id");
+    let mut shown = runs(&stage, &["show", "--json", id]).json();
+    assert_eq!(shown, report, "the report of `ask` and of `runs show` is the same");
+    for name in [NEWEST, &id[..12], &id.to_lowercase()] {
+        shown = runs(&stage, &["show", "--json", name]).json();
+        assert_eq!(shown, report, "{name}");
+    }
+    let seat = runs(&stage, &["show", NEWEST, "--seat", "1"]);
+    assert_eq!(seat.text(), "The first word.\nThe second line.\n");
+    assert_eq!(seat.stderr, "");
+    let text = runs(&stage, &["show", NEWEST]);
+    assert_eq!(text.text().trim_end(), word(&report, "answer"));
+}
+
+#[test]
+fn the_events_of_a_run_are_told_one_a_line() {
+    let stage = stage();
+    stage.call(["ask", "-q", "-m", QUICK, "Why?"]).run();
+    insta::assert_snapshot!(runs(&stage, &["show", NEWEST, "--events"]).told(), @"
+    exit 0
+    --- stdout
+    [ +<time>] run <run> started: 1 models, at most $0.16
+    [ +<time>] seat 1 openai/gpt-6.1-sol: asked
+    [ +<time>] seat 1 openai/gpt-6.1-sol: accepted as <generation>
+    [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 32 bytes, 8 tokens, $0.000082
+    [ +<time>] decided: only one answer came, so there was nothing to fuse
+    [ +<time>] closed: $0.000082 in all
+    --- stderr
+    ");
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let stage = stage();
+    asked(&stage);
+    insta::assert_snapshot!(runs(&stage, &["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[run_not_found]: no run has an id that begins with `<run>`
+      next: see `runs list`
+    ");
+    insta::assert_snapshot!(runs(&stage, &["show", "not-a-run"]).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[run_not_found]: no run has an id that begins with `not-a-run`
+      next: see `runs list`
+    ");
+    insta::assert_snapshot!(runs(&stage, &["show", NEWEST, "--seat", "3"]).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the run has no seat 3; it has 2
+      next: see `parallel-llm-mcp help`
+    ");
+    insta::assert_snapshot!(runs(&stage, &["list", "--before", "x"]).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `x` is not a run id
+      next: see `parallel-llm-mcp help`
+    ");
+}
+
+/// Asks at once, in so many processes, on a data folder that does not exist yet.
+fn at_once(count: usize) {
+    let stage = stage();
+    let numbers: Vec<String> = (0..count).map(|number| format!("Question {number}?")).collect();
+    let reports = each(&numbers, |question| stage.call(["ask", "--json", "-m", QUICK, question]).run());
+    for output in &reports {
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        assert_eq!(synthesis(&output.json()), "complete verbatim by openai/gpt-6.1-sol");
+    }
+    let mut folders: Vec<String> =
+        reports.iter().map(|output| word(&output.json()["files"], "dir").to_owned()).collect();
+    folders.sort();
+    folders.dedup();
+    assert_eq!(folders.len(), count, "each run has a folder of its own");
+    assert_eq!(runs(&stage, &["list", "--json"]).json_lines().len(), count);
+    assert_eq!(stage.asked(QUICK), count);
+}
+
+#[test]
+fn two_processes_share_a_fresh_data_folder() {
+    at_once(2);
+}
+
+#[test]
+fn eight_processes_share_a_fresh_data_folder() {
+    at_once(8);
+}
+
+/// A stage where one model answers and the other begins and never ends, and a run of both under way.
+fn hanging() -> Stage {
+    stage().scripted(HANGING, Script::fault(Fault::Stall))
+}
+
+/// Waits until the quick answer lies in its file and the other model has begun.
+fn until_one_has_answered(stage: &Stage) {
+    stage.until("one has answered and one hangs", || {
+        let has_begun = stage
+            .chats()
+            .iter()
+            .any(|chat| chat.model.as_deref() == Some(HANGING) && chat.first_byte_us.is_some());
+        has_begun && stage.files().iter().any(|(path, _)| path.ends_with("answer_1_openai-gpt-6.1-sol.md"))
+    });
+}
+
+#[test]
+fn a_killed_process_loses_no_answer() {
+    let stage = hanging();
+    let running = stage.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
+    until_one_has_answered(&stage);
+    // A text on its way is kept each second.
+    stage.pause(Duration::from_millis(1500));
+    running.signal("KILL");
+    assert_eq!(running.wait().code, None);
+    let report = runs(&stage, &["show", "--json", NEWEST]).json();
+    assert_eq!(word(&report, "status"), "interrupted");
+    insta::assert_snapshot!(seats(&report), @"
+    1 openai/gpt-6.1-sol answered x1 32 bytes
+    2 x-ai/grok-4.7 unknown interrupted x1
+    ");
+    let hanging = &report["answers"][1];
+    let asked = stage.chats().into_iter().find(|chat| chat.model.as_deref() == Some(HANGING));
+    assert_eq!(
+        hanging["generation_id"].as_str().map(str::to_owned),
+        asked.and_then(|chat| chat.generation_id)
+    );
+    assert_eq!(runs(&stage, &["show", NEWEST, "--seat", "1"]).text(), "The first word.\nThe second line.\n");
+    assert_eq!(word(&runs(&stage, &["list", "--json"]).json(), "status"), "interrupted");
+    stage.assert_no_key_in_files();
+}
+
+/// Stops a run by this signal: the exit code, the report kept, and that the upstream saw the cancel at once.
+fn stopped_by(signal: &str) -> (Option<i32>, String) {
+    let stage = hanging();
+    let running = stage.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
+    until_one_has_answered(&stage);
+    running.signal(signal);
+    let signalled = Instant::now();
+    stage.until("the upstream sees the cancel", || stage.chats().iter().any(|chat| chat.client_cancelled));
+    assert!(signalled.elapsed() < CANCEL_MAX, "the upstream saw the cancel after {:?}", signalled.elapsed());
+    let output = running.wait();
+    output.assert_no_key();
+    let report = runs(&stage, &["show", "--json", NEWEST]).json();
+    let said = output.masked(output.stderr.lines().find(|line| line.starts_with("stopping")).unwrap_or("-"));
+    (output.code, format!("{said}\n{}\n{}", synthesis(&report), seats(&report)))
+}
+
+#[test]
+fn an_interrupted_run_is_saved() {
+    let (code, told) = stopped_by("INT");
+    assert_eq!(code, Some(130));
+    insta::assert_snapshot!(told, @"
+    stopping: what has come is saved in run <run>; once more to stop at once
+    cancelled none by -
+    1 openai/gpt-6.1-sol answered x1 32 bytes
+    2 x-ai/grok-4.7 cancelled cancelled x1 48 bytes
+    ");
+}
+
+#[test]
+fn a_terminated_run_is_saved() {
+    let (code, told) = stopped_by("TERM");
+    assert_eq!(code, Some(143));
+    insta::assert_snapshot!(told, @"
+    stopping: what has come is saved in run <run>; once more to stop at once
+    cancelled none by -
+    1 openai/gpt-6.1-sol answered x1 32 bytes
+    2 x-ai/grok-4.7 cancelled cancelled x1 48 bytes
+    ");
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure() {
+    let stage = stage();
+    let output = stage.call(["ask", "-m", QUICK, "Why?"]).deaf().run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
+    let output = stage.call(["runs", "list"]).deaf().run();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let slow = Behaviour { ttft_ms: Latency { mean: 300, jitter: 0 }, ..Behaviour::instant() };
+    let stage = stage.scripted(QUICK, Script::behaving(slow));
+    let output = stage.call(["ask", "--jsonl", "-m", QUICK, "Why?"]).deaf().run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+}
