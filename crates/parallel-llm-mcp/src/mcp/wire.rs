@@ -123,11 +123,7 @@ impl Wire {
 
     fn admit_request(&mut self, request: &JsonRpcRequest<ClientRequest>) -> Result<(), Refusal> {
         if self.stopping.stop.is_cancelled() {
-            return Err(Refusal::of_request(
-                &request.id,
-                UNAVAILABLE,
-                "the server is stopping: start it again",
-            ));
+            return Err(Refusal::unavailable(&request.id, "the server is stopping: start it again"));
         }
         self.flight.take_off(&request.id)?;
         self.has_begun |= begins(&request.request);
