@@ -35,7 +35,11 @@ const COMMANDS: &[Command] = &[
     },
     Command { name: "codegen", about: "Write the generated pages in docs/ [--check]", run: codegen::run },
     Command { name: "ci", about: "Run every proof, stage by stage [--advisories]", run: ci::run },
-    Command { name: "bench", about: "Measure the program as ratios to a bare client [--quick]", run: bench::run },
+    Command {
+        name: "bench",
+        about: "Measure the program as ratios to a bare client [--quick]",
+        run: bench::run,
+    },
     Command { name: "help", about: "Print this list", run: help::run },
 ];
 

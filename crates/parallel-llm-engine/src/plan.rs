@@ -183,7 +183,7 @@ impl RunPlan {
             strategy,
             timers,
             retries_max: defaults.retries_max,
-            wait: defaults.wait,
+            wait: defaults.wait.under_wall(request.client_wall_ms),
             budget: request.budget.unwrap_or(defaults.budget),
             worst_case: PicoUsd::ZERO,
             store: request.store.unwrap_or(defaults.store),

@@ -11,6 +11,8 @@ use crate::panel::{Seat, SeatNumber};
 pub const STRAGGLER_SHARE_PERCENT: u8 = 60;
 /// The shortest time stragglers are given, in milliseconds.
 pub const STRAGGLER_AFTER_MS: u64 = 45_000;
+/// The part of a caller's wall that stragglers are given, in per cent.
+const STRAGGLER_WALL_PERCENT: u64 = 40;
 /// A straggler takes longer than this many times the median of those that answered.
 const STRAGGLER_MEDIANS: u64 = 3;
 
@@ -37,6 +39,21 @@ pub enum Wait {
         /// The shortest time they are given, in milliseconds.
         after_ms: u64,
     },
+}
+
+impl Wait {
+    /// The rule for a caller that gives up at this wall: stragglers get less time, so that there is enough left
+    /// for fusing.
+    #[must_use]
+    pub fn under_wall(self, wall_ms: Option<u64>) -> Self {
+        match (self, wall_ms) {
+            (Self::Stragglers { share_percent, after_ms }, Some(wall_ms)) => Self::Stragglers {
+                share_percent,
+                after_ms: after_ms.min(wall_ms / 100 * STRAGGLER_WALL_PERCENT),
+            },
+            (rule, _) => rule,
+        }
+    }
 }
 
 impl Default for Wait {
@@ -154,6 +171,17 @@ mod tests {
         assert_eq!(quorum.verdict(45_000), Verdict::Enough);
         after(&mut quorum, &[(4, true, 30_000)]);
         assert_eq!(quorum.verdict(50_000), Verdict::Wait { until_ms: Some(60_000) });
+    }
+
+    #[test]
+    fn a_caller_that_gives_up_early_waits_less_for_stragglers() {
+        let after_ms = |wait: Wait| match wait {
+            Wait::Stragglers { after_ms, .. } => Some(after_ms),
+            _ => None,
+        };
+        let at = |wall_ms| after_ms(Wait::default().under_wall(wall_ms));
+        assert_eq!([None, Some(60_000), Some(300_000)].map(at), [Some(45_000), Some(24_000), Some(45_000)]);
+        assert_eq!(Wait::All.under_wall(Some(60_000)), Wait::All);
     }
 
     #[test]

@@ -86,6 +86,8 @@ pub struct RunRequest {
     pub max_tokens: Option<u32>,
     /// The time the whole run may take, in milliseconds.
     pub deadline_ms: Option<u64>,
+    /// How long the caller itself waits before it gives up, in milliseconds, where that is known.
+    pub client_wall_ms: Option<u64>,
     /// The most the run may cost.
     pub budget: Option<PicoUsd>,
     /// How much is stored.

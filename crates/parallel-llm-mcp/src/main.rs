@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_mcp::cli::{self, Command, Desk};
@@ -55,6 +56,7 @@ fn program(environment: &Environment, console: Console, command: Command) -> Res
 }
 
 async fn dispatch(settings: &Settings, console: Console, command: Command) -> Result<u8, Failure> {
+    let drain = Duration::from_millis(settings.drain_ms);
     match command {
         Command::Serve => {
             mcp::stdio::run(app::wire(settings)).await;
@@ -63,13 +65,13 @@ async fn dispatch(settings: &Settings, console: Console, command: Command) -> Re
         Command::Demo(demo) => {
             let (simulator, service) = app::stage_demo(settings).await?;
             let done = cli::run_demo(&Desk { service: &service, console }, &demo, &simulator).await;
-            service.close().await;
+            service.close(drain).await;
             done
         }
         Command::Work(work) => {
             let service = app::wire(settings);
             let done = cli::run(&Desk { service: &service, console }, work).await;
-            service.close().await;
+            service.close(drain).await;
             done
         }
     }

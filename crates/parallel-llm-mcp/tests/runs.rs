@@ -203,7 +203,7 @@ fn a_killed_process_loses_no_answer() {
     assert_eq!(word(&report, "status"), "interrupted");
     insta::assert_snapshot!(seats(&report), @"
     1 openai/gpt-6.1-sol answered x1 32 bytes
-    2 x-ai/grok-4.7 unknown interrupted x1
+    2 x-ai/grok-4.7 unknown interrupted x1 48 bytes
     ");
     let hanging = &report["answers"][1];
     let asked = stage.chats().into_iter().find(|chat| chat.model.as_deref() == Some(HANGING));

@@ -1,6 +1,7 @@
 //! One start of the program: what it is given, and what it said.
 
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -12,6 +13,9 @@ use crate::stage::{Stage, WAIT_MAX};
 
 /// Where the few tools are that the program may look for; the tester's own path stays outside.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Bytes read from a pipe at once.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// The program, ready to start.
 pub struct Call<'a> {
@@ -73,11 +77,38 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Starts in this folder below the home.
+    #[must_use]
+    pub fn folder(mut self, name: &str) -> Self {
+        self.command.current_dir(self.stage.home().join(name));
+        self
+    }
+
     /// What the program reads from stdin; nothing unless given.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());
         self
+    }
+
+    /// On a terminal of its own, where the machine has `script`, the tool that makes one: all that is said, and drawn,
+    /// is then on stdout.
+    #[must_use]
+    pub fn on_terminal(mut self) -> Option<Self> {
+        const SCRIPT: &str = "/usr/bin/script";
+        if !std::path::Path::new(SCRIPT).is_file() {
+            return None;
+        }
+        let plain = self.command.as_std();
+        let words = std::iter::once(plain.get_program()).chain(plain.get_args());
+        let quoted = words.map(|word| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''")));
+        let line = quoted.collect::<Vec<_>>().join(" ");
+        let mut command = Command::new(SCRIPT);
+        command.args(["-qec", &line, "/dev/null"]).env_clear().kill_on_drop(true);
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env("TERM", "xterm").current_dir(plain.get_current_dir().unwrap_or(self.stage.home()));
+        self.command = command;
+        Some(self)
     }
 
     /// Closes the reading end of stdout at once, as `| head -c 0` does.
@@ -106,33 +137,57 @@ impl<'a> Call<'a> {
             });
         }
         let stdout = child.stdout.take().filter(|_| !self.deaf);
-        let (stdout, stderr) = (self.stage.collect(stdout), self.stage.collect(child.stderr.take()));
+        let stdout = Heard::of(self.stage, stdout);
+        let stderr = Heard::of(self.stage, child.stderr.take());
         Running { stage: self.stage, child, stdout, stderr }
     }
 }
 
-impl Stage {
-    fn collect(&self, pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> JoinHandle<Vec<u8>> {
-        self.runtime.spawn(async move {
-            let mut bytes = Vec::new();
-            if let Some(mut pipe) = pipe {
-                // What was said before a pipe broke is what was said.
-                let _ = pipe.read_to_end(&mut bytes).await;
+/// What comes out of a pipe, as it comes.
+struct Heard {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reading: JoinHandle<()>,
+}
+
+impl Heard {
+    fn of(stage: &Stage, pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&bytes);
+        let reading = stage.runtime.spawn(async move {
+            let Some(mut pipe) = pipe else { return };
+            let mut piece = vec![0; PIECE_BYTES];
+            // What was said before a pipe broke is what was said.
+            while let Ok(length @ 1..) = pipe.read(&mut piece).await {
+                lock(&heard).extend_from_slice(&piece[..length]);
             }
-            bytes
-        })
+        });
+        Self { bytes, reading }
     }
+
+    async fn whole(self) -> Vec<u8> {
+        self.reading.await.expect("a pipe is read to its end");
+        std::mem::take(&mut *lock(&self.bytes))
+    }
+}
+
+fn lock(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
+    bytes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A program under way. It is killed when dropped.
 pub struct Running<'a> {
     stage: &'a Stage,
     child: Child,
-    stdout: JoinHandle<Vec<u8>>,
-    stderr: JoinHandle<Vec<u8>>,
+    stdout: Heard,
+    stderr: Heard,
 }
 
 impl Running<'_> {
+    /// stdout so far.
+    pub fn said(&self) -> String {
+        String::from_utf8_lossy(&lock(&self.stdout.bytes)).into_owned()
+    }
+
     /// Sends a signal by its name, such as `INT`, `TERM` or `KILL`.
     pub fn signal(&self, name: &str) {
         let id = self.child.id().expect("the program is under way").to_string();
@@ -147,9 +202,7 @@ impl Running<'_> {
             if ended.is_err() {
                 let _ = self.child.kill().await;
             }
-            let stdout = (&mut self.stdout).await.expect("a pipe is read to its end");
-            let stderr = (&mut self.stderr).await.expect("a pipe is read to its end");
-            (ended, stdout, stderr)
+            (ended, self.stdout.whole().await, self.stderr.whole().await)
         });
         let (status, stdout, stderr) = ended;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

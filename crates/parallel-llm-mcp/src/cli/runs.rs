@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use parallel_llm_engine::{Code, Failure, RunId};
+use parallel_llm_engine::{Code, Failure, OutcomeKind, RunId};
 use serde_json::json;
 
 use super::Desk;
@@ -13,6 +13,8 @@ use crate::output::console::Tone;
 use crate::output::{plain, summary};
 use crate::service::{Kept, RunFilter, RunSummary};
 
+/// What is said where there was a text.
+const NOT_KEPT: &str = "the texts of this run were not kept";
 /// Runs listed where nobody says how many.
 const LIST_DEFAULT: usize = 20;
 
@@ -158,14 +160,20 @@ async fn show(
     let report = past.report();
     match &report.answer {
         Some(answer) => desk.console.data(answer),
-        None => desk
-            .console
-            .say(&desk.console.tone(Tone::Warning, &format!("no answer: the run is {}", report.status))),
+        None => desk.console.say(&desk.console.tone(Tone::Warning, &why_no_answer(&past.run))),
     }
     desk.console.say("");
     summary::tell(&desk.console, &past.run, &report.files);
     summary::tell_seats(&desk.console, &past.run);
     Ok(exit::ANSWER)
+}
+
+/// Why there is no text to show.
+fn why_no_answer(run: &parallel_llm_engine::Run) -> String {
+    match &run.outcome {
+        Some(outcome) if outcome.kind != OutcomeKind::None => NOT_KEPT.to_owned(),
+        _ => format!("no answer: the run is {}", run.status.as_str()),
+    }
 }
 
 fn show_seat(desk: &Desk<'_>, run: &parallel_llm_engine::Run, number: u8) -> Result<u8, Failure> {
@@ -178,6 +186,7 @@ fn show_seat(desk: &Desk<'_>, run: &parallel_llm_engine::Run, number: u8) -> Res
     };
     match seat.text() {
         Some(text) => desk.console.data(text),
+        None if seat.answer.is_some() => desk.console.say(NOT_KEPT),
         None => desk.console.say(&format!("seat {number} has no text: it is {}", seat.status.as_str())),
     }
     Ok(exit::ANSWER)

@@ -202,7 +202,7 @@ mod tests {
     ];
 
     #[track_caller]
-    fn check(given: Value, expected: &str) {
+    fn check(given: &Value, expected: &str) {
         let given = given.as_object().cloned();
         let told = match Values::read(ARGUMENTS, given) {
             Ok(_) => "right".to_owned(),
@@ -213,23 +213,23 @@ mod tests {
 
     #[test]
     fn every_mistake_names_its_argument_and_shows_what_is_right() {
-        check(json!({"prompt": "p", "models": null, "wait_s": 3.0, "temperature": 2}), "right");
-        check(json!({}), "the argument `prompt` is missing: for example {\"prompt\": \"Why?\"}");
-        check(json!({"promt": "p"}), "there is no argument `promt`: did you mean `prompt`?");
+        check(&json!({"prompt": "p", "models": null, "wait_s": 3.0, "temperature": 2}), "right");
+        check(&json!({}), "the argument `prompt` is missing: for example {\"prompt\": \"Why?\"}");
+        check(&json!({"promt": "p"}), "there is no argument `promt`: did you mean `prompt`?");
         check(
-            json!({"prompt": "p", "zzz": 1}),
+            &json!({"prompt": "p", "zzz": 1}),
             "there is no argument `zzz`: leave it out; there are `prompt`, `models`, `wait_s`, `temperature`",
         );
         check(
-            json!({"prompt": "p", "models": "a/b"}),
+            &json!({"prompt": "p", "models": "a/b"}),
             "the argument `models` is a list of strings, not \"a/b\": for example {\"models\": [\"a/b\"]}",
         );
         check(
-            json!({"prompt": "p", "wait_s": 51}),
+            &json!({"prompt": "p", "wait_s": 51}),
             "the argument `wait_s` is a whole number from 0 to 50, not 51: for example {\"wait_s\": 50}",
         );
         check(
-            json!({"prompt": "p", "temperature": "hot"}),
+            &json!({"prompt": "p", "temperature": "hot"}),
             "the argument `temperature` is a number from 0 to 2, not \"hot\": for example {\"temperature\": 0.7}",
         );
     }

@@ -55,11 +55,15 @@ impl Call {
         }
     }
 
+    /// How long the client waits before it gives up.
+    pub(super) fn wall(&self) -> Option<Duration> {
+        let name = self.context.client_info().map(|client| client.name);
+        wall::of_client(name.as_deref(), self.service.settings().client_wall_ms)
+    }
+
     /// When to answer at the latest.
     pub(super) fn soft_end(&self, wish: Option<Duration>) -> Option<Instant> {
-        let name = self.context.client_info().map(|client| client.name);
-        let wall = wall::of_client(name.as_deref(), self.service.settings().client_wall_ms).map(wall::soft);
-        let waits = [wall, wish].into_iter().flatten().min();
+        let waits = [self.wall().map(wall::soft), wish].into_iter().flatten().min();
         waits.and_then(|wait| self.begun.checked_add(wait))
     }
 

@@ -7,7 +7,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::handler::Handler;
@@ -18,8 +18,6 @@ use crate::shutdown::Signals;
 
 /// The longest wait for a client to read what was written to it, once all is done.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
-/// What closing may take beyond the drain, so that the store can be closed in order.
-const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 /// Serves the client on stdin and stdout to its end.
 pub async fn run(service: Service) {
@@ -57,7 +55,7 @@ where
     let wire = Wire::new(input, output.queue, Stopping::new(stop.clone(), drain));
     let close_by = async {
         stop.cancelled().await;
-        Instant::now() + drain + CLOSE_GRACE
+        Instant::now() + drain
     };
     let served = async {
         super::serve(Handler::new(service.clone(), stop.clone(), wall::soft(drain)), wire).await;
@@ -67,7 +65,5 @@ where
     let (close_by, ()) = tokio::join!(close_by, served);
     // A client that does not read its answers does not keep the process.
     let _ = timeout(FLUSH_MAX, output.written).await;
-    if timeout_at(close_by, service.close()).await.is_err() {
-        tracing::warn!("runs under way did not end in time; what they had is kept");
-    }
+    service.close(close_by.saturating_duration_since(Instant::now())).await;
 }

@@ -10,6 +10,7 @@ mod runs;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_store::Store;
@@ -63,11 +64,11 @@ impl Service {
         settings.output_dir.clone().unwrap_or_else(|| settings.data_dir.join("runs"))
     }
 
-    /// Lets the runs under way end, for as long as the settings say, and closes the store. Runs that do not
-    /// make it are found `interrupted` later, with what they had.
-    pub async fn close(&self) {
+    /// Lets the runs under way end, but no longer than this, and closes the store. Runs that do not make it are
+    /// found `interrupted` later, with what they had.
+    pub async fn close(&self, within: Duration) {
         if let Some(runs) = self.0.runs.made() {
-            runs.drain(std::time::Duration::from_millis(self.settings().drain_ms)).await;
+            runs.drain(within).await;
         }
         if let Some(store) = self.0.store.made() {
             store.close().await;

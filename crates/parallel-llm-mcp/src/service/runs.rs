@@ -1,12 +1,13 @@
 //! The runs under way. A run belongs to nobody who asked for it: dropping a handle cancels nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use parallel_llm_engine::engine::Underway;
 use parallel_llm_engine::live::{Hub, Stage, Watch};
+use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Engine, Failure, RunId, RunPlan};
 use tokio::time::Instant;
@@ -19,12 +20,17 @@ use crate::telemetry;
 
 /// Runs one process does at once. Each may hold 64 streams; past this a caller is better told to wait.
 const RUNS_MAX: usize = 1_000;
+/// Closed runs that are remembered here because no store has their texts: enough for a caller that was answered
+/// before the end to fetch the rest.
+const UNSTORED_MAX: usize = 16;
 
 /// The runs under way in this process.
 #[derive(Clone)]
 pub struct Runs {
     engine: Engine,
     live: Arc<Mutex<BTreeMap<RunId, RunHandle>>>,
+    /// The newest closed runs whose texts are stored nowhere, oldest first.
+    unstored: Arc<Mutex<VecDeque<RunHandle>>>,
     tasks: TaskTracker,
 }
 
@@ -40,7 +46,7 @@ pub struct RunHandle {
 impl Runs {
     /// No runs yet.
     pub fn new(engine: Engine) -> Self {
-        Self { engine, live: Arc::default(), tasks: TaskTracker::new() }
+        Self { engine, live: Arc::default(), unstored: Arc::default(), tasks: TaskTracker::new() }
     }
 
     /// Begins a run, with its files in a folder inside `output_dir` where the plan wants files.
@@ -93,24 +99,43 @@ impl Runs {
         }
         let handle = RunHandle { id, hub, cancel, files };
         self.live().insert(id, handle.clone());
-        let live = Arc::clone(&self.live);
+        let runs = self.clone();
         self.tasks.spawn(async move {
             underway.finish().await;
-            live.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            runs.retire(id);
         });
         handle
     }
 
-    /// The handle of a run under way.
+    /// A run is over: the store answers for it from now on, where it has its texts.
+    fn retire(&self, id: RunId) {
+        let Some(handle) = self.live().remove(&id) else { return };
+        if handle.hub.look(|run| run.plan.store == StoreMode::Full) {
+            return;
+        }
+        let mut unstored = self.unstored();
+        if unstored.len() == UNSTORED_MAX {
+            unstored.pop_front();
+        }
+        unstored.push_back(handle);
+    }
+
+    /// The handle of a run under way, or of one that is remembered nowhere else.
     pub fn find(&self, id: RunId) -> Option<RunHandle> {
-        self.live().get(&id).cloned()
+        let live = self.live().get(&id).cloned();
+        live.or_else(|| self.unstored().iter().find(|handle| handle.id == id).cloned())
     }
 
     /// Waits until every run has ended, but no longer than this.
     pub async fn drain(&self, limit: Duration) {
         self.tasks.close();
-        // Past the limit the process ends; what had not ended is `unknown` when next looked at.
-        let _ = tokio::time::timeout(limit, self.tasks.wait()).await;
+        if tokio::time::timeout(limit, self.tasks.wait()).await.is_err() {
+            tracing::warn!("runs under way did not end in time; what they had is kept");
+        }
+    }
+
+    fn unstored(&self) -> MutexGuard<'_, VecDeque<RunHandle>> {
+        self.unstored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn live(&self) -> MutexGuard<'_, BTreeMap<RunId, RunHandle>> {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId, RunPlan};
-use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{QueryBuilder, Row as _};
 
 use crate::fault;
 use crate::projection::{self, Entries, NewRun, Projection};
@@ -18,6 +18,9 @@ use crate::runs::Tenure;
 
 /// The epoch of a run that nobody has taken over.
 pub(crate) const EPOCH_FIRST: u64 = 1;
+/// Rows that one statement writes. A panel of twenty begins in fewer; each number of rows is a statement of its own
+/// to prepare, and those at hand are bounded.
+const ROWS_MAX: usize = 32;
 
 /// The inner result: let in, or refused and why.
 pub(crate) type Admission<T> = Result<T, Failure>;
@@ -96,20 +99,18 @@ pub(crate) async fn append(
         return Ok(Err(overtaken(known.run.plan.run_id)));
     }
     let run_id = known.run.plan.run_id.to_string();
-    for (recorded, body) in entries.events.iter().zip(&entries.bodies) {
-        insert_event(connection, &run_id, recorded, body, stamp.now_ms).await?;
-        if projection::keeps_texts(&known.run.plan) {
-            insert_text(connection, &run_id, recorded).await?;
-        }
-        if let Some(attempt) = recorded.event.attempt()
-            && projection::ends_attempt(&recorded.event)
-        {
-            forget_checkpoint(connection, &run_id, attempt).await?;
-        }
+    insert_events(connection, &run_id, entries, stamp.now_ms).await?;
+    if projection::keeps_texts(&known.run.plan) {
+        insert_texts(connection, &run_id, &entries.events).await?;
     }
     if entries.close() {
         let sql = "DELETE FROM checkpoints WHERE run_id = ?";
         sqlx::query(sql).bind(&*run_id).execute(&mut *connection).await?;
+        return Ok(Ok(()));
+    }
+    let ended = entries.events.iter().filter(|recorded| projection::ends_attempt(&recorded.event));
+    for attempt in ended.filter_map(|recorded| recorded.event.attempt()) {
+        forget_checkpoint(connection, &run_id, attempt).await?;
     }
     Ok(Ok(()))
 }
@@ -142,35 +143,40 @@ async fn advance(
     Ok(done.rows_affected() == 1)
 }
 
-async fn insert_event(
+/// One statement for many rows: each is a way to the thread of the database and back, which costs more than a row.
+async fn insert_events(
     connection: &mut SqliteConnection,
     run_id: &str,
-    recorded: &Recorded,
-    body: &str,
+    entries: &Entries,
     now_ms: i64,
 ) -> Result<(), sqlx::Error> {
-    let sql = "INSERT INTO events (run_id, seq, elapsed_ms, at_ms, body) VALUES (?, ?, ?, ?, ?)";
-    let (seq, elapsed_ms) = (integer(recorded.seq), integer(recorded.elapsed_ms));
-    sqlx::query(sql)
-        .bind(run_id)
-        .bind(seq)
-        .bind(elapsed_ms)
-        .bind(now_ms)
-        .bind(body)
-        .execute(connection)
-        .await
-        .map(drop)
+    let rows: Vec<_> = entries.events.iter().zip(&entries.bodies).collect();
+    for rows in rows.chunks(ROWS_MAX) {
+        let mut sql = QueryBuilder::new("INSERT INTO events (run_id, seq, elapsed_ms, at_ms, body) ");
+        sql.push_values(rows, |mut row, (recorded, body)| {
+            row.push_bind(run_id).push_bind(integer(recorded.seq)).push_bind(integer(recorded.elapsed_ms));
+            row.push_bind(now_ms).push_bind(body.as_str());
+        });
+        sql.build().execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
-/// Keeps the text an event carries, once per run however often it is carried.
-async fn insert_text(
+/// Keeps the texts that events carry, once per run however often they are carried.
+async fn insert_texts(
     connection: &mut SqliteConnection,
     run_id: &str,
-    recorded: &Recorded,
+    events: &[Recorded],
 ) -> Result<(), sqlx::Error> {
-    let Some((hash, text)) = projection::text_of(&recorded.event) else { return Ok(()) };
-    let sql = "INSERT INTO texts (run_id, hash, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-    sqlx::query(sql).bind(run_id).bind(hash).bind(&**text).execute(connection).await.map(drop)
+    let texts: Vec<_> = events.iter().filter_map(|recorded| projection::text_of(&recorded.event)).collect();
+    for texts in texts.chunks(ROWS_MAX) {
+        let mut sql = QueryBuilder::new("INSERT INTO texts (run_id, hash, body) ");
+        sql.push_values(texts, |mut row, (hash, text)| {
+            row.push_bind(run_id).push_bind(*hash).push_bind(&***text);
+        });
+        sql.push(" ON CONFLICT DO NOTHING").build().execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 async fn forget_checkpoint(

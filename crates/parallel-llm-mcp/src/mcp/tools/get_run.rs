@@ -96,8 +96,9 @@ async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, F
             let until = call.soft_end(Some(wait));
             tokio::select! {
                 biased;
-                failure = call.broken_off() => Err(failure),
+                // First, because a run that is over is told even to a client that has just left.
                 report = kept.wait(until) => report,
+                failure = call.broken_off() => Err(failure),
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parallel_llm_engine::plan::Strategy;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 
 use crate::mcp::arguments::{self, Argument, Kind, Values};
@@ -99,7 +99,9 @@ pub(super) fn tool() -> Tool {
 
 /// Asks, and waits as long as the client does.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
-    let question = read(arguments)?;
+    let mut question = read(arguments)?;
+    check_budget(question.request.budget, call.service.settings().budget)?;
+    question.request.client_wall_ms = call.wall().and_then(|wall| u64::try_from(wall.as_millis()).ok());
     let mut progress = call.progress();
     progress.begin().await;
     let handle = call.service.ask(question).await?;
@@ -109,6 +111,18 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
             handle.cancel();
             Ok(outcome::of_run_failure(handle.id(), &taken_back))
         }
+    }
+}
+
+/// A model that calls this tool may spend less than the user allows, never more.
+fn check_budget(wished: Option<PicoUsd>, allowed: PicoUsd) -> Result<(), Failure> {
+    match wished {
+        Some(wished) if wished > allowed => {
+            let message = format!("`budget_usd` is {wished}; the user's settings allow {allowed}");
+            let next = format!("ask for at most {allowed}, or have the user raise the setting `budget_usd`");
+            Err(Failure::new(Code::Budget, message).with_next(next))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -161,6 +175,17 @@ mod tests {
         assert_eq!(question.request, expected);
         assert_eq!(question.preset.as_deref(), Some("quick"));
         assert!(ARGUMENTS.iter().all(|argument| given.get(argument.name).is_some()));
+    }
+
+    #[test]
+    fn a_calling_model_may_not_spend_more_than_the_user_allows() {
+        let allowed = PicoUsd::from_usd(3);
+        assert!(check_budget(None, allowed).is_ok() && check_budget(Some(allowed), allowed).is_ok());
+        let refused = check_budget(Some(PicoUsd::from_usd(4)), allowed).unwrap_err();
+        assert_eq!(
+            (refused.code, refused.message.as_str()),
+            (Code::Budget, "`budget_usd` is $4.00; the user's settings allow $3.00")
+        );
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! The commands beside `ask`: they need no key and no network, and say what is in force and what it means.
+
+use parallel_llm_testkit::{Call, Output, Stage};
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// Runs a command that needs no provider.
+fn run(arguments: &[&str]) -> Output {
+    let stage = stage();
+    let output = stage.call(arguments).without("OPENROUTER_API_KEY").run();
+    assert_eq!(stage.simulator().requests(), [], "nothing is asked of anybody");
+    output
+}
+
+#[test]
+fn every_code_has_a_page() {
+    let all = run(&["explain"]);
+    let codes: Vec<String> =
+        all.text().lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+    assert!(codes.len() >= 30, "{codes:?}");
+    for code in &codes {
+        let page = run(&["explain", code]);
+        assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""), "{code}");
+        assert!(page.text().starts_with(code.as_str()) && page.text().contains("\nExit code: "), "{code}");
+    }
+    insta::assert_snapshot!(run(&["explain", "rate_limited"]).told(), @"
+    exit 0
+    --- stdout
+    rate_limited
+
+    The provider asks for fewer requests.
+
+    Worth trying again: yes, the same request may succeed later
+    What to do: wait, as long as the message says where it says
+    Exit code: 1
+    --- stderr
+    ");
+    insta::assert_snapshot!(run(&["explain", "rate_limit"]).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no error code `rate_limit`
+      next: did you mean `rate_limited`? `explain` alone lists all
+    ");
+}
+
+#[test]
+fn the_settings_tell_where_they_come_from() {
+    let stage = stage();
+    stage.write(".config/parallel-llm-mcp/config.toml", "max_tokens = 500\nretries_max = 1\n");
+    stage.write("work/.parallel-llm.toml", "max_tokens = 400\n");
+    let call = stage.call(["config", "show", "--origin"]).settings([("files", "off")]);
+    let output = call.folder("work").run();
+    output.assert_no_key();
+    let wanted =
+        ["max_tokens", "retries_max", "files", "openrouter_key", "openrouter_base_url", "wait", "data_dir"];
+    let is_wanted = |line: &&str| wanted.contains(&line.split_whitespace().next().unwrap_or_default());
+    let lines: Vec<&str> = output.text().lines().filter(is_wanted).collect();
+    insta::assert_snapshot!(output.masked(&lines.join("\n")), @"
+    max_tokens            = 400  # project file <home>/work/.parallel-llm.toml:1
+    retries_max           = 1  # user file <home>/.config/parallel-llm-mcp/config.toml:2
+    wait                  = stragglers  # default
+    files                 = off  # environment PARALLEL_LLM_FILES
+    data_dir              = <home>/.local/share/parallel-llm-mcp  # default
+    openrouter_key        = set  # environment OPENROUTER_API_KEY
+    openrouter_base_url   = http://<simulator>/api/v1  # environment OPENROUTER_BASE_URL
+    ");
+    let plain = stage.call(["config", "show"]).run();
+    plain.assert_no_key();
+    assert!(plain.text().lines().all(|line| !line.contains('#')), "{}", plain.text());
+}
+
+#[test]
+fn every_page_can_be_generated() {
+    for page in ["cli", "configuration", "errors", "report-schema"] {
+        let output = run(&["generate", page]);
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{page}");
+        assert!(output.text().len() > 500, "{page}");
+    }
+}
+
+#[test]
+fn help_and_version_are_data() {
+    for arguments in [["--help"], ["--version"]] {
+        let output = run(&arguments);
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+        assert!(output.text().contains("parallel-llm-mcp"));
+    }
+}
+
+#[test]
+fn the_simulator_serves_until_it_is_stopped() {
+    let stage = stage();
+    let running = stage.call(["simulate", "--time-scale", "0"]).start();
+    let line = |name: &str| {
+        let prefix = format!("{name}=");
+        let said = running.said();
+        said.lines().find_map(|line| line.strip_prefix(&prefix).map(str::to_owned))
+    };
+    stage.until("it has said both variables", || line("OPENROUTER_API_KEY").is_some());
+    let (url, key) = (line("OPENROUTER_BASE_URL"), line("OPENROUTER_API_KEY"));
+    let (url, key) = (url.unwrap_or_default(), key.unwrap_or_default());
+    let ask = stage.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
+    let asked = ask.env("OPENROUTER_BASE_URL", &url).env("OPENROUTER_API_KEY", &key).run();
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    assert_eq!(stage.chats(), [], "the other simulator was asked");
+    running.signal("TERM");
+    let output = running.wait();
+    assert_eq!((output.code, output.text().lines().count()), (Some(0), 2));
+}
+
+#[test]
+fn the_demo_needs_no_key_and_says_that_it_is_simulated() {
+    let stage = stage();
+    let demo: Call<'_> = stage.call(["demo"]).without("OPENROUTER_API_KEY").without("OPENROUTER_BASE_URL");
+    let output = demo.run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(output.stderr.contains("These models are simulated"), "{}", output.stderr);
+    assert!(output.stderr.contains("5 of 5 answered"), "{}", output.stderr);
+    assert!(output.text().len() > 300, "{}", output.text());
+    assert_eq!(stage.simulator().requests(), [], "it brings its own provider");
+    let listed = stage.call(["runs", "list"]).run();
+    assert_eq!(listed.text(), "", "its runs are not among the user's");
+}

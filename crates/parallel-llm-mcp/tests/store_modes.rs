@@ -1,0 +1,266 @@
+//! What is kept of a run, where, and exactly: texts to the byte, files by name and mode, and nothing that nobody was
+//! to keep.
+
+use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Script, SimulatorConfig};
+use parallel_llm_testkit::{Output, Stage, seats};
+use serde_json::Value;
+
+const ONE: &str = "openai/gpt-6.1-sol";
+const TWO: &str = "x-ai/grok-4.7";
+const SYNTHESIZER: &str = "google/gemini-4-argon";
+
+/// Names the newest run.
+const NEWEST: &str = "@";
+
+/// Text in many scripts: composed and combining, right to left, emoji of several code points, control characters.
+const TEXTS: [&str; 6] = [
+    "Größe, café, cafe\u{301}, ﬁ",
+    "你好，世界 · 再試行 · 한국어 · हिन्दी",
+    "🙂🚀👩‍👩‍👧🏳️‍🌈 and a lone \u{fe0f}",
+    "שלום \u{202e}drawkcab\u{202c} مرحبا",
+    "bell \u{7}, escape \u{1b}[31mred\u{1b}[0m, tab\t, backspace \u{8}, C1 \u{9b}2J, DEL \u{7f}",
+    "lines\nof\r\nmany\rkinds\u{2028}and\u{85}ends \u{feff}mark \u{ffff}",
+];
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// What lies below a folder, with its mode, one entry a line.
+fn listing(folder: &Path) -> String {
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder).expect("the folder is there").flatten().map(|entry| entry.path()).collect();
+    names.sort();
+    let mode = |path: &Path| path.metadata().expect("it is there").permissions().mode() & 0o7777;
+    let mut listing = format!("{:o} .\n", mode(folder));
+    for path in names {
+        let name = path.file_name().expect("an entry has a name").to_string_lossy();
+        writeln!(listing, "{:o} {name}", mode(&path)).expect("a string takes everything");
+    }
+    listing
+}
+
+/// Two answers and a failure, fused.
+fn asked(stage: &Stage, flags: &[&str]) -> Output {
+    stage.simulator().script(ONE, Script::answering("Word of one, CANARY-ANSWER."));
+    stage.simulator().script(TWO, Script::answering("Word of two, CANARY-ANSWER."));
+    stage.simulator().script("z-ai/glm-5.3", Script::fault(Fault::NoEndpoints));
+    let call = stage.call(["ask", "--json", "-m", ONE, "-m", TWO, "-m", "z-ai/glm-5.3", "CANARY-PROMPT?"]);
+    let output = call.args(flags).settings([("synthesizer", SYNTHESIZER)]).run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    output.assert_no_key();
+    stage.assert_no_key_in_files();
+    output
+}
+
+#[test]
+fn texts_are_exact_everywhere() {
+    let echo = || Script::behaving(Behaviour { answer: Answer::Echo, ..Behaviour::instant() });
+    let stage = stage().scripted(ONE, echo());
+    for prompt in TEXTS {
+        let report = stage.call(["ask", "--json", "-m", ONE, "-"]).stdin(prompt).run().json();
+        assert_eq!(text(&report, "/answer"), prompt);
+        assert_eq!(text(&report, "/answers/0/text"), prompt);
+        assert_eq!(report["answers"][0]["text_bytes"], prompt.len());
+        let folder = Path::new(text(&report, "/files/dir")).to_owned();
+        assert_eq!(read(&folder, "prompt.md"), prompt);
+        assert_eq!(read(&folder, "answer_1_openai-gpt-6.1-sol.md"), prompt);
+        assert_eq!(read(&folder, "final_best.md"), prompt);
+        let last = stage.chats().pop().expect("it was asked");
+        assert_eq!(text(&last.body, "/messages/0/content"), prompt);
+        let newest = stage.call(["runs", "show", NEWEST, "--seat", "1"]).run();
+        assert_eq!(newest.text().strip_suffix('\n'), Some(prompt));
+    }
+}
+
+#[test]
+fn a_pipe_gets_every_byte_and_stderr_none_that_steers() {
+    let hostile = "plain \u{1b}]52;c;ZXZpbA==\u{7} \u{1b}[2J end";
+    let stage = stage().scripted(ONE, Script::answering(hostile));
+    let output = stage.call(["ask", "-m", ONE, "Why?"]).run();
+    assert_eq!(output.text(), format!("{hostile}\n"));
+    assert!(!output.stderr.contains('\u{1b}') && !output.stderr.contains('\u{7}'));
+    let shown = stage.call(["runs", "show", NEWEST]).run();
+    assert_eq!(shown.text(), format!("{hostile}\n"));
+    assert!(!shown.stderr.contains('\u{1b}') && !shown.stderr.contains('\u{7}'), "{}", shown.stderr);
+}
+
+/// A terminal of its own, where the machine has the tool that makes one.
+#[test]
+fn a_terminal_gets_nothing_that_steers_it() {
+    let hostile = "plain \u{1b}]52;c;ZXZpbA==\u{7} \u{1b}[2J end";
+    let stage = stage().scripted(ONE, Script::answering(hostile));
+    let Some(call) = stage.call(["ask", "-m", ONE, "Why?"]).on_terminal() else { return };
+    let output = call.run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(shown.contains("plain ]52;c;ZXZpbA== [2J end"), "{shown}");
+    assert!(!shown.contains("\u{1b}]52") && !shown.contains('\u{7}'), "{shown}");
+}
+
+#[test]
+fn ten_megabytes_go_through_whole() {
+    let config = SimulatorConfig {
+        body_bytes_max: 64 << 20,
+        behaviour: Behaviour::instant(),
+        ..SimulatorConfig::default()
+    };
+    let stage = Stage::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config);
+    let prompt = "Füñf 你好 🚀 ".repeat(10 * 1024 * 1024 / "Füñf 你好 🚀 ".len() + 1);
+    // The largest context there is holds fewer tokens than such a prompt has, so the model refuses; it was sent whole.
+    let call =
+        stage.call(["ask", "--json", "-m", ONE, "--budget", "100", "--no-files"]).stdin(prompt.as_str());
+    let output = call.settings([("prompt_chars_max", "16777216")]).run();
+    let chats = stage.chats();
+    assert_eq!(chats.len(), 1, "{}", output.stderr);
+    assert!(text(&chats[0].body, "/messages/0/content") == prompt, "it arrives to the byte");
+    assert_eq!(seats(&output.json()), "1 openai/gpt-6.1-sol failed context_length x1");
+}
+
+#[test]
+fn an_endless_answer_is_capped() {
+    let stage = stage().scripted(ONE, Script::fault(Fault::Flood));
+    let report = stage.call(["ask", "--json", "-m", ONE, "Why?"]).run().json();
+    assert_eq!(seats(&report), "1 openai/gpt-6.1-sol cut answer_too_large x1 8388608 bytes");
+    let folder = Path::new(text(&report, "/files/dir")).to_owned();
+    assert_eq!(read(&folder, "answer_1_openai-gpt-6.1-sol_cut.md").len(), 8 << 20);
+}
+
+#[test]
+fn files_have_their_names_and_modes() {
+    let stage = stage();
+    let output = asked(&stage, &[]);
+    let report = output.json();
+    let folder = Path::new(text(&report, "/files/dir")).to_owned();
+    insta::assert_snapshot!(listing(&folder), @"
+    700 .
+    600 answer_1_openai-gpt-6.1-sol.md
+    600 answer_2_x-ai-grok-4.7.md
+    600 final_best.md
+    600 prompt.md
+    600 run.json
+    ");
+    assert_eq!(read(&folder, "prompt.md"), "CANARY-PROMPT?");
+    assert_eq!(read(&folder, "answer_1_openai-gpt-6.1-sol.md"), "Word of one, CANARY-ANSWER.");
+    assert_eq!(read(&folder, "final_best.md"), text(&report, "/answer"));
+    let mut kept: Value = serde_json::from_str(&read(&folder, "run.json")).expect("run.json is JSON");
+    let mut told = report.clone();
+    // The file is written before the late seats are in; its own state is all that may differ.
+    kept["files"] = Value::Null;
+    told["files"] = Value::Null;
+    assert_eq!(kept, told, "run.json is the report");
+    insta::assert_snapshot!(listing(&stage.data_dir()), @"
+    700 .
+    700 runs
+    600 runs.db
+    600 runs.db.lock
+    ");
+}
+
+#[test]
+fn a_run_without_an_answer_has_no_final_file() {
+    let stage = stage().scripted(ONE, Script::fault(Fault::Refusal));
+    let report = stage.call(["ask", "--json", "-m", ONE, "Why?"]).run().json();
+    insta::assert_snapshot!(listing(Path::new(text(&report, "/files/dir"))), @"
+    700 .
+    600 prompt.md
+    600 run.json
+    ");
+}
+
+#[test]
+fn without_files_there_are_none() {
+    let stage = stage();
+    let report = asked(&stage, &["--no-files"]).json();
+    assert_eq!(report["files"], serde_json::json!({"dir": null, "state": "off", "error": null}));
+    insta::assert_snapshot!(listing(&stage.data_dir()), @"
+    700 .
+    600 runs.db
+    600 runs.db.lock
+    ");
+}
+
+#[test]
+fn files_go_where_they_are_wanted() {
+    let stage = stage();
+    let report = asked(&stage, &["--output-dir", "here/below"]).json();
+    let folder = stage.home().join("here/below").join(text(&report, "/run_id"));
+    assert_eq!(text(&report, "/files/dir"), folder.display().to_string());
+    assert!(folder.join("final_best.md").is_file());
+    assert!(!stage.data_dir().join("runs").exists());
+}
+
+#[test]
+fn the_answer_goes_into_a_file() {
+    let stage = stage().scripted(ONE, Script::answering("Into the file."));
+    let output = stage.call(["ask", "-m", ONE, "-o", "answer.md", "Why?"]).run();
+    assert_eq!((output.code, output.text()), (Some(0), ""));
+    assert_eq!(read(stage.home(), "answer.md"), "Into the file.");
+    let output = stage.call(["ask", "-q", "-m", ONE, "-o", "nowhere/answer.md", "Why?"]).run();
+    insta::assert_snapshot!(output.told(), @"
+    exit 7
+    --- stdout
+    --- stderr
+    error[output_unwritable]: the file `nowhere/answer.md` cannot be written: No such file or directory (os error 2)
+      next: name a file in a folder you may write
+    ");
+    assert_eq!(stage.asked(ONE), 1, "what cannot be written is not asked for");
+}
+
+#[test]
+fn metadata_keeps_no_text() {
+    let stage = stage();
+    let report = asked(&stage, &["--store", "metadata"]).json();
+    assert!(text(&report, "/answer").contains("CANARY-ANSWER"), "the answer is told all the same");
+    stage.assert_nowhere(b"CANARY");
+    insta::assert_snapshot!(listing(&stage.data_dir()), @"
+    700 .
+    600 runs.db
+    600 runs.db.lock
+    ");
+    let shown = stage.call(["runs", "show", "--json", NEWEST]).run().json();
+    insta::assert_snapshot!(seats(&shown), @"
+    1 openai/gpt-6.1-sol answered x1
+    2 x-ai/grok-4.7 answered x1
+    3 z-ai/glm-5.3 failed model_unknown x1
+    ");
+    assert_eq!(shown["answer"], Value::Null);
+    assert_eq!(shown["cost_usd"], report["cost_usd"]);
+    let shown = stage.call(["runs", "show", NEWEST]).run();
+    insta::assert_snapshot!(shown.told(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    the texts of this run were not kept
+
+    fused by google/gemini-4-argon from 2 answers, starting from seat 1 (0 % changed)
+    missing: z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see `list_models` or the provider's list for current names)
+    2 of 3 answered · $0.0022 (fusing $0.0020) · <time> · run <run>
+      v 1 openai/gpt-6.1-sol  answered  <time>      7 tokens  $0.000078
+      v 2 x-ai/grok-4.7  answered  <time>      7 tokens  $0.000050
+      x 3 z-ai/glm-5.3  failed  <time>  $0.00
+          openrouter answered 404: No endpoints found for z-ai/glm-5.3.
+    ");
+    let seat = stage.call(["runs", "show", NEWEST, "--seat", "1"]).run();
+    assert_eq!((seat.text(), seat.stderr.as_str()), ("", "the texts of this run were not kept\n"));
+}
+
+#[test]
+fn none_keeps_nothing() {
+    let stage = stage();
+    let report = asked(&stage, &["--store", "none"]).json();
+    assert!(text(&report, "/answer").contains("CANARY-ANSWER"), "the answer is told all the same");
+    assert_eq!(stage.files(), [], "no file of any kind");
+}
