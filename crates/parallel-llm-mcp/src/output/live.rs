@@ -17,6 +17,8 @@ use super::seat::{SeatLine, seconds};
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 /// The widest column for a model's name.
 const MODEL_CHARS: usize = 32;
+/// The longest word for how a seat stands.
+const WORD_CHARS: usize = 9;
 
 /// Shows a run until its answer is settled.
 pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
@@ -83,12 +85,11 @@ fn line(console: &Console, seat: &SeatView, now_ms: u64) -> String {
     let model = safe::excerpt(&format!("{role}{}", told.model), MODEL_CHARS);
     let head = format!("{} {model:<MODEL_CHARS$} ", told.glyph);
     let tail = told.reason.or_else(|| tail_of(&seat.partial)).unwrap_or_default();
-    let plain = format!("{:<9} {:<34} {tail}", told.word, told.figures);
-    let room = console.columns().saturating_sub(head.chars().count() + 1);
-    let plain: String = plain.chars().take(room).collect();
-    let word: String = plain.chars().take(9).collect();
-    let rest: String = plain.chars().skip(9).collect();
-    format!("{head}{}{}", console.tone(told.tone, &word), rest.trim_end())
+    let rest =
+        format!("{} {:<34} {tail}", " ".repeat(WORD_CHARS.saturating_sub(told.word.len())), told.figures);
+    // One column stays free: a full line would wrap on some terminals.
+    let room = console.columns().saturating_sub(head.chars().count() + told.word.len() + 1);
+    format!("{head}{}{}", console.tone(told.tone, told.word), safe::clip(&rest, room).trim_end())
 }
 
 /// The newest words of a text on its way.

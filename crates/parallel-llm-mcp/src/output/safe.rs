@@ -1,6 +1,8 @@
 //! Strangers' text on its way to a terminal: nothing in it may move the cursor, colour, or reorder what is read.
 //! The stored text keeps every byte.
 
+use unicode_width::UnicodeWidthChar;
+
 /// The text without anything a terminal would obey, line ends and tabs kept.
 pub fn for_terminal(text: &str) -> String {
     text.chars().filter(|character| matches!(character, '\n' | '\t') || !steers(*character)).collect()
@@ -18,6 +20,16 @@ pub fn excerpt(text: &str, chars_max: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
+/// As much of the line as fits into so many columns of a terminal.
+pub fn clip(line: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let beyond = line.char_indices().find(|(_, character)| {
+        used += character.width().unwrap_or(0);
+        used > columns
+    });
+    beyond.map_or(line, |(index, _)| &line[..index])
+}
+
 fn steers(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
@@ -26,6 +38,11 @@ fn steers(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!([clip("日本語", 5), clip("abc", 5), clip("e\u{301}e", 1)], ["日本", "abc", "e\u{301}"]);
+    }
 
     #[test]
     fn nothing_steers_the_terminal() {
