@@ -98,7 +98,9 @@ impl Underway {
 
         let outcome = match panel.gather().await {
             Gathered::Enough => {
-                let usable = panel.usable.clone();
+                let mut usable = panel.usable.clone();
+                // Sorted, so that the order of arrival leaves no trace.
+                usable.sort_by_key(|one| one.seat);
                 let outcome = panel.meanwhile(strategy::decide(&desk, &usable)).await;
                 Outcome { considered: usable.iter().map(|one| one.seat).collect(), ..outcome }
             }
@@ -116,7 +118,7 @@ impl Underway {
 
 /// One failure that tells every seat's reason. Its code is the seats' own where they all agree.
 fn nobody_answered(plan: &RunPlan, failures: &[(SeatNumber, Failure)]) -> Failure {
-    // Sorted, so that the order of arrival leaves no trace.
+    // Sorted for the same reason as the answers.
     let mut failures: Vec<&(SeatNumber, Failure)> = failures.iter().collect();
     failures.sort_by_key(|(seat, _)| *seat);
     let reasons: Vec<String> = failures

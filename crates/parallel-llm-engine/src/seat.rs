@@ -247,7 +247,7 @@ impl Asking {
                 () = &mut cancelled => break End::Cancelled,
                 part = clock.wait_for(parts.next()) => part,
                 () = saving.due(&reply.text) => {
-                    saving.keep_up(&reply.text, |text| desk.log.checkpoint(self.attempt(), text));
+                    self.keep(&mut saving, &reply.text).await;
                     continue;
                 }
             };
@@ -257,18 +257,31 @@ impl Asking {
                     break End::Broken(Failure::new(Code::Connection, "the reply ended before it was whole"));
                 }
                 Ok(Some(Ok(ReplyPart::End(end)))) => break End::Whole(end),
-                Ok(Some(Ok(part))) => self.take(part, &mut reply, &mut clock),
+                Ok(Some(Ok(part))) => {
+                    saving.named |= matches!(part, ReplyPart::Accepted { .. });
+                    self.take(part, &mut reply, &mut clock);
+                }
             }
-            saving.keep_up(&reply.text, |text| desk.log.checkpoint(self.attempt(), text));
+            self.keep(&mut saving, &reply.text).await;
         };
         reply.elapsed_ms = millis(clock.sent.elapsed());
         reply
     }
 
+    /// Keeps what has come of a reply on its way, where it is time.
+    async fn keep(&self, saving: &mut Saving, text: &str) {
+        if saving.name_is_due() {
+            // Waited for, because a commit may not be dropped half-way. A failed one shows where the next call
+            // wants to be sent, and in the report.
+            let _ = self.desk.log.commit().await;
+        }
+        saving.keep_up(text, |text| self.desk.log.checkpoint(self.attempt(), text));
+    }
+
     fn take(&mut self, part: ReplyPart, reply: &mut Reply, clock: &mut ReplyClock) {
         match part {
             ReplyPart::Accepted { generation_id } => {
-                // Goes along with the next commit: worth keeping, not worth waiting for.
+                // Goes along with the next commit, or with one of its own where none comes soon.
                 self.desk
                     .log
                     .stage(Event::Accepted { attempt: self.attempt(), generation_id: generation_id.clone() });
@@ -423,20 +436,34 @@ struct Saving {
     under_way: JoinSet<Result<(), Failure>>,
     saved_bytes: usize,
     saved_at: Instant,
+    began: Instant,
+    /// Whether the provider's name for the call is noted and may not yet be durable. Without it a process that is
+    /// killed could not say later what the call cost.
+    named: bool,
 }
 
 impl Saving {
     fn new(now: Instant) -> Self {
-        Self { under_way: JoinSet::new(), saved_bytes: 0, saved_at: now }
+        Self { under_way: JoinSet::new(), saved_bytes: 0, saved_at: now, began: now, named: false }
     }
 
-    /// Passes when a text that grows no more is still to be saved.
+    /// Passes when something is to be kept though nothing more comes.
     async fn due(&mut self, text: &str) {
+        if self.named {
+            return tokio::time::sleep_until(self.began + CHECKPOINT_EVERY).await;
+        }
         if text.len() == self.saved_bytes {
             return std::future::pending().await;
         }
         tokio::time::sleep_until(self.saved_at + CHECKPOINT_EVERY).await;
         self.under_way.join_next().await;
+    }
+
+    /// Whether the name of the call has waited long enough for a commit to go along with. Says so once.
+    fn name_is_due(&mut self) -> bool {
+        let is_due = self.named && self.began.elapsed() >= CHECKPOINT_EVERY;
+        self.named &= !is_due;
+        is_due
     }
 
     fn keep_up<'a>(

@@ -42,6 +42,12 @@ impl Folder {
         Self(base.join(run_id.to_string()))
     }
 
+    /// Takes the folder of a run away that did not begin.
+    pub(crate) fn discard(&self) {
+        // Removes nothing but an empty folder; what else may be wrong with it is no news to anyone.
+        let _ = std::fs::remove_dir(&self.0);
+    }
+
     /// Where it lies.
     pub(crate) fn path(&self) -> &Path {
         &self.0

@@ -2,6 +2,7 @@
 
 use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Script};
 use parallel_llm_testkit::{Output, Stage, mask_report, seats, synthesis};
+use serde_json::Value;
 
 const ONE: &str = "openai/gpt-6.1-sol";
 const TWO: &str = "x-ai/grok-4.7";
@@ -109,17 +110,17 @@ fn when_all_fail_each_reason_is_told() {
     insta::assert_snapshot!(told(&output), @"
     exit 1
     ---
-    no answer: no model answered (mistralai/mistral-large-4-0: openrouter (Mistral) answered 403: Your input was flagged; openai/gpt-6.1-sol: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol.; x-ai/grok-4.7: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account)
+    no answer: no model answered (openai/gpt-6.1-sol: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol.; x-ai/grok-4.7: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account; mistralai/mistral-large-4-0: openrouter (Mistral) answered 403: Your input was flagged)
     missing: openai/gpt-6.1-sol failed: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol. (next: see `list_models` or the provider's list for current names)
     missing: x-ai/grok-4.7 failed: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up… (next: add credit at the provider, or lower `--max-tokens`)
     missing: mistralai/mistral-large-4-0 refused: openrouter (Mistral) answered 403: Your input was flagged (next: rephrase the question, or ask another model)
     0 of 3 answered · $0.00 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
-      x 1 openai/gpt-6.1-sol  failed<time>  $0.00
+      x 1 openai/gpt-6.1-sol  failed  <time>  $0.00
           openrouter answered 404: No endpoints found for openai/gpt-6.1-sol.
-      x 2 x-ai/grok-4.7  failed<time>  $0.00
+      x 2 x-ai/grok-4.7  failed  <time>  $0.00
           openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up…
-      x 3 mistralai/mistral-large-4-0  refused<time>  $0.00
+      x 3 mistralai/mistral-large-4-0  refused  <time>  $0.00
           openrouter (Mistral) answered 403: Your input was flagged
     ");
 }
@@ -215,119 +216,47 @@ fn white_space_is_no_answer() {
     ");
 }
 
+/// A report with each field, and each seat, on a line of its own.
+fn fields(report: &Value) -> String {
+    let mut lines = Vec::new();
+    for (name, value) in report.as_object().expect("a report is an object") {
+        match (name.as_str(), value.as_array()) {
+            ("answers", Some(seats)) => lines.extend(seats.iter().map(|seat| format!("answers[]: {seat}"))),
+            _ => lines.push(format!("{name}: {value}")),
+        }
+    }
+    lines.join("\n")
+}
+
 #[test]
 fn the_report_tells_everything() {
     let stage = stage().scripted(TWO, Script::fault(Fault::Zod400));
     let output = ask(&stage, &["--json"]);
+    assert!(
+        output.text().starts_with("{\n  \"schema\": 1,\n  \"run_id\": "),
+        "as documented: {}",
+        output.text()
+    );
     let mut report = output.json();
     mask_report(&mut report);
-    insta::assert_snapshot!(output.masked(&format!("{report:#}")), @r#"
-    {
-      "answer": "Take the first design, and test it.",
-      "answers": [
-        {
-          "attempts": 1,
-          "cost_usd": 0.000068,
-          "elapsed_ms": "<elapsed_ms>",
-          "error": null,
-          "finish": "stop",
-          "first_token_ms": "<first_token_ms>",
-          "generation_id": "<generation_id>",
-          "late": false,
-          "model": "openai/gpt-6.1-sol",
-          "seat": 1,
-          "served_model": "openai/gpt-6.1-sol",
-          "status": "answered",
-          "text": "Take the first design.",
-          "text_bytes": 22,
-          "truncated": false,
-          "usage": {
-            "cached_tokens": 0,
-            "input_tokens": 4,
-            "output_tokens": 6,
-            "reasoning_tokens": 0
-          }
-        },
-        {
-          "attempts": 1,
-          "cost_usd": 0.0,
-          "elapsed_ms": "<elapsed_ms>",
-          "error": {
-            "code": "bad_request",
-            "message": "openrouter answered 400: [ { \"code\": \"invalid_type\", \"expected\": \"string\", \"received\": \"number\", \"path\": [\"model\"], \"message\": \"Expected string, received number\" } ]",
-            "next": "read the provider's message; an option may not suit this model",
-            "retryable": false
-          },
-          "finish": null,
-          "first_token_ms": null,
-          "generation_id": null,
-          "late": false,
-          "model": "x-ai/grok-4.7",
-          "seat": 2,
-          "served_model": null,
-          "status": "failed",
-          "text": null,
-          "text_bytes": 0,
-          "truncated": false,
-          "usage": {
-            "cached_tokens": null,
-            "input_tokens": null,
-            "output_tokens": null,
-            "reasoning_tokens": null
-          }
-        },
-        {
-          "attempts": 1,
-          "cost_usd": 0.0000217,
-          "elapsed_ms": "<elapsed_ms>",
-          "error": null,
-          "finish": "stop",
-          "first_token_ms": "<first_token_ms>",
-          "generation_id": "<generation_id>",
-          "late": false,
-          "model": "mistralai/mistral-large-4-0",
-          "seat": 3,
-          "served_model": "mistralai/mistral-large-4-0",
-          "status": "answered",
-          "text": "Take the first design, and test it.",
-          "text_bytes": 35,
-          "truncated": false,
-          "usage": {
-            "cached_tokens": 0,
-            "input_tokens": 4,
-            "output_tokens": 9,
-            "reasoning_tokens": 0
-          }
-        }
-      ],
-      "cost_is_estimate": false,
-      "cost_usd": 0.0021377,
-      "elapsed_ms": "<elapsed_ms>",
-      "error": null,
-      "files": {
-        "dir": "<home>/.local/share/parallel-llm-mcp/runs/<run>",
-        "error": null,
-        "state": "written"
-      },
-      "plan_hash": "<plan_hash>",
-      "run_id": "<run_id>",
-      "schema": 1,
-      "status": "partial",
-      "strategy": "synthesize",
-      "synthesis": {
-        "by": "google/gemini-4-argon",
-        "kind": "fused",
-        "reason": "the synthesizer started from one answer and patched it from the others",
-        "shortened": []
-      },
-      "warnings": [],
-      "worth": {
-        "base_seat": 3,
-        "edit_ratio": 0.0,
-        "extra_cost_usd": 0.002048,
-        "extra_ms": "<extra_ms>"
-      }
-    }
+    insta::assert_snapshot!(output.masked(&fields(&report)), @r#"
+    answer: "Take the first design, and test it."
+    answers[]: {"attempts":1,"cost_usd":0.000068,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"openai/gpt-6.1-sol","seat":1,"served_model":"openai/gpt-6.1-sol","status":"answered","text":"Take the first design.","text_bytes":22,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":6,"reasoning_tokens":0}}
+    answers[]: {"attempts":1,"cost_usd":0.0,"elapsed_ms":"<elapsed_ms>","error":{"code":"bad_request","message":"openrouter answered 400: [ { \"code\": \"invalid_type\", \"expected\": \"string\", \"received\": \"number\", \"path\": [\"model\"], \"message\": \"Expected string, received number\" } ]","next":"read the provider's message; an option may not suit this model","retryable":false},"finish":null,"first_token_ms":null,"generation_id":null,"late":false,"model":"x-ai/grok-4.7","seat":2,"served_model":null,"status":"failed","text":null,"text_bytes":0,"truncated":false,"usage":{"cached_tokens":null,"input_tokens":null,"output_tokens":null,"reasoning_tokens":null}}
+    answers[]: {"attempts":1,"cost_usd":0.0000217,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"mistralai/mistral-large-4-0","seat":3,"served_model":"mistralai/mistral-large-4-0","status":"answered","text":"Take the first design, and test it.","text_bytes":35,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":9,"reasoning_tokens":0}}
+    cost_is_estimate: false
+    cost_usd: 0.0021377
+    elapsed_ms: "<elapsed_ms>"
+    error: null
+    files: {"dir":"<home>/.local/share/parallel-llm-mcp/runs/<run>","error":null,"state":"written"}
+    plan_hash: "<plan_hash>"
+    run_id: "<run_id>"
+    schema: 1
+    status: "partial"
+    strategy: "synthesize"
+    synthesis: {"by":"google/gemini-4-argon","considered":[1,3],"kind":"fused","reason":"the synthesizer started from one answer and patched it from the others","shortened":[]}
+    warnings: []
+    worth: {"base_seat":3,"edit_ratio":0.0,"extra_cost_usd":0.002048,"extra_ms":"<extra_ms>"}
     "#);
 }
 
@@ -337,7 +266,7 @@ fn events_come_one_a_line_and_the_report_last() {
     let lines = output.json_lines();
     let (report, events) = lines.split_last().expect("there is a report");
     assert_eq!(synthesis(report), "complete fused by google/gemini-4-argon");
-    let word = |event: &serde_json::Value| event["event"].as_str().unwrap_or("?").to_owned();
+    let word = |event: &Value| event["event"].as_str().unwrap_or("?").to_owned();
     let mut words: Vec<String> = events.iter().map(word).collect();
     assert_eq!(words.first().map(String::as_str), Some("started"));
     assert_eq!(words.last().map(String::as_str), Some("decided"));

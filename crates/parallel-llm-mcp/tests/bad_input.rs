@@ -406,6 +406,17 @@ fn folders_that_cannot_be_written() {
 }
 
 #[test]
+fn a_database_that_cannot_be_written_leaves_no_folder_elsewhere() {
+    let stage = stage();
+    let below = stage.write("file", "").join("below").display().to_string();
+    let call = stage.call(["ask", "-m", "x-ai/grok-4.7", "--output-dir", "out", "Why?"]);
+    let told = refused(&stage, call.settings([("data_dir", below.as_str())]));
+    assert!(told.starts_with("exit 7"), "{told}");
+    let left = std::fs::read_dir(stage.home().join("out")).into_iter().flatten().count();
+    assert_eq!(left, 0, "no folder of a run that never was");
+}
+
+#[test]
 fn flags_that_contradict_each_other() {
     insta::assert_snapshot!(check(&["--json", "--jsonl", "Why?"]), @"
     exit 2
@@ -413,7 +424,7 @@ fn flags_that_contradict_each_other() {
     --- stderr
     error: the argument '--json' cannot be used with '--jsonl'
 
-    Usage: parallel-llm-mcp ask --json <PROMPT>
+    Usage: parallel-llm-mcp ask --json <PROMPT>...
 
     For more information, try '--help'.
     ");
@@ -425,7 +436,7 @@ fn flags_that_contradict_each_other() {
 
       tip: to pass '--colour' as a value, use '-- --colour'
 
-    Usage: parallel-llm-mcp ask [OPTIONS] [PROMPT]
+    Usage: parallel-llm-mcp ask [OPTIONS] [PROMPT]...
 
     For more information, try '--help'.
     ");

@@ -16,6 +16,82 @@ const QUESTION: &str = "Which of two designs is safer?";
 /// What the timers are set to where a fault is about them: long enough for a healthy answer on a busy machine.
 const TIMER_MS: &str = "3000";
 
+/// The account or its limits are in the way.
+const ACCOUNT: &[Fault] = &[
+    Fault::AuthMissing,
+    Fault::AuthBad,
+    Fault::Credits,
+    Fault::InFlight,
+    Fault::KeyLimit,
+    Fault::DataPolicy,
+    Fault::RateUpstream,
+    Fault::RateUpstreamB,
+    Fault::RateUpstreamC,
+    Fault::RateUpstreamD,
+    Fault::RateUpstreamE,
+    Fault::RateFreeDay,
+];
+
+/// The request is in the way.
+const REQUEST: &[Fault] = &[
+    Fault::BadModel,
+    Fault::CtxOverflow,
+    Fault::ReasoningMandatory,
+    Fault::Moderation,
+    Fault::NoEndpoints,
+    Fault::TooLarge413,
+    Fault::Invalid422,
+    Fault::Zod400,
+    Fault::KeyEcho,
+];
+
+/// The provider is not well, or it is not the provider at all.
+const AILING: &[Fault] = &[
+    Fault::Timeout408,
+    Fault::Server500,
+    Fault::BadGateway,
+    Fault::Unavailable503,
+    Fault::Overloaded529,
+    Fault::Cf524Html,
+    Fault::OkErrorBody,
+    Fault::SseErrorFirst,
+    Fault::AcceptAndClose,
+    Fault::AcceptNoReply,
+    Fault::Html200,
+    Fault::Redirect307,
+];
+
+/// The reply comes to its end, whatever is in it.
+const WHOLE: &[Fault] = &[
+    Fault::EmptyChoices,
+    Fault::NullContent,
+    Fault::EmptyContent,
+    Fault::ReasoningBurn,
+    Fault::TruncatedLength,
+    Fault::Refusal,
+    Fault::ContentFilter,
+    Fault::SseNoDone,
+    Fault::OddFraming,
+    Fault::ByteSplit,
+    Fault::UnknownFields,
+];
+
+/// The reply begins and has no end.
+const BROKEN: &[Fault] = &[
+    Fault::OkFinishError,
+    Fault::SseErrorMid,
+    Fault::SseErrorBare,
+    Fault::SseCut,
+    Fault::SseReset,
+    Fault::SseEofInChunk,
+    Fault::Stall,
+    Fault::CommentsForever,
+    Fault::SlowDrip,
+    Fault::BadJsonChunk,
+    Fault::HugeLine,
+    Fault::Flood,
+];
+
 fn stage(script: Script) -> Stage {
     Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(FAULTY, script)
 }
@@ -173,23 +249,21 @@ fn one_seat_of_three_meets_every_fault() {
 }
 
 #[test]
-fn a_seat_alone_meets_every_fault() {
-    insta::assert_snapshot!(table(alone, Fault::ALL), @r#"
+fn no_fault_is_forgotten() {
+    let told = [ACCOUNT, REQUEST, AILING, WHOLE, BROKEN].concat();
+    let forgotten: Vec<&Fault> = Fault::ALL.iter().filter(|fault| !told.contains(fault)).collect();
+    assert!(forgotten.is_empty() && told.len() == Fault::ALL.len(), "{forgotten:?}");
+}
+
+#[test]
+fn the_account_is_in_the_way() {
+    insta::assert_snapshot!(table(alone, ACCOUNT), @"
     auth_missing         failed auth x1 | failed none by - | exit 4
         openrouter answered 401: No cookie auth credentials found
         next: check that the key is current and belongs to this provider
     auth_bad             failed auth x1 | failed none by - | exit 4
         openrouter answered 401: User not found.
         next: check that the key is current and belongs to this provider
-    bad_model            failed model_unknown x1 | failed none by - | exit 2
-        openrouter answered 400: x-ai/grok-4.7 is not a valid model ID
-        next: see `list_models` or the provider's list for current names
-    ctx_overflow         failed context_length x1 | failed none by - | exit 1
-        openrouter answered 400: This endpoint's maximum context length is 500000 tokens. However, you requested about 16008 tokens (8 of text input, 16000 in the output). Please reduce the length of either one, or use the context-compression plugin to compress your prompt automatically.
-        next: shorten the prompt, or choose a model with a larger context
-    reasoning_mandatory  failed bad_request x2 | failed none by - | exit 1
-        openrouter answered 400: Reasoning is mandatory for this endpoint and cannot be disabled.
-        next: read the provider's message; an option may not suit this model
     credits              failed credits x1 | failed none by - | exit 4
         openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account
         next: add credit at the provider, or lower `--max-tokens`
@@ -199,42 +273,69 @@ fn a_seat_alone_meets_every_fault() {
     key_limit            failed key_limit x1 | failed none by - | exit 4
         openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/workspaces/default/keys/***
         next: raise the key's limit at the provider, or wait until it resets
+    data_policy          failed forbidden x1 | failed none by - | exit 1
+        openrouter answered 404: No endpoints found matching your data policy (Free model training). Configure: https://openrouter.ai/settings/privacy
+        next: change what the account's privacy and guardrail settings allow
+    rate_upstream        failed rate_limited x3 | failed none by - | exit 1
+        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
+        next: wait until <date>, or ask another model
+    rate_upstream_b      failed rate_limited x3 | failed none by - | exit 1
+        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
+        next: wait until <date>, or ask another model
+    rate_upstream_c      failed rate_limited x3 | failed none by - | exit 1
+        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
+        next: wait, as long as the message says where it says
+    rate_upstream_d      failed rate_limited x3 | failed none by - | exit 1
+        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
+        next: wait until <date>, or ask another model
+    rate_upstream_e      failed rate_limited x1 | failed none by - | exit 1
+        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
+        next: wait until <date>, or ask another model
+    rate_free_day        failed rate_limited x1 | failed none by - | exit 1
+        openrouter answered 429: Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day
+        next: wait until <date>, or use a model that is not free
+    ");
+}
+
+#[test]
+fn the_request_is_in_the_way() {
+    insta::assert_snapshot!(table(alone, REQUEST), @r#"
+    bad_model            failed model_unknown x1 | failed none by - | exit 2
+        openrouter answered 400: x-ai/grok-4.7 is not a valid model ID
+        next: see `list_models` or the provider's list for current names
+    ctx_overflow         failed context_length x1 | failed none by - | exit 1
+        openrouter answered 400: This endpoint's maximum context length is 500000 tokens. However, you requested about 16008 tokens (8 of text input, 16000 in the output). Please reduce the length of either one, or use the context-compression plugin to compress your prompt automatically.
+        next: shorten the prompt, or choose a model with a larger context
+    reasoning_mandatory  failed bad_request x2 | failed none by - | exit 1
+        openrouter answered 400: Reasoning is mandatory for this endpoint and cannot be disabled.
+        next: read the provider's message; an option may not suit this model
     moderation           refused refused x1 | failed none by - | exit 1
         openrouter (xAI) answered 403: Your input was flagged
         next: rephrase the question, or ask another model
     no_endpoints         failed model_unknown x1 | failed none by - | exit 2
         openrouter answered 404: No endpoints found for x-ai/grok-4.7.
         next: see `list_models` or the provider's list for current names
-    data_policy          failed forbidden x1 | failed none by - | exit 1
-        openrouter answered 404: No endpoints found matching your data policy (Free model training). Configure: https://openrouter.ai/settings/privacy
-        next: change what the account's privacy and guardrail settings allow
-    timeout_408          failed upstream x3 | failed none by - | exit 1
-        openrouter answered 408: Operation timed out. Please try again later.
-        next: try again later, or ask another model
     too_large_413        failed too_large x1 | failed none by - | exit 1
         openrouter answered 413: Request payload too large
         next: shorten the prompt
     invalid_422          failed bad_request x1 | failed none by - | exit 1
         openrouter answered 422: Invalid argument
         next: read the provider's message; an option may not suit this model
-    rate_upstream        failed rate_limited x3 | failed none by - | exit 1
-        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
-        next: wait, as long as the message says where it says
-    rate_upstream_b      failed rate_limited x3 | failed none by - | exit 1
-        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
-        next: wait, as long as the message says where it says
-    rate_upstream_c      failed rate_limited x3 | failed none by - | exit 1
-        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
-        next: wait, as long as the message says where it says
-    rate_upstream_d      failed rate_limited x3 | failed none by - | exit 1
-        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
-        next: wait, as long as the message says where it says
-    rate_upstream_e      failed rate_limited x1 | failed none by - | exit 1
-        openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
-        next: wait, as long as the message says where it says
-    rate_free_day        failed rate_limited x1 | failed none by - | exit 1
-        openrouter answered 429: Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day
-        next: wait until <date>, or use a model that is not free
+    zod_400              failed bad_request x1 | failed none by - | exit 1
+        openrouter answered 400: [ { "code": "invalid_type", "expected": "string", "received": "number", "path": ["model"], "message": "Expected string, received number" } ]
+        next: read the provider's message; an option may not suit this model
+    key_echo             failed bad_request x1 | failed none by - | exit 1
+        openrouter answered 400: Malformed request: unexpected header value `Bearer ***`
+        next: read the provider's message; an option may not suit this model
+    "#);
+}
+
+#[test]
+fn the_provider_is_not_well() {
+    insta::assert_snapshot!(table(alone, AILING), @"
+    timeout_408          failed upstream x3 | failed none by - | exit 1
+        openrouter answered 408: Operation timed out. Please try again later.
+        next: try again later, or ask another model
     server_500           failed upstream x3 | failed none by - | exit 1
         openrouter answered 500: Internal Server Error
         next: try again later, or ask another model
@@ -253,9 +354,27 @@ fn a_seat_alone_meets_every_fault() {
     ok_error_body        failed upstream x3 | failed none by - | exit 1
         openrouter reported 502: Provider disconnected mid-stream
         next: try again later, or ask another model
-    ok_finish_error      cut upstream x1 48 bytes | failed none by - | exit 1
+    sse_error_first      failed upstream x3 | failed none by - | exit 1
         openrouter reported 502: Provider disconnected mid-stream
         next: try again later, or ask another model
+    accept_and_close     failed connection x3 | failed none by - | exit 1
+        openrouter at <simulator> broke the connection: connection closed before message completed
+        next: check the network and the base URL
+    accept_no_reply      failed timeout x2 | failed none by - | exit 6
+        no text or reasoning came within 3 s
+        next: raise the setting `first_text_timeout_ms` (now 3000)
+    html_200             failed protocol x1 | failed none by - | exit 1
+        openrouter answered with something that is no API reply: a web page
+        next: check that the base URL is that of an OpenAI-compatible API
+    redirect_307         failed redirect x1 | failed none by - | exit 1
+        openrouter answered 307 and points to 127.0.0.1
+        next: set the base URL to the address the provider really uses
+    ");
+}
+
+#[test]
+fn the_reply_comes_to_its_end() {
+    insta::assert_snapshot!(table(alone, WHOLE), @"
     empty_choices        failed empty x2 | failed none by - | exit 1
         the model answered with nothing
         next: ask again, or ask another model
@@ -275,12 +394,22 @@ fn a_seat_alone_meets_every_fault() {
     content_filter       refused refused x1 | failed none by - | exit 1
         the model declined: the provider's content filter stopped the answer
         next: rephrase the question, or ask another model
+    sse_no_done          answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    odd_framing          answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    byte_split           answered x1 455 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    unknown_fields       answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
+    ");
+}
+
+#[test]
+fn the_reply_has_no_end() {
+    insta::assert_snapshot!(table(alone, BROKEN), @"
+    ok_finish_error      cut upstream x1 48 bytes | failed none by - | exit 1
+        openrouter reported 502: Provider disconnected mid-stream
+        next: try again later, or ask another model
     sse_error_mid        cut rate_limited x1 48 bytes | failed none by - | exit 1
         openrouter reported 429: Rate limit exceeded
         next: wait, as long as the message says where it says
-    sse_error_first      failed upstream x3 | failed none by - | exit 1
-        openrouter reported 502: Provider disconnected mid-stream
-        next: try again later, or ask another model
     sse_error_bare       cut upstream x1 48 bytes | failed none by - | exit 1
         openrouter reported server_error: Upstream idle timeout exceeded
         next: try again later, or ask another model
@@ -293,7 +422,6 @@ fn a_seat_alone_meets_every_fault() {
     sse_eof_in_chunk     cut connection x1 48 bytes | failed none by - | exit 1
         openrouter at <simulator> broke the connection: end of file before message length reached
         next: check the network and the base URL
-    sse_no_done          answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
     stall                cut timeout x1 48 bytes | failed none by - | exit 6
         nothing came within 3 s
         next: raise the setting `idle_timeout_ms` (now 3000)
@@ -306,34 +434,13 @@ fn a_seat_alone_meets_every_fault() {
     bad_json_chunk       cut protocol x1 48 bytes | failed none by - | exit 1
         openrouter: an event of 40 bytes is no valid JSON (Eof)
         next: check that the base URL is that of an OpenAI-compatible API
-    odd_framing          answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
-    byte_split           answered x1 455 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
     huge_line            failed protocol x1 | failed none by - | exit 1
         openrouter: one event is longer than 4194304 bytes
         next: check that the base URL is that of an OpenAI-compatible API
     flood                cut answer_too_large x1 8388608 bytes | partial verbatim by x-ai/grok-4.7 | exit 0
         openrouter: the answer is longer than 8388608 bytes
         next: ask for a shorter answer, or lower `--max-tokens`
-    html_200             failed protocol x1 | failed none by - | exit 1
-        openrouter answered with something that is no API reply: <!DOCTYPE html><title>Sign in to the network</title><form action="/login"><input name="user"><input name="password" type
-        next: check that the base URL is that of an OpenAI-compatible API
-    redirect_307         failed redirect x1 | failed none by - | exit 1
-        openrouter answered 307 and points to 127.0.0.1
-        next: set the base URL to the address the provider really uses
-    accept_no_reply      failed timeout x2 | failed none by - | exit 6
-        no text or reasoning came within 3 s
-        next: raise the setting `first_text_timeout_ms` (now 3000)
-    accept_and_close     failed connection x3 | failed none by - | exit 1
-        openrouter at <simulator> broke the connection: connection closed before message completed
-        next: check the network and the base URL
-    zod_400              failed bad_request x1 | failed none by - | exit 1
-        openrouter answered 400: [ { "code": "invalid_type", "expected": "string", "received": "number", "path": ["model"], "message": "Expected string, received number" } ]
-        next: read the provider's message; an option may not suit this model
-    key_echo             failed bad_request x1 | failed none by - | exit 1
-        openrouter answered 400: Malformed request: unexpected header value `Bearer ***`
-        next: read the provider's message; an option may not suit this model
-    unknown_fields       answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
-    "#);
+    ");
 }
 
 #[test]
@@ -370,4 +477,41 @@ fn what_passes_is_tried_until_it_has_passed() {
     sse_error_first      answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
     accept_and_close     answered x3 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
     ");
+}
+
+#[test]
+fn a_closed_port_is_tried_like_any_broken_connection() {
+    let stage = stage(Script::default());
+    let call = stage.call(["ask", "--json", "-m", FAULTY, QUESTION]);
+    let output = call.env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1").run();
+    let report = output.json();
+    insta::assert_snapshot!(format!("{} | exit {:?}", seats(&report), output.code.unwrap_or(-1)), @"1 x-ai/grok-4.7 failed connection x3 | exit 1");
+    insta::assert_snapshot!(report["answers"][0]["error"]["message"], @r#""openrouter at 127.0.0.1:1 cannot be reached: Connection refused (os error 111)""#);
+}
+
+#[test]
+fn a_wrong_key_is_shown_to_nobody() {
+    const WRONG: &str = "sk-or-v1-00112233445566778899aabbccddeeff";
+    let stage = stage(Script::default());
+    let models = ["-m", HEALTHY[0], "-m", FAULTY, "-m", HEALTHY[1]];
+    let call = stage.call(["ask", "--json", QUESTION]).args(models).settings([("log_level", "trace")]);
+    let output = call.env("OPENROUTER_API_KEY", WRONG).run();
+    insta::assert_snapshot!(format!("{}\nexit {:?}", seats(&output.json()), output.code.unwrap_or(-1)), @"
+    1 openai/gpt-6.1-sol failed auth x1
+    2 x-ai/grok-4.7 failed auth x1
+    3 mistralai/mistral-large-4-0 failed auth x1
+    exit 4
+    ");
+    assert_eq!(stage.chats().len(), 3, "each seat is asked once, nobody fuses");
+    assert!(!output.text().contains(&WRONG[9..]) && !output.stderr.contains(&WRONG[9..]));
+    stage.assert_nowhere(&WRONG.as_bytes()[9..]);
+}
+
+#[test]
+fn the_log_at_its_loudest_holds_no_key() {
+    let stage = stage(Script::fault(Fault::KeyEcho));
+    let settings = vec![("log_level", "trace"), ("log_file", "loud.log")];
+    let output = ask(&stage, &[HEALTHY[0], FAULTY], settings);
+    assert_eq!(output.code, Some(0));
+    assert!(stage.home().join("loud.log").is_file(), "there is a log");
 }

@@ -195,8 +195,11 @@ fn a_killed_process_loses_no_answer() {
     let stage = hanging();
     let running = stage.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
     until_one_has_answered(&stage);
-    // A text on its way is kept each second.
-    stage.pause(Duration::from_millis(1500));
+    // A text on its way is kept each second, and so is the provider's name for a call.
+    stage.until("both are kept", || {
+        let seat = &runs(&stage, &["show", "--json", NEWEST]).json()["answers"][1];
+        seat["text"].is_string() && seat["generation_id"].is_string()
+    });
     running.signal("KILL");
     assert_eq!(running.wait().code, None);
     let report = runs(&stage, &["show", "--json", NEWEST]).json();
@@ -214,6 +217,22 @@ fn a_killed_process_loses_no_answer() {
     assert_eq!(runs(&stage, &["show", NEWEST, "--seat", "1"]).text(), "The first word.\nThe second line.\n");
     assert_eq!(word(&runs(&stage, &["list", "--json"]).json(), "status"), "interrupted");
     stage.assert_no_key_in_files();
+}
+
+#[test]
+fn a_killed_process_keeps_the_name_of_a_call_that_never_spoke() {
+    let stage = stage().scripted(HANGING, Script::fault(Fault::CommentsForever));
+    let running = stage.call(["ask", "-m", HANGING, "Why?"]).start();
+    let show = || runs(&stage, &["show", "--json", NEWEST]);
+    stage.until("the name is kept", || {
+        let shown = show();
+        shown.code == Some(0) && shown.json()["answers"][0]["generation_id"].is_string()
+    });
+    running.signal("KILL");
+    running.wait();
+    let report = show().json();
+    insta::assert_snapshot!(seats(&report), @"1 x-ai/grok-4.7 unknown interrupted x1");
+    assert_eq!(report["answers"][0]["generation_id"].as_str(), stage.chats()[0].generation_id.as_deref());
 }
 
 /// Stops a run by this signal: the exit code, the report kept, and that the upstream saw the cancel at once.

@@ -25,8 +25,15 @@ pub struct Call<'a> {
     deaf: bool,
 }
 
+impl Stage {
+    /// The program with these arguments, ready to start.
+    pub fn call<A: AsRef<str>>(&self, arguments: impl IntoIterator<Item = A>) -> Call<'_> {
+        Call::new(self, arguments)
+    }
+}
+
 impl<'a> Call<'a> {
-    pub(crate) fn new<A: AsRef<str>>(stage: &'a Stage, arguments: impl IntoIterator<Item = A>) -> Self {
+    fn new<A: AsRef<str>>(stage: &'a Stage, arguments: impl IntoIterator<Item = A>) -> Self {
         let mut command = Command::new(stage.binary());
         command
             .args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()))

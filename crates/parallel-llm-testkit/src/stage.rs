@@ -8,8 +8,6 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
-use crate::call::Call;
-
 /// The longest a test waits for anything. Only a test that fails waits so long; a busy machine is slow.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
 
@@ -48,11 +46,6 @@ impl Stage {
     pub fn scripted(self, model: &str, script: Script) -> Self {
         self.simulator.script(model, script);
         self
-    }
-
-    /// The program with these arguments, ready to start.
-    pub fn call<A: AsRef<str>>(&self, arguments: impl IntoIterator<Item = A>) -> Call<'_> {
-        Call::new(self, arguments)
     }
 
     /// What the program is asked of.

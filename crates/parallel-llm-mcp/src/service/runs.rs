@@ -55,8 +55,13 @@ impl Runs {
         let folder = if plan.files { Some(Folder::create(&output_dir, plan.run_id)?) } else { None };
         let hub = Arc::new(Hub::new(Arc::new(plan)));
         let cancel = CancellationToken::new();
-        let underway = self.engine.open(Arc::clone(&hub), cancel.clone()).await?;
-        Ok(self.follow(underway, hub, cancel, folder))
+        match self.engine.open(Arc::clone(&hub), cancel.clone()).await {
+            Ok(underway) => Ok(self.follow(underway, hub, cancel, folder)),
+            Err(failure) => {
+                folder.iter().for_each(Folder::discard);
+                Err(failure)
+            }
+        }
     }
 
     /// Takes up a run that was interrupted. Nothing it has is asked for again.
