@@ -171,7 +171,7 @@ impl RunPlan {
         let seats = resolve_panel(&request, terms, &choice, &mut warnings)?;
         let synthesizers = resolve_chain(&request, terms, &choice)?;
         let mut timers = defaults.timers;
-        timers.run_ms = request.deadline_ms.map_or(timers.run_ms, |deadline| deadline.min(timers.run_ms));
+        timers.run_ms = request.deadline_ms.unwrap_or(timers.run_ms);
         let strategy = Strategy::by_name(request.strategy.as_deref().unwrap_or(&defaults.strategy))?;
         let mut plan = Self {
             version: VERSION,

@@ -131,11 +131,11 @@ fn the_catalogue_speaks_for_the_default_provider_only() {
 }
 
 #[test]
-fn a_deadline_only_shortens() {
+fn a_deadline_stands_above_the_setting() {
     let run_ms = |deadline_ms| resolve(RunRequest { deadline_ms, ..ask() }).map(|plan| plan.timers.run_ms);
     assert_eq!(run_ms(None), Ok(1_200_000));
     assert_eq!(run_ms(Some(5_000)), Ok(5_000));
-    assert_eq!(run_ms(Some(9_000_000)), Ok(1_200_000));
+    assert_eq!(run_ms(Some(9_000_000)), Ok(9_000_000));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The binary: reads the arguments, puts the program together, does the command, returns an exit code.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,17 +13,19 @@ use parallel_llm_mcp::settings::{Environment, Settings};
 use parallel_llm_mcp::{app, exit, mcp, telemetry};
 
 fn main() -> ExitCode {
-    let arguments = match cli::parse(std::env::args_os()) {
+    let environment = Environment::read();
+    let console = Console::new(&environment, false);
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let arguments = match cli::parse(&console, &arguments) {
         Ok(arguments) => arguments,
         Err(code) => return ExitCode::from(code),
     };
-    let environment = Environment::read();
     let command = match arguments.command {
         Some(command) => command,
         // An MCP client starts the program without a command and talks over pipes.
         None if !std::io::stdin().is_terminal() => Command::Serve,
         None => {
-            Console::new(&environment, false).data(&cli::help());
+            console.data(&cli::help());
             return ExitCode::SUCCESS;
         }
     };

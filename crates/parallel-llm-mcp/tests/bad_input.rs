@@ -105,7 +105,7 @@ fn a_prompt_that_is_not_utf8() {
     exit 2
     --- stdout
     --- stderr
-    error[prompt_not_utf8]: bad.txt is not UTF-8: the byte at offset 3 is wrong
+    error[prompt_not_utf8]: `bad.txt` is not UTF-8: the byte at offset 3 is wrong
       next: convert the input to UTF-8 and send it again
     ");
 }
@@ -123,7 +123,7 @@ fn a_prompt_file_that_is_missing() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: the prompt cannot be read from .: Is a directory (os error 21)
+    error[usage]: the prompt cannot be read from `.`: Is a directory (os error 21)
       next: see `parallel-llm-mcp help`
     ");
 }
@@ -418,16 +418,17 @@ fn a_database_that_cannot_be_written_leaves_no_folder_elsewhere() {
 
 #[test]
 fn flags_that_contradict_each_other() {
-    insta::assert_snapshot!(check(&["--json", "--jsonl", "Why?"]), @"
+    insta::assert_snapshot!(check(&["--json", "--jsonl", "Why?"]), @r#"
     exit 2
     --- stdout
+    {"error":{"code":"usage","message":"the argument '--json' cannot be used with '--jsonl'","next":"see `parallel-llm-mcp help`","retryable":false},"schema":1}
     --- stderr
     error: the argument '--json' cannot be used with '--jsonl'
 
     Usage: parallel-llm-mcp ask --json <PROMPT>...
 
     For more information, try '--help'.
-    ");
+    "#);
     insta::assert_snapshot!(check(&["--colour", "Why?"]), @"
     exit 2
     --- stdout

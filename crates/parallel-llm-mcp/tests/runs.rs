@@ -102,7 +102,7 @@ fn the_events_of_a_run_are_told_one_a_line() {
     insta::assert_snapshot!(runs(&stage, &["show", NEWEST, "--events"]).told(), @"
     exit 0
     --- stdout
-    [ +<time>] run <run> started: 1 models, at most $0.16
+    [ +<time>] run <run> started: 1 model, at most $0.16
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
     [ +<time>] seat 1 openai/gpt-6.1-sol: accepted as <generation>
     [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 32 bytes, 8 tokens, $0.000082

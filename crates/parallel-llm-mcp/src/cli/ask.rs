@@ -171,9 +171,6 @@ fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
     }
     let run = handle.snapshot();
     summary::tell(&desk.console, &run, &report.files);
-    if report.answer.is_none() {
-        summary::tell_seats(&desk.console, &run);
-    }
 }
 
 /// What a run's end means for a script.

@@ -15,12 +15,13 @@ mod view;
 use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use parallel_llm_engine::Failure;
+use parallel_llm_engine::{Code, Failure};
 
 pub use ask::Ask;
 pub use demo::{Demo, run as run_demo};
 
 use crate::output::console::Console;
+use crate::output::failure;
 use crate::service::Service;
 
 /// Ask many language models at once and get one answer you can trust
@@ -81,13 +82,20 @@ pub enum Work {
     },
 }
 
-/// Reads the arguments. An error is clap's own text, already shown; the exit code is returned.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, u8> {
+/// Reads the arguments. An error has been told, in clap's own words; the exit code is returned.
+pub fn parse(console: &Console, arguments: &[OsString]) -> Result<Arguments, u8> {
     Arguments::try_parse_from(arguments).map_err(|error| {
-        // Help and version are asked for, everything else is a mistake in the call.
-        let asked_for = !error.use_stderr();
         let _ = error.print();
-        if asked_for { crate::exit::ANSWER } else { crate::exit::USAGE }
+        // Help and version are asked for, everything else is a mistake in the call.
+        if !error.use_stderr() {
+            return crate::exit::ANSWER;
+        }
+        if arguments.iter().any(|argument| argument == "--json" || argument == "--jsonl") {
+            let told = error.to_string();
+            let first_line = told.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            console.data(&failure::envelope(&Failure::new(Code::Usage, first_line)));
+        }
+        crate::exit::USAGE
     })
 }
 

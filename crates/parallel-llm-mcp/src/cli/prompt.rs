@@ -34,7 +34,7 @@ fn read_file(path: &Path) -> Result<String, Failure> {
         Failure::new(Code::Usage, format!("the prompt file `{}` cannot be read: {error}", path.display()))
             .with_next("name a readable file after `@`, or put the prompt in quotes if it begins with `@`")
     })?;
-    read_all(file, &path.display().to_string())
+    read_all(file, &format!("`{}`", path.display()))
 }
 
 fn read_all(source: impl Read, name: &str) -> Result<String, Failure> {

@@ -6,11 +6,15 @@ use super::console::{Console, Tone};
 use super::report::ErrorReport;
 use super::safe;
 
+/// A failure as the one JSON object, on one line, so that it also ends a list of events.
+pub fn envelope(failure: &Failure) -> String {
+    ErrorReport::of(failure).envelope().to_string()
+}
+
 /// Tells a failure and its next step.
 pub fn tell(console: &Console, failure: &Failure, as_json: bool) {
     if as_json {
-        // One line, so that it also ends a list of events.
-        console.data(&ErrorReport::of(failure).envelope().to_string());
+        console.data(&envelope(failure));
     }
     let word = console.tone(Tone::Bad, &format!("error[{}]", failure.code));
     console.insist(&format!("{word}: {}", safe::for_terminal(&failure.message)));

@@ -33,7 +33,11 @@ pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
 pub fn line(run: &Run, recorded: &Recorded) -> String {
     let what = match &recorded.event {
         Event::Started { reserved, .. } => {
-            format!("run {} started: {} models, at most {reserved}", run.plan.run_id, run.seats.len())
+            let seats = match run.seats.len() {
+                1 => "1 model".to_owned(),
+                count => format!("{count} models"),
+            };
+            format!("run {} started: {seats}, at most {reserved}", run.plan.run_id)
         }
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
         Event::Closed { cost } => format!("closed: {cost} in all"),

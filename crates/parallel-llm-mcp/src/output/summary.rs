@@ -92,6 +92,8 @@ fn origin(run: &Run) -> String {
         }
         OutcomeKind::Selected => format!("selected{by}: {}", outcome.reason),
         OutcomeKind::Verbatim => format!("word for word{by}: {}", outcome.reason),
+        // Each seat tells its own reason below.
+        OutcomeKind::None if run.missing().next().is_some() => "no answer".to_owned(),
         OutcomeKind::None => format!("no answer: {}", safe::for_terminal(&outcome.reason)),
     }
 }

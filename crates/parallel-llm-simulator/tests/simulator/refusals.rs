@@ -5,6 +5,72 @@ use serde_json::{Value, json};
 
 use crate::client::{End, MODEL, Reply, chat, get, question, send};
 
+/// Each refusal with its status and its body.
+const REFUSALS: &[(Fault, u16, &str)] = &[
+    (Fault::AuthMissing, 401, r#"{"error":{"message":"No cookie auth credentials found","code":401}}"#),
+    (Fault::AuthBad, 401, r#"{"error":{"message":"User not found.","code":401}}"#),
+    (
+        Fault::BadModel,
+        400,
+        r#"{"error":{"message":"openai/gpt-6.1-terra is not a valid model ID","code":400},"user_id":"user_sim"}"#,
+    ),
+    (
+        Fault::CtxOverflow,
+        400,
+        r#"{"error":{"message":"This endpoint's maximum context length is 1050000 tokens. However, you requested about 6 tokens (6 of text input, 0 in the output). Please reduce the length of either one, or use the context-compression plugin to compress your prompt automatically.","code":400,"metadata":{"provider_name":null,"error_type":"context_length_exceeded"}}}"#,
+    ),
+    (
+        Fault::ReasoningMandatory,
+        400,
+        r#"{"error":{"message":"Reasoning is mandatory for this endpoint and cannot be disabled.","code":400,"metadata":{"provider_name":null}}}"#,
+    ),
+    (
+        Fault::Credits,
+        402,
+        r#"{"error":{"message":"This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account","code":402,"metadata":{"provider_name":null,"limit_source":"openrouter_credits","remedy_hint":"Add credits or lower max_tokens."}}}"#,
+    ),
+    (
+        Fault::InFlight,
+        402,
+        r#"{"error":{"message":"This request would exceed your available credits given your current in-flight requests. Retry after in-flight requests settle, or add credits.","code":402,"metadata":{"reason":"in_flight_budget_exhausted","limit_source":"openrouter_in_flight_budget","remedy_hint":"Retry after in-flight requests settle, or add credits."}}}"#,
+    ),
+    (
+        Fault::Moderation,
+        403,
+        r#"{"error":{"message":"Your input was flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"How do we name things?","provider_name":"OpenAI","model_slug":"openai/gpt-6.1-terra"}}}"#,
+    ),
+    (
+        Fault::NoEndpoints,
+        404,
+        r#"{"error":{"message":"No endpoints found for openai/gpt-6.1-terra.","code":404}}"#,
+    ),
+    (
+        Fault::DataPolicy,
+        404,
+        r#"{"error":{"message":"No endpoints found matching your data policy (Free model training). Configure: https://openrouter.ai/settings/privacy","code":404,"metadata":{"routing_funnel":[{"step":"all","endpoint_count":3},{"step":"data_policy","endpoint_count":0}],"failed_routing_step":"data_policy"}}}"#,
+    ),
+    (
+        Fault::Timeout408,
+        408,
+        r#"{"error":{"message":"Operation timed out. Please try again later.","code":408}}"#,
+    ),
+    (Fault::TooLarge413, 413, r#"{"error":{"message":"Request payload too large","code":413}}"#),
+    (Fault::Invalid422, 422, r#"{"error":{"message":"Invalid argument","code":422}}"#),
+    (
+        Fault::RateUpstreamB,
+        429,
+        r#"{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"openai/gpt-6.1-terra is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations","provider_name":"Google AI Studio","is_byok":false,"provider_error_code":"429","limit_source":"upstream_provider_shared_pool","remedy_hint":"Add your own provider key to accumulate your rate limits.","retry_after_seconds":1,"retry_after_seconds_raw":1,"headers":{"Retry-After":"1"}}},"user_id":"user_sim"}"#,
+    ),
+    (Fault::Server500, 500, r#"{"error":{"message":"Internal Server Error","code":500}}"#),
+    (
+        Fault::BadGateway,
+        502,
+        r#"{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":\"upstream exploded\"}","provider_name":"Sim","error_type":"provider_unavailable"}}}"#,
+    ),
+    (Fault::Unavailable503, 503, r#"{"error":{"message":"Service temporarily unavailable","code":503}}"#),
+    (Fault::Overloaded529, 529, r#"{"error":{"message":"Provider returned error","code":529}}"#),
+];
+
 async fn refused(fault: Fault) -> (Simulator, Reply) {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     simulator.script(MODEL, Script::fault(fault));
@@ -14,71 +80,7 @@ async fn refused(fault: Fault) -> (Simulator, Reply) {
 
 #[tokio::test]
 async fn every_refusal_has_its_exact_body() {
-    let cases = [
-        (Fault::AuthMissing, 401, r#"{"error":{"message":"No cookie auth credentials found","code":401}}"#),
-        (Fault::AuthBad, 401, r#"{"error":{"message":"User not found.","code":401}}"#),
-        (
-            Fault::BadModel,
-            400,
-            r#"{"error":{"message":"openai/gpt-6.1-terra is not a valid model ID","code":400},"user_id":"user_sim"}"#,
-        ),
-        (
-            Fault::CtxOverflow,
-            400,
-            r#"{"error":{"message":"This endpoint's maximum context length is 1050000 tokens. However, you requested about 6 tokens (6 of text input, 0 in the output). Please reduce the length of either one, or use the context-compression plugin to compress your prompt automatically.","code":400,"metadata":{"provider_name":null,"error_type":"context_length_exceeded"}}}"#,
-        ),
-        (
-            Fault::ReasoningMandatory,
-            400,
-            r#"{"error":{"message":"Reasoning is mandatory for this endpoint and cannot be disabled.","code":400,"metadata":{"provider_name":null}}}"#,
-        ),
-        (
-            Fault::Credits,
-            402,
-            r#"{"error":{"message":"This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account","code":402,"metadata":{"provider_name":null,"limit_source":"openrouter_credits","remedy_hint":"Add credits or lower max_tokens."}}}"#,
-        ),
-        (
-            Fault::InFlight,
-            402,
-            r#"{"error":{"message":"This request would exceed your available credits given your current in-flight requests. Retry after in-flight requests settle, or add credits.","code":402,"metadata":{"reason":"in_flight_budget_exhausted","limit_source":"openrouter_in_flight_budget","remedy_hint":"Retry after in-flight requests settle, or add credits."}}}"#,
-        ),
-        (
-            Fault::Moderation,
-            403,
-            r#"{"error":{"message":"Your input was flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"How do we name things?","provider_name":"OpenAI","model_slug":"openai/gpt-6.1-terra"}}}"#,
-        ),
-        (
-            Fault::NoEndpoints,
-            404,
-            r#"{"error":{"message":"No endpoints found for openai/gpt-6.1-terra.","code":404}}"#,
-        ),
-        (
-            Fault::DataPolicy,
-            404,
-            r#"{"error":{"message":"No endpoints found matching your data policy (Free model training). Configure: https://openrouter.ai/settings/privacy","code":404,"metadata":{"routing_funnel":[{"step":"all","endpoint_count":3},{"step":"data_policy","endpoint_count":0}],"failed_routing_step":"data_policy"}}}"#,
-        ),
-        (
-            Fault::Timeout408,
-            408,
-            r#"{"error":{"message":"Operation timed out. Please try again later.","code":408}}"#,
-        ),
-        (Fault::TooLarge413, 413, r#"{"error":{"message":"Request payload too large","code":413}}"#),
-        (Fault::Invalid422, 422, r#"{"error":{"message":"Invalid argument","code":422}}"#),
-        (
-            Fault::RateUpstreamB,
-            429,
-            r#"{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"openai/gpt-6.1-terra is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations","provider_name":"Google AI Studio","is_byok":false,"provider_error_code":"429","limit_source":"upstream_provider_shared_pool","remedy_hint":"Add your own provider key to accumulate your rate limits.","retry_after_seconds":1,"retry_after_seconds_raw":1,"headers":{"Retry-After":"1"}}},"user_id":"user_sim"}"#,
-        ),
-        (Fault::Server500, 500, r#"{"error":{"message":"Internal Server Error","code":500}}"#),
-        (
-            Fault::BadGateway,
-            502,
-            r#"{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":\"upstream exploded\"}","provider_name":"Sim","error_type":"provider_unavailable"}}}"#,
-        ),
-        (Fault::Unavailable503, 503, r#"{"error":{"message":"Service temporarily unavailable","code":503}}"#),
-        (Fault::Overloaded529, 529, r#"{"error":{"message":"Provider returned error","code":529}}"#),
-    ];
-    for (fault, status, body) in cases {
+    for &(fault, status, body) in REFUSALS {
         let (simulator, reply) = refused(fault).await;
         assert_eq!((reply.status, reply.text().as_str(), reply.end), (status, body, End::Whole), "{fault}");
         assert_eq!(simulator.ledger().charged_pico_usd, 0, "{fault}");
