@@ -1,0 +1,280 @@
+//! The harness: starts everything, gives each program its turn, and writes what came of it.
+//!
+//! `bench-harness --program PATH --scratch FOLDER [--results FOLDER] [--quick]`. The table goes to stdout, what is
+//! being done to stderr. It fails when a target is missed.
+
+#![expect(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a tool of the measurement, talking to a terminal"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use parallel_llm_bench::call::Script;
+use parallel_llm_bench::clock::{now_ns, today};
+use parallel_llm_bench::door::{Door, Words};
+use parallel_llm_bench::failure::{Failure, Outcome};
+use parallel_llm_bench::machine;
+use parallel_llm_bench::measure::turn;
+use parallel_llm_bench::scale::Scale;
+use parallel_llm_bench::statistics::Spread;
+use parallel_llm_bench::table::{self, Row, Target};
+use parallel_llm_bench::upstream::{Delay, Upstream};
+use serde_json::Value;
+
+/// A key of the right shape that is nobody's.
+const KEY: &str = "sk-or-v1-0000000000000000000000000000000000000000000000000000000000000000";
+/// Questions asked at once, and how long the upstream holds each call then.
+const BURST: usize = 20;
+const BURST_MS: u64 = 50;
+/// How far the seats of the run whose commits are counted are apart: many times what a commit takes.
+const STAGGER_MS: u64 = 100;
+/// How long a program that was just started is left alone before its memory is looked at.
+const SETTLE: Duration = Duration::from_millis(300);
+/// Where the row of the program without a store stands; the floor is the first.
+const PLAIN: usize = 2;
+
+/// What is measured besides the floor: a name, whether through the program itself, and its settings.
+const VARIANTS: [(&str, bool, &str, &str); 4] = [
+    ("library, no store", false, "none", "off"),
+    ("program, no store", true, "none", "off"),
+    ("program, store", true, "full", "off"),
+    ("program, store, files", true, "full", "on"),
+];
+
+/// What was asked for on the command line.
+struct Wishes {
+    program: PathBuf,
+    scratch: PathBuf,
+    results: Option<PathBuf>,
+    scale: Scale,
+    quick: bool,
+}
+
+/// Where the other programs lie, and what they are told.
+struct Bench {
+    wishes: Wishes,
+    upstream: Upstream,
+    script: Script,
+}
+
+fn main() -> ExitCode {
+    match wishes().and_then(run) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures everything and says whether every target is met.
+fn run(wishes: Wishes) -> Outcome<bool> {
+    std::fs::create_dir_all(&wishes.scratch)?;
+    let facts = machine::facts();
+    let flush = machine::flush_us(&wishes.scratch)?;
+    let mut bench = prepare(wishes)?;
+    let begun_ns = now_ns();
+
+    let start = bench.starts()?;
+    let (rows, burst) = bench.rounds()?;
+    let commits = bench.commits()?;
+    let megabytes = std::fs::metadata(&bench.wishes.program)?.len() as f64 / 1e6;
+    let Bench { wishes, upstream, .. } = bench;
+    upstream.close()?;
+    // At the end, not the beginning: file systems avoid the places of what was deleted a moment ago, which costs.
+    std::fs::remove_dir_all(&wishes.scratch)?;
+
+    let targets = targets(&rows, start, burst, (commits, megabytes));
+    let scale = if wishes.quick { "quick" } else { "full" };
+    let seconds = (now_ns() - begun_ns) / 1_000_000_000;
+    let text = format!(
+        "{}, {scale}, {} rounds, {seconds} s\n{facts}; a flushed page of 4 kB takes {:.0} us ({})\n\n{}\n{}\n{}",
+        today(),
+        wishes.scale.rounds,
+        flush.median,
+        table::range(flush, 0),
+        table::added(&rows),
+        table::held(&rows),
+        table::targets(&targets),
+    );
+    print!("{text}");
+    if let Some(folder) = &wishes.results {
+        let path = folder.join(format!("{}.txt", today()));
+        std::fs::write(&path, &text)?;
+        eprintln!("written to {}", path.display());
+    }
+    Ok(targets.iter().all(Target::is_met))
+}
+
+fn wishes() -> Outcome<Wishes> {
+    let (mut program, mut scratch, mut results, mut quick) = (None, None, None, false);
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let place = match word.as_str() {
+            "--quick" => {
+                quick = true;
+                continue;
+            }
+            "--program" => &mut program,
+            "--scratch" => &mut scratch,
+            "--results" => &mut results,
+            _ => return Err(Failure::new(format!("`{word}` is nothing the harness knows"))),
+        };
+        *place = words.next().map(PathBuf::from);
+    }
+    let missing = |name| Failure::new(format!("`{name}` is missing"));
+    let scale = if quick { Scale::quick() } else { Scale::full() };
+    Ok(Wishes {
+        program: program.ok_or_else(|| missing("--program"))?,
+        scratch: scratch.ok_or_else(|| missing("--scratch"))?,
+        results,
+        scale,
+        quick,
+    })
+}
+
+/// Starts the upstream and learns from one run of the program what the floor has to send.
+fn prepare(wishes: Wishes) -> Outcome<Bench> {
+    let upstream = Upstream::start(&beside("bench-upstream")?)?;
+    let script = Script { address: String::new(), requests: Vec::new() };
+    let mut bench = Bench { wishes, upstream, script };
+    let mut teacher = bench.program("program, no store")?;
+    teacher.ask(Words::Mcp)?;
+    bench.script = bench.upstream.script()?;
+    teacher.close()?;
+    Ok(bench)
+}
+
+/// A program of this crate.
+fn beside(name: &str) -> Outcome<PathBuf> {
+    let here = std::env::current_exe()?;
+    Ok(here.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+}
+
+impl Bench {
+    /// From the start of the program to its answered greeting, in milliseconds.
+    fn starts(&mut self) -> Outcome<Spread> {
+        eprintln!("starting the program {} times", self.wishes.scale.starts);
+        let mut times = Vec::new();
+        for _ in 0..self.wishes.scale.starts {
+            let from_ns = now_ns();
+            let program = self.program("program, no store")?;
+            times.push((now_ns() - from_ns) as f64 / 1e6);
+            program.close()?;
+        }
+        Ok(Spread::of(times))
+    }
+
+    /// All turns of all programs, and how long questions asked at once take, in seconds.
+    fn rounds(&mut self) -> Outcome<(Vec<Row>, Spread)> {
+        let mut doors = vec![(self.floor()?, Words::Plain)];
+        for (name, ..) in VARIANTS {
+            doors.push((self.program(name)?, Words::Mcp));
+        }
+        std::thread::park_timeout(SETTLE);
+        let names = std::iter::once("floor").chain(VARIANTS.iter().map(|variant| variant.0));
+        let mut rows: Vec<Row> = names
+            .zip(&doors)
+            .map(|(name, (door, _))| Row {
+                name,
+                turns: Vec::new(),
+                idle_bytes: door.process().resident_bytes(),
+                after_bytes: None,
+            })
+            .collect();
+        for round in 1..=self.wishes.scale.rounds {
+            eprintln!("round {round} of {}", self.wishes.scale.rounds);
+            for ((door, words), row) in doors.iter_mut().zip(&mut rows) {
+                row.turns.push(turn(door, *words, &mut self.upstream, &self.wishes.scale)?);
+            }
+        }
+        let burst = self.bursts(&mut doors[PLAIN].0)?;
+        for ((door, _), row) in doors.into_iter().zip(&mut rows) {
+            row.after_bytes = door.process().resident_bytes();
+            door.close()?;
+        }
+        Ok((rows, burst))
+    }
+
+    fn bursts(&mut self, door: &mut Door) -> Outcome<Spread> {
+        eprintln!("asking {BURST} questions at once");
+        self.upstream.delay(Delay { seat_ms: BURST_MS, step_ms: 0, synthesis_ms: BURST_MS })?;
+        let mut times = Vec::new();
+        for _ in 0..self.wishes.scale.bursts {
+            times.push(door.ask_at_once(BURST)?.took_ns() as f64 / 1e9);
+        }
+        self.upstream.delay(Delay::default())?;
+        Ok(Spread::of(times))
+    }
+
+    /// The commits the caller of one stored run waits for.
+    fn commits(&mut self) -> Outcome<f64> {
+        self.upstream.delay(Delay { seat_ms: STAGGER_MS, step_ms: STAGGER_MS, synthesis_ms: STAGGER_MS })?;
+        let mut command = self.command(&beside("bench-library")?, "commits", ("full", "off"))?;
+        let mut library = Door::open(command.arg("commits"))?;
+        let told: Value = serde_json::from_str(&library.read()?)?;
+        library.close()?;
+        self.upstream.delay(Delay::default())?;
+        told["waited_for"].as_f64().ok_or_else(|| Failure::new("the library did not count its commits"))
+    }
+
+    fn floor(&self) -> Outcome<Door> {
+        let mut floor = Door::open(&mut Command::new(beside("bench-floor")?))?;
+        floor.prepare(&self.script)?;
+        Ok(floor)
+    }
+
+    /// A variant at work, greeted.
+    fn program(&self, name: &str) -> Outcome<Door> {
+        let variant = VARIANTS.iter().find(|variant| variant.0 == name);
+        let (name, is_program, store, files) =
+            *variant.ok_or_else(|| Failure::new(format!("`{name}` is no variant")))?;
+        let binary = if is_program { self.wishes.program.clone() } else { beside("bench-library")? };
+        let mut door = Door::open(&mut self.command(&binary, name, (store, files))?)?;
+        door.greet()?;
+        Ok(door)
+    }
+
+    /// A program with nothing of this machine's environment, and a folder of its own that is empty.
+    fn command(&self, binary: &Path, name: &str, (store, files): (&str, &str)) -> Outcome<Command> {
+        let home = self.wishes.scratch.join(name.replace([',', ' '], "_"));
+        if home.exists() {
+            std::fs::remove_dir_all(&home)?;
+        }
+        std::fs::create_dir_all(&home)?;
+        let mut command = Command::new(binary);
+        command
+            .env_clear()
+            .current_dir(&home)
+            .env("HOME", &home)
+            .env("OPENROUTER_API_KEY", KEY)
+            .env("OPENROUTER_BASE_URL", self.upstream.base_url())
+            .env("PARALLEL_LLM_DATA_DIR", home.join("data"))
+            .env("PARALLEL_LLM_STORE", store)
+            .env("PARALLEL_LLM_FILES", files);
+        Ok(command)
+    }
+}
+
+fn targets(rows: &[Row], start: Spread, burst: Spread, (commits, megabytes): (f64, f64)) -> Vec<Target> {
+    let (floor, plain) = (&rows[0], &rows[PLAIN]);
+    let connections: u64 = rows[PLAIN..].iter().flat_map(|row| &row.turns).map(|turn| turn.connections).sum();
+    let idle = plain.idle_bytes.unwrap_or_default() as f64 / 1e6;
+    let one = |value: f64| Spread::of([value]);
+    let added = table::ratio(plain, floor, |turn| turn.added_p50);
+    let target = |name, found, most, unit| Target { name, found, most, unit };
+    vec![
+        target("added latency, middle, no store / floor", added, 2.5, ""),
+        target("start to answered initialize", start, 30.0, "ms"),
+        target("memory when idle", one(idle), 15.0, "MB"),
+        target("20 questions at once, 5 x 50 ms + 50 ms", burst, 0.3, "s"),
+        target("new connections when warm", one(connections as f64), 0.0, ""),
+        target("commits waited for in a stored run", one(commits), 3.0, ""),
+        target("the program's file", one(megabytes), 20.0, "MB"),
+    ]
+}

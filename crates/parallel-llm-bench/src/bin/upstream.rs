@@ -1,0 +1,198 @@
+//! The upstream of a measurement: a deterministic provider on loopback.
+//!
+//! It is told over stdin and answers on stdout, one line each: first its address; then `delay SEAT STEP SYNTHESIS`
+//! (milliseconds each kind of call is held, each further seat of five a step longer), `take` (what was seen since)
+//! and `requests` (the last six as they came). It reads HTTP by hand: the moment a request is whole and the moment
+//! its reply has left are then its own, and not those of a library's next poll. It ends with its stdin.
+
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use parallel_llm_bench::call::{Call, Seen};
+use parallel_llm_bench::clock::now_ns;
+use parallel_llm_bench::failure::{Failure, Outcome};
+use parallel_llm_bench::reply;
+use parallel_llm_bench::upstream::Delay;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+/// Seats of a panel, after which the steps begin again.
+const SEATS: u64 = 5;
+/// Requests that are kept: those of one run.
+const KEPT: usize = 6;
+/// How long calls under way are waited for when it is asked what was seen: they have been answered by then.
+const SETTLE_MAX: Duration = Duration::from_secs(1);
+/// The longest request.
+const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+#[derive(Default)]
+struct State {
+    seen: Seen,
+    requests: Vec<String>,
+    delay: Delay,
+    seats: u64,
+    /// Calls whose reply has not been noted. A client may have read it by then, and the harness may ask.
+    open: usize,
+}
+
+#[derive(Default)]
+struct Desk {
+    state: Mutex<State>,
+    noted: Condvar,
+}
+
+type Shared = Arc<Desk>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            #[expect(clippy::print_stderr, reason = "a tool of the measurement, talking to a terminal")]
+            {
+                eprintln!("upstream: {failure}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Outcome<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
+    say(&listener.local_addr()?.to_string())?;
+    let desk = Shared::default();
+    let (ended, end) = oneshot::channel();
+    let told = Arc::clone(&desk);
+    std::thread::spawn(move || drop(ended.send(obey(&told))));
+    runtime.block_on(async {
+        tokio::select! {
+            ended = end => ended.unwrap_or_else(|_| Err(Failure::new("the thread that reads stdin is gone"))),
+            served = serve(listener, desk) => served,
+        }
+    })
+}
+
+/// Does what stdin says until it ends.
+fn obey(desk: &Desk) -> Outcome<()> {
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["delay", numbers @ ..] => {
+                let number =
+                    |index: usize| numbers.get(index).and_then(|word| word.parse().ok()).unwrap_or(0);
+                let mut state = desk.lock();
+                state.delay = Delay { seat_ms: number(0), step_ms: number(1), synthesis_ms: number(2) };
+                state.seats = 0;
+                drop(state);
+                say("ok")?;
+            }
+            ["take"] => say(&serde_json::to_string(&std::mem::take(&mut desk.settled().seen))?)?,
+            ["requests"] => say(&serde_json::to_string(&std::mem::take(&mut desk.settled().requests))?)?,
+            _ => return Err(Failure::new(format!("`{line}` is nothing that can be done"))),
+        }
+    }
+    Ok(())
+}
+
+fn say(line: &str) -> Outcome<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
+
+async fn serve(listener: TcpListener, desk: Shared) -> Outcome<()> {
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        desk.lock().seen.connections += 1;
+        connections.spawn(answer_all(stream, Arc::clone(&desk)));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// Answers the requests of one connection. One that breaks is the client's affair.
+async fn answer_all(mut stream: TcpStream, desk: Shared) -> std::io::Result<()> {
+    let mut buffer = Vec::with_capacity(64 * 1024);
+    while let Some(request) = read_request(&mut stream, &mut buffer).await? {
+        let received_ns = now_ns();
+        let nonce = reply::nonce(&request);
+        let response = reply::response(nonce);
+        let delay = desk.begin(nonce.is_some());
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        // Before the write: once it has begun, the client may be running already.
+        let call = Call { synthesis: nonce.is_some(), received_ns, done_ns: now_ns() };
+        let written = stream.write_all(&response).await;
+        desk.note(call, request);
+        written?;
+    }
+    Ok(())
+}
+
+impl Desk {
+    /// Takes a call in, and says how long it is held.
+    fn begin(&self, synthesis: bool) -> Duration {
+        let mut state = self.lock();
+        state.open += 1;
+        let Delay { seat_ms, step_ms, synthesis_ms } = state.delay;
+        if synthesis {
+            return Duration::from_millis(synthesis_ms);
+        }
+        let step = state.seats % SEATS;
+        state.seats += 1;
+        Duration::from_millis(seat_ms + step * step_ms)
+    }
+
+    /// Notes a call whose reply has left.
+    fn note(&self, call: Call, request: String) {
+        let mut state = self.lock();
+        state.open -= 1;
+        state.seen.calls.push(call);
+        if state.requests.len() == KEPT {
+            state.requests.remove(0);
+        }
+        state.requests.push(request);
+        self.noted.notify_all();
+    }
+
+    /// What has been seen, once every call under way is in it.
+    fn settled(&self) -> MutexGuard<'_, State> {
+        let settled = self.noted.wait_timeout_while(self.lock(), SETTLE_MAX, |state| state.open > 0);
+        settled.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The next request, head and body; `None` when the client has closed.
+async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<String>> {
+    loop {
+        if let Some(length) = request_length(buffer) {
+            let rest = buffer.split_off(length);
+            let request = std::mem::replace(buffer, rest);
+            return Ok(Some(String::from_utf8_lossy(&request).into_owned()));
+        }
+        if buffer.len() > REQUEST_BYTES_MAX || stream.read_buf(buffer).await? == 0 {
+            return Ok(None);
+        }
+    }
+}
+
+/// The length of the request at the beginning of the bytes, if it is whole.
+fn request_length(bytes: &[u8]) -> Option<usize> {
+    let head_end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+    let head = std::str::from_utf8(&bytes[..head_end]).ok()?;
+    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+    let length = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let body = length.map_or(Some(0), |(_, value)| value.trim().parse().ok())?;
+    (bytes.len() >= head_end + body).then_some(head_end + body)
+}

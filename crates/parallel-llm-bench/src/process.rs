@@ -1,0 +1,73 @@
+//! What the system tells of another process: its processor time and its memory.
+//!
+//! Read from `/proc`, so on Linux only; elsewhere nothing is known and the table says so with a dash.
+
+use std::path::PathBuf;
+
+/// A process that is looked at from outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Process {
+    id: u32,
+}
+
+impl Process {
+    /// The process of this number.
+    pub const fn new(id: u32) -> Self {
+        Self { id }
+    }
+
+    /// Processor time it has used so far, in nanoseconds. The scheduler's count is exact but forgets threads that
+    /// have ended; the other counts in ticks but forgets nothing: the greater is nearer to the truth.
+    pub fn cpu_ns(self) -> Option<u64> {
+        self.exact_ns().into_iter().chain(self.ticked_ns()).max()
+    }
+
+    /// Memory that is in use, in bytes.
+    pub fn resident_bytes(self) -> Option<u64> {
+        let text = self.read("status")?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(kilobytes * 1024)
+    }
+
+    fn exact_ns(self) -> Option<u64> {
+        let tasks = std::fs::read_dir(self.path("task")).ok()?;
+        // A thread may end between being listed and being read.
+        let of_task = |task: std::fs::DirEntry| -> Option<u64> {
+            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+            text.split_whitespace().next()?.parse().ok()
+        };
+        Some(tasks.filter_map(Result::ok).filter_map(of_task).sum())
+    }
+
+    fn ticked_ns(self) -> Option<u64> {
+        let text = self.read("stat")?;
+        // The name, in parentheses, may hold spaces; after it the fields are numbered from the third.
+        let (_, fields) = text.rsplit_once(')')?;
+        let mut fields = fields.split_whitespace().skip(11);
+        let user: u64 = fields.next()?.parse().ok()?;
+        let system: u64 = fields.next()?.parse().ok()?;
+        Some((user + system) * 1_000_000_000 / rustix::param::clock_ticks_per_second())
+    }
+
+    fn read(self, file: &str) -> Option<String> {
+        std::fs::read_to_string(self.path(file)).ok()
+    }
+
+    fn path(self, file: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/{file}", self.id))
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_can_be_looked_at() {
+        let this = Process::new(std::process::id());
+        assert!(this.resident_bytes().unwrap() > 0);
+        assert!(this.cpu_ns().is_some());
+        assert!(Process::new(u32::MAX).cpu_ns().is_none());
+    }
+}
