@@ -103,7 +103,13 @@ impl Panel {
             tokio::select! {
                 biased;
                 () = desk.cancel.cancelled() => return Gathered::Cancelled,
-                Some(ended) = self.seats.join_next() => self.take(ended.expect(GUARDED)),
+                Some(ended) = self.seats.join_next() => {
+                    self.take(ended.expect(GUARDED));
+                    // Those that ended during the last commit share the next.
+                    while let Some(ended) = self.seats.try_join_next() {
+                        self.take(ended.expect(GUARDED));
+                    }
+                }
                 () = sleep_until(patience), if !self.usable.is_empty() => {
                     if Instant::now() >= desk.deadline.panel {
                         return Gathered::Enough;

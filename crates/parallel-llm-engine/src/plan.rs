@@ -195,21 +195,50 @@ impl RunPlan {
         Ok(plan)
     }
 
-    /// Names what is asked, whatever the run: BLAKE3 of the plan's canonical JSON without what belongs to this
+    /// Names what is asked, whatever the run: BLAKE3 of what is asked as a JSON list, without what belongs to this
     /// run (its name and seed) or to this day (prices and limits of the catalogue, and what follows from them).
     /// Two runs that ask the same have the same hash.
     pub fn hash(&self) -> String {
-        let mut value = serde_json::to_value(self).expect("a plan is plain data with string keys");
-        for field in ["run_id", "seed", "worst_case", "warnings"] {
-            value[field].take();
-        }
-        for place in ["seats", "synthesizers"] {
-            for seat in value[place].as_array_mut().into_iter().flatten() {
-                seat["price"].take();
-                seat["context_tokens"].take();
-            }
-        }
-        blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
+        // Taken apart whole, so that whoever adds a field decides whether it is asked.
+        let Self {
+            version,
+            run_id: _,
+            seed: _,
+            messages,
+            seats,
+            synthesizers,
+            strategy,
+            timers,
+            retries_max,
+            wait,
+            budget,
+            worst_case: _,
+            store,
+            files,
+            warnings: _,
+        } = self;
+        let asked = |seat: &Seat| {
+            let Seat { number, model, temperature, max_tokens, strongest, price: _, context_tokens: _ } =
+                seat;
+            (*number, model.clone(), *temperature, *max_tokens, *strongest)
+        };
+        let [seats, synthesizers] =
+            [seats, synthesizers].map(|seats| seats.iter().map(asked).collect::<Vec<_>>());
+        let what = (
+            version,
+            messages,
+            seats,
+            synthesizers,
+            strategy,
+            timers,
+            retries_max,
+            wait,
+            budget,
+            store,
+            files,
+        );
+        let json = serde_json::to_vec(&what).expect("a plan is plain data with string keys");
+        blake3::hash(&json).to_hex().to_string()
     }
 
     /// Bytes of text every seat is sent.

@@ -50,8 +50,7 @@ async fn a_turn_that_never_comes_ends_with_the_run() {
     });
     insta::assert_snapshot!(told.story().await, @"
     0 started | 0 sent 1
-    10000 failed 1 timeout, never again
-    10000 failed 2#0 timeout, never again | 10000 decided none
+    10000 failed 1 timeout, never again | 10000 failed 2#0 timeout, never again | 10000 decided none
     10000 closed $0.00
     failed decided at 10000, closed at 10000
       none

@@ -20,8 +20,7 @@ async fn a_seat_the_budget_does_not_hold_is_skipped() {
     insta::assert_snapshot!(told.story().await, @"
     0 started | 0 sent 1 | 0 sent 2
     0 failed 3#0 budget, never again
-    10 answered 1 `one`
-    10 answered 2 `two` | 10 sent s1
+    10 answered 1 `one` | 10 answered 2 `two` | 10 sent s1
     20 answered s1 `All.` | 20 decided fused
     20 closed $0.0030
     partial decided at 20, closed at 20
@@ -112,8 +111,7 @@ async fn a_synthesizer_the_budget_does_not_hold_leaves_the_best_answer() {
         .plan(|plan| plan.budget = WORST_CALL.times(2));
     insta::assert_snapshot!(told.story().await, @"
     0 started | 0 sent 1 | 0 sent 2
-    10 answered 1 `one and one`
-    10 answered 2 `two and two` | 10 failed s1#0 budget, never again | 10 decided verbatim
+    10 answered 1 `one and one` | 10 answered 2 `two and two` | 10 failed s1#0 budget, never again | 10 decided verbatim
     10 closed $0.021
     complete decided at 10, closed at 10
       verbatim by ada from 1: `one and one`

@@ -82,9 +82,7 @@ impl Caller for Broken {
 async fn admission_is_guarded_too() {
     let told = scene([("ada", says(1, "x")), ("bob", says(1, "y")), ("cyd", says(1, "z"))]);
     insta::assert_snapshot!(told.with_caller(Broken).story().await, @"
-    0 started | 0 failed 1#0 internal, never again
-    0 failed 2#0 internal, never again
-    0 failed 3#0 internal, never again | 0 decided none
+    0 started | 0 failed 1#0 internal, never again | 0 failed 2#0 internal, never again | 0 failed 3#0 internal, never again | 0 decided none
     0 closed $0.00
     failed decided at 0, closed at 0
       none

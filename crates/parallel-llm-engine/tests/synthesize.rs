@@ -28,8 +28,7 @@ async fn five_seats_and_a_synthesizer() {
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     50 accepted 3 as gen-1 | 100 answered 2 `The moon does it.`
     150 answered 5 `Tides follow the moon.`
-    300 answered 1 `The moon pulls the sea.`
-    300 answered 4 `Gravity.`
+    300 answered 1 `The moon pulls the sea.` | 300 answered 4 `Gravity.`
     500 answered 3 `Moon, sun.` | 500 sent s1
     750 answered s1 `<<analysis f…` (125) | 750 decided fused
     750 closed $0.0060
@@ -53,8 +52,7 @@ async fn five_seats_and_a_synthesizer() {
     0 request eve #1
     100 durable: accepted 3, answered 2
     150 durable: answered 5
-    300 durable: answered 1
-    300 durable: answered 4
+    300 durable: answered 1, answered 4
     500 durable: answered 3, sent s1
     500 request fuser #1
     750 durable: answered s1, decided
@@ -129,8 +127,7 @@ async fn nobody_answers() {
     let refused = || failure(Code::KeyMissing).with_next("set the key");
     let alike = scene([("ada", unadmitted(refused())), ("bob", unadmitted(refused())), ("fuser", hangs())]);
     insta::assert_snapshot!(alike.story().await, @"
-    0 started | 0 failed 1#0 key_missing, never again
-    0 failed 2#0 key_missing, never again | 0 decided none
+    0 started | 0 failed 1#0 key_missing, never again | 0 failed 2#0 key_missing, never again | 0 decided none
     0 closed $0.00
     failed decided at 0, closed at 0
       none

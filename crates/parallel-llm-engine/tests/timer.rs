@@ -140,8 +140,7 @@ async fn run() {
         .plan(|plan| plan.timers = patient);
     insta::assert_snapshot!(told.story().await, @"
     0 started | 0 sent 1 | 0 sent 2
-    1500 failed 1 timeout, never again
-    1500 cut 2 `The moon` by timeout | 1500 decided none
+    1500 failed 1 timeout, never again | 1500 cut 2 `The moon` by timeout | 1500 decided none
     1500 closed $0.00
     failed decided at 1500, closed at 1500
       none

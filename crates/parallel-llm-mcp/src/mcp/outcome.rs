@@ -4,8 +4,11 @@
 //! the answer are in both; all else is at most [`RESULT_BYTES_MAX`]; what is left out is named with the call that
 //! fetches it; `isError` is set only where nothing usable came back.
 
+use std::io;
+
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::part;
@@ -40,9 +43,10 @@ pub(super) fn of_report(mut report: Report) -> CallToolResult {
     let text = text_of(&report, next.as_deref());
     let mut told = report.to_json();
     for slim in SLIMMING {
-        if beyond_answer(&told) > RESULT_BYTES_MAX {
-            slim(&mut told);
+        if beyond_answer(&told, told["answer"].as_str()) <= RESULT_BYTES_MAX {
+            break;
         }
+        slim(&mut told);
     }
     if let Some(error) = report.error.as_ref().filter(|_| is_error) {
         merge(&mut told, &serde_json::to_value(error).unwrap_or_default());
@@ -88,8 +92,9 @@ pub(super) fn of_run_failure(run_id: impl std::fmt::Display, failure: &Failure) 
 
 /// A result of both forms.
 pub(super) fn result(told: Value, text: String, is_error: bool) -> CallToolResult {
-    let mut result = CallToolResult::structured(told);
-    result.content = vec![ContentBlock::text(text)];
+    // Not `structured`: that writes the whole value once more, as text that would be thrown away here.
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.structured_content = Some(told);
     result.is_error = Some(is_error);
     result
 }
@@ -116,7 +121,7 @@ fn cut_answer(report: &mut Report) -> Option<usize> {
 /// Leaves out the texts of seats, the longest first, until the rest fits. Says whether any was.
 fn leave_out_texts(report: &mut Report) -> bool {
     let mut has_left_out = false;
-    while beyond_answer(&report.to_json()) > RESULT_BYTES_MAX {
+    while beyond_answer(&*report, report.answer.as_deref()) > RESULT_BYTES_MAX {
         let longest =
             report.answers.iter_mut().filter(|seat| seat.text.is_some()).max_by_key(|seat| seat.text_bytes);
         match longest {
@@ -128,8 +133,28 @@ fn leave_out_texts(report: &mut Report) -> bool {
     has_left_out
 }
 
-fn beyond_answer(told: &Value) -> usize {
-    told.to_string().len() - told["answer"].to_string().len()
+fn beyond_answer(told: &impl Serialize, answer: Option<&str>) -> usize {
+    json_bytes(told) - json_bytes(&answer)
+}
+
+/// The length of a value as JSON, without keeping the JSON.
+fn json_bytes(value: &impl Serialize) -> usize {
+    struct Count(usize);
+
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value).expect("plain data with string keys, and counting cannot fail");
+    count.0
 }
 
 fn seats(told: &mut Value) -> impl Iterator<Item = &mut Value> {
