@@ -131,6 +131,9 @@ pub struct Failure {
     /// The HTTP status, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
+    /// Whether no byte of the request can have reached the provider, so that it cannot cost anything.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsent: bool,
 }
 
 impl Failure {
@@ -144,7 +147,21 @@ impl Failure {
             retry_after_ms: None,
             rejected_field: None,
             status: None,
+            unsent: false,
         }
+    }
+
+    /// Says that no byte of the request has left.
+    #[must_use]
+    pub const fn never_sent(mut self) -> Self {
+        self.unsent = true;
+        self
+    }
+
+    /// Whether the provider has refused the request before doing any work for it. A gateway's time-out has not:
+    /// the model behind it may have run.
+    pub fn is_refusal(&self) -> bool {
+        self.status.is_some_and(|status| status >= 400 && !matches!(status, 408 | 504 | 520..=524))
     }
 
     /// Says what to do next, in place of the code's own advice.

@@ -1,7 +1,9 @@
 //! The story of a run, from its plan to its close.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Failure;
@@ -51,7 +53,12 @@ impl Engine {
     /// Takes over a run that was interrupted. Answers it has are not asked for again; a seat of which nobody knows
     /// what came is not sent again either, because it may have been paid.
     pub async fn reopen(&self, hub: Arc<Hub>, cancel: CancellationToken) -> Result<Underway, Failure> {
-        let lease = self.journal.reopen(hub.look(|run| run.plan.run_id)).await?;
+        let (run_id, seq) = hub.look(|run| (run.plan.run_id, run.seq));
+        let lease = self.journal.reopen(run_id).await?;
+        if lease.next_seq != seq + 1 {
+            // What is known here is not all that happened: seats could be asked again that have answered.
+            return Err(Failure::new(Code::Busy, format!("another process has gone on with run {run_id}")));
+        }
         Ok(self.underway(hub, cancel, lease))
     }
 
@@ -101,7 +108,9 @@ impl Underway {
                 let mut usable = panel.usable.clone();
                 // Sorted, so that the order of arrival leaves no trace.
                 usable.sort_by_key(|one| one.seat);
-                let outcome = panel.meanwhile(strategy::decide(&desk, &usable)).await;
+                let deciding = AssertUnwindSafe(strategy::decide(&desk, &usable)).catch_unwind();
+                let outcome =
+                    panel.meanwhile(deciding).await.unwrap_or_else(|_| strategy::fallback(&desk, &usable));
                 Outcome { considered: usable.iter().map(|one| one.seat).collect(), ..outcome }
             }
             Gathered::Nothing => Outcome::none(nobody_answered(&desk.plan, &panel.failures)),

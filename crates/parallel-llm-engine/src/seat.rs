@@ -72,7 +72,7 @@ pub(crate) enum Admission {
     Waiting(BoxFuture<'static, Result<Permit, Failure>>),
     /// It may not be sent at all.
     Refused(Failure),
-    /// The run is given up.
+    /// It is not wanted any more.
     Cancelled,
 }
 
@@ -117,7 +117,7 @@ impl Asking {
     /// Holds the money and asks for admission. Where it is given at once, `Sent` is noted, so that the calls of
     /// a whole panel share one commit.
     pub(crate) fn admit(&mut self) -> Admission {
-        if self.desk.cancel.is_cancelled() {
+        if self.is_unwanted() {
             return Admission::Cancelled;
         }
         if Instant::now() >= self.desk.deadline.run {
@@ -202,7 +202,7 @@ impl Asking {
                     Some(_) => Some(Err(run_timeout(&desk.plan.timers))),
                     None => None,
                 };
-                match admitted.filter(|_| !desk.cancel.is_cancelled()) {
+                match admitted.filter(|_| !self.is_unwanted()) {
                     Some(Ok(permit)) => {
                         self.desk.log.stage(Event::Sent { attempt: self.attempt() });
                         permit
@@ -330,8 +330,7 @@ impl Asking {
         }
         // A refusal before anything was produced costs nothing; after a broken stream nobody knows.
         let begun = reply.thought || reply.generation_id.is_some();
-        let refused = failure.status.is_some_and(|status| status >= 400) || failure.code == Code::Connection;
-        let free = refused && !begun;
+        let free = failure.unsent || (failure.is_refusal() && !begun);
         let cost = answer.cost.or_else(|| free.then_some(PicoUsd::ZERO));
         self.settle(cost);
         let retry = self.retry(&failure);
@@ -361,14 +360,17 @@ impl Asking {
             time_left: self.desk.deadline.run.saturating_duration_since(Instant::now()),
             jitter: self.chance.unit(),
         });
-        // Late seats are worth their answer, not another payment.
-        let settled = || self.desk.hub.look(|run| run.outcome.is_some());
         match decision {
-            Retry::After { .. } if settled() || !self.desk.retries.withdraw(&self.seat.model.provider) => {
-                Retry::Never
-            }
+            Retry::After { .. } | Retry::Without { .. } if self.is_unwanted() => Retry::Never,
+            Retry::After { .. } if !self.desk.retries.withdraw(&self.seat.model.provider) => Retry::Never,
             decision => decision,
         }
+    }
+
+    /// Whether a request that has not left may not leave any more: the run is given up, or its answer is settled.
+    /// A late seat is worth its answer, not another payment.
+    fn is_unwanted(&self) -> bool {
+        self.desk.cancel.is_cancelled() || self.desk.hub.look(|run| run.outcome.is_some())
     }
 
     fn refuse(&mut self, failure: Failure) -> Admission {

@@ -72,6 +72,7 @@ fn failure() -> Failure {
         retry_after_ms: Some(60_000),
         rejected_field: Some("temperature".to_owned()),
         status: Some(429),
+        unsent: false,
     }
 }
 

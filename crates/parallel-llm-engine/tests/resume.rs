@@ -86,3 +86,35 @@ async fn what_was_paid_is_used() {
       4 dan unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
     ");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_synthesizer_nobody_heard_of_is_not_paid_again() {
+    let interrupted = || {
+        scene([
+            ("ada", says(10, "The moon pulls.")),
+            ("bob", says(20, "The sun pulls.")),
+            ("fuser-1", says(1_000, "Both.")),
+            ("fuser-2", fuses(20, "moon", "All pull.")),
+        ])
+    };
+    let first = interrupted().run().await;
+    let is_fusing =
+        |event: &Event| event.attempt().is_some_and(|one| matches!(one.place, Place::Synthesizer(_)));
+    let sent =
+        first.commits.iter().position(|commit| commit.iter().any(|recorded| is_fusing(&recorded.event)));
+    let before = &first.commits[..=sent.expect("it was sent")];
+    let told = interrupted().after(before).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 40, closed at 40
+      fused by fuser-2 from 1: `All pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 20 ms
+      ! interrupted: the synthesizer `fuser-1` was asked before and never heard of (it may have been paid, so it was not asked again)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser-1 unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      s2 fuser-2 answered, 1 request 20 ms, $0.0010
+    ");
+    let warned: Vec<_> = told.run.outcome.iter().flat_map(|outcome| &outcome.warnings).collect();
+    assert_eq!(warned[0].message, "the synthesizer `fuser-1` was asked before and never heard of");
+}

@@ -326,7 +326,9 @@ async fn money_of_a_broken_call_is_free_only_where_nothing_had_begun() {
         format!("{:?} {}", seat.cost.map(|cost| cost.0), seat.cost_is_estimate)
     };
     let gone = || failure(Code::Connection);
-    insta::assert_snapshot!(costs(after(10).fail(gone())).await, @"Some(0) false");
+    insta::assert_snapshot!(costs(after(10).fail(gone())).await, @"None true");
+    insta::assert_snapshot!(costs(after(10).fail(gone().never_sent())).await, @"Some(0) false");
+    insta::assert_snapshot!(costs(after(10).fail(failure(Code::Upstream).with_status(504))).await, @"None true");
     insta::assert_snapshot!(costs(after(10).accepted("gen-1").fail(gone())).await, @"None true");
     insta::assert_snapshot!(costs(after(10).reasoning().fail(gone())).await, @"None true");
     insta::assert_snapshot!(costs(after(10).fail(failure(Code::Upstream).with_status(502))).await, @"Some(0) false");

@@ -214,3 +214,33 @@ async fn a_cut_answer_counts_where_it_is_long_enough() {
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_late_seat_that_waits_to_be_tried_again_is_not() {
+    let later = || failure(Code::RateLimited).with_retry_after(Some(std::time::Duration::from_secs(5)));
+    let told = scene([
+        ("ada", says(5_000, "one")),
+        ("bob", says(6_000, "two")),
+        ("cyd", fails(44_000, later())),
+        ("cyd", says(10, "three")),
+        ("fuser", fuses(1_000, "two", "All.")),
+    ]);
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    5000 answered 1 `one`
+    6000 answered 2 `two`
+    44000 failed 3 rate_limited, again in 5277
+    45000 sent s1
+    46000 answered s1 `<<analysis f…` (108) | 46000 decided fused
+    49277 cancelled 3
+    49277 closed $0.0030
+    partial decided at 46000, closed at 49277
+      fused by fuser from 2: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 1000 ms
+      1 ada answered, 1 request 5000 ms, $0.0010
+      2 bob answered, 1 request 6000 ms, $0.0010
+      3 cyd cancelled, 1 request 49277 ms, ~?: cancelled: given up before it had answered
+      s1 fuser answered, 1 request 1000 ms, $0.0010
+    ");
+}

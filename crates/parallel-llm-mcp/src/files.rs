@@ -37,9 +37,12 @@ impl Folder {
         Ok(Self(dir))
     }
 
-    /// The folder of a run that has begun before.
+    /// The folder of a run that has begun before, made anew where it is not there.
     pub(crate) fn of(base: &Path, run_id: RunId) -> Self {
-        Self(base.join(run_id.to_string()))
+        let dir = base.join(run_id.to_string());
+        // What is wrong with it shows with the first file, and in the report.
+        let _ = private_folder_builder().recursive(true).create(&dir);
+        Self(dir)
     }
 
     /// Takes the folder of a run away that did not begin.
@@ -218,7 +221,8 @@ fn prompt_text(run: &Run) -> String {
 /// Where the files of a stored run should lie, and whether they do.
 pub(crate) fn look_up(base: &Path, run: &Run) -> FilesReport {
     let dir = base.join(run.plan.run_id.to_string());
-    if run.plan.files && dir.is_dir() {
+    // The report is written last.
+    if run.plan.files && dir.join("run.json").is_file() {
         FilesReport { dir: Some(dir), state: FilesState::Written, error: None }
     } else {
         FilesReport::default()

@@ -50,7 +50,7 @@ fn program(environment: &Environment, console: Console, command: Command) -> Res
         Command::Serve => settings.log_level.as_str(),
         _ => settings.log_level_if_chosen().unwrap_or("error"),
     };
-    telemetry::start(level, settings.log_file.as_deref())?;
+    let _log = telemetry::start(level, settings.log_file.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
     let done = runtime.block_on(dispatch(&settings, console, command));
     // What still reads stdin cannot be waited for.
@@ -74,7 +74,9 @@ async fn dispatch(settings: &Settings, console: Console, command: Command) -> Re
         Command::Work(work) => {
             let service = app::wire(settings);
             let done = cli::run(&Desk { service: &service, console }, work).await;
-            service.close(drain).await;
+            // Whoever has stopped the command has waited for its run already.
+            let stopped = matches!(done, Ok(exit::INTERRUPTED | exit::TERMINATED));
+            service.close(if stopped { Duration::ZERO } else { drain }).await;
             done
         }
     }

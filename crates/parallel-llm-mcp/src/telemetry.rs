@@ -3,7 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
 
 use parallel_llm_engine::live::{Update, Watch};
 use parallel_llm_engine::run::Run;
@@ -17,26 +18,92 @@ use crate::output::safe;
 /// A log file beyond this is put aside as `NAME.1`, in place of the one before: two of them at most.
 const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
 
+/// Lines that wait to be written. A reader of stderr that has stopped reading costs lines, never a run.
+const WAITING_LINES_MAX: usize = 4_096;
+
+/// How long the end of the program waits for lines that are still to be written.
+const FLUSH_MAX: Duration = Duration::from_secs(1);
+
+/// Keeps the log going; dropped at the end, it sees to the lines that still wait.
+pub struct Log {
+    writers: Vec<Writer>,
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        for writer in &self.writers {
+            let (done, flushed) = sync_channel(1);
+            if writer.0.try_send(Line::Flush(done)).is_ok() {
+                // Whoever does not read the log in time does without its end.
+                let _ = flushed.recv_timeout(FLUSH_MAX);
+            }
+        }
+    }
+}
+
+/// Hands lines to a thread of its own, so that nobody waits for a full pipe or a slow disk.
+#[derive(Clone)]
+struct Writer(SyncSender<Line>);
+
+enum Line {
+    Text(Vec<u8>),
+    Flush(SyncSender<()>),
+}
+
+impl Writer {
+    fn to(mut sink: impl Write + Send + 'static) -> Result<Self, Failure> {
+        let (writer, lines) = sync_channel(WAITING_LINES_MAX);
+        let write_all = move || {
+            for line in lines {
+                // A log that cannot be written is no reason to stop.
+                let _ = match line {
+                    Line::Text(text) => sink.write_all(&text),
+                    Line::Flush(done) => sink.flush().map(|()| done.try_send(()).unwrap_or_default()),
+                };
+            }
+        };
+        let thread = std::thread::Builder::new().name("log".to_owned()).spawn(write_all);
+        thread.map_err(|error| Failure::new(Code::Internal, format!("the log cannot start: {error}")))?;
+        Ok(Self(writer))
+    }
+}
+
+impl Write for Writer {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        // Where too many lines wait already, this one is lost.
+        let _ = self.0.try_send(Line::Text(line.to_vec()));
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Starts the log at this level. A second start is an error, not a second log.
-pub fn start(level: &str, file: Option<&Path>) -> Result<(), Failure> {
+pub fn start(level: &str, file: Option<&Path>) -> Result<Log, Failure> {
     let broken = |what: String| Failure::new(Code::SettingsInvalid, what);
     // Our own facts at the level asked for; libraries only where something is wrong.
     let filter = EnvFilter::try_new(format!("warn,parallel_llm={level},parallel_llm_mcp={level},rmcp=off"))
         .map_err(|error| broken(format!("the log level `{level}` cannot be used: {error}")))?;
-    let stderr =
-        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false).with_target(false);
+    let mut writers = vec![Writer::to(std::io::stderr())?];
     let file = file.map(LogFile::open).transpose().map_err(|(path, error)| {
         broken(format!("the log file `{}` cannot be written: {error}", path.display()))
     })?;
-    let file = file.map(|file| {
-        tracing_subscriber::fmt::layer().with_writer(move || file.clone()).with_ansi(false).with_target(false)
-    });
+    writers.extend(file.map(Writer::to).transpose()?);
+    let layer = |writer: &Writer| {
+        let writer = writer.clone();
+        tracing_subscriber::fmt::layer()
+            .with_writer(move || writer.clone())
+            .with_ansi(false)
+            .with_target(false)
+    };
     tracing_subscriber::registry()
         .with(filter)
-        .with(stderr)
-        .with(file)
+        .with(writers.iter().map(layer).collect::<Vec<_>>())
         .try_init()
-        .map_err(|_| Failure::new(Code::Internal, "the log was started twice"))
+        .map_err(|_| Failure::new(Code::Internal, "the log was started twice"))?;
+    Ok(Log { writers })
 }
 
 /// Whether a run has anything to log at the level in force.
@@ -95,10 +162,7 @@ fn log(run: &Run, recorded: &Recorded) {
 }
 
 /// A log file that does not grow for ever.
-#[derive(Clone)]
-struct LogFile(Arc<Mutex<Rotating>>);
-
-struct Rotating {
+struct LogFile {
     path: PathBuf,
     file: File,
     bytes: u64,
@@ -106,38 +170,34 @@ struct Rotating {
 
 impl LogFile {
     fn open(path: &Path) -> Result<Self, (PathBuf, std::io::Error)> {
-        let opened = Rotating::open(path).map_err(|error| (path.to_owned(), error))?;
-        Ok(Self(Arc::new(Mutex::new(opened))))
+        Self::append_to(path.to_owned()).map_err(|error| (path.to_owned(), error))
     }
-}
 
-impl Rotating {
-    fn open(path: &Path) -> std::io::Result<Self> {
+    fn append_to(path: PathBuf) -> std::io::Result<Self> {
         let mut options = OpenOptions::new();
         options.create(true).append(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
+        let file = options.open(&path)?;
         let bytes = file.metadata()?.len();
-        Ok(Self { path: path.to_owned(), file, bytes })
+        Ok(Self { path, file, bytes })
     }
 }
 
 impl Write for LogFile {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if log.bytes >= FILE_BYTES_MAX {
-            let mut aside = log.path.clone().into_os_string();
+        if self.bytes >= FILE_BYTES_MAX {
+            let mut aside = self.path.clone().into_os_string();
             aside.push(".1");
-            std::fs::rename(&log.path, aside)?;
-            *log = Rotating::open(&log.path.clone())?;
+            std::fs::rename(&self.path, aside)?;
+            *self = Self::append_to(self.path.clone())?;
         }
-        log.file.write_all(line)?;
-        log.bytes += line.len() as u64;
+        self.file.write_all(line)?;
+        self.bytes += line.len() as u64;
         Ok(line.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).file.flush()
+        self.file.flush()
     }
 }

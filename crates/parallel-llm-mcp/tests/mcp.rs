@@ -427,3 +427,19 @@ fn a_client_that_does_not_read_holds_up_neither_a_run_nor_the_end() {
     let (status, took) = client.wait();
     assert!(status.success() && took < Duration::from_secs(3), "{status} after {took:?}");
 }
+
+#[test]
+fn a_log_that_nobody_reads_holds_up_no_run() {
+    let stage = stage();
+    let settings = [("PARALLEL_LLM_LOG_LEVEL", "debug"), ("PARALLEL_LLM_DRAIN_MS", "500")];
+    let mut client = Client::deaf(&stage, &settings);
+    client.send("initialize", hello("test-client"));
+    // Some twelve lines of a hundred and more bytes each; a pipe holds 64 kB.
+    let runs = 80;
+    for _ in 0..runs {
+        client.start("process_prompt", question());
+    }
+    stage.until("every run has been fused", || stage.chats().len() >= runs * (PANEL.len() + 1));
+    client.hang_up();
+    assert!(client.wait().0.success());
+}

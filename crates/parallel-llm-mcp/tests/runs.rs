@@ -288,3 +288,19 @@ fn a_reader_that_went_away_is_no_failure() {
     let output = stage.call(["ask", "--jsonl", "-m", QUICK, "Why?"]).deaf().run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
 }
+
+#[test]
+fn a_signal_ends_the_wait_for_late_seats() {
+    let stage = hanging();
+    let call = stage.call(["ask", "-m", QUICK, "-m", QUICK, "-m", HANGING, "--linger", "Why?"]);
+    let running = call.settings([("straggler_after_ms", "1"), ("synthesizer", QUICK)]).start();
+    stage.until("the answer is settled", || {
+        let shown = runs(&stage, &["show", "--json", NEWEST]);
+        shown.code == Some(0) && shown.json()["answer"].is_string()
+    });
+    running.signal("INT");
+    let output = running.wait();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let report = runs(&stage, &["show", "--json", NEWEST]).json();
+    assert_eq!(report["answers"][2]["status"], "cancelled");
+}

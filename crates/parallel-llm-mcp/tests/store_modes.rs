@@ -208,6 +208,12 @@ fn the_answer_goes_into_a_file() {
     let output = stage.call(["ask", "-m", ONE, "-o", "answer.md", "Why?"]).run();
     assert_eq!((output.code, output.text()), (Some(0), ""));
     assert_eq!(read(stage.home(), "answer.md"), "Into the file.");
+    // A link stays one: what it leads to is written.
+    std::os::unix::fs::symlink("answer.md", stage.home().join("link.md")).expect("a link can be made");
+    stage.call(["ask", "-m", ONE, "-o", "link.md", "Why?"]).run();
+    assert!(stage.home().join("link.md").is_symlink());
+    assert_eq!(read(stage.home(), "answer.md"), "Into the file.");
+    assert_eq!(stage.call(["ask", "-m", ONE, "-o", "/dev/stdout", "Why?"]).run().stdout, b"Into the file.");
     let output = stage.call(["ask", "-q", "-m", ONE, "-o", "nowhere/answer.md", "Why?"]).run();
     insta::assert_snapshot!(output.told(), @"
     exit 7
@@ -216,7 +222,7 @@ fn the_answer_goes_into_a_file() {
     error[output_unwritable]: the file `nowhere/answer.md` cannot be written: No such file or directory (os error 2)
       next: name a file in a folder you may write
     ");
-    assert_eq!(stage.asked(ONE), 1, "what cannot be written is not asked for");
+    assert_eq!(stage.asked(ONE), 3, "what cannot be written is not asked for");
 }
 
 #[test]

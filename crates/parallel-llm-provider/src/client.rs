@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use parallel_llm_engine::port::{Call, Caller, Permit, ReplyPart, ReplyStream};
-use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId};
+use parallel_llm_engine::{Catalogue, Code, Failure, Finish, ProviderId};
 use reqwest::{Client, Response};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -237,6 +237,9 @@ impl Shared {
             Ok(ReplyPart::End(mut end)) => {
                 clean(&mut end.served_model);
                 clean(&mut end.refusal);
+                if let Some(Finish::Other(word)) = &mut end.finish {
+                    *word = self.scrubber.scrub(word);
+                }
                 Ok(ReplyPart::End(end))
             }
             Ok(part) => Ok(part),

@@ -16,20 +16,25 @@ pub(crate) fn failure(endpoint: &Endpoint, connect_timeout_ms: u64, error: &reqw
     if error.is_connect() && error.is_timeout() {
         let message =
             format!("no connection to {id} at {host} within the timer `connect` of {connect_timeout_ms} ms");
-        return Failure::new(Code::Timeout, message).with_next("raise the setting `connect_timeout_ms`");
+        let failure = Failure::new(Code::Timeout, message).never_sent();
+        return failure.with_next("raise the setting `connect_timeout_ms`");
     }
     let cause = innermost(error);
     if is_certificate(error) {
         let message = format!("the certificate of {id} at {host} is not trusted: {cause}");
         return Failure::new(Code::Connection, message)
+            .never_sent()
             .with_retryable(false)
             .with_next("check the clock, the base URL and the certificates of this machine");
     }
     if is_malformed(error) {
         return Failure::new(Code::Protocol, format!("the reply of {id} at {host} cannot be read: {cause}"));
     }
-    let what = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
-    Failure::new(Code::Connection, format!("{id} at {host} {what}: {cause}"))
+    if error.is_connect() {
+        return Failure::new(Code::Connection, format!("{id} at {host} cannot be reached: {cause}"))
+            .never_sent();
+    }
+    Failure::new(Code::Connection, format!("{id} at {host} broke the connection: {cause}"))
 }
 
 fn is_certificate(error: &reqwest::Error) -> bool {

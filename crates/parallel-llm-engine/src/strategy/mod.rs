@@ -11,13 +11,29 @@ mod synthesize;
 use std::sync::Arc;
 
 use crate::gather::Usable;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, OutcomeKind};
 use crate::plan::Strategy;
 use crate::seat::Desk;
+use best::best;
+
+/// What there is where a defect ended a strategy: the best answer, word for word. What was paid for is given.
+pub(crate) fn fallback(desk: &Desk, usable: &[Usable]) -> Outcome {
+    let reason = "a defect ended the fusing; this is the answer closest to the others, word for word";
+    verbatim(desk, best(usable), reason)
+}
 
 /// Makes one text of the answers, of which there is at least one.
 pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
     match desk.plan.strategy {
         Strategy::Synthesize => synthesize::decide(desk, usable).await,
     }
+}
+
+/// One answer as it is.
+fn verbatim(desk: &Desk, chosen: &Usable, reason: &str) -> Outcome {
+    let model = desk.plan.seats[chosen.seat.index()].model.clone();
+    let mut outcome =
+        Outcome::new(OutcomeKind::Verbatim, reason).with_text(Arc::clone(&chosen.answer.text), model);
+    outcome.base_seat = Some(chosen.seat);
+    outcome
 }

@@ -16,8 +16,10 @@ use crate::outcome::{Outcome, OutcomeKind, Shortened, Warning, Worth};
 use crate::panel::{ModelRef, Seat};
 use crate::parse::{self, Fusion, Reveal};
 use crate::prompt::{self, Candidate};
+use crate::run::SeatStatus;
 use crate::seat::{Asking, Desk};
 use crate::strategy::best::best;
+use crate::strategy::verbatim;
 
 /// The longest pair of texts, in bytes, whose edit ratio is worth its time.
 const EDIT_BYTES_MAX: usize = 200_000;
@@ -29,6 +31,17 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
     let began_ms = desk.deadline.elapsed_ms();
     let mut warnings = Vec::new();
     for synthesizer in &desk.plan.synthesizers {
+        if is_unheard_of(desk, synthesizer) {
+            warnings.push(Warning {
+                code: Code::Interrupted,
+                message: format!(
+                    "the synthesizer `{}` was asked before and never heard of",
+                    synthesizer.model
+                ),
+                next: "it may have been paid, so it was not asked again".to_owned(),
+            });
+            continue;
+        }
         match fuse(desk, synthesizer, usable).await {
             Ok(mut outcome) => {
                 warnings.append(&mut outcome.warnings);
@@ -54,12 +67,18 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
     Outcome { warnings, ..verbatim(desk, best(usable), reason) }
 }
 
+/// Whether an earlier part of the run sent this call and nobody knows what came of it.
+fn is_unheard_of(desk: &Desk, synthesizer: &Seat) -> bool {
+    let place = Place::Synthesizer(synthesizer.number);
+    desk.hub.look(|run| run.place(place).is_some_and(|view| view.status == SeatStatus::Unknown))
+}
+
 /// Asks one synthesizer. A failure means the next may try.
 async fn fuse(desk: &Arc<Desk>, synthesizer: &Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
     let mut chance = Chance::new(&desk.plan, "synthesis");
     let nonce = chance.nonce();
     let mut candidates = shuffled(usable, &mut chance);
-    let shortened = shorten(desk, synthesizer, &mut candidates, usable);
+    let shortened = shorten(desk, synthesizer, &mut candidates);
     let messages = prompt::synthesis(&desk.plan.messages, &candidates, &nonce).into();
     let place = Place::Synthesizer(synthesizer.number);
     let mut asking = Asking::new(desk, place, synthesizer, messages, Reveal::answer(&nonce));
@@ -122,8 +141,6 @@ fn fused(by: &ModelRef, answer: &Answer, fusion: &Fusion, shown: &Shown<'_>) -> 
 
 fn shuffled(usable: &[Usable], chance: &mut Chance) -> Vec<Candidate> {
     let mut order: Vec<&Usable> = usable.iter().collect();
-    // Sorted first, so that the order of arrival leaves no trace.
-    order.sort_by_key(|one| one.seat);
     chance.shuffle(&mut order);
     let name = |(index, one): (usize, &&Usable)| Candidate {
         label: prompt::label(index),
@@ -133,28 +150,14 @@ fn shuffled(usable: &[Usable], chance: &mut Chance) -> Vec<Candidate> {
     order.iter().enumerate().map(name).collect()
 }
 
-fn shorten(
-    desk: &Desk,
-    synthesizer: &Seat,
-    candidates: &mut [Candidate],
-    usable: &[Usable],
-) -> Vec<Shortened> {
+fn shorten(desk: &Desk, synthesizer: &Seat, candidates: &mut [Candidate]) -> Vec<Shortened> {
     let Some(context_tokens) = synthesizer.context_tokens else { return Vec::new() };
     let cut = prompt::fit(candidates, &desk.plan.messages, context_tokens, synthesizer.max_tokens);
     let shown =
         |seat| candidates.iter().find(|one| one.seat == seat).map_or(0, |one| one.text.chars().count());
-    debug_assert!(cut.len() <= usable.len(), "only candidates are shortened");
     cut.into_iter()
         .map(|(seat, from)| Shortened { seat, from_chars: from as u64, to_chars: shown(seat) as u64 })
         .collect()
-}
-
-fn verbatim(desk: &Desk, chosen: &Usable, reason: &str) -> Outcome {
-    let model = desk.plan.seats[chosen.seat.index()].model.clone();
-    let mut outcome =
-        Outcome::new(OutcomeKind::Verbatim, reason).with_text(Arc::clone(&chosen.answer.text), model);
-    outcome.base_seat = Some(chosen.seat);
-    outcome
 }
 
 /// How much of the final text differs from its base, by words: 0 the same, 1 nothing in common.

@@ -1,5 +1,6 @@
 //! `--output FILE`: a place for the answer that is known to be writable before anything is paid.
 
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -7,43 +8,55 @@ use parallel_llm_engine::{Code, Failure};
 
 use crate::clock;
 
-/// A file under a temporary name beside the one that was asked for. Dropped unwritten, it leaves nothing.
+/// Where the answer goes. Dropped unwritten, it leaves nothing.
 pub(super) struct AnswerFile {
     path: PathBuf,
-    temporary: PathBuf,
-    file: Option<std::fs::File>,
+    file: Option<File>,
+    /// The name the file has until it is whole; `None` for what is no regular file, such as a pipe.
+    temporary: Option<PathBuf>,
 }
 
 impl AnswerFile {
     /// Makes sure that the answer can be written to this path. An existing file stays as it is until then.
     pub(super) fn reserve(path: &Path) -> Result<Self, Failure> {
-        let name = path.file_name().ok_or_else(|| unwritable(path, "it names no file"))?;
-        let temporary = path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), clock::unix_ms()));
-        let mut options = std::fs::OpenOptions::new();
-        let file =
-            options.write(true).create_new(true).open(&temporary).map_err(|error| unwritable(path, error))?;
-        if path.is_dir() {
-            return Err(unwritable(path, "it is a folder"));
+        // A link stays a link: what it leads to is written.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_special = path.metadata().is_ok_and(|metadata| !metadata.is_file());
+        let mut options = OpenOptions::new();
+        if is_special {
+            let file = options.write(true).open(&path).map_err(|error| unwritable(&path, error))?;
+            return Ok(Self { path, file: Some(file), temporary: None });
         }
-        Ok(Self { path: path.to_owned(), temporary, file: Some(file) })
+        let name = path.file_name().ok_or_else(|| unwritable(&path, "it names no file"))?;
+        let temporary = path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), clock::unix_ms()));
+        let file = options
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+            .map_err(|error| unwritable(&path, error))?;
+        Ok(Self { path, file: Some(file), temporary: Some(temporary) })
     }
 
-    /// Writes the answer, whole or not at all.
+    /// Writes the answer; to a regular file whole or not at all.
     pub(super) fn write(mut self, answer: &str) -> Result<(), Failure> {
         let written = self.file.as_mut().map_or(Ok(()), |file| file.write_all(answer.as_bytes()));
-        written.and_then(|()| std::fs::rename(&self.temporary, &self.path)).map_err(|error| {
+        let renamed = written.and_then(|()| match &self.temporary {
+            Some(temporary) => std::fs::rename(temporary, &self.path),
+            None => Ok(()),
+        });
+        renamed.map_err(|error| {
             unwritable(&self.path, error).with_next("the answer is kept: see `runs show @`")
         })?;
-        self.file = None;
+        self.temporary = None;
         Ok(())
     }
 }
 
 impl Drop for AnswerFile {
     fn drop(&mut self) {
-        if self.file.take().is_some() {
+        if let Some(temporary) = &self.temporary {
             // What cannot be removed is an empty hidden file.
-            let _ = std::fs::remove_file(&self.temporary);
+            let _ = std::fs::remove_file(temporary);
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::output::report::Report;
 use crate::output::summary;
 use crate::service::{Question, RunHandle};
 use crate::settings::duration_ms;
+use crate::shutdown::Signals;
 
 /// Ask a panel of models one question
 ///
@@ -54,7 +55,7 @@ pub struct Ask {
     /// Print the run report as one JSON object
     #[arg(long, conflicts_with = "jsonl")]
     pub json: bool,
-    /// Print every event as one JSON object a line, then the report
+    /// Print every event up to the answer as one JSON object a line, then the report
     #[arg(long)]
     pub jsonl: bool,
     /// Write the answer to this file instead of stdout
@@ -146,16 +147,23 @@ pub(super) async fn finish(
     ask: &Ask,
     file: Option<AnswerFile>,
 ) -> Result<u8, Failure> {
-    let report = match view::follow(desk, handle, ask.view()).await {
+    let mut signals = Signals::new();
+    let mut report = match view::follow(desk, handle, ask.view(), &mut signals).await {
         Followed::Decided(report) => *report,
         Followed::Stopped(signal) => return Ok(view::stopped(signal)),
     };
-    tell(desk, ask, handle, &report);
-    let run = view::close(handle, ask.linger).await;
-    if let (Some(file), Some(answer)) = (file, &report.answer) {
-        file.write(answer)?;
+    let written = match (file, &report.answer) {
+        (Some(file), Some(answer)) => file.write(answer),
+        _ => Ok(()),
+    };
+    // A person sees the answer at once; a program is told once, and whole.
+    if ask.linger && (ask.json || ask.jsonl) {
+        view::close(handle, true, &mut signals).await;
+        report = handle.wait(None).await;
     }
-    Ok(exit_code(&run, ask.strict))
+    tell(desk, ask, handle, &report);
+    let run = view::close(handle, ask.linger, &mut signals).await;
+    written.map(|()| exit_code(&run, ask.strict))
 }
 
 /// Gives the answer, then how it came about.

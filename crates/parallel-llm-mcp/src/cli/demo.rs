@@ -10,6 +10,7 @@ use super::view::{self, Followed, View};
 use crate::output::console::Tone;
 use crate::output::summary;
 use crate::service::Question;
+use crate::shutdown::Signals;
 
 /// See it work: simulated models, no key, no cost
 ///
@@ -32,7 +33,8 @@ pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<
     } else {
         desk.service.ask(Question { request: RunRequest::prompt(question), preset: None }).await?
     };
-    let report = match view::follow(desk, &handle, View::People).await {
+    let mut signals = Signals::new();
+    let report = match view::follow(desk, &handle, View::People, &mut signals).await {
         Followed::Decided(report) => report,
         Followed::Stopped(signal) => return Ok(view::stopped(signal)),
     };
@@ -41,7 +43,7 @@ pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<
         console.say("");
         console.data(answer);
     }
-    let run = view::close(&handle, true).await;
+    let run = view::close(&handle, true, &mut signals).await;
     console.say("\nWho said what:");
     summary::tell_seats(console, &run);
     console.say("");

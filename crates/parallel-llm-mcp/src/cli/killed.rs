@@ -62,8 +62,13 @@ pub(super) fn account(console: &Console, run: &Run, simulator: &Simulator) {
     let journaled: u32 = run.seats.iter().chain(&run.synthesizers).map(|seat| seat.attempts).sum();
     let asked =
         simulator.requests().iter().filter(|request| request.path.ends_with("/chat/completions")).count();
-    let twice: Vec<String> =
-        run.seats.iter().filter(|seat| seat.attempts > 1).map(|seat| seat.model.to_string()).collect();
+    let twice: Vec<String> = run
+        .seats
+        .iter()
+        .chain(&run.synthesizers)
+        .filter(|seat| seat.attempts > 1)
+        .map(|seat| seat.model.to_string())
+        .collect();
     let twice = if twice.is_empty() { "nothing".to_owned() } else { twice.join(", ") };
     console.say(&format!("Requests the provider saw: {asked}. Requests the run knows of: {journaled}."));
     console.say(&console.tone(Tone::Strong, &format!("Paid twice: {twice}.")));

@@ -30,8 +30,12 @@ pub(super) enum Followed {
 }
 
 /// Shows a run until its answer is settled, or until a signal comes.
-pub(super) async fn follow(desk: &Desk<'_>, handle: &RunHandle, view: View) -> Followed {
-    let mut signals = Signals::new();
+pub(super) async fn follow(
+    desk: &Desk<'_>,
+    handle: &RunHandle,
+    view: View,
+    signals: &mut Signals,
+) -> Followed {
     let shown = async {
         match view {
             View::People if desk.console.is_live() => {
@@ -64,12 +68,20 @@ pub(super) async fn follow(desk: &Desk<'_>, handle: &RunHandle, view: View) -> F
     }
 }
 
-/// Lets late seats end: waited for where that is wished, else given up and closed properly.
-pub(super) async fn close(handle: &RunHandle, linger: bool) -> Run {
-    if !linger {
-        handle.cancel();
+/// Lets late seats end: waited for where that is wished, else given up and closed properly. A signal ends the
+/// waiting, a second one the closing.
+pub(super) async fn close(handle: &RunHandle, linger: bool, signals: &mut Signals) -> Run {
+    if linger {
+        tokio::select! {
+            _ = handle.wait_closed() => {}
+            _ = signals.next() => {}
+        }
     }
-    handle.wait_closed().await;
+    handle.cancel();
+    tokio::select! {
+        _ = handle.wait_closed() => {}
+        _ = signals.next() => {}
+    }
     handle.snapshot()
 }
 

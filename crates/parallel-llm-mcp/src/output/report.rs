@@ -303,7 +303,7 @@ impl ErrorReport {
             code: failure.code.to_string(),
             message: failure.message.clone(),
             next: failure.next_step().to_owned(),
-            retryable: failure.code.retryable(),
+            retryable: failure.retryable,
             retry_after_ms: failure.retry_after_ms,
             run_id: None,
         }

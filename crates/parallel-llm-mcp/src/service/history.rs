@@ -53,7 +53,8 @@ impl Service {
         self.store().await?.list(filter).await
     }
 
-    async fn load(&self, id: RunId) -> Result<PastRun, Failure> {
+    /// A run as the store has it.
+    pub async fn load(&self, id: RunId) -> Result<PastRun, Failure> {
         let missing = || Failure::new(Code::RunNotFound, format!("there is no run `{id}`"));
         let stored = self.store().await?.load(id).await?.ok_or_else(missing)?;
         let run = fold(&stored);

@@ -28,6 +28,9 @@ use crate::settings::Settings;
 /// The name of the provider that is always configured.
 pub const OPENROUTER: &str = "openrouter";
 
+/// Closing the store is given at least this long: a checkpoint of its log takes milliseconds.
+const CLOSE_MIN: Duration = Duration::from_millis(500);
+
 /// Everything a door may ask for.
 #[derive(Clone)]
 pub struct Service(Arc<Parts>);
@@ -71,7 +74,8 @@ impl Service {
             runs.drain(within).await;
         }
         if let Some(store) = self.0.store.made() {
-            store.close().await;
+            // What was acknowledged is on the disk already; closing only tidies up.
+            let _ = tokio::time::timeout(within.max(CLOSE_MIN), store.close()).await;
         }
     }
 

@@ -154,6 +154,11 @@ impl RunHandle {
         self.id
     }
 
+    /// Whether nothing more will happen.
+    pub fn is_closed(&self) -> bool {
+        self.hub.look(|run| run.closed)
+    }
+
     /// The run as it stands, and everything after.
     pub fn watch(&self) -> (Run, Watch) {
         self.hub.watch()

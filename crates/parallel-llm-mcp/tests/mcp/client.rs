@@ -36,7 +36,8 @@ impl Client {
 
     /// Starts the program without a word.
     pub(crate) fn silent(stage: &Stage, settings: &[(&str, &str)]) -> Self {
-        let mut child = spawn(stage, settings);
+        let stderr = File::create(stage.home().join("stderr")).expect("a file can be made");
+        let mut child = spawn(stage, settings, stderr.into());
         let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
         let (sender, lines) = sync_channel(10_000);
         std::thread::spawn(move || {
@@ -51,9 +52,9 @@ impl Client {
         Self { stdin: child.stdin.take(), child, lines, seen: Vec::new(), next_id: 1000 }
     }
 
-    /// Starts the program and never reads what it says.
+    /// Starts the program and never reads what it says, on neither of its pipes.
     pub(crate) fn deaf(stage: &Stage, settings: &[(&str, &str)]) -> Self {
-        let mut child = spawn(stage, settings);
+        let mut child = spawn(stage, settings, Stdio::piped());
         let (_, lines) = sync_channel(1);
         Self { stdin: child.stdin.take(), child, lines, seen: Vec::new(), next_id: 1000 }
     }
@@ -169,8 +170,7 @@ impl Client {
 }
 
 /// Starts the program as a client does.
-fn spawn(stage: &Stage, settings: &[(&str, &str)]) -> Child {
-    let stderr = File::create(stage.home().join("stderr")).expect("a file can be made");
+fn spawn(stage: &Stage, settings: &[(&str, &str)], stderr: Stdio) -> Child {
     let mut command = Command::new(stage.binary());
     command
         .env_clear()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use tokio::time::Instant;
@@ -12,7 +13,7 @@ use crate::mcp::call::Call;
 use crate::mcp::part::{self, Part};
 use crate::mcp::{outcome, schema};
 use crate::output::report::Report;
-use crate::service::Kept;
+use crate::service::{Kept, PastRun, RunHandle};
 
 pub(super) const NAME: &str = "get_run";
 
@@ -104,11 +105,26 @@ async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, F
     }
 }
 
+/// A run that is over, from the store, where that has anything of it.
+async fn stored(call: &Call, handle: &RunHandle) -> Result<PastRun, Failure> {
+    if handle.snapshot().plan.store == StoreMode::None {
+        let failure =
+            Failure::new(Code::RunNotFound, "the events of this run were not kept: its `store` is `none`");
+        return Err(failure.with_next("ask with \"store\":\"full\" or \"metadata\""));
+    }
+    call.service.load(handle.id()).await
+}
+
 /// The events of a run, one on each line, once it is over: until then they are on their way to the store.
 async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
     let give_up = Instant::now() + CLOSING_MAX;
     loop {
-        if let Kept::Past(past) = call.service.find(run_id).await? {
+        let kept = match call.service.find(run_id).await? {
+            // Over, but remembered here because its texts are not stored; its events may be.
+            Kept::Live(handle) if handle.is_closed() => Kept::Past(Box::new(stored(call, &handle).await?)),
+            kept => kept,
+        };
+        if let Kept::Past(past) = kept {
             let lines = past.events.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>();
             let lines = lines
                 .map_err(|error| Failure::new(Code::Internal, format!("an event cannot be told: {error}")))?;
