@@ -7,19 +7,20 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Failure;
-use crate::budget::Budget;
+use crate::budget::{self, Budget};
 use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::event::Event;
 use crate::gather::{Gathered, Panel};
 use crate::live::Hub;
 use crate::log::RunLog;
+use crate::money::PicoUsd;
 use crate::outcome::Outcome;
-use crate::panel::SeatNumber;
+use crate::panel::{Seat, SeatNumber};
 use crate::plan::RunPlan;
 use crate::port::{Caller, Journal, Lease};
 use crate::retry::RetryBudget;
-use crate::run::Run;
+use crate::run::{Run, SeatStatus, SeatView};
 use crate::seat::Desk;
 use crate::strategy;
 
@@ -69,7 +70,7 @@ impl Engine {
         let desk = Desk {
             caller: Arc::clone(&self.caller),
             log: RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease),
-            budget: Budget::new(plan.budget, before.cost()),
+            budget: Budget::new(plan.budget, before.cost().plus(unheard_of(&before))),
             retries: Arc::clone(&self.retries),
             hub,
             deadline,
@@ -123,6 +124,17 @@ impl Underway {
         let cost = desk.hub.look(Run::cost);
         let _ = desk.log.append(Event::Closed { cost }).await;
     }
+}
+
+/// What the requests nobody heard of may have cost at most, as far as prices are known.
+fn unheard_of(before: &Run) -> PicoUsd {
+    let plan = &before.plan;
+    let worst = |(seat, view): (&Seat, &SeatView)| {
+        let input_bytes = plan.prompt_bytes();
+        (view.status == SeatStatus::Unknown).then(|| budget::worst_call(seat, input_bytes)).flatten()
+    };
+    let panel = plan.seats.iter().zip(&before.seats).filter_map(worst);
+    panel.chain(plan.synthesizers.iter().zip(&before.synthesizers).filter_map(worst)).sum()
 }
 
 /// One failure that tells every seat's reason. Its code is the seats' own where they all agree.

@@ -1,5 +1,6 @@
 //! `ask`: one question to the panel, the answer on stdout, everything else on stderr.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use parallel_llm_engine::run::Run;
@@ -21,7 +22,7 @@ use crate::shutdown::Signals;
 #[derive(Debug, Default, clap::Args)]
 pub struct Ask {
     /// The question; of several parts `@FILE` is read from a file and `-` from stdin, as it all is without any
-    pub prompt: Vec<String>,
+    pub prompt: Vec<OsString>,
     /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
     #[arg(short, long = "model", value_name = "MODEL")]
     pub models: Vec<String>,

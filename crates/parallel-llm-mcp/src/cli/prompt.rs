@@ -3,8 +3,10 @@
 //! Stdin is read only where it is asked for or there is nothing else: a pipe that a script left open would
 //! otherwise hold the question for ever.
 
+use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Read};
 use std::path::Path;
+use std::str::Utf8Error;
 
 use parallel_llm_engine::{Code, Failure};
 
@@ -12,7 +14,7 @@ use parallel_llm_engine::{Code, Failure};
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Reads the prompt. Its parts stand apart by an empty line.
-pub(super) fn read(parts: &[String]) -> Result<String, Failure> {
+pub(super) fn read(parts: &[OsString]) -> Result<String, Failure> {
     let stdin = std::io::stdin();
     match parts {
         [] if stdin.is_terminal() => Err(Failure::new(Code::PromptEmpty, "no prompt was given")),
@@ -21,11 +23,13 @@ pub(super) fn read(parts: &[String]) -> Result<String, Failure> {
     }
 }
 
-fn read_part(part: &str) -> Result<String, Failure> {
-    match part.strip_prefix('@') {
+fn read_part(part: &OsStr) -> Result<String, Failure> {
+    let text =
+        std::str::from_utf8(part.as_encoded_bytes()).map_err(|error| not_utf8("an argument", error))?;
+    match text.strip_prefix('@') {
         Some(path) => read_file(Path::new(path)),
-        None if part == "-" => read_all(std::io::stdin().lock(), "stdin"),
-        None => Ok(part.to_owned()),
+        None if text == "-" => read_all(std::io::stdin().lock(), "stdin"),
+        None => Ok(text.to_owned()),
     }
 }
 
@@ -45,13 +49,12 @@ fn read_all(source: impl Read, name: &str) -> Result<String, Failure> {
     if bytes.len() as u64 > BYTES_MAX {
         return Err(Failure::new(Code::PromptTooLong, format!("{name} holds more than {BYTES_MAX} bytes")));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        Failure::new(
-            Code::PromptNotUtf8,
-            format!("{name} is not UTF-8: the byte at offset {offset} is wrong"),
-        )
-    })
+    String::from_utf8(bytes).map_err(|error| not_utf8(name, error.utf8_error()))
+}
+
+fn not_utf8(name: &str, error: Utf8Error) -> Failure {
+    let offset = error.valid_up_to();
+    Failure::new(Code::PromptNotUtf8, format!("{name} is not UTF-8: the byte at offset {offset} is wrong"))
 }
 
 #[cfg(test)]
@@ -63,5 +66,14 @@ mod tests {
         let failure = read_all(&b"caf\xe9 au lait"[..], "stdin").unwrap_err();
         assert_eq!(failure.code, Code::PromptNotUtf8);
         assert_eq!(failure.message, "stdin is not UTF-8: the byte at offset 3 is wrong");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_argument_is_read_as_strictly() {
+        use std::os::unix::ffi::OsStrExt;
+        let failure = read(&["Why?".into(), OsStr::from_bytes(b"ab\xff").to_owned()]).unwrap_err();
+        assert_eq!(failure.message, "an argument is not UTF-8: the byte at offset 2 is wrong");
+        assert_eq!(read(&["Why?".into(), "Because.".into()]).unwrap(), "Why?\n\nBecause.");
     }
 }
