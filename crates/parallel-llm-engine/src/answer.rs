@@ -207,14 +207,16 @@ fn printable(text: &str) -> String {
             line.push('…');
             break;
         }
-        line.push(if character.is_control() || is_direction_mark(character) { ' ' } else { character });
+        line.push(if steers(character) { ' ' } else { character });
     }
     line
 }
 
-/// Unicode's marks that reorder or hide the text around them.
-const fn is_direction_mark(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+/// Whether a character does something to a terminal, a log or the order of the text around it instead of being read:
+/// control characters, and Unicode's marks that reorder or hide. The one list of them.
+pub fn steers(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

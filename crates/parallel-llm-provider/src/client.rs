@@ -128,11 +128,6 @@ impl Provider {
         fetched.map_err(|failure| shared.scrubber.clean(failure))
     }
 
-    /// Takes keys out of a text, those of this program and whatever looks like one.
-    pub fn scrub(&self, text: &str) -> String {
-        self.shared.scrubber.scrub(text)
-    }
-
     /// Closes idle connections. Calls in flight go on; a later call makes a new connection.
     pub fn close(&self) {
         self.shared.http.close();

@@ -1,6 +1,7 @@
 //! Strangers' text on its way to a terminal: nothing in it may move the cursor, colour, or reorder what is read.
 //! The stored text keeps every byte.
 
+use parallel_llm_engine::answer::steers;
 use unicode_width::UnicodeWidthChar;
 
 /// The text without anything a terminal would obey, line ends and tabs kept.
@@ -28,11 +29,6 @@ pub fn clip(line: &str, columns: usize) -> &str {
         used > columns
     });
     beyond.map_or(line, |(index, _)| &line[..index])
-}
-
-fn steers(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
