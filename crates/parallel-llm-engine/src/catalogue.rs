@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::money::PicoUsd;
+use crate::request::AttachmentKind;
 
 /// Below this likeness (0 to 1) a name is no suggestion.
 const NEAREST_MIN: f64 = 0.7;
@@ -26,6 +27,38 @@ impl Price {
     }
 }
 
+/// Another price, under a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriceOverride {
+    /// Holds for calls with more tokens sent than this; `None` where it holds at certain hours, which nobody can
+    /// know before the call.
+    pub above_input_tokens: Option<u64>,
+    /// For each token sent, where it differs.
+    pub input: Option<PicoUsd>,
+    /// For each token received, where it differs.
+    pub output: Option<PicoUsd>,
+}
+
+/// Which files a model takes beside text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Inputs {
+    /// Pictures.
+    pub image: bool,
+    /// Documents.
+    pub document: bool,
+}
+
+impl Inputs {
+    /// Whether files of this kind are taken.
+    pub const fn takes(self, kind: AttachmentKind) -> bool {
+        match kind {
+            AttachmentKind::Image => self.image,
+            AttachmentKind::Document => self.document,
+        }
+    }
+}
+
 /// One model of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
@@ -41,6 +74,51 @@ pub struct ModelInfo {
     pub output_tokens_max: Option<u64>,
     /// What it costs; `None` where the price varies.
     pub price: Option<Price>,
+    /// Where it costs something else, in the order in which these are applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub price_overrides: Vec<PriceOverride>,
+    /// Which files it takes, where the list says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Inputs>,
+    /// The last day it is offered, as `YYYY-MM-DD`, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_on: Option<String>,
+}
+
+impl ModelInfo {
+    /// A model of which only the name is known.
+    pub fn named(id: impl Into<String>) -> Self {
+        let id = id.into();
+        Self {
+            name: id.clone(),
+            id,
+            alias_of: None,
+            context_tokens: None,
+            output_tokens_max: None,
+            price: None,
+            price_overrides: Vec::new(),
+            inputs: None,
+            expires_on: None,
+        }
+    }
+
+    /// What a call with so many tokens sent costs a token. Where the hour decides, the dearer price: an estimate
+    /// may be too high, a budget may not be.
+    pub fn price_at(&self, input_tokens: u64) -> Option<Price> {
+        let applies = |it: &&PriceOverride| it.above_input_tokens.is_none_or(|above| input_tokens > above);
+        let mut price = self.price?;
+        for it in self.price_overrides.iter().filter(applies) {
+            let by_hour = it.above_input_tokens.is_none();
+            let over = |old: PicoUsd, new: Option<PicoUsd>| match new {
+                Some(new) if by_hour => old.max(new),
+                Some(new) => new,
+                None => old,
+            };
+            price =
+                Price { input: over(price.input, it.input), output: over(price.output, it.output), ..price };
+        }
+        Some(price)
+    }
 }
 
 /// The models known, and whether the list is the provider's own of today.

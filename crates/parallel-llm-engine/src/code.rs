@@ -58,10 +58,16 @@ codes! {
         next: "correct the value at the place the message names";
     KeyMissing = "key_missing", retryable: false,
         "No API key is set for a provider of the panel, or it is blank.",
-        next: "set `OPENROUTER_API_KEY`, or try `parallel-llm-mcp demo`, which needs no key";
+        next: "set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key";
     InsecureUrl = "insecure_url", retryable: false,
         "A base URL uses plain http to a host that is not this machine, which would show the key to the network.",
         next: "use https, or http only for 127.0.0.1, [::1] or localhost";
+    AttachmentInvalid = "attachment_invalid", retryable: false,
+        "An attached file cannot be read, is too large, or is neither text, a picture nor a PDF document.",
+        next: "attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`";
+    AttachmentUnsupported = "attachment_unsupported", retryable: false,
+        "The model, or its provider's protocol, does not take files of this kind. Nothing was sent to it.",
+        next: "ask a model that takes such files (`models --attachments`), or leave the file out";
     PanelSize = "panel_size", retryable: false,
         "A panel has between 1 and 64 seats.",
         next: "name between 1 and 64 models";
@@ -101,6 +107,9 @@ codes! {
     Refused = "refused", retryable: false,
         "The model or its moderation declined to answer.",
         next: "rephrase the question, or ask another model";
+    Moderated = "moderated", retryable: false,
+        "A filter of the provider stopped the question or the answer, before or instead of the model.",
+        next: "rephrase the question, or ask a model of another provider";
     ContextLength = "context_length", retryable: false,
         "The prompt is longer than the model can read.",
         next: "shorten the prompt, or choose a model with a larger context";

@@ -130,7 +130,7 @@ impl Underway {
 fn unheard_of(before: &Run) -> PicoUsd {
     let plan = &before.plan;
     let worst = |(seat, view): (&Seat, &SeatView)| {
-        let input_bytes = plan.prompt_bytes();
+        let input_bytes = plan.input_bytes();
         (view.status == SeatStatus::Unknown).then(|| budget::worst_call(seat, input_bytes)).flatten()
     };
     let panel = plan.seats.iter().zip(&before.seats).filter_map(worst);

@@ -6,13 +6,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Failure;
-use crate::catalogue::Price;
+use crate::catalogue::{Inputs, Price};
 use crate::code::Code;
+use crate::request::{Effort, Message};
 
 /// The most seats one panel may have.
 pub const SEATS_MAX: usize = 64;
 /// The longest model name that is read, in bytes. The longest known is under 80.
 const MODEL_BYTES_MAX: usize = 200;
+
+/// The provider that a reference means when it names none, and that is left out when one is shown.
+pub const UNSAID: &str = "openrouter";
 
 /// Names a configured provider, such as `openrouter`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -36,7 +40,10 @@ pub struct ModelRef {
 
 impl std::fmt::Display for ModelRef {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(&self.model)
+        if self.provider.0 == UNSAID {
+            return out.write_str(&self.model);
+        }
+        write!(out, "{}:{}", self.provider, self.model)
     }
 }
 
@@ -49,6 +56,9 @@ pub struct SeatOptions {
     /// Output cap in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
+    /// How hard it is asked to think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
     /// Whether this seat is waited for until its own deadline.
     #[serde(default)]
     pub strongest: bool,
@@ -94,6 +104,9 @@ pub struct Seat {
     pub temperature: Option<f64>,
     /// Output cap in tokens, reasoning included.
     pub max_tokens: u32,
+    /// How hard it is asked to think; `None` leaves it to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
     /// Whether this seat is waited for until its own deadline.
     #[serde(default)]
     pub strongest: bool,
@@ -101,6 +114,26 @@ pub struct Seat {
     pub price: Option<Price>,
     /// How much the model can read and write together, in tokens, where the catalogue says.
     pub context_tokens: Option<u64>,
+    /// Which files the model takes, where the catalogue says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Inputs>,
+}
+
+impl Seat {
+    /// Fails where a message holds a file that the model is known not to take.
+    pub fn check_inputs(&self, messages: &[Message]) -> Result<(), Failure> {
+        let Some(inputs) = self.inputs else { return Ok(()) };
+        let refused = messages.iter().flat_map(Message::files).find(|file| !inputs.takes(file.kind()));
+        refused.map_or(Ok(()), |file| {
+            let message = format!(
+                "the model `{}` takes no {}s such as `{}`",
+                self.model,
+                file.kind().word(),
+                file.name
+            );
+            Err(Failure::new(Code::AttachmentUnsupported, message))
+        })
+    }
 }
 
 impl PanelEntry {
@@ -153,6 +186,11 @@ fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
                 read.max_tokens =
                     Some(tokens.ok_or_else(|| invalid(text, "`max_tokens` is a whole number above 0"))?);
             }
+            "effort" => {
+                let effort = Effort::by_word(value.trim());
+                read.effort =
+                    Some(effort.ok_or_else(|| invalid(text, &format!("`effort` is one of {}", efforts())))?);
+            }
             "strongest" => {
                 read.strongest =
                     value.trim().parse().map_err(|_| invalid(text, "`strongest` is `true` or `false`"))?;
@@ -160,12 +198,17 @@ fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
             other => {
                 return Err(invalid(
                     text,
-                    &format!("there is no option `{other}`: temperature, max_tokens, strongest"),
+                    &format!("there is no option `{other}`: temperature, max_tokens, effort, strongest"),
                 ));
             }
         }
     }
     Ok(read)
+}
+
+/// The words for efforts, for a message.
+fn efforts() -> String {
+    Effort::ALL.iter().map(|effort| effort.word()).collect::<Vec<_>>().join(", ")
 }
 
 fn parse_temperature(text: &str, value: &str) -> Result<f64, Failure> {

@@ -3,6 +3,7 @@
 //! Stored with the run, so that it can be explained and repeated. Resolving is pure; whatever is wrong with a
 //! request is said here, before anything is paid.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -16,8 +17,13 @@ use crate::money::PicoUsd;
 use crate::outcome::Warning;
 use crate::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
 use crate::quorum::Wait;
-use crate::request::{Message, RunRequest, StoreMode};
+use crate::request::{Effort, Message, RunRequest, StoreMode};
+use crate::routing::Routing;
+use crate::usage::tokens_in;
 
+/// An output cap is not lowered below this to make room for the prompt: what comes out would not be an answer, and
+/// our count of the prompt is on the high side.
+const OUTPUT_TOKENS_MIN: u32 = 1_000;
 /// The version of the stored shape.
 const VERSION: u32 = 1;
 
@@ -88,6 +94,10 @@ pub struct Defaults {
     pub strategy: String,
     /// Output cap of each call in tokens.
     pub max_tokens: u32,
+    /// How hard the panel is asked to think.
+    pub effort: Option<Effort>,
+    /// The terms for the providers behind a router.
+    pub routing: Routing,
     /// The most one run may cost.
     pub budget: PicoUsd,
     /// The longest prompt in characters.
@@ -111,8 +121,8 @@ pub struct Terms<'a> {
     pub defaults: &'a Defaults,
     /// The configured providers, the default one first. Never empty.
     pub providers: &'a [ProviderId],
-    /// What is known of the default provider's models.
-    pub catalogue: &'a Catalogue,
+    /// What is known of the providers' models; one that is missing here is not known at all.
+    pub catalogues: &'a BTreeMap<ProviderId, Arc<Catalogue>>,
 }
 
 /// What makes one run different from the next that asks the same.
@@ -156,6 +166,9 @@ pub struct RunPlan {
     pub store: StoreMode,
     /// Whether answers are also written as files.
     pub files: bool,
+    /// The terms for the providers behind a router.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub routing: Arc<Routing>,
     /// What the reader should know of the plan itself.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -188,9 +201,10 @@ impl RunPlan {
             worst_case: PicoUsd::ZERO,
             store: request.store.unwrap_or(defaults.store),
             files: request.files.unwrap_or(defaults.files),
+            routing: Arc::new(defaults.routing.clone()),
             warnings,
         };
-        plan.worst_case = budget::worst_case(&plan.seats, &plan.synthesizers, plan.prompt_bytes());
+        plan.worst_case = budget::worst_case(&plan.seats, &plan.synthesizers, plan.input_bytes());
         budget::check(plan.worst_case, plan.budget)?;
         Ok(plan)
     }
@@ -215,12 +229,13 @@ impl RunPlan {
             worst_case: _,
             store,
             files,
+            routing,
             warnings: _,
         } = self;
         let asked = |seat: &Seat| {
-            let Seat { number, model, temperature, max_tokens, strongest, price: _, context_tokens: _ } =
-                seat;
-            (*number, model.clone(), *temperature, *max_tokens, *strongest)
+            let Seat { number, model, temperature, max_tokens, effort, strongest, .. } = seat;
+            let Seat { price: _, context_tokens: _, inputs: _, .. } = seat;
+            (*number, model.clone(), *temperature, *max_tokens, *effort, *strongest)
         };
         let [seats, synthesizers] =
             [seats, synthesizers].map(|seats| seats.iter().map(asked).collect::<Vec<_>>());
@@ -236,15 +251,20 @@ impl RunPlan {
             budget,
             store,
             files,
+            routing,
         );
         let json = serde_json::to_vec(&what).expect("a plan is plain data with string keys");
         blake3::hash(&json).to_hex().to_string()
     }
 
-    /// Bytes of text every seat is sent.
-    pub fn prompt_bytes(&self) -> u64 {
-        self.messages.iter().map(Message::text_bytes).sum()
+    /// What every seat is sent, in bytes of text that cost as much.
+    pub fn input_bytes(&self) -> u64 {
+        self.messages.iter().map(Message::weight_bytes).sum()
     }
+}
+
+fn is_default(routing: &Arc<Routing>) -> bool {
+    **routing == Routing::default()
 }
 
 /// The request's sampling wishes, checked.
@@ -252,6 +272,9 @@ impl RunPlan {
 struct Choice {
     temperature: Option<f64>,
     max_tokens: u32,
+    effort: Option<Effort>,
+    /// What the calls read, in tokens.
+    input_tokens: u64,
 }
 
 impl Choice {
@@ -269,13 +292,16 @@ impl Choice {
         Ok(Self {
             temperature: request.temperature,
             max_tokens: request.max_tokens.unwrap_or(defaults.max_tokens),
+            effort: request.effort.or(defaults.effort),
+            input_tokens: tokens_in(request.messages.iter().map(Message::weight_bytes).sum()),
         })
     }
 }
 
 fn check_prompt(messages: &[Message], chars_max: usize) -> Result<(), Failure> {
     let texts = || messages.iter().flat_map(Message::texts);
-    if !messages.last().is_some_and(|question| question.texts().any(|text| !text.trim().is_empty())) {
+    let is_asking = |question: &Message| question.texts().any(|text| !text.trim().is_empty());
+    if !messages.last().is_some_and(is_asking) {
         return Err(Failure::new(Code::PromptEmpty, "the prompt is empty"));
     }
     let chars: usize = texts().map(|text| text.chars().count()).sum();
@@ -304,8 +330,13 @@ fn resolve_panel(
             }
             warnings.push(Warning::of("settings", &unknown));
         }
+        check_fit(&entry, terms, choice, warnings);
         for _ in 0..entry.count {
-            seats.push(seat(&entry, seats.len(), terms, choice));
+            let seat = seat(&entry, seats.len(), terms, choice);
+            match seat.check_inputs(&request.messages) {
+                Err(unsupported) if typed => return Err(unsupported),
+                _ => seats.push(seat),
+            }
             if seats.len() > SEATS_MAX {
                 break;
             }
@@ -329,7 +360,8 @@ fn resolve_chain(request: &RunRequest, terms: &Terms<'_>, choice: &Choice) -> Re
             known(&entry.model, terms)?;
         }
         // A synthesizer keeps its provider's own temperature: the caller's was meant for variety in the panel.
-        let choice = Choice { temperature: None, ..*choice };
+        // It reads the answers of the panel too, at most as much as it can read at all.
+        let choice = Choice { temperature: None, input_tokens: u64::MAX, ..*choice };
         if chain.iter().all(|seat| seat.model != entry.model) && chain.len() < SEATS_MAX {
             chain.push(seat(&entry, chain.len(), terms, &choice));
         }
@@ -348,11 +380,8 @@ fn parse(reference: &str, terms: &Terms<'_>) -> Result<PanelEntry, Failure> {
 
 /// Whether the catalogue knows the model, as far as that can be said without a live one.
 fn known(model: &ModelRef, terms: &Terms<'_>) -> Result<(), Failure> {
-    let catalogue = terms.catalogue;
-    let is_listed = catalogue.is_live() && model.provider == *default_provider(terms);
-    if !is_listed || info(model, terms).is_some() {
-        return Ok(());
-    }
+    let listed = terms.catalogues.get(&model.provider).filter(|catalogue| catalogue.is_live());
+    let Some(catalogue) = listed.filter(|_| info(model, terms).is_none()) else { return Ok(()) };
     let failure = Failure::new(Code::ModelUnknown, format!("the model `{model}` is unknown"));
     Err(match catalogue.nearest(&model.model) {
         Some(nearest) => failure.with_next(format!("did you mean `{nearest}`?")),
@@ -364,23 +393,53 @@ fn default_provider<'a>(terms: &Terms<'a>) -> &'a ProviderId {
     terms.providers.first().expect("there is always a default provider")
 }
 
-/// What is known of a model. The catalogue speaks for the default provider only: another may use the same name
-/// at another price.
+/// What is known of a model. A catalogue speaks for its provider only: another may use the same name at another
+/// price.
 fn info<'a>(model: &ModelRef, terms: &Terms<'a>) -> Option<&'a ModelInfo> {
-    (model.provider == *default_provider(terms)).then(|| terms.catalogue.find(&model.model))?
+    terms.catalogues.get(&model.provider)?.find(&model.model)
+}
+
+/// Warns where the prompt may be longer than the model can read. Our count is an estimate on the high side, so the
+/// provider has the last word, and its refusal costs nothing.
+fn check_fit(entry: &PanelEntry, terms: &Terms<'_>, choice: &Choice, warnings: &mut Vec<Warning>) {
+    let context_tokens = info(&entry.model, terms).and_then(|info| info.context_tokens);
+    let Some(context_tokens) = context_tokens.filter(|most| choice.input_tokens > *most) else { return };
+    warnings.push(Warning {
+        code: Code::ContextLength,
+        message: format!(
+            "the prompt has about {} tokens; `{}` reads {context_tokens}",
+            choice.input_tokens, entry.model
+        ),
+        next: Code::ContextLength.next().to_owned(),
+    });
+}
+
+/// The output cap that leaves room for the prompt: routers and local servers refuse a call whose prompt and cap
+/// together exceed the context.
+fn fitted(wanted: u32, context_tokens: Option<u64>, input_tokens: u64) -> u32 {
+    let Some(context_tokens) = context_tokens.filter(|_| input_tokens != u64::MAX) else { return wanted };
+    let room = u32::try_from(context_tokens.saturating_sub(input_tokens)).unwrap_or(u32::MAX);
+    wanted.min(room.max(OUTPUT_TOKENS_MIN))
 }
 
 fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, choice: &Choice) -> Seat {
     let info = info(&entry.model, terms);
     let wanted = entry.options.max_tokens.unwrap_or(choice.max_tokens);
+    let context_tokens = info.and_then(|info| info.context_tokens);
     let most = info.and_then(|info| info.output_tokens_max).and_then(|most| u32::try_from(most).ok());
     Seat {
         number: SeatNumber(u8::try_from(index + 1).unwrap_or(u8::MAX)),
         model: entry.model.clone(),
         temperature: entry.options.temperature.or(choice.temperature),
-        max_tokens: most.map_or(wanted, |most| wanted.min(most.max(1))),
+        max_tokens: fitted(
+            most.map_or(wanted, |most| wanted.min(most.max(1))),
+            context_tokens,
+            choice.input_tokens,
+        ),
+        effort: entry.options.effort.or(choice.effort),
         strongest: entry.options.strongest,
-        price: info.and_then(|info| info.price),
-        context_tokens: info.and_then(|info| info.context_tokens),
+        price: info.and_then(|info| info.price_at(choice.input_tokens)),
+        context_tokens,
+        inputs: info.and_then(|info| info.inputs),
     }
 }

@@ -14,7 +14,8 @@ use crate::id::RunId;
 use crate::money::PicoUsd;
 use crate::panel::ModelRef;
 use crate::plan::RunPlan;
-use crate::request::Message;
+use crate::request::{Effort, Message};
+use crate::routing::Routing;
 use crate::usage::Usage;
 
 /// One request to one model, whole: nothing is looked up after this.
@@ -32,6 +33,10 @@ pub struct Call {
     pub temperature: Option<f64>,
     /// Output cap in tokens, reasoning included.
     pub max_tokens: u32,
+    /// How hard the model is asked to think; `None` leaves it out.
+    pub effort: Option<Effort>,
+    /// The terms for the providers behind a router.
+    pub routing: Arc<Routing>,
     /// Optional fields of the request that the provider has rejected and that are left out.
     pub without: Vec<String>,
 }
@@ -69,6 +74,8 @@ pub struct ReplyEnd {
     pub generation_id: Option<String>,
     /// The words with which the model declined, where the protocol marks them as such.
     pub refusal: Option<String>,
+    /// Whether a filter of the provider stopped the answer, and not the model itself.
+    pub filtered: bool,
 }
 
 /// The pieces of one reply. It ends after [`ReplyPart::End`] or the first failure; dropping it closes the

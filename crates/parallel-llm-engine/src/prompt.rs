@@ -4,8 +4,10 @@
 //! prefixed, so no text can end its own block or pose as ours. What always holds: whatever the text, the
 //! prompt has exactly the blocks we made.
 
+use std::borrow::Cow;
+
 use crate::panel::SeatNumber;
-use crate::request::{Message, Role};
+use crate::request::{Message, Part, Role};
 use crate::usage::{BYTES_PER_TOKEN, tokens_in};
 
 const SYSTEM: &str = include_str!("../prompts/synthesize/system.md");
@@ -93,7 +95,7 @@ fn level(lengths: impl Iterator<Item = usize>, allowance: usize) -> usize {
 
 /// A conversation as one text. A single question stands as it is; otherwise each message names its speaker.
 fn conversation(messages: &[Message]) -> String {
-    let texts = |message: &Message| message.texts().collect::<Vec<_>>().join("\n");
+    let texts = |message: &Message| message.parts.iter().map(spelled).collect::<Vec<_>>().join("\n");
     if let [question] = messages {
         return texts(question);
     }
@@ -106,6 +108,14 @@ fn conversation(messages: &[Message]) -> String {
         format!("[{speaker}]\n{}", texts(message))
     };
     messages.iter().map(spoken).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A part as text. The synthesizer is not sent the files: it judges what others made of them.
+fn spelled(part: &Part) -> Cow<'_, str> {
+    match part {
+        Part::Text { text } => Cow::Borrowed(text),
+        Part::File(file) => Cow::Owned(format!("[an attached {}: {}]", file.kind().word(), file.name)),
+    }
 }
 
 fn block(name: &str, nonce: &str, text: &str) -> String {

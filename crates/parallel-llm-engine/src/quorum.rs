@@ -151,6 +151,8 @@ mod tests {
                 strongest: false,
                 price: None,
                 context_tokens: None,
+                effort: None,
+                inputs: None,
             })
             .collect()
     }

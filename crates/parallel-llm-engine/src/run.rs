@@ -231,7 +231,7 @@ impl SeatView {
 
 fn failed_status(failure: &Failure, attempt: Attempt) -> SeatStatus {
     match failure.code {
-        Code::Refused => SeatStatus::Refused,
+        Code::Refused | Code::Moderated => SeatStatus::Refused,
         _ if attempt.number == 0 => SeatStatus::Skipped,
         _ => SeatStatus::Failed,
     }

@@ -123,7 +123,10 @@ impl Asking {
         if Instant::now() >= self.desk.deadline.run {
             return Admission::Refused(run_timeout(&self.desk.plan.timers));
         }
-        let input_bytes = self.messages.iter().map(Message::text_bytes).sum();
+        if let Err(failure) = self.seat.check_inputs(&self.messages) {
+            return Admission::Refused(failure);
+        }
+        let input_bytes = self.messages.iter().map(Message::weight_bytes).sum();
         match self.desk.budget.reserve(budget::worst_call(&self.seat, input_bytes)) {
             Ok(reserved) => self.reserved = reserved,
             Err(failure) => return Admission::Refused(failure),
@@ -394,6 +397,8 @@ impl Asking {
             messages: Arc::clone(&self.messages),
             temperature: self.seat.temperature,
             max_tokens: self.seat.max_tokens,
+            effort: self.seat.effort,
+            routing: Arc::clone(&self.desk.plan.routing),
             without: self.without.clone(),
         }
     }
@@ -412,13 +417,12 @@ fn defect() -> Failure {
 /// Why a reply that came to its end is still no whole answer, if so.
 fn judge_whole(end: &ReplyEnd, silent: bool, thought: bool) -> Option<Failure> {
     let capped = end.finish == Some(Finish::Length);
-    let filtered = end.finish == Some(Finish::Other("content_filter".to_owned()));
     match &end.refusal {
+        _ if end.filtered => {
+            return Some(Failure::new(Code::Moderated, "the provider's content filter stopped the answer"));
+        }
         Some(words) if silent => {
             return Some(Failure::new(Code::Refused, format!("the model declined: {words}")));
-        }
-        _ if filtered => {
-            return Some(Failure::new(Code::Refused, "the provider's content filter stopped the answer"));
         }
         _ if !silent => return None,
         _ => {}

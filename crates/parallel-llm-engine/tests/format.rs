@@ -1,17 +1,22 @@
 //! Stored formats: a plan and every event are read back as they were written, those of version 1 for ever.
 
+use std::sync::Arc;
+
+use parallel_llm_engine::catalogue::Inputs;
 use parallel_llm_engine::event::{Attempt, Event, Place, Recorded};
 use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
 use parallel_llm_engine::plan::{RunPlan, Strategy, Timers};
 use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::routing::{DataCollection, Session};
 use parallel_llm_engine::{
-    Answer, Code, Failure, Finish, Message, ModelRef, Outcome, OutcomeKind, PicoUsd, Price, ProviderId, Role,
-    RunId, Seat, SeatNumber, Usage,
+    Answer, Attachment, Code, Effort, Failure, Finish, Message, ModelRef, Outcome, OutcomeKind, Part,
+    PicoUsd, Price, ProviderId, Role, Routing, RunId, Seat, SeatNumber, Usage,
 };
 
 const PLAN: &str = include_str!("fixtures/plan_v1.json");
+const PLAN_WITH_FILES: &str = include_str!("fixtures/plan_v1_files.json");
 const EVENTS: &str = include_str!("fixtures/events_v1.json");
 
 fn model(name: &str) -> ModelRef {
@@ -27,6 +32,8 @@ fn seat(number: u8, name: &str) -> Seat {
         strongest: number == 1,
         price: Some(Price { input: PicoUsd(100), output: PicoUsd(10_000_000), request: PicoUsd(5) }),
         context_tokens: Some(1_000_000),
+        effort: None,
+        inputs: None,
     }
 }
 
@@ -54,7 +61,40 @@ fn plan() -> RunPlan {
         worst_case: PicoUsd(1_200_000_000_001),
         store: StoreMode::Full,
         files: true,
+        routing: Arc::default(),
         warnings: vec![warning()],
+    }
+}
+
+/// A plan with everything that has been added to version 1 since.
+fn plan_with_files() -> RunPlan {
+    let file = |name: &str, media_type: &str| {
+        let (name, media_type) = (name.to_owned(), media_type.to_owned());
+        Part::File(Attachment { name, media_type, base64: "AAEC".into() })
+    };
+    let parts = vec![
+        Part::Text { text: "What is it?".to_owned() },
+        file("photo.png", "image/png"),
+        file("paper.pdf", "application/pdf"),
+    ];
+    let inputs = Some(Inputs { image: true, document: false });
+    let routing = Routing {
+        order: vec!["a".to_owned()],
+        only: vec!["a".to_owned(), "b".to_owned()],
+        ignore: vec!["c".to_owned()],
+        fallbacks: Some(false),
+        data_collection: Some(DataCollection::Deny),
+        zdr: true,
+        input_price_max: Some(PicoUsd(3)),
+        output_price_max: Some(PicoUsd(4)),
+        service_tier: Some("flex".to_owned()),
+        session: Session::Seat,
+    };
+    RunPlan {
+        messages: [Message { role: Role::User, parts }].into(),
+        seats: vec![Seat { effort: Some(Effort::Xhigh), inputs, ..seat(1, "~vendor/one") }],
+        routing: Arc::new(routing),
+        ..plan()
     }
 }
 
@@ -146,6 +186,13 @@ fn events() -> Vec<Recorded> {
 #[test]
 fn a_plan_of_version_1_is_read() {
     assert_eq!(serde_json::from_str::<RunPlan>(PLAN).expect("it is read"), plan());
+}
+
+#[test]
+fn a_plan_with_files_effort_and_routing_is_read() {
+    assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_FILES).expect("it is read"), plan_with_files());
+    let text = serde_json::to_value(plan_with_files()).expect("a plan is JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_FILES).expect("it is JSON"));
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! From a request to a plan: every refusal as it is told, and what is filled in.
 
+use parallel_llm_engine::catalogue::{Inputs, PriceOverride};
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
-use parallel_llm_engine::{Catalogue, Message, ModelInfo, PicoUsd, Role, RunId, RunRequest, Seat};
+use parallel_llm_engine::{
+    Attachment, Catalogue, Effort, Message, ModelInfo, Part, PicoUsd, Role, RunId, RunRequest, Seat,
+};
 
-use crate::scene::{defaults, identity, info, providers};
+use crate::scene::{catalogues, defaults, identity, info, providers};
 use crate::story;
 
 fn catalogue(live: bool) -> Catalogue {
@@ -23,7 +26,8 @@ fn settings() -> Defaults {
 }
 
 fn resolve_with(request: RunRequest, settings: &Defaults, live: bool) -> Result<RunPlan, String> {
-    let terms = Terms { defaults: settings, providers: &providers(), catalogue: &catalogue(live) };
+    let terms =
+        Terms { defaults: settings, providers: &providers(), catalogues: &catalogues(catalogue(live)) };
     RunPlan::resolve(request, &terms, identity(1)).map_err(|failure| {
         format!("{} | {} | retryable {}", story::reason(&failure), failure.next_step(), failure.retryable)
     })
@@ -96,7 +100,7 @@ fn a_model_is_written_as_it_is_read() {
     for text in ["", "two words", "a,b", "m*0", "m*many", "m@speed=1", "m@temperature=3", "m@max_tokens=0"] {
         assert!(refused(models(&[text])).starts_with("model_invalid: "), "{text}");
     }
-    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"model_invalid: cannot read the model `m@speed=1`: there is no option `speed`: temperature, max_tokens, strongest | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"model_invalid: cannot read the model `m@speed=1`: there is no option `speed`: temperature, max_tokens, effort, strongest | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
     insta::assert_snapshot!(refused(RunRequest { synthesizer: Some("a b".to_owned()), ..ask() }), @"model_invalid: cannot read the model `a b`: a model name has 1 to 200 visible ASCII characters and no quotes or commas | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
 }
 
@@ -155,4 +159,109 @@ fn the_same_question_has_the_same_hash() {
     for (index, plan) in changed.iter().enumerate() {
         assert_ne!(plan.hash(), hash, "{index}");
     }
+}
+
+/// A question with a picture.
+fn with_picture(models: &[&str]) -> RunRequest {
+    let (name, media_type) = ("photo.png".to_owned(), "image/png".to_owned());
+    let picture = Part::File(Attachment { name, media_type, base64: "AAEC".into() });
+    let question = Part::Text { text: "What is it?".to_owned() };
+    let messages = vec![Message { role: Role::User, parts: vec![question, picture] }];
+    RunRequest { messages, ..self::models(models) }
+}
+
+/// Resolves against two models, of which one takes pictures and nobody knows what the third takes.
+fn resolve_sighted(request: RunRequest, panel: &[&str]) -> Result<RunPlan, String> {
+    let takes = |image| Some(Inputs { image, document: false });
+    let sighted = ModelInfo { inputs: takes(true), ..info("vendor/sighted") };
+    let blind = ModelInfo { inputs: takes(false), ..info("vendor/blind") };
+    let catalogue = Catalogue::new(vec![sighted, blind, info("vendor/unsaid")], true);
+    let panel = panel.iter().map(|name| (*name).to_owned()).collect();
+    let defaults = Defaults { panel, synthesizers: Vec::new(), ..defaults() };
+    let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
+    RunPlan::resolve(request, &terms, identity(1)).map_err(|failure| story::reason(&failure))
+}
+
+#[test]
+fn a_model_that_takes_no_pictures_is_refused_where_it_was_typed() {
+    let typed = |name| resolve_sighted(with_picture(&[name]), &[]).map(|plan| shown(&plan));
+    insta::assert_snapshot!(typed("vendor/blind").expect_err("it is refused"), @"attachment_unsupported: the model `vendor/blind` takes no images such as `photo.png`");
+    assert!(typed("vendor/sighted").is_ok() && typed("vendor/unsaid").is_ok());
+    // From the settings it fails its own seat, which is not sent.
+    let from_settings = RunRequest { models: None, ..with_picture(&[]) };
+    let plan = resolve_sighted(from_settings, &["vendor/blind", "vendor/sighted"]).expect("it is sound");
+    let checks = plan.seats.iter().map(|seat| seat.check_inputs(&plan.messages).is_ok()).collect::<Vec<_>>();
+    assert_eq!(checks, [false, true]);
+}
+
+#[test]
+fn a_picture_alone_is_no_question_and_weighs_what_it_costs() {
+    let mut request = with_picture(&["vendor/sighted"]);
+    let plan = resolve_sighted(request.clone(), &[]).expect("it is sound");
+    assert_eq!(plan.input_bytes(), "What is it?".len() as u64 + 6_000);
+    request.messages[0].parts.remove(0);
+    insta::assert_snapshot!(resolve_sighted(request, &[]).expect_err("nothing is asked"), @"prompt_empty: the prompt is empty");
+}
+
+#[test]
+fn an_effort_is_the_seats_the_requests_or_the_settings_in_this_order() {
+    let efforts = |request: RunRequest| {
+        let settings = Defaults { effort: Some(Effort::Low), ..settings() };
+        let plan = resolve_with(request, &settings, true).expect("it is sound");
+        plan.seats.iter().map(|seat| seat.effort).collect::<Vec<_>>()
+    };
+    let both = models(&["vendor/small@effort=high", "vendor/small"]);
+    assert_eq!(efforts(both.clone()), [Some(Effort::High), Some(Effort::Low)]);
+    let asked = RunRequest { effort: Some(Effort::None), ..both };
+    assert_eq!(efforts(asked), [Some(Effort::High), Some(Effort::None)]);
+    insta::assert_snapshot!(refused(models(&["vendor/small@effort=hard"])), @"model_invalid: cannot read the model `vendor/small@effort=hard`: `effort` is one of none, minimal, low, medium, high, xhigh, max | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+}
+
+#[test]
+fn the_price_is_that_of_the_prompts_length_and_of_the_dearest_hour() {
+    let over = |above_input_tokens, input, output| PriceOverride {
+        above_input_tokens,
+        input: Some(PicoUsd(input)),
+        output: Some(PicoUsd(output)),
+    };
+    let price_overrides = vec![
+        over(Some(100), 5_000_000, 20_000_000),
+        over(None, 4_000_000, 30_000_000),
+        over(Some(200), 1, 2),
+    ];
+    let model = ModelInfo { price_overrides, ..info("vendor/tiered") };
+    let at = |tokens| model.price_at(tokens).map(|price| (price.input.0, price.output.0));
+    assert_eq!(at(100), Some((4_000_000, 30_000_000)), "strictly above, and the hour may be the dear one");
+    assert_eq!(at(101), Some((5_000_000, 30_000_000)));
+    assert_eq!(at(201), Some((1, 2)), "the later holds");
+    assert_eq!(ModelInfo { price: None, ..model }.price_at(101), None, "a varying price stays unknown");
+}
+
+#[test]
+fn the_output_cap_leaves_room_for_the_prompt() {
+    let caps = |context_tokens| {
+        let model = ModelInfo { context_tokens: Some(context_tokens), ..info("vendor/narrow") };
+        let catalogue = Catalogue::new(vec![model], true);
+        let settings = Defaults { prompt_chars_max: 10_000, max_tokens: 8_000, ..settings() };
+        let terms =
+            Terms { defaults: &settings, providers: &providers(), catalogues: &catalogues(catalogue) };
+        let request = RunRequest {
+            messages: vec![Message::text(Role::User, "x".repeat(9_000))],
+            ..models(&["vendor/narrow"])
+        };
+        let plan = RunPlan::resolve(request, &terms, identity(1)).expect("it is sound");
+        let warnings: Vec<String> = plan.warnings.into_iter().map(|warning| warning.message).collect();
+        (plan.seats[0].max_tokens, warnings)
+    };
+    assert_eq!(caps(20_000), (8_000, vec![]));
+    assert_eq!(caps(9_000), (6_000, vec![]));
+    let warning = "the prompt has about 3000 tokens; `vendor/narrow` reads 2000".to_owned();
+    assert_eq!(caps(2_000), (1_000, vec![warning]));
+}
+
+#[test]
+fn a_model_is_shown_with_its_provider_unless_that_goes_without_saying() {
+    let plan = resolve(models(&["ollama:llama4:8b", "vendor/small"])).expect("it is sound");
+    let names: Vec<String> = plan.seats.iter().map(|seat| seat.model.to_string()).collect();
+    assert_eq!(names, ["ollama:llama4:8b", "vendor/small"]);
 }

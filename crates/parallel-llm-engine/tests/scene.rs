@@ -1,5 +1,6 @@
 //! A run on the stage: models with scripts, a plan with five defaults, a disk that may be slow or break.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::{
-    Catalogue, Code, Engine, Failure, ModelInfo, PicoUsd, Price, ProviderId, Run, RunId, RunRequest,
+    Catalogue, Code, Engine, Failure, ModelInfo, PicoUsd, Price, ProviderId, Routing, Run, RunId, RunRequest,
 };
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -44,6 +45,8 @@ pub(crate) fn defaults() -> Defaults {
         wait: Wait::default(),
         store: StoreMode::Full,
         files: false,
+        effort: None,
+        routing: Routing::default(),
     }
 }
 
@@ -53,14 +56,13 @@ pub(crate) fn providers() -> [ProviderId; 2] {
 
 /// A model that costs one cent for a thousand tokens written.
 pub(crate) fn info(id: &str) -> ModelInfo {
-    ModelInfo {
-        id: id.to_owned(),
-        name: id.to_owned(),
-        alias_of: None,
-        context_tokens: None,
-        output_tokens_max: None,
-        price: Some(Price { input: PicoUsd(1_000_000), output: PicoUsd(10_000_000), request: PicoUsd::ZERO }),
-    }
+    let price = Price { input: PicoUsd(1_000_000), output: PicoUsd(10_000_000), request: PicoUsd::ZERO };
+    ModelInfo { price: Some(price), ..ModelInfo::named(id) }
+}
+
+/// What is known of the models of the default provider.
+pub(crate) fn catalogues(catalogue: Catalogue) -> BTreeMap<ProviderId, Arc<Catalogue>> {
+    BTreeMap::from([(providers()[0].clone(), Arc::new(catalogue))])
 }
 
 pub(crate) fn identity(seed: u64) -> Identity {
@@ -93,7 +95,7 @@ pub(crate) fn scene(replies: impl IntoIterator<Item = (&'static str, Reply)>) ->
     let (chain, panel): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with(SYNTHESIZER));
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     let defaults = Defaults { panel: owned(panel), synthesizers: owned(chain), ..defaults() };
-    let terms = Terms { defaults: &defaults, providers: &providers(), catalogue: &catalogue };
+    let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
     let plan =
         RunPlan::resolve(RunRequest::prompt(QUESTION), &terms, identity(1)).expect("the plan is sound");
     Scene {

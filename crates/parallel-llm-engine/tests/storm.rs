@@ -87,7 +87,7 @@ fn reply(dice: &mut Dice, is_fuser: bool) -> Reply {
         5 => reply.end_with(|end| end.refusal = Some("No.".to_owned())),
         6 => reply.end_with(|end| end.cost = None),
         7 => reply.end_as(Finish::Length),
-        8 => reply.end_as(Finish::Other("content_filter".to_owned())),
+        8 => reply.end_with(|end| end.filtered = true),
         _ => reply.end(),
     }
 }

@@ -35,7 +35,7 @@ pub fn wire(settings: &Settings) -> Service {
             Box::pin(async move {
                 let caller = Arc::new(provider.get().await?.clone());
                 // Without a key no seat could answer: said once, before a run is begun for it.
-                caller.check_key(&openrouter())?;
+                caller.check_key(&openrouter()).await?;
                 let journal: Arc<dyn Journal> = Arc::new(Journals::new(store));
                 Ok(Runs::new(Engine::new(caller, journal)))
             })
@@ -97,5 +97,6 @@ fn make_provider(settings: &Settings) -> Result<Provider, Failure> {
         connect_timeout_ms: settings.connect_timeout_ms,
         app_title: Some(env!("CARGO_PKG_NAME").to_owned()),
         app_url: None,
+        certificates: Vec::new(),
     })
 }

@@ -52,6 +52,8 @@ pub const fn of(code: Code) -> u8 {
         | Code::PanelSize
         | Code::ModelInvalid
         | Code::ModelUnknown
+        | Code::AttachmentInvalid
+        | Code::AttachmentUnsupported
         | Code::RunNotFound => USAGE,
         Code::KeyMissing | Code::Auth | Code::Credits | Code::CreditsInFlight | Code::KeyLimit => AUTH,
         Code::Budget => BUDGET,
@@ -61,6 +63,7 @@ pub const fn of(code: Code) -> u8 {
         Code::Cancelled => INTERRUPTED,
         Code::Forbidden
         | Code::Refused
+        | Code::Moderated
         | Code::ContextLength
         | Code::TooLarge
         | Code::BadRequest

@@ -4,9 +4,11 @@
 //! it is dropped, and the header made of it is marked sensitive. Removing keys from other people's text is the
 //! [scrubber](crate::scrubber)'s work.
 
-use http::HeaderValue;
+use http::{HeaderName, HeaderValue, header};
 use parallel_llm_engine::{Code, Failure};
 use secrecy::{ExposeSecret, SecretString};
+
+use crate::dialect::KeyHeader;
 
 /// An API key: visible ASCII, never blank.
 #[derive(Clone)]
@@ -30,18 +32,22 @@ impl ApiKey {
         Ok(Some(Self(SecretString::from(key))))
     }
 
-    /// The value of the `Authorization` header, marked so that nothing prints or compresses it.
-    pub fn header_value(&self) -> HeaderValue {
-        let value = SecretString::from(format!("Bearer {}", self.expose()));
-        let mut header =
-            HeaderValue::from_str(value.expose_secret()).expect("a key is visible ASCII since it was parsed");
-        header.set_sensitive(true);
-        header
+    /// The header that carries the key, its value marked so that nothing prints or compresses it.
+    pub fn header(&self, place: KeyHeader) -> (HeaderName, HeaderValue) {
+        let key = self.0.expose_secret();
+        let (name, value) = match place {
+            KeyHeader::Bearer => (header::AUTHORIZATION, SecretString::from(format!("Bearer {key}"))),
+            KeyHeader::Bare(name) => (HeaderName::from_static(name), self.0.clone()),
+        };
+        let value = HeaderValue::from_str(value.expose_secret());
+        let mut value = value.expect("a key is visible ASCII since it was parsed");
+        value.set_sensitive(true);
+        (name, value)
     }
 
-    /// The key itself, for the header and for removing it from text.
-    pub(crate) fn expose(&self) -> &str {
-        self.0.expose_secret()
+    /// The secret itself, for removing it from text.
+    pub(crate) fn secret(&self) -> SecretString {
+        self.0.clone()
     }
 }
 
@@ -58,7 +64,7 @@ mod tests {
     #[test]
     fn a_key_is_trimmed_and_a_blank_one_is_none() {
         let key = ApiKey::parse(" \tsk-or-v1-0000\n").unwrap().unwrap();
-        assert_eq!(key.expose(), "sk-or-v1-0000");
+        assert_eq!(key.secret().expose_secret(), "sk-or-v1-0000");
         for blank in ["", " ", "\r\n"] {
             assert!(ApiKey::parse(blank).unwrap().is_none());
         }
@@ -77,9 +83,14 @@ mod tests {
     fn a_key_never_prints() {
         let key = ApiKey::parse("sk-or-v1-secret").unwrap().unwrap();
         assert_eq!(format!("{key:?} {:?}", Some(&key)), "*** Some(***)");
-        let header = key.header_value();
-        assert!(header.is_sensitive());
-        assert!(!format!("{header:?}").contains("secret"));
-        assert_eq!(header.to_str().unwrap(), "Bearer sk-or-v1-secret");
+        for (header, shown) in [
+            (KeyHeader::Bearer, "authorization: Bearer sk-or-v1-secret"),
+            (KeyHeader::Bare("api-key"), "api-key: sk-or-v1-secret"),
+        ] {
+            let (name, value) = key.header(header);
+            assert!(value.is_sensitive());
+            assert!(!format!("{value:?}").contains("secret"));
+            assert_eq!(format!("{name}: {}", value.to_str().unwrap()), shown);
+        }
     }
 }

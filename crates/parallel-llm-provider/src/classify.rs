@@ -12,7 +12,6 @@ use url::Url;
 
 use crate::retry_after;
 use crate::scrubber::Scrubber;
-use crate::translate::OPTIONAL_FIELDS;
 use crate::wire::error::ErrorBody;
 
 /// A day, for free models are counted afresh at midnight UTC.
@@ -31,6 +30,8 @@ pub(crate) struct Origin {
     pub(crate) now: SystemTime,
     /// Takes keys out while the words are whole: half a key at the end of a shortened text is not known as one.
     pub(crate) scrubber: Scrubber,
+    /// The fields of the request that can be left out.
+    pub(crate) optional_fields: &'static [&'static str],
 }
 
 /// One line of the table: which errors get which code.
@@ -43,7 +44,8 @@ const TABLE: &[Row] = &[
     Row(400, 404, |error| error.has_word("model_not_found"), Code::ModelUnknown),
     // Google answers 400 to a bad key.
     Row(400, 400, |error| says(error, &["api key not valid"]), Code::Auth),
-    Row(400, 403, is_refusal, Code::Refused),
+    Row(400, 403, is_moderated, Code::Moderated),
+    Row(400, 403, |error| error.has_word("refusal"), Code::Refused),
     Row(401, 401, any, Code::Auth),
     Row(
         402,
@@ -114,7 +116,7 @@ fn failure(said: &Said<'_>) -> Failure {
     let mut failure = Failure::new(code, said.origin.scrubber.scrub(&message(said))).with_status(said.status);
     match code {
         Code::RateLimited => failure = rate_limited(failure, said),
-        Code::BadRequest => failure.rejected_field = rejected_field(error),
+        Code::BadRequest => failure.rejected_field = rejected_field(error, said.origin.optional_fields),
         Code::Forbidden if is_policy(error) => {
             failure = failure.with_next("change what the account's privacy and guardrail settings allow");
         }
@@ -226,12 +228,10 @@ fn is_context_overflow(error: &ErrorBody) -> bool {
         || !is_throttle && PHRASES.iter().any(|phrases| says(error, phrases))
 }
 
-/// Whether a moderator or the model itself declined, by the protocol's own marks.
-fn is_refusal(error: &ErrorBody) -> bool {
+/// Whether a moderator stopped the question or the answer, by the protocol's own marks.
+fn is_moderated(error: &ErrorBody) -> bool {
     error.is_moderation()
-        || ["content_filter", "content_policy_violation", "refusal"]
-            .into_iter()
-            .any(|word| error.has_word(word))
+        || ["content_filter", "content_policy_violation"].into_iter().any(|word| error.has_word(word))
 }
 
 fn is_key_limit(error: &ErrorBody) -> bool {
@@ -256,7 +256,7 @@ fn is_no_api(error: &ErrorBody) -> bool {
 
 /// The optional field of ours that the provider will not take, if that is what it says. Naming a field is not
 /// enough: `max_tokens is too large` is about the value, and leaving the cap out would cost money.
-fn rejected_field(error: &ErrorBody) -> Option<String> {
+fn rejected_field(error: &ErrorBody, optional_fields: &[&str]) -> Option<String> {
     const REJECTIONS: [&str; 9] = [
         "unsupported",
         "not supported",
@@ -276,13 +276,19 @@ fn rejected_field(error: &ErrorBody) -> Option<String> {
     if !rejects {
         return None;
     }
-    let ours = |word: &&str| OPTIONAL_FIELDS.contains(word);
+    let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
+    let ours = |word: &str| {
+        let word = plain(word);
+        optional_fields.iter().find(|field| plain(field) == word).map(|field| (*field).to_owned())
+    };
     let upstream = error.upstream_words();
     let texts = error.message().into_iter().chain(upstream.as_deref());
     let words =
         texts.flat_map(|text| text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_'));
-    let named = error.named_fields().find(ours).map(str::to_owned);
-    named.or_else(|| words.map(str::to_lowercase).find(|word| ours(&word.as_str())))
+    error.named_fields().find_map(ours).or_else(|| {
+        let mut words = words;
+        words.find_map(ours)
+    })
 }
 
 #[cfg(test)]

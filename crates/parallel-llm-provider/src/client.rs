@@ -1,6 +1,6 @@
 //! The client: admits calls, sends them, and reads their replies. All IO of this crate is here.
 //!
-//! It decides little itself: [`crate::translate`] writes the request, [`crate::reply`] reads the answer,
+//! It decides little itself: a [codec](crate::codec) writes the request, [`crate::reply`] reads the answer,
 //! [`crate::classify`] and [`crate::transport`] name what went wrong, and every failure and every name that
 //! leaves passes the [scrubber](crate::scrubber) once, in [`Shared::outgoing`].
 
@@ -12,19 +12,23 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use parallel_llm_engine::port::{Call, Caller, Permit, ReplyPart, ReplyStream};
-use parallel_llm_engine::{Catalogue, Code, Failure, Finish, ProviderId};
+use parallel_llm_engine::{Catalogue, Code, Failure, Finish, Message, ProviderId};
 use reqwest::{Client, Response};
+use secrecy::SecretString;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+use crate::api_key::ApiKey;
 use crate::classify::{self, Origin};
+use crate::codec::Address;
+use crate::credit::Credit;
 use crate::endpoint::Endpoint;
 use crate::http::Http;
 use crate::models;
 use crate::pace::{Pace, Place};
 use crate::reply::{Parts, Reply};
 use crate::scrubber::Scrubber;
-use crate::{http as pooled, translate, transport};
+use crate::{codec, http as pooled, transport};
 
 /// Bytes that are kept of the body of an error. Real ones are under 4 kB; HTML pages are not worth more.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
@@ -32,17 +36,21 @@ const ERROR_BYTES_MAX: usize = 64 * 1024;
 const ERROR_WAIT: Duration = Duration::from_secs(5);
 /// The longest list of models. Four hundred models come to one and a half megabytes.
 const MODELS_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// How long the list of models is waited for.
-const MODELS_WAIT: Duration = Duration::from_secs(30);
+/// The longest account of a key. Real ones are under 1 kB.
+const CREDIT_BYTES_MAX: usize = 64 * 1024;
+/// How long such a document is waited for.
+const GET_WAIT: Duration = Duration::from_secs(30);
 /// How long a connection whose reply has ended is given to end its body, so that it can be used again.
 const LINGER: Duration = Duration::from_secs(2);
 /// Bytes that are read after the end of a reply for that purpose.
 const LINGER_BYTES_MAX: usize = 64 * 1024;
+/// Where OpenRouter names a call before its reply begins, with the name by which its cost can be asked for later.
+const CALL_ID_HEADER: &str = "x-generation-id";
 /// Connections that are given that time at once; beyond it they are closed.
 const LINGERING_MAX: usize = 64;
 
 /// What the program decides about its providers.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ProviderConfig {
     /// The providers, each with its key.
     pub endpoints: Vec<Endpoint>,
@@ -56,6 +64,8 @@ pub struct ProviderConfig {
     pub app_title: Option<String>,
     /// The address the program gives itself at OpenRouter. None is invented.
     pub app_url: Option<String>,
+    /// Certificates that are trusted besides the system's, in DER.
+    pub certificates: Vec<Vec<u8>>,
 }
 
 impl Default for ProviderConfig {
@@ -67,6 +77,7 @@ impl Default for ProviderConfig {
             connect_timeout_ms: 10_000,
             app_title: Some("parallel-llm-mcp".to_owned()),
             app_url: None,
+            certificates: Vec::new(),
         }
     }
 }
@@ -97,13 +108,13 @@ impl Provider {
             (endpoint.id().clone(), calls_max)
         });
         let pace = Pace::new(bounds, config.calls_max);
-        let scrubber = Scrubber::new(config.endpoints.iter().filter_map(|endpoint| endpoint.key().cloned()));
+        let scrubber = Scrubber::new(config.endpoints.iter().flat_map(secrets));
         let endpoints =
             config.endpoints.into_iter().map(|endpoint| (endpoint.id().clone(), Arc::new(endpoint)));
         let shared = Shared {
             endpoints: endpoints.collect(),
             app_headers,
-            http: Http::new(config.connect_timeout_ms),
+            http: Http::new(config.connect_timeout_ms, config.certificates),
             pace,
             scrubber,
             lingering: Arc::new(Semaphore::new(LINGERING_MAX)),
@@ -112,20 +123,26 @@ impl Provider {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Whether calls to this provider can have a key, where they need one.
-    pub fn check_key(&self, provider: &ProviderId) -> Result<(), Failure> {
-        self.shared.endpoint(provider)?.check_key()
+    /// Whether calls to this provider can have a key, where they need one. Fetches it if need be.
+    pub async fn check_key(&self, provider: &ProviderId) -> Result<(), Failure> {
+        self.shared.key(self.shared.endpoint(provider)?).await.map(|_| ())
+    }
+
+    /// Asks a router what may still be spent with its key; `None` where the provider cannot say.
+    pub async fn fetch_credit(&self, provider: &ProviderId) -> Result<Option<Credit>, Failure> {
+        let shared = &self.shared;
+        if !shared.endpoint(provider)?.dialect().routes {
+            return Ok(None);
+        }
+        let body = shared.get(provider, "key", CREDIT_BYTES_MAX).await?;
+        Credit::read(&body).map(Some)
     }
 
     /// Asks a provider for its models. Also makes the connection that the first calls will use.
     pub async fn fetch_catalogue(&self, provider: &ProviderId) -> Result<Catalogue, Failure> {
-        let shared = &self.shared;
-        let fetched = tokio::time::timeout(MODELS_WAIT, shared.models(provider)).await.unwrap_or_else(|_| {
-            let limit = MODELS_WAIT.as_millis();
-            let message = format!("{provider} gave no list of models within {limit} ms");
-            Err(Failure::new(Code::Timeout, message).with_next("check the network and the base URL"))
-        });
-        fetched.map_err(|failure| shared.scrubber.clean(failure))
+        let body = self.shared.get(provider, "models", MODELS_BYTES_MAX).await?;
+        let is_whole = self.shared.endpoint(provider)?.dialect().routes;
+        models::read(&body, is_whole)
     }
 
     /// Closes idle connections. Calls in flight go on; a later call makes a new connection.
@@ -139,10 +156,11 @@ impl Caller for Provider {
         let shared = Arc::clone(&self.shared);
         async move {
             let endpoint = Arc::clone(shared.endpoint(&call.model.provider)?);
-            endpoint.check_key()?;
+            check_inputs(&endpoint, &call)?;
+            let key = shared.key(&endpoint).await.map_err(|failure| shared.scrubber.clean(failure))?;
             let place = shared.pace.place(&call.model.provider).await;
             let exchange =
-                Exchange { shared, endpoint, place, stage: Stage::Unsent(call), parts: Parts::new() };
+                Exchange { shared, endpoint, place, stage: Stage::Unsent(call, key), parts: Parts::new() };
             let exchange = Box::new(exchange);
             Ok(Permit::new(move || exchange.stream()))
         }
@@ -168,28 +186,56 @@ impl Shared {
         reason = "the one look at the wall clock: a `Retry-After` may be a date"
     )]
     fn origin(&self, endpoint: &Endpoint) -> Origin {
-        Origin { provider: endpoint.id().0.clone(), now: SystemTime::now(), scrubber: self.scrubber.clone() }
+        Origin {
+            provider: endpoint.id().0.clone(),
+            now: SystemTime::now(),
+            scrubber: self.scrubber.clone(),
+            optional_fields: codec::of(endpoint.dialect().protocol).optional_fields(),
+        }
     }
 
-    /// The headers of a request: the key, and who asks.
-    fn headers(&self, endpoint: &Endpoint) -> HeaderMap {
-        let app = endpoint.dialect().app_headers.then(|| self.app_headers.clone());
-        let mut headers = app.unwrap_or_default();
-        if let Some(key) = endpoint.key() {
-            headers.insert(header::AUTHORIZATION, key.header_value());
+    /// The key of an endpoint, which from now on stands in no text.
+    async fn key(&self, endpoint: &Endpoint) -> Result<Option<ApiKey>, Failure> {
+        let key = endpoint.key().await?;
+        if let Some(key) = &key {
+            self.scrubber.learn(key.secret());
+        }
+        Ok(key)
+    }
+
+    /// The headers of a request: what the user wants, who asks, what the protocol wants, and the key. A later one
+    /// replaces an earlier one.
+    fn headers(&self, endpoint: &Endpoint, key: Option<&ApiKey>, accept: &'static str) -> HeaderMap {
+        let mut headers = endpoint.headers().clone();
+        if endpoint.dialect().routes {
+            headers.extend(self.app_headers.clone());
+        }
+        for (name, value) in codec::of(endpoint.dialect().protocol).headers() {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        if let Some(key) = key {
+            let (name, value) = key.header(endpoint.dialect().key_header);
+            headers.insert(name, value);
         }
         headers
     }
 
     /// Sends the request of a call and waits for the headers of its reply.
-    async fn sent(&self, endpoint: &Endpoint, call: Call) -> Result<(Response, Reply), Failure> {
+    async fn sent(
+        &self,
+        endpoint: &Endpoint,
+        call: &Call,
+        key: Option<ApiKey>,
+    ) -> Result<(Response, Reply), Failure> {
         let client: Client = self.http.client(endpoint)?;
+        let codec = codec::of(endpoint.dialect().protocol);
+        let mut headers = self.headers(endpoint, key.as_ref(), "text/event-stream, application/json");
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let request = client
-            .post(endpoint.url("chat/completions"))
-            .headers(self.headers(endpoint))
-            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .header(header::ACCEPT, HeaderValue::from_static("text/event-stream, application/json"))
-            .body(translate::body(&call, endpoint.dialect()));
+            .post(endpoint.url(&codec.address(&call.model.model)))
+            .headers(headers)
+            .body(codec.body(call, endpoint.dialect()));
         let response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
         if !response.status().is_success() {
             return Err(rejected(self.origin(endpoint), response).await);
@@ -199,26 +245,38 @@ impl Shared {
             .get(header::CONTENT_TYPE)
             .and_then(|kind| kind.to_str().ok())
             .unwrap_or_default();
-        let reply = Reply::new(self.origin(endpoint), kind.starts_with("text/event-stream"));
+        let reply = Reply::new(self.origin(endpoint), codec, kind.starts_with("text/event-stream"));
         Ok((response, reply))
     }
 
-    async fn models(&self, provider: &ProviderId) -> Result<Catalogue, Failure> {
+    /// The body of a small document of a provider's, within a time and a size.
+    async fn get(&self, provider: &ProviderId, path: &str, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+        let got =
+            tokio::time::timeout(GET_WAIT, self.got(provider, path, bytes_max)).await.unwrap_or_else(|_| {
+                let limit = GET_WAIT.as_millis();
+                let message = format!("{provider} gave no `{path}` within {limit} ms");
+                Err(Failure::new(Code::Timeout, message).with_next("check the network and the base URL"))
+            });
+        got.map_err(|failure| self.scrubber.clean(failure))
+    }
+
+    async fn got(&self, provider: &ProviderId, path: &str, bytes_max: usize) -> Result<Vec<u8>, Failure> {
         let endpoint = self.endpoint(provider)?;
-        let request = self.http.client(endpoint)?.get(endpoint.url("models")).headers(self.headers(endpoint));
+        // Some lists can be read without a key; who wants one says so.
+        let key = self.key(endpoint).await.unwrap_or_default();
+        let headers = self.headers(endpoint, key.as_ref(), "application/json");
+        let request = self.http.client(endpoint)?.get(endpoint.url(&Address::path(path))).headers(headers);
         let mut response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
         if !response.status().is_success() {
             return Err(rejected(self.origin(endpoint), response).await);
         }
         let mut body = Vec::new();
-        let whole = pooled::read(&mut response, MODELS_BYTES_MAX, &mut body).await;
+        let whole = pooled::read(&mut response, bytes_max, &mut body).await;
         if !whole.map_err(|error| self.failed(endpoint, &error))? {
-            return Err(Failure::new(
-                Code::Protocol,
-                format!("the list of models of {provider} is too long"),
-            ));
+            let message = format!("the `{path}` of {provider} is longer than {bytes_max} bytes");
+            return Err(Failure::new(Code::Protocol, message));
         }
-        models::read(&body)
+        Ok(body)
     }
 
     /// The one gate outward: whatever a stranger said passes here.
@@ -269,7 +327,7 @@ struct Exchange {
 }
 
 enum Stage {
-    Unsent(Call),
+    Unsent(Call, Option<ApiKey>),
     Reading(Box<Reading>),
     Over,
 }
@@ -292,7 +350,7 @@ impl Exchange {
                 return Some((self.shared.outgoing(part), self));
             }
             match std::mem::replace(&mut self.stage, Stage::Over) {
-                Stage::Unsent(call) => self.send(call).await,
+                Stage::Unsent(call, key) => self.send(call, key).await,
                 Stage::Reading(reading) => self.read(reading).await,
                 Stage::Over => return None,
             }
@@ -302,10 +360,10 @@ impl Exchange {
         }
     }
 
-    async fn send(&mut self, call: Call) {
-        match Box::pin(self.shared.sent(&self.endpoint, call)).await {
+    async fn send(&mut self, call: Call, key: Option<ApiKey>) {
+        match Box::pin(self.shared.sent(&self.endpoint, &call, key)).await {
             Ok((response, mut reply)) => {
-                if let Some(id) = response.headers().get("x-generation-id").and_then(|id| id.to_str().ok()) {
+                if let Some(id) = call_id(response.headers()) {
                     reply.accept(id, &mut self.parts);
                 }
                 self.stage = Stage::Reading(Box::new(Reading { response, reply }));
@@ -327,6 +385,27 @@ impl Exchange {
             self.shared.linger(reading.response);
         }
     }
+}
+
+/// Everything of an endpoint that must stand in no text.
+fn secrets(endpoint: &Endpoint) -> Vec<SecretString> {
+    let headers = endpoint.headers().values().filter_map(|value| value.to_str().ok()).map(SecretString::from);
+    endpoint.known_key().map(ApiKey::secret).into_iter().chain(headers).collect()
+}
+
+/// Fails where a message holds a file that the provider's protocol cannot carry.
+fn check_inputs(endpoint: &Endpoint, call: &Call) -> Result<(), Failure> {
+    let inputs = endpoint.dialect().inputs;
+    let mut files = call.messages.iter().flat_map(Message::files);
+    files.find(|file| !inputs.takes(file.kind())).map_or(Ok(()), |file| {
+        let message = format!("{} takes no {}s such as `{}`", endpoint.id(), file.kind().word(), file.name);
+        Err(Failure::new(Code::AttachmentUnsupported, message))
+    })
+}
+
+/// The provider's name for a call, where its headers have it.
+fn call_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CALL_ID_HEADER)?.to_str().ok()
 }
 
 /// The failure that an answer with an error status is.

@@ -1,7 +1,30 @@
-//! How providers of the same protocol differ, as data.
+//! How providers differ, as data.
 //!
 //! One client speaks to all of them; what it must do differently stands in a [`Dialect`], so that a new provider
-//! is a new constant. Reading is the same for all: every known place for usage, reasoning and errors is looked at.
+//! is a row of [`known`](crate::known) and a test. Reading is the same for all who share a protocol: every known
+//! place for usage, reasoning and errors is looked at.
+
+use parallel_llm_engine::catalogue::Inputs;
+
+/// Which protocol is spoken: how a call is written and how its reply is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// `POST chat/completions`, which OpenAI began and nearly everyone speaks.
+    Chat,
+    /// `POST messages`, Anthropic's own.
+    Messages,
+    /// `POST models/{model}:streamGenerateContent`, Google's own.
+    Gemini,
+}
+
+/// Where the key goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// `Authorization: Bearer KEY`.
+    Bearer,
+    /// A header of its own that holds the key alone.
+    Bare(&'static str),
+}
 
 /// The field that carries the output cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +42,27 @@ pub enum UsageWish {
     Usage,
     /// `stream_options: {include_usage: true}`, OpenAI's.
     StreamOptions,
+    /// Not at all: it reports usage unasked, and may refuse fields it does not know.
+    Unasked,
+}
+
+/// How a provider is told how hard to think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffortField {
+    /// `reasoning: {effort}`, OpenRouter's.
+    Reasoning,
+    /// `reasoning_effort`, OpenAI's.
+    ReasoningEffort,
+    /// `thinking: {type}` and, where thinking is on, `reasoning_effort`: DeepSeek's.
+    ThinkingAndEffort,
+    /// `reasoning: {enabled}`, which knows on and off only: Together's.
+    ReasoningEnabled,
+    /// `thinking: {type, budget_tokens}`, a share of the output cap: Anthropic's.
+    ThinkingBudget,
+    /// `generationConfig.thinkingConfig`: Google's.
+    ThinkingLevel,
+    /// Not at all; the model decides.
+    Nowhere,
 }
 
 /// When a call cannot be made without a key.
@@ -34,48 +78,158 @@ pub enum KeyRule {
 const OPENROUTER_PATH: &str = "/api/v1";
 
 /// What one provider does its own way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dialect {
+    /// Which protocol is spoken.
+    pub protocol: Protocol,
+    /// Where the key goes.
+    pub key_header: KeyHeader,
+    /// When a key is needed.
+    pub key_rule: KeyRule,
     /// Where the output cap goes.
     pub cap_field: CapField,
     /// How usage is asked for.
     pub usage_wish: UsageWish,
+    /// How thinking is asked for.
+    pub effort_field: EffortField,
     /// The role of instructions: `system` nearly everywhere.
     pub system_role: &'static str,
-    /// Whether the program names itself with OpenRouter's headers.
-    pub app_headers: bool,
-    /// Whether the run's id is sent as `session_id`, which keeps a provider's prompt cache warm.
-    pub session: bool,
-    /// When a key is needed.
-    pub key_rule: KeyRule,
+    /// The highest sampling temperature it takes; a higher one is lowered to it.
+    pub temperature_max: f64,
+    /// Whether it routes to other providers: it takes routing terms, a service tier and a session, and the program
+    /// names itself to it.
+    pub routes: bool,
+    /// Which files its protocol can carry. What a model takes is another matter.
+    pub inputs: Inputs,
 }
 
+/// Pictures and documents.
+const ALL_INPUTS: Inputs = Inputs { image: true, document: true };
+/// Pictures only.
+const IMAGES: Inputs = Inputs { image: true, document: false };
+
 impl Dialect {
-    /// What is spoken at a base URL: OpenRouter's own path is its own, everything else is taken for a server
+    /// What is spoken at a base URL of OpenRouter's: its own path is its own, everything else is taken for a server
     /// that speaks the protocol.
     pub fn of_base_url(base_url: &str) -> Self {
         let openrouters = base_url.trim_end_matches('/').ends_with(OPENROUTER_PATH);
         if openrouters { Self::OPENROUTER } else { Self::OPENAI_COMPATIBLE }
     }
 
-    /// OpenRouter. `developer` works for two labs only, so instructions stay `system`.
-    pub const OPENROUTER: Self = Self {
-        cap_field: CapField::MaxCompletionTokens,
-        usage_wish: UsageWish::Usage,
-        system_role: "system",
-        app_headers: true,
-        session: true,
-        key_rule: KeyRule::Always,
-    };
-
-    /// Any other server that speaks the protocol. `max_tokens`, because Mistral, Ollama and LM Studio know no
-    /// other; a server that rejects it is asked again with the newer name.
+    /// Any server that speaks the chat protocol. `max_tokens`, because Mistral, Ollama and LM Studio know no other;
+    /// a server that rejects it is asked again with the newer name.
     pub const OPENAI_COMPATIBLE: Self = Self {
+        protocol: Protocol::Chat,
+        key_header: KeyHeader::Bearer,
+        key_rule: KeyRule::UnlessLoopback,
         cap_field: CapField::MaxTokens,
         usage_wish: UsageWish::StreamOptions,
+        effort_field: EffortField::ReasoningEffort,
         system_role: "system",
-        app_headers: false,
-        session: false,
-        key_rule: KeyRule::UnlessLoopback,
+        temperature_max: 2.0,
+        routes: false,
+        inputs: IMAGES,
+    };
+
+    /// OpenRouter. `developer` works for two labs only, so instructions stay `system`.
+    pub const OPENROUTER: Self = Self {
+        key_rule: KeyRule::Always,
+        cap_field: CapField::MaxCompletionTokens,
+        usage_wish: UsageWish::Usage,
+        effort_field: EffortField::Reasoning,
+        routes: true,
+        inputs: ALL_INPUTS,
+        ..Self::OPENAI_COMPATIBLE
+    };
+
+    /// OpenAI. `system` is still taken, and mapped to `developer` where a model wants that.
+    pub const OPENAI: Self = Self {
+        key_rule: KeyRule::Always,
+        cap_field: CapField::MaxCompletionTokens,
+        inputs: ALL_INPUTS,
+        ..Self::OPENAI_COMPATIBLE
+    };
+
+    /// Azure's `v1` path: OpenAI's dialect with the key in a header of its own. Models are deployments.
+    pub const AZURE: Self = Self { key_header: KeyHeader::Bare("api-key"), ..Self::OPENAI };
+
+    /// Anthropic's own protocol: thinking, documents and exact usage, which its chat layer loses.
+    pub const ANTHROPIC: Self = Self {
+        protocol: Protocol::Messages,
+        key_header: KeyHeader::Bare("x-api-key"),
+        key_rule: KeyRule::Always,
+        usage_wish: UsageWish::Unasked,
+        effort_field: EffortField::ThinkingBudget,
+        temperature_max: 1.0,
+        inputs: ALL_INPUTS,
+        ..Self::OPENAI_COMPATIBLE
+    };
+
+    /// Google's own protocol: thinking, documents and the reasons of its filters, which its chat layer loses.
+    pub const GEMINI: Self = Self {
+        protocol: Protocol::Gemini,
+        key_header: KeyHeader::Bare("x-goog-api-key"),
+        key_rule: KeyRule::Always,
+        usage_wish: UsageWish::Unasked,
+        effort_field: EffortField::ThinkingLevel,
+        inputs: ALL_INPUTS,
+        ..Self::OPENAI_COMPATIBLE
+    };
+
+    /// Anthropic's chat layer, which ignores an effort without a word.
+    pub const ANTHROPIC_CHAT: Self = Self {
+        key_rule: KeyRule::Always,
+        effort_field: EffortField::Nowhere,
+        temperature_max: 1.0,
+        ..Self::OPENAI_COMPATIBLE
+    };
+
+    /// Google's chat layer.
+    pub const GEMINI_CHAT: Self = Self { key_rule: KeyRule::Always, ..Self::OPENAI_COMPATIBLE };
+
+    /// Groq.
+    pub const GROQ: Self = Self {
+        key_rule: KeyRule::Always,
+        cap_field: CapField::MaxCompletionTokens,
+        ..Self::OPENAI_COMPATIBLE
+    };
+
+    /// DeepSeek, which takes text only.
+    pub const DEEPSEEK: Self = Self {
+        key_rule: KeyRule::Always,
+        effort_field: EffortField::ThinkingAndEffort,
+        inputs: Inputs { image: false, document: false },
+        ..Self::OPENAI_COMPATIBLE
+    };
+
+    /// xAI reports usage in its last chunk unasked, and takes the wish as well.
+    pub const XAI: Self = Self {
+        key_rule: KeyRule::Always,
+        cap_field: CapField::MaxCompletionTokens,
+        ..Self::OPENAI_COMPATIBLE
+    };
+
+    /// Mistral answers 422 to any field it does not know, `stream_options` and an effort among them.
+    pub const MISTRAL: Self = Self {
+        key_rule: KeyRule::Always,
+        usage_wish: UsageWish::Unasked,
+        effort_field: EffortField::Nowhere,
+        temperature_max: 1.5,
+        ..Self::OPENAI_COMPATIBLE
+    };
+
+    /// Together.
+    pub const TOGETHER: Self = Self {
+        key_rule: KeyRule::Always,
+        effort_field: EffortField::ReasoningEnabled,
+        ..Self::OPENAI_COMPATIBLE
+    };
+
+    /// Moonshot.
+    pub const MOONSHOT: Self = Self {
+        key_rule: KeyRule::Always,
+        effort_field: EffortField::Nowhere,
+        temperature_max: 1.0,
+        ..Self::OPENAI_COMPATIBLE
     };
 }

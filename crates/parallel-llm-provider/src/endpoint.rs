@@ -3,20 +3,45 @@
 //! What always holds: the address is https, or http to this machine; it carries no user, query or fragment; and
 //! every address made from it has the same host, so that the key cannot leave it.
 
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+use http::HeaderMap;
 use parallel_llm_engine::{Code, Failure, ProviderId};
+use tokio::sync::OnceCell;
 use url::{Host, Url};
 
 use crate::api_key::ApiKey;
+use crate::codec::Address;
 use crate::dialect::{Dialect, KeyRule};
+use crate::known::Known;
+
+/// Fetches a key when a call first needs it, for instance from a program that keeps it.
+pub type KeyFetch = Box<dyn Fn() -> BoxFuture<'static, Result<Option<ApiKey>, Failure>> + Send + Sync>;
 
 /// A configured provider.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Endpoint {
     id: ProviderId,
     base: Url,
-    key: Option<ApiKey>,
+    key: KeySource,
     dialect: Dialect,
+    headers: HeaderMap,
     calls_max: Option<usize>,
+}
+
+/// Where a key comes from.
+enum KeySource {
+    /// It is known, or there is none.
+    Known(Option<ApiKey>),
+    /// It is fetched once; what came of that holds as long as the program runs.
+    Fetched { fetch: KeyFetch, came: OnceCell<Result<Option<ApiKey>, Failure>> },
+}
+
+impl fmt::Debug for KeySource {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("***")
+    }
 }
 
 impl Endpoint {
@@ -28,7 +53,24 @@ impl Endpoint {
         dialect: Dialect,
     ) -> Result<Self, Failure> {
         let base = parse_base(&id, base_url.trim())?;
-        Ok(Self { id, base, key, dialect, calls_max: None })
+        let key = KeySource::Known(key);
+        Ok(Self { id, base, key, dialect, headers: HeaderMap::new(), calls_max: None })
+    }
+
+    /// Fetches the key when it is first needed.
+    #[must_use]
+    pub fn with_key_fetch(mut self, fetch: KeyFetch) -> Self {
+        self.key = KeySource::Fetched { fetch, came: OnceCell::new() };
+        self
+    }
+
+    /// Sends these headers with every request, below our own: none of them replaces a key. Their values are taken
+    /// for secrets.
+    #[must_use]
+    pub fn with_headers(mut self, mut headers: HeaderMap) -> Self {
+        headers.values_mut().for_each(|value| value.set_sensitive(true));
+        self.headers = headers;
+        self
     }
 
     /// Bounds the calls at once to this provider, in place of the general bound; Ollama works one at a time.
@@ -68,34 +110,56 @@ impl Endpoint {
         self.base.scheme() == "https"
     }
 
-    /// The key, where there is one.
-    pub const fn key(&self) -> Option<&ApiKey> {
-        self.key.as_ref()
-    }
-
-    /// Fails where a call needs a key and there is none.
-    pub fn check_key(&self) -> Result<(), Failure> {
-        let needed = match self.dialect.key_rule {
+    /// Whether calls need a key.
+    pub fn needs_key(&self) -> bool {
+        match self.dialect.key_rule {
             KeyRule::Always => true,
             KeyRule::UnlessLoopback => !self.is_loopback(),
-        };
-        if self.key.is_some() || !needed {
-            return Ok(());
         }
-        let failure = Failure::new(Code::KeyMissing, format!("no API key is set for `{}`", self.id));
-        // The code's own advice names OpenRouter's variable.
-        let is_openrouter = self.dialect == Dialect::OPENROUTER;
-        Err(if is_openrouter {
-            failure
-        } else {
-            failure.with_next(format!("set the API key of `{}`", self.id))
-        })
     }
 
-    /// The address of a path below the base, such as `chat/completions`.
-    pub(crate) fn url(&self, path: &str) -> Url {
+    /// The headers the user wants with every request.
+    pub(crate) const fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// The key, where it is known without fetching it.
+    pub(crate) const fn known_key(&self) -> Option<&ApiKey> {
+        match &self.key {
+            KeySource::Known(key) => key.as_ref(),
+            KeySource::Fetched { .. } => None,
+        }
+    }
+
+    /// The key a call goes with. Fails where it needs one and there is none.
+    pub(crate) async fn key(&self) -> Result<Option<ApiKey>, Failure> {
+        let key = match &self.key {
+            KeySource::Known(key) => key.clone(),
+            KeySource::Fetched { fetch, came } => came.get_or_init(fetch).await.clone()?,
+        };
+        if key.is_none() && self.needs_key() { Err(self.key_missing()) } else { Ok(key) }
+    }
+
+    fn key_missing(&self) -> Failure {
+        let id = &self.id;
+        let failure = Failure::new(Code::KeyMissing, format!("no API key is set for `{id}`"));
+        match Known::by_id(&id.0) {
+            // The code's own advice names its variable.
+            Some(known) if known.dialect == Dialect::OPENROUTER => failure,
+            Some(known) => {
+                failure.with_next(format!("set `{}`, or keep it with `keys set {id}`", known.key_variable))
+            }
+            None => failure.with_next(format!("keep it with `keys set {id}`")),
+        }
+    }
+
+    /// An address below the base. Segments are escaped, so nothing leads out of it.
+    pub(crate) fn url(&self, address: &Address) -> Url {
         let mut url = self.base.clone();
-        url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
+        let mut path = url.path_segments_mut().expect("http and https addresses have a path");
+        path.pop_if_empty().extend(&address.segments);
+        drop(path);
+        url.set_query(address.query);
         url
     }
 }
@@ -140,6 +204,9 @@ fn is_loopback(url: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_util::FutureExt;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn endpoint(base_url: &str) -> Result<Endpoint, Failure> {
         Endpoint::new(ProviderId("test".into()), base_url, None, Dialect::OPENAI_COMPATIBLE)
@@ -182,21 +249,53 @@ mod tests {
     #[test]
     fn paths_are_added_below_the_base() {
         for base in ["https://a.b/v1", "https://a.b/v1/"] {
-            assert_eq!(
-                endpoint(base).unwrap().url("chat/completions").as_str(),
-                "https://a.b/v1/chat/completions"
-            );
+            let url = endpoint(base).unwrap().url(&Address::path("chat/completions"));
+            assert_eq!(url.as_str(), "https://a.b/v1/chat/completions");
         }
-        assert_eq!(endpoint("https://a.b").unwrap().url("models").as_str(), "https://a.b/models");
+        let url = |address: Address| endpoint("https://a.b").unwrap().url(&address).to_string();
+        assert_eq!(url(Address::path("models")), "https://a.b/models");
+        let query = Address { query: Some("alt=sse"), ..Address::path("models/m:generate") };
+        assert_eq!(url(query), "https://a.b/models/m:generate?alt=sse");
+        assert_eq!(url(Address::path("models/../../x?key=y#z")), "https://a.b/models/x%3Fkey=y%23z");
         assert_eq!(endpoint("https://a.b:8443/v1").unwrap().authority(), "a.b:8443");
+    }
+
+    fn key(endpoint: &Endpoint) -> Result<Option<ApiKey>, Failure> {
+        endpoint.key().now_or_never().unwrap()
     }
 
     #[test]
     fn a_key_is_needed_where_the_dialect_says() {
-        assert!(endpoint("http://localhost:11434/v1").unwrap().check_key().is_ok());
-        assert_eq!(endpoint("https://a.b/v1").unwrap().check_key().unwrap_err().code, Code::KeyMissing);
-        let id = ProviderId("openrouter".into());
-        let local = Endpoint::new(id, "http://localhost:1/api/v1", None, Dialect::OPENROUTER).unwrap();
-        assert!(local.check_key().unwrap_err().next_step().contains("OPENROUTER_API_KEY"));
+        assert!(key(&endpoint("http://localhost:11434/v1").unwrap()).unwrap().is_none());
+        let missing = |id: &str, dialect| {
+            let endpoint = Endpoint::new(ProviderId(id.into()), "https://a.b/v1", None, dialect).unwrap();
+            let failure = key(&endpoint).unwrap_err();
+            assert_eq!(failure.code, Code::KeyMissing);
+            failure.next_step().to_owned()
+        };
+        assert!(missing("openrouter", Dialect::OPENROUTER).contains("OPENROUTER_API_KEY"));
+        let next = "set `MISTRAL_API_KEY`, or keep it with `keys set mistral`";
+        assert_eq!(missing("mistral", Dialect::MISTRAL), next);
+        assert_eq!(missing("mine", Dialect::OPENAI_COMPATIBLE), "keep it with `keys set mine`");
+    }
+
+    #[test]
+    fn a_key_is_fetched_once_whatever_comes_of_it() {
+        let fetched = |came: Result<Option<ApiKey>, Failure>| {
+            let times = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&times);
+            let fetch: KeyFetch = Box::new(move || {
+                counted.fetch_add(1, Ordering::SeqCst);
+                std::future::ready(came.clone()).boxed()
+            });
+            let endpoint = endpoint("https://a.b/v1").unwrap().with_key_fetch(fetch);
+            let codes =
+                [key(&endpoint), key(&endpoint)].map(|key| key.map(|_| ()).map_err(|failure| failure.code));
+            (codes, times.load(Ordering::SeqCst))
+        };
+        assert_eq!(fetched(Ok(ApiKey::parse("some-key").unwrap())), ([Ok(()), Ok(())], 1));
+        assert_eq!(fetched(Ok(None)), ([Err(Code::KeyMissing), Err(Code::KeyMissing)], 1));
+        let failed = Failure::new(Code::KeyMissing, "the keeper is locked");
+        assert_eq!(fetched(Err(failed)), ([Err(Code::KeyMissing), Err(Code::KeyMissing)], 1));
     }
 }

@@ -48,13 +48,16 @@ impl Way {
 #[derive(Debug)]
 pub(crate) struct Http {
     connect_timeout_ms: u64,
+    /// What is trusted besides the system's certificates.
+    certificates: Vec<CertificateDer<'static>>,
     clients: Mutex<[Option<Client>; 3]>,
 }
 
 impl Http {
     /// Builds nothing yet: reading certificates takes milliseconds that a program's start can do without.
-    pub(crate) const fn new(connect_timeout_ms: u64) -> Self {
-        Self { connect_timeout_ms, clients: Mutex::new([None, None, None]) }
+    pub(crate) fn new(connect_timeout_ms: u64, certificates: Vec<Vec<u8>>) -> Self {
+        let certificates = certificates.into_iter().map(CertificateDer::from).collect();
+        Self { connect_timeout_ms, certificates, clients: Mutex::new([None, None, None]) }
     }
 
     /// The limit of the timer for connecting.
@@ -68,7 +71,7 @@ impl Http {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let place = &mut clients[way as usize];
         if place.is_none() {
-            *place = Some(build(way, Duration::from_millis(self.connect_timeout_ms))?);
+            *place = Some(self.build(way)?);
         }
         Ok(place.as_ref().expect("it was made above").clone())
     }
@@ -77,21 +80,22 @@ impl Http {
     pub(crate) fn close(&self) {
         *self.clients.lock().unwrap_or_else(PoisonError::into_inner) = [None, None, None];
     }
-}
 
-fn build(way: Way, connect_timeout: Duration) -> Result<Client, Failure> {
-    let roots = match way {
-        Way::Plain => RootCertStore::empty(),
-        Way::Local | Way::Outward => roots(rustls_native_certs::load_native_certs().certs),
-    };
-    let builder = builder(tls(roots)?, connect_timeout);
-    let builder = match way {
-        Way::Plain | Way::Local => builder.no_proxy(),
-        Way::Outward => builder,
-    };
-    builder.build().map_err(|error| {
-        Failure::new(Code::Internal, format!("the HTTP client cannot be built: {}", error.without_url()))
-    })
+    fn build(&self, way: Way) -> Result<Client, Failure> {
+        let mut roots = match way {
+            Way::Plain => RootCertStore::empty(),
+            Way::Local | Way::Outward => roots(rustls_native_certs::load_native_certs().certs),
+        };
+        roots.add_parsable_certificates(self.certificates.iter().cloned());
+        let builder = builder(tls(roots)?, Duration::from_millis(self.connect_timeout_ms));
+        let builder = match way {
+            Way::Plain | Way::Local => builder.no_proxy(),
+            Way::Outward => builder,
+        };
+        builder.build().map_err(|error| {
+            Failure::new(Code::Internal, format!("the HTTP client cannot be built: {}", error.without_url()))
+        })
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where a client is made")]

@@ -5,7 +5,7 @@
 //! program where keys, addresses and limits come from: nothing here reads the environment.
 //!
 //! ```text
-//! Call → translate → http → sse → wire → reply → ReplyPart …
+//! Call → codec → http → sse → codec → reply → ReplyPart …
 //!                       └→ classify, transport → Failure → scrubber
 //! ```
 //!
@@ -19,22 +19,26 @@
 mod api_key;
 mod classify;
 mod client;
+mod codec;
+mod credit;
 mod dialect;
 mod endpoint;
 mod http;
+mod known;
 mod models;
 mod pace;
 mod reply;
 mod retry_after;
 mod scrubber;
 mod sse;
-mod translate;
 mod transport;
 mod wire;
 
 pub use api_key::ApiKey;
 pub use client::{Provider, ProviderConfig};
-pub use dialect::{CapField, Dialect, KeyRule, UsageWish};
-pub use endpoint::Endpoint;
+pub use credit::Credit;
+pub use dialect::{CapField, Dialect, EffortField, KeyHeader, KeyRule, Protocol, UsageWish};
+pub use endpoint::{Endpoint, KeyFetch};
+pub use known::Known;
 pub use models::{EMBEDDED_ON, embedded_catalogue};
 pub use scrubber::Scrubber;

@@ -15,10 +15,9 @@ use parallel_llm_engine::port::{ReplyEnd, ReplyPart};
 use parallel_llm_engine::{Code, Failure, Finish};
 
 use crate::classify::{self, Origin};
+use crate::codec::{Codec, Declined, Piece, Spent};
 use crate::sse::{Decoder, LINE_BYTES_MAX, Step};
-use crate::wire::chunk::{Choice, Chunk, Delta, Spent};
 use crate::wire::error::ErrorBody;
-use crate::wire::loose;
 
 /// The longest answer. The largest output caps, a million tokens, are half of it in English.
 const TEXT_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -55,8 +54,8 @@ enum Shape {
 
 impl Reply {
     /// A reply whose headers have come. `said_events` is what they say about the body.
-    pub(crate) fn new(origin: Origin, said_events: bool) -> Self {
-        Self { shape: Shape::Unknown { said_events }, heard: Heard::new(origin) }
+    pub(crate) fn new(origin: Origin, codec: &'static dyn Codec, said_events: bool) -> Self {
+        Self { shape: Shape::Unknown { said_events }, heard: Heard::new(origin, codec) }
     }
 
     /// Takes the provider's name for the call, where the headers have it.
@@ -147,27 +146,29 @@ fn shape_of(bytes: &[u8], said_events: bool) -> Option<Shape> {
 #[derive(Debug)]
 struct Heard {
     origin: Origin,
+    codec: &'static dyn Codec,
     accepted: bool,
     over: bool,
     text_bytes: usize,
     barren_bytes: usize,
     finish: Option<Finish>,
-    declined: bool,
+    declined: Option<Declined>,
     refusal: String,
     spent: Spent,
     served_model: Option<String>,
 }
 
 impl Heard {
-    fn new(origin: Origin) -> Self {
+    fn new(origin: Origin, codec: &'static dyn Codec) -> Self {
         Self {
             origin,
+            codec,
             accepted: false,
             over: false,
             text_bytes: 0,
             barren_bytes: 0,
             finish: None,
-            declined: false,
+            declined: None,
             refusal: String::new(),
             spent: Spent::default(),
             served_model: None,
@@ -192,9 +193,9 @@ impl Heard {
         if data.starts_with(b"[DONE]") {
             return self.end(parts);
         }
-        let json = text(data);
-        match Chunk::read(&json) {
-            Ok(chunk) => self.chunk(&chunk, false, parts),
+        let json = lossy(data);
+        match self.codec.read(&json, false) {
+            Ok(piece) => self.piece(piece, parts),
             Err(_) if json.trim().is_empty() => {}
             Err(error) => {
                 let what =
@@ -204,74 +205,60 @@ impl Heard {
         }
     }
 
-    /// A body that is no stream: a completion, or an error.
+    /// A body that is no stream: a whole reply, an error, or a stream sent as one list of its events.
     fn whole(&mut self, body: &[u8], parts: &mut Parts) {
         let json = String::from_utf8_lossy(body);
-        let chunk = Chunk::read(&json);
-        let is_completion = chunk.as_ref().is_ok_and(|chunk| chunk.choices.is_some());
-        if !is_completion && let Some(error) = ErrorBody::parse(body) {
+        let piece = self.codec.read(&json, true);
+        if !piece.as_ref().is_ok_and(|piece| piece.speaks)
+            && let Some(error) = ErrorBody::parse(body)
+        {
             return self.fail(classify::reported(&self.origin, error), parts);
         }
-        let Ok(chunk) = chunk else {
+        let Ok(piece) = piece else {
             return self.fail(Failure::new(Code::Protocol, self.by("the reply is no valid JSON")), parts);
         };
-        self.chunk(&chunk, true, parts);
+        self.piece(piece, parts);
         if !self.over {
             self.end(parts);
         }
     }
 
-    fn chunk(&mut self, chunk: &Chunk<'_>, whole: bool, parts: &mut Parts) {
-        if !self.accepted
-            && let Some(id) = loose::text_of(chunk.id)
-        {
-            self.accept(&id, parts);
+    fn piece(&mut self, piece: Piece<'_>, parts: &mut Parts) {
+        if let Some(id) = &piece.id {
+            self.accept(id, parts);
         }
         if self.served_model.is_none() {
-            self.served_model = loose::text_of(chunk.model).and_then(|model| name(&model));
+            self.served_model = piece.model.as_deref().and_then(name);
         }
-        if let Some(spent) = chunk.usage() {
-            self.spent = spent;
+        if let Some(spent) = piece.spent {
+            self.spent.update(spent);
         }
-        let in_choice = chunk.choices.as_ref().and_then(|choice| {
-            self.choice(choice, whole, parts);
-            choice.error
-        });
-        let error = in_choice.filter(|error| loose::holds_any(Some(error))).or(chunk.error);
-        let broke_off = matches!(&self.finish, Some(Finish::Other(word)) if word == "error");
-        if !self.over && (broke_off || loose::holds_any(error)) {
-            let failure = classify::reported(&self.origin, ErrorBody::of(loose::part(error)));
-            self.fail(failure, parts);
-        }
-    }
-
-    fn choice(&mut self, choice: &Choice<'_>, whole: bool, parts: &mut Parts) {
-        // Some servers repeat the whole message at the end of a stream of deltas.
-        let delta =
-            if whole { choice.message.as_ref().or(choice.delta.as_ref()) } else { choice.delta.as_ref() };
-        if let Some(delta) = delta {
-            self.delta(delta, parts);
-        }
-        let finish = loose::text_of(choice.finish_reason).filter(|finish| !finish.is_empty());
-        let Some(finish) = finish else { return };
-        let native = loose::text_of(choice.native_finish_reason);
-        self.declined |=
-            matches!(&*finish, "content_filter" | "refusal") || native.as_deref() == Some("refusal");
-        self.finish = Some(Finish::from_protocol(cut(&finish, NAME_BYTES_MAX)));
-    }
-
-    fn delta(&mut self, delta: &Delta<'_>, parts: &mut Parts) {
-        if delta.has_reasoning() {
+        if piece.reasoning {
             self.barren_bytes = 0;
             if parts.back() != Some(&Ok(ReplyPart::Reasoning)) {
                 parts.push_back(Ok(ReplyPart::Reasoning));
             }
         }
-        if let Some(refusal) = loose::text_of(delta.refusal) {
+        if let Some(refusal) = &piece.refusal {
             let room = REFUSAL_BYTES_MAX - self.refusal.len();
-            self.refusal.push_str(cut(&refusal, room));
+            self.refusal.push_str(cut(refusal, room));
         }
-        let text = delta.text();
+        if let Some(finish) = &piece.finish {
+            self.finish = Some(Finish::from_protocol(cut(finish, NAME_BYTES_MAX)));
+        }
+        self.declined = piece.declined.or(self.declined);
+        self.text(piece.text, parts);
+        if self.over {
+            return;
+        }
+        match piece.error {
+            Some(error) => self.fail(classify::reported(&self.origin, error), parts),
+            None if piece.ends => self.end(parts),
+            None => {}
+        }
+    }
+
+    fn text(&mut self, text: Cow<'_, str>, parts: &mut Parts) {
         if text.is_empty() {
             return;
         }
@@ -306,15 +293,22 @@ impl Heard {
             cost: self.spent.cost,
             served_model: self.served_model.take(),
             generation_id: None,
+            filtered: self.filtered(),
             refusal: self.refusal(),
         })));
     }
 
+    /// Whether a filter stopped the answer. A model that is stopped in the middle of its words was stopped by a guard.
+    fn filtered(&self) -> bool {
+        self.declined == Some(Declined::Filter)
+            || (self.declined == Some(Declined::Model) && self.text_bytes > 0)
+    }
+
     /// The words with which the model declined. One that wrote an answer all the same has not.
     fn refusal(&mut self) -> Option<String> {
-        let declined = self.declined || !self.refusal.is_empty();
+        let declined = self.declined.is_some() || !self.refusal.is_empty();
         (declined && self.text_bytes == 0).then(|| match std::mem::take(&mut self.refusal) {
-            words if words.is_empty() => "the provider's content filter stopped the answer".to_owned(),
+            words if words.is_empty() => "it gave no words for it".to_owned(),
             words => words,
         })
     }
@@ -338,7 +332,7 @@ impl Heard {
 }
 
 /// Bytes as text, with a mark in place of what is none. Nearly all are, and to look costs a tenth of replacing.
-fn text(bytes: &[u8]) -> Cow<'_, str> {
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 

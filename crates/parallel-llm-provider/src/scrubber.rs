@@ -4,11 +4,10 @@
 //! echo one that is not ours, or part of one. What always holds: no known key of at least [`KEY_BYTES_MIN`]
 //! bytes is left in the text.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use parallel_llm_engine::Failure;
-
-use crate::api_key::ApiKey;
+use secrecy::{ExposeSecret, SecretString};
 
 /// Stands where a key stood.
 const MARK: &str = "***";
@@ -22,28 +21,41 @@ const SHAPE_BYTES_MIN: usize = 16;
 /// What goes before a key in a header, and before the hash of one in the address of its page.
 const INTRODUCTIONS: [&str; 3] = ["bearer ", "/keys/", "?key="];
 
-/// Knows this program's keys. Cheap to clone.
+/// Knows this program's keys. Cheap to clone; clones know the same keys.
 #[derive(Clone, Debug, Default)]
 pub struct Scrubber {
-    keys: Arc<[ApiKey]>,
+    keys: Arc<RwLock<Vec<SecretString>>>,
 }
 
 impl Scrubber {
     /// A scrubber that takes out these keys, and whatever looks like one.
-    pub fn new(keys: impl IntoIterator<Item = ApiKey>) -> Self {
-        let mut keys: Vec<ApiKey> =
-            keys.into_iter().filter(|key| key.expose().len() >= KEY_BYTES_MIN).collect();
+    pub fn new(keys: impl IntoIterator<Item = SecretString>) -> Self {
+        let scrubber = Self::default();
+        keys.into_iter().for_each(|key| scrubber.learn(key));
+        scrubber
+    }
+
+    /// Takes this out too from now on.
+    pub fn learn(&self, key: SecretString) {
+        if key.expose_secret().len() < KEY_BYTES_MIN {
+            return;
+        }
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        if keys.iter().any(|known| known.expose_secret() == key.expose_secret()) {
+            return;
+        }
+        keys.push(key);
         // A key that holds another as a part goes first, else a piece of it would be left.
-        keys.sort_by_key(|key| std::cmp::Reverse(key.expose().len()));
-        Self { keys: keys.into() }
+        keys.sort_by_key(|key| std::cmp::Reverse(key.expose_secret().len()));
     }
 
     /// The text without keys.
     pub fn scrub(&self, text: &str) -> String {
-        let mut text = without_shapes(&self.without_known(text.to_owned()));
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let mut text = without_shapes(&without_known(&keys, text.to_owned()));
         // Taking one thing out may push the pieces of a key together. Each turn makes the text shorter.
-        while self.holds_known(&text) {
-            text = self.without_known(text);
+        while keys.iter().any(|key| text.contains(key.expose_secret())) {
+            text = without_known(&keys, text);
         }
         text
     }
@@ -55,16 +67,12 @@ impl Scrubber {
         failure.next = failure.next.map(|next| self.scrub(&next));
         failure
     }
+}
 
-    fn without_known(&self, text: String) -> String {
-        self.keys.iter().fold(text, |text, key| {
-            if text.contains(key.expose()) { text.replace(key.expose(), MARK) } else { text }
-        })
-    }
-
-    fn holds_known(&self, text: &str) -> bool {
-        self.keys.iter().any(|key| text.contains(key.expose()))
-    }
+fn without_known(keys: &[SecretString], text: String) -> String {
+    keys.iter()
+        .map(ExposeSecret::expose_secret)
+        .fold(text, |text, key| if text.contains(key) { text.replace(key, MARK) } else { text })
 }
 
 /// The text with a mark in place of each word that is shaped like a key.
@@ -110,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn scrubber(keys: &[&str]) -> Scrubber {
-        Scrubber::new(keys.iter().map(|key| ApiKey::parse(key).unwrap().unwrap()))
+        Scrubber::new(keys.iter().copied().map(SecretString::from))
     }
 
     #[test]

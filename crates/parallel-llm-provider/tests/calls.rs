@@ -43,6 +43,7 @@ async fn a_call_gives_its_parts_in_order() {
         served_model: Some("a/b-1".to_owned()),
         generation_id: None,
         refusal: None,
+        filtered: false,
     };
     assert_eq!(
         ask(&upstream.provider()).await,
@@ -273,7 +274,7 @@ async fn the_catalogue_is_fetched_and_bounded() {
         Act::Repeat(vec![b' '; 1024 * 1024], 64),
     ]);
     let failure = endless.await.provider().fetch_catalogue(&id()).await.unwrap_err();
-    assert!(failure.message.contains("too long"), "{}", failure.message);
+    assert!(failure.message.contains("longer than"), "{}", failure.message);
 }
 
 /// An https address on this machine whose server has the certificate of nobody.

@@ -125,8 +125,8 @@ async fn commits(settings: &Settings) -> Outcome<()> {
 }
 
 fn plan(settings: &Settings, number: u128) -> Outcome<RunPlan> {
-    let catalogue = embedded_catalogue();
-    let terms = Terms { defaults: &settings.defaults(), providers: &[openrouter()], catalogue: &catalogue };
+    let catalogues = [(openrouter(), Arc::new(embedded_catalogue()))].into();
+    let terms = Terms { defaults: &settings.defaults(), providers: &[openrouter()], catalogues: &catalogues };
     let identity = Identity { run_id: RunId::from_parts(1, number), seed: 1 };
     RunPlan::resolve(RunRequest::prompt("How many commits is this?"), &terms, identity).map_err(told)
 }

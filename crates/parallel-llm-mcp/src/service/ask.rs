@@ -35,7 +35,8 @@ impl Service {
         let typed: Vec<String> =
             request.models.iter().flatten().chain(&request.synthesizer).cloned().collect();
         let catalogue = self.0.catalogues.for_models(&typed).await;
-        let terms = Terms { defaults: &defaults, providers: &self.0.providers, catalogue: &catalogue };
+        let catalogues = [(self.0.providers[0].clone(), catalogue)].into();
+        let terms = Terms { defaults: &defaults, providers: &self.0.providers, catalogues: &catalogues };
         let identity = clock::new_identity().map_err(|error| {
             Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))
         })?;

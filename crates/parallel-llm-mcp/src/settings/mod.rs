@@ -27,7 +27,7 @@ use parallel_llm_engine::code::Code;
 use parallel_llm_engine::plan::{Defaults, Timers};
 use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Failure, PicoUsd};
+use parallel_llm_engine::{Failure, PicoUsd, Routing};
 use secrecy::SecretString;
 
 use document::{Document, Owner};
@@ -160,6 +160,8 @@ impl Settings {
             wait: self.wait,
             store: self.store,
             files: self.files,
+            effort: None,
+            routing: Routing::default(),
         }
     }
 

@@ -1,12 +1,15 @@
 //! The table, row by row, by the exact bytes of each.
 
 use super::*;
+use crate::codec;
+use crate::dialect::Protocol;
 
 /// 2026-11-20 12:00:00 UTC.
 fn origin() -> Origin {
     let now = UNIX_EPOCH + Duration::from_secs(1_795_176_000);
-    let key = crate::ApiKey::parse("plain0key0without0shape").unwrap();
-    Origin { provider: "openrouter".to_owned(), now, scrubber: Scrubber::new(key) }
+    let scrubber = Scrubber::new(["plain0key0without0shape".into()]);
+    let optional_fields = codec::of(Protocol::Chat).optional_fields();
+    Origin { provider: "openrouter".to_owned(), now, scrubber, optional_fields }
 }
 
 fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
@@ -112,12 +115,12 @@ fn the_waiting_402_keeps_its_wait() {
 }
 
 #[test]
-fn a_moderators_word_is_a_refusal_and_the_prompt_is_not_shown() {
+fn a_moderators_word_is_its_own_and_the_prompt_is_not_shown() {
     let failure = fail(
         403,
         r#"{"error":{"message":"Your input was flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"SECRET PROMPT","provider_name":"OpenAI","raw":"SECRET PROMPT"}}}"#,
     );
-    assert_eq!(told(&failure), "refused");
+    assert_eq!(told(&failure), "moderated");
     assert_eq!(failure.message, "openrouter (OpenAI) answered 403: Your input was flagged");
 }
 

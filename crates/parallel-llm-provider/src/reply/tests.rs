@@ -3,15 +3,22 @@
 use std::time::SystemTime;
 
 use super::*;
+use crate::codec;
+use crate::dialect::Protocol;
 use crate::scrubber::Scrubber;
 use proptest::prelude::*;
 
 fn origin() -> Origin {
-    Origin { provider: "p".to_owned(), now: SystemTime::UNIX_EPOCH, scrubber: Scrubber::default() }
+    Origin {
+        provider: "p".to_owned(),
+        now: SystemTime::UNIX_EPOCH,
+        scrubber: Scrubber::default(),
+        optional_fields: &[],
+    }
 }
 
 fn reply() -> Reply {
-    Reply::new(origin(), true)
+    Reply::new(origin(), codec::of(Protocol::Chat), true)
 }
 
 /// The parts of a reply that comes in these pieces, one line each, `Alive` left out.
@@ -36,7 +43,8 @@ fn told(part: &Result<ReplyPart, Failure>) -> String {
             let refusal =
                 end.refusal.as_ref().map(|refusal| format!(" refused: {refusal}")).unwrap_or_default();
             let tokens = end.usage.output_tokens.map(|tokens| format!(" {tokens}")).unwrap_or_default();
-            format!("end {finish}{tokens}{refusal}")
+            let filtered = if end.filtered { " filtered" } else { "" };
+            format!("end {finish}{tokens}{refusal}{filtered}")
         }
         Err(failure) => format!("{}{}", failure.code, if failure.retryable { " retry" } else { "" }),
     }
@@ -128,12 +136,10 @@ fn a_refusal_is_marked_where_nothing_was_written() {
     let native =
         "data: {\"choices\":[{\"finish_reason\":\"stop\",\"native_finish_reason\":\"refusal\"}]}\n\n";
     check(&[&words("I can't "), &words("help."), STOP, DONE].concat(), &["end stop refused: I can't help."]);
-    check(
-        &[filter, DONE].concat(),
-        &["end content_filter refused: the provider's content filter stopped the answer"],
-    );
-    check(&[native, DONE].concat(), &["end stop refused: the provider's content filter stopped the answer"]);
-    check(&[TEXT, filter, DONE].concat(), &["accepted gen-1", "text Hi", "end content_filter"]);
+    check(&[filter, DONE].concat(), &["end content_filter refused: it gave no words for it filtered"]);
+    check(&[native, DONE].concat(), &["end stop refused: it gave no words for it"]);
+    check(&[TEXT, filter, DONE].concat(), &["accepted gen-1", "text Hi", "end content_filter filtered"]);
+    check(&[TEXT, native, DONE].concat(), &["accepted gen-1", "text Hi", "end stop filtered"]);
 }
 
 #[test]
@@ -179,7 +185,7 @@ fn a_whole_error_with_status_200_is_sorted_by_its_code() {
 #[test]
 fn a_page_is_no_reply() {
     assert_eq!(parts([b"<!DOCTYPE html><title>Login</title>".as_slice()]), ["protocol"]);
-    let mut plain = Reply::new(origin(), false);
+    let mut plain = Reply::new(origin(), codec::of(Protocol::Chat), false);
     let mut parts = Parts::new();
     plain.feed(b"Service OK\x1b[2J", &mut parts);
     let failure = parts.pop_back().unwrap().unwrap_err();

@@ -97,6 +97,8 @@ pub(crate) fn call() -> Call {
         messages: vec![Message::text(Role::User, "Say hi.")].into(),
         temperature: None,
         max_tokens: 100,
+        effort: None,
+        routing: Arc::default(),
         without: Vec::new(),
     }
 }

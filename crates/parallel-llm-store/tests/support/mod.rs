@@ -68,6 +68,8 @@ fn a_seat(number: u8, name: &str) -> Seat {
         strongest: false,
         price: None,
         context_tokens: Some(200_000),
+        effort: None,
+        inputs: None,
     }
 }
 
@@ -88,6 +90,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         worst_case: PicoUsd::from_usd(1),
         store,
         files: true,
+        routing: Arc::default(),
         warnings: Vec::new(),
     })
 }

@@ -9,21 +9,22 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::loose;
+use super::super::Spent;
+use crate::wire::loose;
 
 /// One JSON object of a reply. Borrows from the bytes it came in.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Chunk<'a> {
+pub(super) struct Chunk<'a> {
     #[serde(borrow)]
-    pub(crate) id: Option<&'a RawValue>,
+    pub(super) id: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(crate) model: Option<&'a RawValue>,
+    pub(super) model: Option<&'a RawValue>,
     /// The first choice. We never ask for a second.
     #[serde(borrow, deserialize_with = "first_choice")]
-    pub(crate) choices: Option<Choice<'a>>,
+    pub(super) choices: Option<Choice<'a>>,
     #[serde(borrow)]
-    pub(crate) error: Option<&'a RawValue>,
+    pub(super) error: Option<&'a RawValue>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -33,19 +34,19 @@ pub(crate) struct Chunk<'a> {
 /// One of the texts a model wrote.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Choice<'a> {
+pub(super) struct Choice<'a> {
     #[serde(borrow)]
     index: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(crate) delta: Option<Delta<'a>>,
+    pub(super) delta: Option<Delta<'a>>,
     #[serde(borrow)]
-    pub(crate) message: Option<Delta<'a>>,
+    pub(super) message: Option<Delta<'a>>,
     #[serde(borrow)]
-    pub(crate) finish_reason: Option<&'a RawValue>,
+    pub(super) finish_reason: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(crate) native_finish_reason: Option<&'a RawValue>,
+    pub(super) native_finish_reason: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(crate) error: Option<&'a RawValue>,
+    pub(super) error: Option<&'a RawValue>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
 }
@@ -53,11 +54,11 @@ pub(crate) struct Choice<'a> {
 /// What is new in a chunk, or the whole message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Delta<'a> {
+pub(super) struct Delta<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(crate) refusal: Option<&'a RawValue>,
+    pub(super) refusal: Option<&'a RawValue>,
     #[serde(borrow)]
     reasoning: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -80,12 +81,12 @@ struct ContentPart<'a> {
 
 impl<'a> Chunk<'a> {
     /// Reads one JSON object.
-    pub(crate) fn read(json: &'a str) -> serde_json::Result<Self> {
+    pub(super) fn read(json: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(json)
     }
 
     /// What was used and what it cost, from wherever the provider puts it.
-    pub(crate) fn usage(&self) -> Option<Spent> {
+    pub(super) fn usage(&self) -> Option<Spent> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Groq<'a> {
@@ -94,7 +95,7 @@ impl<'a> Chunk<'a> {
         }
         let in_choice = || self.choices.as_ref().and_then(|choice| choice.usage);
         let in_groq = || loose::part::<Groq<'_>>(self.x_groq).usage;
-        self.usage.or_else(in_choice).or_else(in_groq).map(Spent::read)
+        self.usage.or_else(in_choice).or_else(in_groq).map(read_spent)
     }
 }
 
@@ -107,7 +108,7 @@ impl Choice<'_> {
 
 impl<'a> Delta<'a> {
     /// The piece of the answer. A list of parts is joined, its thinking left out.
-    pub(crate) fn text(&self) -> Cow<'a, str> {
+    pub(super) fn text(&self) -> Cow<'a, str> {
         let Some(content) = self.content else { return Cow::Borrowed("") };
         loose::text(content).unwrap_or_else(|| {
             let parts: Vec<ContentPart<'_>> = loose::part(Some(content));
@@ -116,7 +117,7 @@ impl<'a> Delta<'a> {
     }
 
     /// Whether there is reasoning in it, under any of its names. The text itself is not kept.
-    pub(crate) fn has_reasoning(&self) -> bool {
+    pub(super) fn has_reasoning(&self) -> bool {
         [self.reasoning_content, self.reasoning, self.reasoning_text, self.reasoning_details]
             .into_iter()
             .any(loose::holds_any)
@@ -129,13 +130,6 @@ impl<'a> Delta<'a> {
                 .iter()
                 .any(|part| loose::holds_any(part.thinking))
     }
-}
-
-/// Tokens and money of one call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
-    pub(crate) usage: Usage,
-    pub(crate) cost: Option<PicoUsd>,
 }
 
 #[derive(Default, Deserialize)]
@@ -157,6 +151,9 @@ struct RawUsage<'a> {
     cached_tokens: Option<&'a RawValue>,
     #[serde(borrow)]
     cost: Option<&'a RawValue>,
+    /// xAI's place for the cost.
+    #[serde(borrow)]
+    cost_in_usd_ticks: Option<&'a RawValue>,
     #[serde(borrow)]
     is_byok: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -174,32 +171,37 @@ struct RawDetails<'a> {
     upstream_inference_cost: Option<&'a RawValue>,
 }
 
-impl Spent {
-    fn read(raw: &RawValue) -> Self {
-        let usage: RawUsage<'_> = loose::part(Some(raw));
-        let sent: RawDetails<'_> = loose::part(usage.prompt_tokens_details);
-        let received: RawDetails<'_> = loose::part(usage.completion_tokens_details);
-        let cached = [sent.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens];
-        Self {
-            usage: Usage {
-                input_tokens: loose::count(usage.prompt_tokens),
-                output_tokens: loose::count(usage.completion_tokens),
-                reasoning_tokens: loose::count(received.reasoning_tokens),
-                cached_tokens: cached.into_iter().find_map(loose::count),
-            },
-            cost: usage.cost(),
-        }
+fn read_spent(raw: &RawValue) -> Spent {
+    let usage: RawUsage<'_> = loose::part(Some(raw));
+    let sent: RawDetails<'_> = loose::part(usage.prompt_tokens_details);
+    let received: RawDetails<'_> = loose::part(usage.completion_tokens_details);
+    let cached = [sent.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens];
+    Spent {
+        usage: Usage {
+            input_tokens: loose::count(usage.prompt_tokens),
+            output_tokens: loose::count(usage.completion_tokens),
+            reasoning_tokens: loose::count(received.reasoning_tokens),
+            cached_tokens: cached.into_iter().find_map(loose::count),
+        },
+        cost: usage.cost(),
     }
 }
 
 impl RawUsage<'_> {
     /// The whole price. With the user's own key at the upstream (BYOK), `cost` is the fee alone.
     fn cost(&self) -> Option<PicoUsd> {
-        let cost = loose::usd(self.cost)?;
+        let Some(cost) = loose::usd(self.cost) else { return self.cost_of_ticks() };
         let own_key = self.is_byok.is_some_and(|raw| raw.get() == "true");
         let details: RawDetails<'_> = loose::part(self.cost_details);
         let upstream = loose::usd(details.upstream_inference_cost).filter(|_| own_key);
         Some(upstream.map_or(cost, |upstream| cost.plus(upstream)))
+    }
+
+    /// Ten thousand million ticks are a dollar.
+    fn cost_of_ticks(&self) -> Option<PicoUsd> {
+        const PICO_USD_PER_TICK: i64 = 100;
+        let ticks = i64::try_from(loose::count(self.cost_in_usd_ticks)?).ok()?;
+        ticks.checked_mul(PICO_USD_PER_TICK).map(PicoUsd)
     }
 }
 
@@ -302,6 +304,15 @@ mod tests {
             r#"{"usage":{"prompt_tokens":-5,"completion_tokens":"7","cost":-1,"prompt_tokens_details":3}}"#;
         assert_eq!(spent(json), Some(Spent::default()));
         assert_eq!(spent(r#"{"usage":"none"}"#), Some(Spent::default()));
+    }
+
+    #[test]
+    fn ticks_are_dollars() {
+        let cost =
+            |ticks: &str| spent(&format!(r#"{{"usage":{{"cost_in_usd_ticks":{ticks}}}}}"#)).unwrap().cost;
+        assert_eq!(cost("318319000"), PicoUsd::from_decimal("0.0318319"));
+        assert_eq!(cost("-1"), None);
+        assert_eq!(cost("9223372036854775807"), None);
     }
 
     #[test]

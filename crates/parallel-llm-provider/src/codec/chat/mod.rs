@@ -1,0 +1,219 @@
+//! The chat protocol, `POST chat/completions`: OpenAI's, and nearly everyone's.
+
+mod chunk;
+mod request;
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::borrow::Cow;
+
+use parallel_llm_engine::port::Call;
+use parallel_llm_engine::routing::{DataCollection, Session};
+use parallel_llm_engine::{Attachment, AttachmentKind, Effort, Message, Part, Role, Routing};
+
+use self::chunk::{Choice, Chunk};
+use self::request::{Content, ContentPart, Include, IncludeUsage, Request, Thinking};
+use super::{Address, Codec, Declined, Piece};
+use crate::dialect::{CapField, Dialect, EffortField, UsageWish};
+use crate::wire::error::ErrorBody;
+use crate::wire::loose;
+
+/// The chat protocol.
+#[derive(Debug)]
+pub(super) struct Chat;
+
+impl Codec for Chat {
+    fn address(&self, _model: &str) -> Address {
+        Address::path("chat/completions")
+    }
+
+    /// The terms of routing are not among them: a question that was to stay private is not sent without them.
+    fn optional_fields(&self) -> &'static [&'static str] {
+        &[
+            "temperature",
+            "max_completion_tokens",
+            "max_tokens",
+            "stream_options",
+            "usage",
+            "session_id",
+            "service_tier",
+            "reasoning",
+            "reasoning_effort",
+            "thinking",
+        ]
+    }
+
+    fn body(&self, call: &Call, dialect: &Dialect) -> Vec<u8> {
+        let may = |field: &str| !call.without.iter().any(|without| without == field);
+        let cap_field = cap_field(dialect.cap_field, may);
+        let cap = |field| (cap_field == Some(field)).then_some(call.max_tokens);
+        let wishes = |wish, field| dialect.usage_wish == wish && may(field);
+        let mut request = Request {
+            model: &call.model.model,
+            messages: call.messages.iter().map(|message| translated(message, dialect)).collect(),
+            stream: true,
+            max_completion_tokens: cap(CapField::MaxCompletionTokens),
+            max_tokens: cap(CapField::MaxTokens),
+            temperature: call
+                .temperature
+                .filter(|_| may("temperature"))
+                .map(|wanted| wanted.min(dialect.temperature_max)),
+            usage: wishes(UsageWish::Usage, "usage").then_some(Include { include: true }),
+            stream_options: wishes(UsageWish::StreamOptions, "stream_options")
+                .then_some(IncludeUsage { include_usage: true }),
+            ..Request::default()
+        };
+        if let Some(effort) = call.effort {
+            think(&mut request, effort, dialect.effort_field, may);
+        }
+        if dialect.routes {
+            route(&mut request, call, may);
+        }
+        serde_json::to_vec(&request).expect("a request is text, numbers and flags under fixed names")
+    }
+
+    fn read<'a>(&self, json: &'a str, whole: bool) -> serde_json::Result<Piece<'a>> {
+        let chunk = Chunk::read(json)?;
+        let mut piece = Piece {
+            speaks: chunk.choices.is_some(),
+            id: loose::text_of(chunk.id),
+            model: loose::text_of(chunk.model),
+            spent: chunk.usage(),
+            ..Piece::default()
+        };
+        let mut error = chunk.error;
+        if let Some(choice) = chunk.choices {
+            error = choice.error.filter(|error| loose::holds_any(Some(error))).or(error);
+            read_choice(&choice, whole, &mut piece);
+        }
+        if loose::holds_any(error) || piece.finish.as_deref() == Some("error") {
+            piece.error = Some(ErrorBody::of(loose::part(error)));
+        }
+        Ok(piece)
+    }
+}
+
+fn read_choice<'a>(choice: &Choice<'a>, whole: bool, piece: &mut Piece<'a>) {
+    // Some servers repeat the whole message at the end of a stream of deltas.
+    let delta = if whole { choice.message.as_ref().or(choice.delta.as_ref()) } else { choice.delta.as_ref() };
+    if let Some(delta) = delta {
+        piece.text = delta.text();
+        piece.reasoning = delta.has_reasoning();
+        piece.refusal = loose::text_of(delta.refusal);
+    }
+    piece.finish = loose::text_of(choice.finish_reason).filter(|finish| !finish.is_empty());
+    let native = loose::text_of(choice.native_finish_reason);
+    piece.declined = match (piece.finish.as_deref(), native.as_deref()) {
+        (Some("content_filter"), _) => Some(Declined::Filter),
+        (Some("refusal"), _) | (Some(_), Some("refusal")) => Some(Declined::Model),
+        _ => None,
+    };
+}
+
+/// The name the output cap goes by. It bounds what a call may cost, so it is tried under its other name before
+/// it is left out.
+fn cap_field(preferred: CapField, may: impl Fn(&str) -> bool) -> Option<CapField> {
+    let name = |field| match field {
+        CapField::MaxCompletionTokens => "max_completion_tokens",
+        CapField::MaxTokens => "max_tokens",
+    };
+    let other = match preferred {
+        CapField::MaxCompletionTokens => CapField::MaxTokens,
+        CapField::MaxTokens => CapField::MaxCompletionTokens,
+    };
+    [preferred, other].into_iter().find(|field| may(name(*field)))
+}
+
+/// Asks for an effort the provider's way.
+fn think(request: &mut Request<'_>, effort: Effort, field: EffortField, may: impl Fn(&str) -> bool) {
+    let thinks = effort != Effort::None;
+    match field {
+        EffortField::Reasoning if may("reasoning") => {
+            request.reasoning = Some(Thinking::Effort { effort: effort.word() });
+        }
+        EffortField::ReasoningEnabled if may("reasoning") => {
+            request.reasoning = Some(Thinking::Enabled { enabled: thinks });
+        }
+        EffortField::ReasoningEffort if may("reasoning_effort") => {
+            request.reasoning_effort = Some(effort.word());
+        }
+        EffortField::ThinkingAndEffort => {
+            let kind = if thinks { "enabled" } else { "disabled" };
+            request.thinking = may("thinking").then_some(Thinking::Type { kind });
+            request.reasoning_effort = (thinks && may("reasoning_effort")).then_some(effort.word());
+        }
+        // The other protocols have their own.
+        _ => {}
+    }
+}
+
+/// Says how a router may choose, and which calls belong together.
+fn route(request: &mut Request<'_>, call: &Call, may: impl Fn(&str) -> bool) {
+    let routing = &call.routing;
+    request.provider = preferences(routing);
+    request.service_tier = routing.service_tier.clone().filter(|_| may("service_tier"));
+    let session = match routing.session {
+        Session::Run => Some(call.run_id.to_string()),
+        Session::Seat => Some(format!("{}-{}", call.run_id, call.attempt.place).replace(' ', "-")),
+        Session::Off => None,
+    };
+    request.session_id = session.filter(|_| may("session_id"));
+}
+
+/// `None` where the router has a free hand, so that a plain request stays plain.
+fn preferences(routing: &Routing) -> Option<request::Preferences> {
+    let named = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
+    let prices = [routing.input_price_max, routing.output_price_max];
+    let max_price = prices.iter().any(Option::is_some).then(|| {
+        let [prompt, completion] = prices.map(|price| price.map(|price| price.as_usd()));
+        request::MaxPrice { prompt, completion }
+    });
+    let preferences = request::Preferences {
+        order: named(&routing.order),
+        only: named(&routing.only),
+        ignore: named(&routing.ignore),
+        allow_fallbacks: routing.fallbacks,
+        data_collection: routing.data_collection.map(|rule| match rule {
+            DataCollection::Allow => "allow",
+            DataCollection::Deny => "deny",
+        }),
+        zdr: routing.zdr.then_some(true),
+        max_price,
+    };
+    (preferences != request::Preferences::default()).then_some(preferences)
+}
+
+fn translated<'a>(message: &'a Message, dialect: &Dialect) -> request::Message<'a> {
+    let role = match message.role {
+        Role::System => dialect.system_role,
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    if message.files().next().is_some() {
+        let parts = message.parts.iter().map(translated_part).collect();
+        return request::Message { role, content: Content::Parts(parts) };
+    }
+    let mut texts = message.texts();
+    let content = match (texts.next(), texts.next()) {
+        (Some(only), None) => Cow::Borrowed(only),
+        _ => Cow::Owned(message.texts().collect()),
+    };
+    request::Message { role, content: Content::Text(content) }
+}
+
+fn translated_part(part: &Part) -> ContentPart<'_> {
+    match part {
+        Part::Text { text } => ContentPart::Text { text },
+        Part::File(file) => translated_file(file),
+    }
+}
+
+fn translated_file(file: &Attachment) -> ContentPart<'_> {
+    let url = format!("data:{};base64,{}", file.media_type, file.base64);
+    match file.kind() {
+        AttachmentKind::Image => ContentPart::ImageUrl { image_url: request::ImageUrl { url } },
+        AttachmentKind::Document => {
+            ContentPart::File { file: request::File { filename: &file.name, file_data: url } }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The body of a request in Google's protocol.
+
+use serde::Serialize;
+
+/// A request for content.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Request<'a> {
+    pub(super) contents: Vec<Content<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) system_instruction: Option<Content<'a>>,
+    pub(super) generation_config: GenerationConfig,
+}
+
+/// What one side says.
+#[derive(Debug, Serialize)]
+pub(super) struct Content<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) role: Option<&'static str>,
+    pub(super) parts: Vec<Part<'a>>,
+}
+
+/// A piece of it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Part<'a> {
+    Text(&'a str),
+    InlineData(InlineData<'a>),
+}
+
+/// A file.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct InlineData<'a> {
+    pub(super) mime_type: &'a str,
+    pub(super) data: &'a str,
+}
+
+/// Options.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct GenerationConfig {
+    pub(super) max_output_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thinking_config: Option<ThinkingConfig>,
+}
+
+/// How much to think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+pub(super) enum ThinkingConfig {
+    Level { thinking_level: &'static str },
+    Budget { thinking_budget: u32 },
+}

@@ -1,0 +1,72 @@
+//! What comes back in Google's protocol.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// One event of a stream, or a whole reply.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Response<'a> {
+    #[serde(borrow)]
+    pub(super) candidates: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) prompt_feedback: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) model_version: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) response_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// One of the texts a model wrote. We never ask for a second.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Candidate<'a> {
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) finish_reason: Option<&'a RawValue>,
+}
+
+/// What it says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Content<'a> {
+    #[serde(borrow)]
+    pub(super) parts: Option<&'a RawValue>,
+}
+
+/// A piece of it: text, which may be a thought.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Part<'a> {
+    #[serde(borrow)]
+    pub(super) text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) thought: Option<&'a RawValue>,
+}
+
+/// What a filter said of the question.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Feedback<'a> {
+    #[serde(borrow)]
+    pub(super) block_reason: Option<&'a RawValue>,
+}
+
+/// Tokens so far.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct RawUsage<'a> {
+    #[serde(borrow)]
+    pub(super) prompt_token_count: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) candidates_token_count: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) thoughts_token_count: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) cached_content_token_count: Option<&'a RawValue>,
+}

@@ -1,0 +1,74 @@
+//! What comes back in Anthropic's protocol: the events of a stream, and the message they make up.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// One event, or a whole message, of which only the kind is read here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content_block: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) delta: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// A message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) model: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+}
+
+/// A block of content, or what is new of one: text, thinking, its signature, or thinking that is kept secret.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(borrow)]
+    pub(super) text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) thinking: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) signature: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) data: Option<&'a RawValue>,
+}
+
+/// Why a message ends.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Ending<'a> {
+    #[serde(borrow)]
+    pub(super) stop_reason: Option<&'a RawValue>,
+}
+
+/// Tokens. A later event gives what has changed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct RawUsage<'a> {
+    #[serde(borrow)]
+    pub(super) input_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) output_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) cache_read_input_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) cache_creation_input_tokens: Option<&'a RawValue>,
+}

@@ -1,0 +1,195 @@
+//! Anthropic's own protocol, `POST messages`.
+//!
+//! Instructions stand beside the messages, the output cap is required, thinking has a budget of its own within the
+//! cap, and a stream is a series of typed events whose last is `message_stop`.
+
+mod event;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use parallel_llm_engine::port::Call;
+use parallel_llm_engine::{Attachment, AttachmentKind, Effort, Message, Part, Role, Usage};
+use serde_json::value::RawValue;
+
+use self::event::{Block, Event, RawUsage};
+use self::request::{Content, Request, Source, Thinking};
+use super::{Address, Codec, Declined, Piece, Spent};
+use crate::dialect::Dialect;
+use crate::wire::error::ErrorBody;
+use crate::wire::loose;
+
+/// The smallest budget for thinking that the protocol takes, in tokens.
+const THINKING_TOKENS_MIN: u32 = 1_024;
+
+/// Anthropic's protocol.
+#[derive(Debug)]
+pub(super) struct Messages;
+
+impl Codec for Messages {
+    fn address(&self, _model: &str) -> Address {
+        Address::path("messages")
+    }
+
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("anthropic-version", "2023-06-01")]
+    }
+
+    /// The cap is required, so it is not among them.
+    fn optional_fields(&self) -> &'static [&'static str] {
+        &["temperature", "thinking"]
+    }
+
+    fn body(&self, call: &Call, dialect: &Dialect) -> Vec<u8> {
+        let may = |field: &str| !call.without.iter().any(|without| without == field);
+        let effort = call.effort.filter(|_| may("thinking"));
+        let thinking = effort.and_then(|effort| thinking(effort, call.max_tokens));
+        // With thinking the protocol takes no temperature but its own.
+        let takes_temperature = may("temperature") && !matches!(thinking, Some(Thinking::Enabled { .. }));
+        let instructions: Vec<&str> = call
+            .messages
+            .iter()
+            .filter(|message| message.role == Role::System)
+            .flat_map(Message::texts)
+            .collect();
+        let request = Request {
+            model: &call.model.model,
+            max_tokens: call.max_tokens,
+            system: (!instructions.is_empty()).then(|| instructions.join("\n\n")),
+            messages: call.messages.iter().filter_map(translated).collect(),
+            stream: true,
+            temperature: call
+                .temperature
+                .filter(|_| takes_temperature)
+                .map(|wanted| wanted.min(dialect.temperature_max)),
+            thinking,
+        };
+        serde_json::to_vec(&request).expect("a request is text, numbers and flags under fixed names")
+    }
+
+    fn read<'a>(&self, json: &'a str, _whole: bool) -> serde_json::Result<Piece<'a>> {
+        let event: Event<'a> = serde_json::from_str(json)?;
+        let kind = loose::text_of(event.kind);
+        let mut piece = Piece::default();
+        match kind.as_deref() {
+            // A whole reply is a message by itself, a stream begins with one.
+            Some("message") => read_message(json, &mut piece)?,
+            Some("message_start") => {
+                if let Some(message) = event.message {
+                    read_message(message.get(), &mut piece)?;
+                }
+            }
+            Some("content_block_start") => read_block(&loose::part(event.content_block), &mut piece),
+            Some("content_block_delta") => read_block(&loose::part(event.delta), &mut piece),
+            Some("message_delta") => {
+                let delta: event::Ending<'a> = loose::part(event.delta);
+                stop(loose::text_of(delta.stop_reason), &mut piece);
+                piece.spent = event.usage.map(spent);
+            }
+            Some("message_stop") => piece.ends = true,
+            Some("error") => piece.error = Some(ErrorBody::of(loose::part(event.error))),
+            // `ping`, `content_block_stop`, and what may come yet.
+            _ if loose::holds_any(event.error) => piece.error = Some(ErrorBody::of(loose::part(event.error))),
+            _ => {}
+        }
+        Ok(piece)
+    }
+}
+
+/// A message: whole in a reply that is no stream, without content where a stream begins.
+fn read_message<'a>(json: &'a str, piece: &mut Piece<'a>) -> serde_json::Result<()> {
+    let message: event::Message<'a> = serde_json::from_str(json)?;
+    piece.speaks = true;
+    piece.id = loose::text_of(message.id);
+    piece.model = loose::text_of(message.model);
+    piece.spent = message.usage.map(spent);
+    for block in loose::part::<Vec<Block<'a>>>(message.content) {
+        read_block(&block, piece);
+    }
+    stop(loose::text_of(message.stop_reason), piece);
+    Ok(())
+}
+
+/// A block of content, or what is new of one. Thinking is seen and not kept.
+fn read_block<'a>(block: &Block<'a>, piece: &mut Piece<'a>) {
+    piece.reasoning |= [block.thinking, block.signature, block.data].into_iter().any(loose::holds_any);
+    let Some(text) = loose::text_of(block.text).filter(|text| !text.is_empty()) else { return };
+    if piece.text.is_empty() {
+        piece.text = text;
+    } else {
+        piece.text.to_mut().push_str(&text);
+    }
+}
+
+/// Puts the protocol's word for why the model stopped into the common ones.
+fn stop<'a>(reason: Option<Cow<'a, str>>, piece: &mut Piece<'a>) {
+    let Some(reason) = reason else { return };
+    piece.finish = Some(match &*reason {
+        "end_turn" | "stop_sequence" => Cow::Borrowed("stop"),
+        "max_tokens" | "model_context_window_exceeded" => Cow::Borrowed("length"),
+        _ => reason,
+    });
+    piece.declined = (piece.finish.as_deref() == Some("refusal")).then_some(Declined::Model);
+}
+
+/// What was read counts apart whether it was new, cached, or written to the cache.
+fn spent(usage: &RawValue) -> Spent {
+    let usage: RawUsage<'_> = loose::part(Some(usage));
+    let [new, cached, written] =
+        [usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens]
+            .map(loose::count);
+    let usage = Usage {
+        input_tokens: new.map(|new| new + cached.unwrap_or(0) + written.unwrap_or(0)),
+        output_tokens: loose::count(usage.output_tokens),
+        reasoning_tokens: None,
+        cached_tokens: cached,
+    };
+    Spent { usage, cost: None }
+}
+
+/// The share of the output cap that an effort gives to thinking, in per cent. The protocol has no words for efforts;
+/// the rest of the cap is left for the answer.
+const fn thinking_percent(effort: Effort) -> u32 {
+    match effort {
+        Effort::None => 0,
+        Effort::Minimal => 10,
+        Effort::Low => 25,
+        Effort::Medium => 50,
+        Effort::High => 75,
+        Effort::Xhigh => 85,
+        Effort::Max => 90,
+    }
+}
+
+/// `None` where the cap has no room for the smallest budget and an answer.
+fn thinking(effort: Effort, max_tokens: u32) -> Option<Thinking> {
+    if effort == Effort::None {
+        return Some(Thinking::Disabled);
+    }
+    let share = u64::from(max_tokens) * u64::from(thinking_percent(effort)) / 100;
+    let budget_tokens = u32::try_from(share).unwrap_or(u32::MAX).max(THINKING_TOKENS_MIN);
+    (budget_tokens < max_tokens).then_some(Thinking::Enabled { budget_tokens })
+}
+
+fn translated(message: &Message) -> Option<request::Message<'_>> {
+    let role = match message.role {
+        Role::System => return None,
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    let content = message.parts.iter().map(|part| match part {
+        Part::Text { text } => Content::Text { text },
+        Part::File(file) => translated_file(file),
+    });
+    Some(request::Message { role, content: content.collect() })
+}
+
+fn translated_file(file: &Attachment) -> Content<'_> {
+    let source = Source { kind: "base64", media_type: &file.media_type, data: &file.base64 };
+    match file.kind() {
+        AttachmentKind::Image => Content::Image { source },
+        AttachmentKind::Document => Content::Document { source, title: &file.name },
+    }
+}
