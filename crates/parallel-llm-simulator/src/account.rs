@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::cache::Cache;
 use crate::catalogue::Catalogue;
 use crate::clock::Clock;
 use crate::config::SimulatorConfig;
@@ -27,6 +28,7 @@ pub(crate) struct Account {
     trap_log: Mutex<Log>,
     stage: Mutex<Stage>,
     pace: Mutex<Pace>,
+    cache: Mutex<Cache>,
 }
 
 /// What is known about the key of a request.
@@ -61,8 +63,9 @@ impl Account {
             ledger: Mutex::default(),
             log: Mutex::default(),
             trap_log: Mutex::default(),
-            stage: Mutex::new(Stage::new(&config.behaviour, &config.scripts)),
+            stage: Mutex::new(Stage::new(&config)),
             pace: Mutex::default(),
+            cache: Mutex::default(),
             config,
         }
     }
@@ -88,9 +91,14 @@ impl Account {
         locked(&self.pace)
     }
 
+    /// OpenRouter's response cache.
+    pub(crate) fn cache(&self) -> MutexGuard<'_, Cache> {
+        locked(&self.cache)
+    }
+
     /// Judges the value of an `Authorization` header, or of a bare key header.
     pub(crate) fn judge(&self, authorization: Option<&str>) -> KeyVerdict {
-        let Some(value) = authorization else { return KeyVerdict::Missing };
+        let Some(value) = authorization.filter(|value| !value.is_empty()) else { return KeyVerdict::Missing };
         let key = value.strip_prefix("Bearer ").unwrap_or(value);
         if self.config.api_keys.iter().any(|known| known == key) { KeyVerdict::Good } else { KeyVerdict::Bad }
     }
@@ -106,8 +114,9 @@ impl Account {
         self.trap_log().reset();
         let since = self.log().next();
         self.ledger().reset(since);
-        *self.stage() = Stage::new(&self.config.behaviour, &self.config.scripts);
+        *self.stage() = Stage::new(&self.config);
         *self.pace() = Pace::default();
+        *self.cache() = Cache::default();
     }
 }
 

@@ -40,7 +40,10 @@ pub(crate) struct Model {
     pub(crate) price: Price,
     pub(crate) context_tokens: u64,
     pub(crate) output_tokens_max: u64,
+    /// Whether it can reason, and whether it cannot be kept from it.
+    pub(crate) reasons: bool,
     pub(crate) reasoning_mandatory: bool,
+    inputs: Vec<String>,
     pub(crate) entry: Value,
 }
 
@@ -71,6 +74,11 @@ impl Model {
     pub(crate) fn lab(&self) -> &str {
         let (lab, _) = self.id.split_once('/').unwrap_or((&self.id, ""));
         lab.trim_start_matches('~')
+    }
+
+    /// Whether it reads this besides text: `image`, `file`, `audio` or `video`.
+    pub(crate) fn reads(&self, modality: &str) -> bool {
+        self.inputs.iter().any(|input| input == modality)
     }
 
     pub(crate) fn is_alias(&self) -> bool {
@@ -140,9 +148,15 @@ struct Entry {
     id: String,
     alias_target: Option<AliasTarget>,
     context_length: u64,
+    architecture: Architecture,
     pricing: Pricing,
     top_provider: TopProvider,
     reasoning: Option<Reasoning>,
+}
+
+#[derive(Deserialize)]
+struct Architecture {
+    input_modalities: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -185,6 +199,8 @@ impl Model {
             price: read.pricing.into(),
             context_tokens: read.context_length,
             output_tokens_max: read.top_provider.max_completion_tokens,
+            reasons: read.reasoning.is_some(),
+            inputs: read.architecture.input_modalities,
             reasoning_mandatory: read.reasoning.is_some_and(|reasoning| reasoning.mandatory),
             entry: entry.clone(),
         })

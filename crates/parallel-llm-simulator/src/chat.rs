@@ -1,54 +1,92 @@
-//! The chat endpoint: OpenRouter's checks in OpenRouter's order, then the scene that the script asks for.
+//! The endpoints that answer: each dialect's checks in order, then the scene that the script asks for.
 //!
 //! Everything here is decided at once from values; waiting and sending are left to `player`.
 
 use bytes::Bytes;
 use hyper::StatusCode;
+use hyper::header::HeaderMap;
+use serde_json::Value;
 
-use crate::account::{Account, KeyVerdict};
-use crate::catalogue::{GONE_MODEL, Model};
-use crate::draft::Dialect;
+use crate::account::Account;
+use crate::catalogue::GONE_MODEL;
+use crate::dialect::{Case, Dialect, Kind, Protocol, Subject, Trouble};
+use crate::dialect::{check_fields, check_key, check_rules, refuse, sent_key};
 use crate::exchange::Exchange;
+use crate::fault::Fault;
 use crate::ledger::cost_pico;
-use crate::odd;
-use crate::plain;
-use crate::refusal::{FreePeriod, Refusal};
+use crate::query;
+use crate::refusal::FreePeriod;
 use crate::reply::{Head, Reply};
 use crate::request::{BadBody, ChatRequest};
-use crate::scene::{Scene, next_multiple};
+use crate::scene::Scene;
 use crate::seed::Draw;
+use crate::shelf::{self, Sold};
 
 /// Models of one request's fallback list that are tried.
 const FALLBACKS_MAX: usize = 8;
 
-/// Milliseconds in a minute.
-const MINUTE_MS: u64 = 60_000;
-
-/// A chat request as it came over the wire.
+/// A request for an answer as it came over the wire.
 #[derive(Debug)]
 pub(crate) struct Call {
-    pub(crate) dialect: Dialect,
-    pub(crate) authorization: Option<String>,
+    pub(crate) dialect: &'static Dialect,
+    /// What follows the endpoint's path: Gemini's model and method.
+    pub(crate) rest: String,
+    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
     /// The value of `X-Sim-Scenario`.
     pub(crate) scenario: Option<String>,
     /// `None`: longer than allowed.
     pub(crate) body: Option<Bytes>,
 }
 
-/// The reply to a chat request.
+/// The reply to a request for an answer.
 pub(crate) fn reply(exchange: &mut Exchange, call: &Call) -> Reply {
     let account = std::sync::Arc::clone(&exchange.account);
-    let request = call.body.as_deref().map(ChatRequest::read);
-    let asked = request.as_ref().and_then(|read| read.as_ref().ok()?.candidates().next());
-    exchange.chat(asked, asked.is_some_and(|slug| find(&account, call.dialect, slug).is_some()));
+    let body = call.body.as_deref().map(|body| Read::of(call, body));
+    let asked = body.as_ref().and_then(|read| read.request.as_ref().ok()?.candidates().next());
+    let known = asked.and_then(|name| shelf::find(account.catalogue, call.dialect, name));
+    exchange.chat(asked, known.is_some_and(|sold| sold.scenario.is_none()));
 
-    let generation_id = generation_id(&account, call.dialect, exchange.sequence);
-    let desk = Desk { account: &account, call, generation_id: &generation_id, sequence: exchange.sequence };
-    let reply = match desk.admit(request) {
-        Ok(request) => desk.first_answer(&request),
-        Err(refused) => refused,
+    let letters = Draw::new(account.config.seed, &["generation", &exchange.sequence.to_string()]).letters(20);
+    let time = if call.dialect.is_openrouter() {
+        account.clock.unix_seconds().to_string() + "-"
+    } else {
+        String::new()
+    };
+    let generation_id = format!("{}{time}{letters}", call.dialect.id_prefix);
+    let sequence = exchange.sequence;
+    let desk = Desk { account: &account, call, generation_id: &generation_id, letters: &letters, sequence };
+    let reply = match desk.admit(body) {
+        Ok((request, body)) => desk.first_answer(&request, &body),
+        Err(trouble) => refuse(call.dialect, &desk.complete(trouble)),
     };
     desk.finish_headers(reply)
+}
+
+/// A body, as far as it could be read.
+#[derive(Debug)]
+struct Read {
+    /// `Null` at OpenRouter, whose fields nobody checks.
+    body: Value,
+    request: Result<ChatRequest, BadBody>,
+}
+
+impl Read {
+    fn of(call: &Call, bytes: &[u8]) -> Self {
+        if call.dialect.is_openrouter() {
+            return Self { body: Value::Null, request: ChatRequest::read(bytes) };
+        }
+        let Ok(body) = serde_json::from_slice::<Value>(bytes) else {
+            return Self { body: Value::Null, request: Err(BadBody::Empty) };
+        };
+        let mut request = ChatRequest::of(call.dialect.protocol, &body);
+        if let (Protocol::Gemini, Ok(request)) = (call.dialect.protocol, &mut request) {
+            let (model, method) = call.rest.rsplit_once(':').unwrap_or((&call.rest, ""));
+            request.model = Some(query::decoded(model));
+            request.stream = method == "streamGenerateContent";
+        }
+        Self { body, request }
+    }
 }
 
 /// Where one request is checked.
@@ -56,32 +94,45 @@ struct Desk<'a> {
     account: &'a Account,
     call: &'a Call,
     generation_id: &'a str,
+    /// What is random in the id; it is the id of the request where there is one.
+    letters: &'a str,
     sequence: u64,
 }
 
 impl Desk<'_> {
     /// The checks that need no model.
-    fn admit(&self, request: Option<Result<ChatRequest, BadBody>>) -> Result<ChatRequest, Reply> {
-        match (self.account.judge(self.call.authorization.as_deref()), self.call.dialect) {
-            (KeyVerdict::Good, _) => {}
-            (_, Dialect::OpenAi) => return Err(plain::bad_key()),
-            (KeyVerdict::Missing, _) => return Err(Refusal::key_missing().reply()),
-            (KeyVerdict::Bad, _) => return Err(Refusal::key_unknown().reply()),
+    fn admit(&self, read: Option<Read>) -> Result<(ChatRequest, Value), Trouble> {
+        let Call { dialect, headers, query, .. } = self.call;
+        check_key(dialect, self.account, headers, query).map_err(Trouble::new)?;
+        let is_method = |name: &str| self.call.rest.ends_with(name);
+        if dialect.protocol == Protocol::Gemini && !GEMINI_METHODS.into_iter().any(is_method) {
+            return Err(Trouble::new(Kind::NotFound));
+        }
+        let Some(Read { body, request }) = read else { return Err(Trouble::new(Kind::TooLarge)) };
+        if body.is_object() {
+            check_fields(dialect.fields, &body)?;
         }
         match request {
-            None => Err(Refusal::too_large().reply()),
-            Some(Err(BadBody::Empty)) => Err(Refusal::no_input().reply()),
-            Some(Err(BadBody::NoMessages)) => Err(Refusal::no_messages().reply()),
-            Some(Err(BadBody::WrongType(reason))) => Err(odd::zod(Some(&reason))),
-            Some(Ok(request)) => Ok(request),
+            Ok(request) => Ok((request, body)),
+            Err(BadBody::NoMessages) => Err(Trouble::new(Kind::NoMessages)),
+            Err(BadBody::Empty) if body.is_object() => Err(Trouble::new(Kind::NoMessages)),
+            Err(BadBody::Empty) => Err(because(Kind::BadBody, "unexpected end of JSON input")),
+            Err(BadBody::WrongType(reason)) => Err(because(Kind::WrongType, &reason)),
         }
     }
 
     /// Walks the fallback list: the first model that does not refuse, or the last one's refusal.
-    fn first_answer(&self, request: &ChatRequest) -> Reply {
-        let mut last = Refusal::no_model().reply();
-        for slug in request.candidates().take(FALLBACKS_MAX) {
-            last = self.answer(request, slug).unwrap_or_else(|refused| refused);
+    fn first_answer(&self, request: &ChatRequest, body: &Value) -> Reply {
+        let dialect = self.call.dialect;
+        let mut last = refuse(dialect, &self.complete(Trouble::new(Kind::NoModel)));
+        for name in request.candidates().take(FALLBACKS_MAX) {
+            last = self.answer(request, body, name).unwrap_or_else(|trouble| {
+                let mut trouble = self.complete(trouble);
+                if trouble.case.model.is_empty() {
+                    name.clone_into(&mut trouble.case.model);
+                }
+                refuse(dialect, &trouble)
+            });
             if !is_refusal(&last) {
                 break;
             }
@@ -90,118 +141,154 @@ impl Desk<'_> {
     }
 
     /// The checks that depend on the model, then the scene.
-    fn answer(&self, request: &ChatRequest, slug: &str) -> Result<Reply, Reply> {
-        let Some(asked) = find(self.account, self.call.dialect, slug) else {
-            return Err(match (self.call.dialect, slug) {
-                (Dialect::OpenAi, _) => plain::unknown_model(slug),
-                (_, GONE_MODEL) => Refusal::no_endpoints(slug).reply(),
-                _ => Refusal::unknown_model(slug).reply(),
-            });
+    fn answer(&self, request: &ChatRequest, body: &Value, name: &str) -> Result<Reply, Trouble> {
+        let Call { dialect, headers, .. } = self.call;
+        let Some(Sold { model, scenario }) = shelf::find(self.account.catalogue, dialect, name) else {
+            let is_gone = dialect.is_openrouter() && name == GONE_MODEL;
+            return Err(Trouble::new(if is_gone { Kind::NoEndpoints } else { Kind::BadModel }));
         };
         let scene = Scene {
             account: self.account,
-            dialect: self.call.dialect,
+            dialect,
             request,
-            asked,
-            served: self.account.catalogue.served(asked),
-            authorization: self.call.authorization.as_deref(),
+            slug: name,
+            asked: model,
+            served: self.account.catalogue.served(model),
+            key: sent_key(dialect, headers),
             generation_id: self.generation_id,
+            request_id: self.letters,
+            in_list: self.call.is_in_list(request),
         };
-        if scene.dialect == Dialect::OpenAi {
-            plain::check(request, scene.served)?;
-        }
-        check_request(&scene).map_err(Refusal::reply)?;
-        self.check_money(&scene).map_err(Refusal::reply)?;
-        self.check_rate(&scene).map_err(Refusal::reply)?;
-        let scenario = self.call.scenario.as_deref();
-        let act = self.account.stage().act(scenario, slug, &scene.served.id);
-        let act = act.map_err(|unknown| Refusal::bad_order(&unknown.to_string()).reply())?;
+        let forbids_reasoning = request.forbids_reasoning();
+        check_rules(dialect.fields, Subject { body, headers, model: scene.served, forbids_reasoning })?;
+        check_request(&scene)?;
+        self.check_money(&scene)?;
+        self.check_rate(&scene)?;
+        // A name that plays a fault is counted for each dialect, which is where a person tries it.
+        let counted_as = scenario.map(|_| format!("{} {name}", dialect.name));
+        let scenario = self.call.scenario.as_deref().or(scenario);
+        let asked = counted_as.as_deref().unwrap_or(name);
+        let act = self.account.stage().act(scenario, asked, &scene.served.id);
+        let act = act.map_err(|unknown| because(Kind::Order, &unknown.to_string()))?;
         Ok(scene.play(&act))
     }
 
-    /// Key limit, balance, and what requests in flight hold.
-    fn check_money(&self, scene: &Scene<'_>) -> Result<(), Refusal> {
+    /// Key limit, balance, and what requests in flight hold. Only OpenRouter tells them apart, and who sells nothing
+    /// refuses nothing.
+    fn check_money(&self, scene: &Scene<'_>) -> Result<(), Trouble> {
         let config = &self.account.config;
+        let is_router = scene.dialect.is_openrouter();
         let prompt_tokens = scene.request.prompt_tokens();
         let output_tokens = scene.output_tokens_held();
         let rate = scene.asked.price.rate(prompt_tokens);
         let hold_pico = cost_pico(rate, prompt_tokens, output_tokens);
+        let sells = Fault::Credits.applies_to(scene.dialect.name);
         let mut ledger = self.account.ledger();
         let charged_pico = ledger.charged_pico();
-        if config.key_limit_pico_usd.is_some_and(|limit| charged_pico >= limit) {
-            return Err(Refusal::key_limit());
+        if sells && config.key_limit_pico_usd.is_some_and(|limit| charged_pico >= limit) {
+            return Err(scene.trouble(if is_router { Kind::KeyLimit } else { Kind::Credits }));
         }
         let balance_pico = config.balance_pico_usd - charged_pico;
-        if hold_pico > balance_pico {
+        if sells && hold_pico > balance_pico {
             let for_output_pico = (balance_pico - cost_pico(rate, prompt_tokens, 0)).max(0);
             let affordable = for_output_pico / rate.completion_pico.max(1);
-            return Err(Refusal::credits(output_tokens, affordable.unsigned_abs()));
+            let mut trouble = scene.trouble(Kind::Credits);
+            trouble.case.affordable = affordable.unsigned_abs();
+            return Err(trouble);
         }
         let held_pico = ledger.held_pico();
-        if config.in_flight_pico_usd.is_some_and(|limit| held_pico + hold_pico > limit) {
-            return Err(Refusal::in_flight());
+        if is_router && config.in_flight_pico_usd.is_some_and(|limit| held_pico + hold_pico > limit) {
+            return Err(scene.trouble(Kind::InFlight));
         }
         ledger.hold(self.sequence, hold_pico);
         Ok(())
     }
 
-    fn check_rate(&self, scene: &Scene<'_>) -> Result<(), Refusal> {
-        let Some(limit) = self.account.config.free_per_minute.filter(|_| scene.asked.is_free()) else {
-            return Ok(());
-        };
-        let clock = &self.account.clock;
-        if self.account.pace().admit(clock.micros(), limit) {
+    /// The limits on OpenRouter's free models.
+    fn check_rate(&self, scene: &Scene<'_>) -> Result<(), Trouble> {
+        if !scene.asked.is_free() || !scene.dialect.is_openrouter() {
             return Ok(());
         }
-        let reset = next_multiple(clock.unix_ms(), MINUTE_MS);
-        Err(Refusal::rate_free(FreePeriod::Minute, limit, reset))
+        let admitted = self.account.pace().admit(&self.account.clock, &self.account.config);
+        admitted.map_err(|full| {
+            let mut trouble = scene.trouble(match full.period {
+                FreePeriod::Day => Kind::RateDay,
+                FreePeriod::Minute => Kind::RateMinute,
+            });
+            (trouble.case.limit, trouble.case.reset_unix_ms) = (full.limit, full.reset_unix_ms);
+            trouble
+        })
     }
 
-    /// The headers every chat reply has.
+    /// Adds what every error of this request may say.
+    fn complete(&self, mut trouble: Trouble) -> Trouble {
+        self.letters.clone_into(&mut trouble.case.request_id);
+        sent_key(self.call.dialect, &self.call.headers).clone_into(&mut trouble.case.key);
+        trouble
+    }
+
+    /// The headers every reply of this dialect has.
     fn finish_headers(&self, reply: Reply) -> Reply {
-        let ray = Draw::new(self.account.config.seed, &["ray", self.generation_id]).number();
-        let reply = reply.header("server", "cloudflare").header("cf-ray", &format!("{ray:016x}-SIM"));
-        if matches!(reply.head, Head::Status(StatusCode::UNAUTHORIZED, _)) {
-            return reply;
+        let ray = || Draw::new(self.account.config.seed, &["ray", self.generation_id]).number();
+        let mut reply = reply;
+        for (name, value) in self.call.dialect.headers {
+            let value = value.replace("{id}", self.letters);
+            let value = if value.contains("{ray}") {
+                value.replace("{ray}", &format!("{:016x}", ray()))
+            } else {
+                value
+            };
+            reply = reply.header(name, &value);
         }
-        reply.header("x-generation-id", self.generation_id)
+        let is_unauthorized = matches!(reply.head, Head::Status(StatusCode::UNAUTHORIZED, _));
+        if self.call.dialect.is_openrouter() && !is_unauthorized {
+            reply = reply.header("x-generation-id", self.generation_id);
+        }
+        reply
     }
 }
 
-/// The reasoning rule and the context's length.
-fn check_request(scene: &Scene<'_>) -> Result<(), Refusal> {
-    let mandatory = scene.served.reasoning_mandatory && !scene.asked.is_alias();
-    if mandatory && scene.request.forbids_reasoning() {
-        return Err(Refusal::reasoning_mandatory());
+/// What Gemini's path may ask for.
+const GEMINI_METHODS: [&str; 2] = [":generateContent", ":streamGenerateContent"];
+
+impl Call {
+    /// Whether a stream is asked for as a list of JSON: Gemini's, without `alt=sse`.
+    fn is_in_list(&self, request: &ChatRequest) -> bool {
+        let is_sse = self.query.split('&').any(|pair| pair == "alt=sse");
+        self.dialect.protocol == Protocol::Gemini && request.stream && !is_sse
     }
-    let output = scene.request.output_tokens_max().unwrap_or(0);
-    if scene.request.prompt_tokens().saturating_add(output) > scene.served.context_tokens {
-        return Err(scene.context_exceeded());
-    }
-    Ok(())
 }
 
-/// The entry for a slug; the plain dialect leaves out the lab.
-fn find<'a>(account: &'a Account, dialect: Dialect, slug: &str) -> Option<&'a Model> {
-    let catalogue = account.catalogue;
-    let by_name = || {
-        let has_name = |model: &&Model| model.id.split_once('/').is_some_and(|(_, name)| name == slug);
-        catalogue.models.iter().find(has_name)
-    };
-    catalogue.find(slug).or_else(|| if dialect == Dialect::OpenAi { by_name() } else { None })
+/// What the model cannot read, the reasoning rule, wishes about providers, and the context's length.
+fn check_request(scene: &Scene<'_>) -> Result<(), Trouble> {
+    let Scene { request, served, dialect, .. } = *scene;
+    if let Some(modality) = request.modalities().find(|modality| !served.reads(modality)) {
+        let mut trouble = scene.trouble(Kind::Modality);
+        modality.clone_into(&mut trouble.case.reason);
+        return Err(trouble);
+    }
+    if let (Some(routing), true) = (&request.provider, dialect.is_openrouter()) {
+        let rate = scene.asked.price.rate(request.prompt_tokens());
+        let left = routing.check(scene.account.catalogue, scene.asked, served, rate);
+        left.map_err(|kind| scene.trouble(kind))?;
+    }
+    let mandatory = served.reasoning_mandatory && !scene.asked.is_alias();
+    if mandatory && request.forbids_reasoning() {
+        return Err(scene.trouble(Kind::ReasoningMandatory));
+    }
+    let output = if dialect.output_counts { scene.output_tokens_max().unwrap_or(0) } else { 0 };
+    let fits = request.prompt_tokens().saturating_add(output) <= served.context_tokens;
+    if fits || dialect.cuts_prompt_at.is_some() { Ok(()) } else { Err(scene.trouble(Kind::Context)) }
+}
+
+fn because(kind: Kind, reason: &str) -> Trouble {
+    let case = Box::new(Case { reason: reason.to_owned(), ..Case::default() });
+    Trouble { case, ..Trouble::new(kind) }
 }
 
 fn is_refusal(reply: &Reply) -> bool {
     match &reply.head {
         Head::Status(status, _) => status.is_client_error() || status.is_server_error(),
         Head::Never | Head::Closed => false,
-    }
-}
-
-fn generation_id(account: &Account, dialect: Dialect, sequence: u64) -> String {
-    let letters = Draw::new(account.config.seed, &["generation", &sequence.to_string()]).letters(20);
-    match dialect {
-        Dialect::OpenRouter => format!("gen-{}-{letters}", account.clock.unix_seconds()),
-        Dialect::OpenAi => format!("chatcmpl-{letters}"),
     }
 }

@@ -23,6 +23,16 @@ pub struct SimulatorConfig {
     pub in_flight_pico_usd: Option<i64>,
     /// Requests a minute to `:free` models before 429.
     pub free_per_minute: Option<u32>,
+    /// Requests a day (UTC) to `:free` models before 429.
+    pub free_per_day: Option<u32>,
+    /// Whether error bodies name the account's `user_id` where OpenRouter was seen to.
+    pub send_user_id: bool,
+    /// Serves https with a certificate made at start, for `localhost`, 127.0.0.1 and the address.
+    pub tls: bool,
+    /// Versions of HTTP that are spoken: on TLS what ALPN offers, else what is understood.
+    pub http: HttpVersions,
+    /// How the names of response headers are written on HTTP/1.1; HTTP/2 only has lower case.
+    pub header_case: HeaderCase,
     /// Longest request body; more is 413.
     pub body_bytes_max: usize,
     /// Connections served at once; later ones wait in the listener's backlog.
@@ -37,6 +47,28 @@ pub struct SimulatorConfig {
     pub behaviour: Behaviour,
     /// Scripts by slug; `"*"` is for every model that has none of its own.
     pub scripts: BTreeMap<String, Script>,
+}
+
+/// Versions of HTTP that are spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HttpVersions {
+    /// HTTP/1.1 and HTTP/2, whichever the client chooses.
+    #[default]
+    Both,
+    /// HTTP/1.1.
+    Only1,
+    /// HTTP/2, without TLS with prior knowledge.
+    Only2,
+}
+
+/// How the names of response headers are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HeaderCase {
+    /// `Content-Type`.
+    #[default]
+    Title,
+    /// `content-type`.
+    Lower,
 }
 
 /// OpenRouter's own limit is not published; this holds every prompt a test sends.
@@ -58,6 +90,11 @@ impl Default for SimulatorConfig {
             key_limit_pico_usd: None,
             in_flight_pico_usd: None,
             free_per_minute: None,
+            free_per_day: None,
+            send_user_id: true,
+            tls: false,
+            http: HttpVersions::Both,
+            header_case: HeaderCase::Title,
             body_bytes_max: BODY_BYTES_MAX,
             connections_max: CONNECTIONS_MAX,
             time_scale: 1.0,
@@ -79,7 +116,7 @@ impl SimulatorConfig {
     /// about five, the synthesis about three.
     pub fn demo() -> Self {
         let pace = |mean, tokens_per_s, reasoning_tokens| {
-            let ttft_ms = Latency { mean, jitter: mean / 10 };
+            let ttft_ms = Latency { mean, jitter: mean / 10, ..Latency::default() };
             Script::behaving(Behaviour {
                 ttft_ms,
                 tokens_per_s,

@@ -1,32 +1,21 @@
 //! An answer before it is written: what it says, what it costs, and where it breaks.
 //!
-//! A healthy answer and a broken one are the same value; `whole` and `stream` write it in the two forms of the
-//! protocol, so that a fault means the same in both.
+//! A healthy answer and a broken one are the same value; `protocol` writes it in the form of each protocol, streamed and
+//! whole, so that a fault means the same in all of them.
 
 use crate::catalogue::Rate;
+use crate::dialect::{Case, Dialect, Kind, Trouble};
 use crate::fault::Fault;
-use crate::json::Object;
-use crate::ledger::cost_pico;
-use crate::money::Usd;
-use crate::refusal::USER_ID;
 use crate::request::token_count;
-
-/// Which protocol the reply follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    /// With provider, native finish reason and cost.
-    OpenRouter,
-    /// As OpenAI publishes it: usage only on request.
-    OpenAi,
-}
+use crate::script::ReasoningKind;
 
 /// An answer before it is written.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: &'static Dialect,
     pub(crate) id: String,
     pub(crate) created: u64,
-    /// The slug as the reply shows it.
+    /// The model as the reply names it.
     pub(crate) model: String,
     pub(crate) provider: String,
     pub(crate) rate: Rate,
@@ -34,9 +23,12 @@ pub(crate) struct Draft {
     /// `None` is JSON's `null`.
     pub(crate) content: Option<String>,
     pub(crate) reasoning: String,
-    pub(crate) refusal: Option<&'static str>,
+    /// How much of the reasoning is shown.
+    pub(crate) reasoning_kind: ReasoningKind,
+    pub(crate) refusal: Option<String>,
+    /// OpenAI's word; other protocols have their own for it.
     pub(crate) finish: &'static str,
-    pub(crate) native_finish: &'static str,
+    pub(crate) native_finish: String,
     /// False leaves `choices` empty.
     pub(crate) has_choice: bool,
     /// Adds fields nobody has seen before.
@@ -44,6 +36,8 @@ pub(crate) struct Draft {
     /// The fault that ends the reply early, and how many tokens leave before.
     pub(crate) breaks: Option<Fault>,
     pub(crate) after_tokens: u64,
+    /// What an error in the middle is about; there is one only with a fault.
+    pub(crate) case: Option<Box<Case>>,
 }
 
 /// What a model that refuses says.
@@ -62,6 +56,11 @@ const REASONING: &str = "The user asks for something practical, so I weigh what 
 impl Draft {
     pub(crate) fn text(&self) -> &str {
         self.content.as_deref().unwrap_or_default()
+    }
+
+    /// The refusal or the answer; `None` is JSON's `null`.
+    pub(crate) fn said(&self) -> Option<&str> {
+        self.refusal.as_deref().or(self.content.as_deref())
     }
 
     /// Reasoning of exactly so many tokens.
@@ -91,15 +90,15 @@ impl Draft {
             Fault::EmptyContent => self.content = Some(String::new()),
             Fault::ReasoningBurn => self.burn(),
             Fault::TruncatedLength => self.limit(self.completion_tokens() / 2),
-            Fault::Refusal => self.refuse(),
+            Fault::Refusal => self.refuse(REFUSAL),
             Fault::ContentFilter => {
                 self.content = Some(String::new());
-                (self.finish, self.native_finish) = ("content_filter", "SAFETY");
+                self.stop_for("content_filter", "SAFETY");
             }
             Fault::ByteSplit => self.content = Some(format!("{}{WIDE_TEXT}", self.text())),
             Fault::UnknownFields => {
                 self.novel = true;
-                (self.finish, self.native_finish) = ("compacted", "compacted");
+                self.stop_for("compacted", "compacted");
             }
             Fault::OddFraming | Fault::SseNoDone => {}
             breaks => self.breaks = Some(breaks),
@@ -119,14 +118,20 @@ impl Draft {
         self.stop_for_length();
     }
 
-    fn refuse(&mut self) {
+    /// Refuses with these words instead of answering.
+    pub(crate) fn refuse(&mut self, words: &str) {
         self.content = None;
-        self.refusal = Some(REFUSAL);
-        self.native_finish = "refusal";
+        self.refusal = Some(words.to_owned());
+        self.stop_for("stop", "refusal");
     }
 
     fn stop_for_length(&mut self) {
-        (self.finish, self.native_finish) = ("length", "max_output_tokens");
+        self.stop_for("length", "max_output_tokens");
+    }
+
+    fn stop_for(&mut self, finish: &'static str, native: &str) {
+        self.finish = finish;
+        native.clone_into(&mut self.native_finish);
     }
 
     pub(crate) fn reasoning_tokens(&self) -> u64 {
@@ -135,93 +140,19 @@ impl Draft {
 
     /// Reasoning included.
     pub(crate) fn completion_tokens(&self) -> u64 {
-        let said = self.text().len() + self.refusal.map_or(0, str::len);
+        let said = self.text().len() + self.refusal.as_ref().map_or(0, String::len);
         self.reasoning_tokens() + token_count(said)
     }
 
-    /// The `usage` object.
-    pub(crate) fn usage(&self) -> Object {
-        self.usage_of(self.completion_tokens())
-    }
-
-    /// A `usage` object with nothing generated yet.
-    pub(crate) fn usage_before(&self) -> Object {
-        self.usage_of(0)
-    }
-
-    fn usage_of(&self, completion_tokens: u64) -> Object {
-        let reasoning_tokens = self.reasoning_tokens().min(completion_tokens);
-        let usage = Object::new()
-            .with("prompt_tokens", &self.prompt_tokens)
-            .with("completion_tokens", &completion_tokens)
-            .with("total_tokens", &(self.prompt_tokens + completion_tokens));
-        if self.dialect == Dialect::OpenAi {
-            return usage.nest(
-                "completion_tokens_details",
-                Object::new().with("reasoning_tokens", &reasoning_tokens),
-            );
-        }
-        let prompt_pico = cost_pico(self.rate, self.prompt_tokens, 0);
-        let completion_pico = cost_pico(self.rate, 0, completion_tokens);
-        let total = Usd { pico: prompt_pico + completion_pico };
-        let prompt = Object::new()
-            .with("cached_tokens", &0)
-            .with("cache_write_tokens", &0)
-            .with("audio_tokens", &0)
-            .with("video_tokens", &0);
-        let cost = Object::new()
-            .with("upstream_inference_cost", &total)
-            .with("upstream_inference_prompt_cost", &Usd { pico: prompt_pico })
-            .with("upstream_inference_completions_cost", &Usd { pico: completion_pico });
-        let completion = Object::new()
-            .with("reasoning_tokens", &reasoning_tokens)
-            .with("image_tokens", &0)
-            .with("audio_tokens", &0);
-        usage
-            .with("cost", &total)
-            .with("is_byok", &false)
-            .nest("prompt_tokens_details", prompt)
-            .nest("cost_details", cost)
-            .nest("completion_tokens_details", completion)
-    }
-
-    /// The first fields of a body or a chunk.
-    pub(crate) fn opening(&self, object: &str) -> Object {
-        let opening = Object::new()
-            .with("id", &self.id)
-            .with("object", object)
-            .with("created", &self.created)
-            .with("model", &self.model);
-        let opening = match self.dialect {
-            Dialect::OpenRouter => opening.with("provider", &self.provider),
-            Dialect::OpenAi => opening,
+    /// Which error this break is, and its case.
+    pub(crate) fn trouble(&self, fault: Fault) -> Trouble {
+        let kind = match fault {
+            Fault::SseErrorMid => Kind::Rate,
+            Fault::SseErrorFirst => Kind::Overloaded,
+            _ => Kind::Server,
         };
-        if self.novel { opening.nest("x_trace", Object::new().with("hops", &[1, 2])) } else { opening }
+        Trouble { case: self.case.clone().unwrap_or_default(), ..Trouble::new(kind) }
     }
-
-    /// The end of a choice: both finish reasons.
-    pub(crate) fn finished(&self, choice: Object, finish: Option<(&str, &str)>) -> Object {
-        let choice = choice.with("finish_reason", &finish.map(|(finish, _)| finish));
-        match self.dialect {
-            Dialect::OpenRouter => choice.with("native_finish_reason", &finish.map(|(_, native)| native)),
-            Dialect::OpenAi => choice,
-        }
-    }
-
-    /// Reasoning as one detail of type `reasoning.text`.
-    pub(crate) fn reasoning_detail(text: &str) -> Object {
-        Object::new()
-            .with("type", "reasoning.text")
-            .with("text", text)
-            .with("format", "unknown")
-            .with("index", &0)
-    }
-}
-
-/// An error without anything around it, its code a word.
-pub(crate) fn bare_error() -> Object {
-    let error = Object::new().with("message", "Upstream idle timeout exceeded").with("code", "server_error");
-    Object::new().nest("error", error).with("user_id", USER_ID)
 }
 
 /// The first part of a text that holds at most this many tokens, and the rest; never splits a character.

@@ -71,7 +71,8 @@ impl Exchange {
         entry.first_byte_us = Some(now_us);
         entry.provider = self.bill.as_ref().map(|bill| bill.provider.clone());
         let id = headers.iter().find(|(name, _)| name == "x-generation-id").map(|(_, value)| value);
-        entry.generation_id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
+        entry.generation_id = id.or_else(|| Some(self.bill.as_ref()?.generation_id.clone()));
     }
 
     /// Notes tokens that were handed to the connection.

@@ -92,6 +92,53 @@ faults! {
     UnknownFields "unknown_fields" "The answer with fields and a finish reason nobody has seen before.",
 }
 
+/// Who never does this. A fault that stands in no row is everybody's: where a provider has an equivalent, it is played.
+const EXCLUSIONS: &[(Fault, Who)] = &[
+    // OpenRouter's account: the hold on what is in flight, and the limit of a key among several.
+    (Fault::InFlight, Who::Only(&["openrouter"])),
+    (Fault::KeyLimit, Who::Only(&["openrouter"])),
+    // OpenRouter's routing: nobody else looks for a provider.
+    (Fault::NoEndpoints, Who::Only(&["openrouter"])),
+    (Fault::DataPolicy, Who::Only(&["openrouter"])),
+    // OpenRouter's validation library, and its status that is committed before the answer is known.
+    (Fault::Zod400, Who::Only(&["openrouter"])),
+    (Fault::OkErrorBody, Who::Only(&["openrouter"])),
+    // Others with a free day or a limit of requests a day.
+    (Fault::RateFreeDay, Who::Only(&["openrouter", "gemini", "groq"])),
+    // Others whose finish reason can be an error.
+    (Fault::OkFinishError, Who::Only(&["openrouter", "gemini", "mistral", "vllm"])),
+    // A server of one's own sells nothing and flags nothing.
+    (Fault::Credits, Who::AllBut(&["ollama", "lmstudio", "vllm"])),
+    (Fault::Moderation, Who::AllBut(&["ollama", "lmstudio", "vllm"])),
+];
+
+/// Some dialects, by name.
+#[derive(Clone, Copy, Debug)]
+enum Who {
+    Only(&'static [&'static str]),
+    AllBut(&'static [&'static str]),
+}
+
+impl Fault {
+    /// Whether this dialect (a name of `Simulator::dialects`) can fail in this way. These are one provider's own:
+    ///
+    /// - `in_flight`, `key_limit`: OpenRouter's account, with its hold on what is in flight and its limits of keys.
+    /// - `no_endpoints`, `data_policy`: OpenRouter's routing; nobody else looks for a provider.
+    /// - `zod_400`, `ok_error_body`: OpenRouter's validation library, and its status that is committed too early.
+    /// - `rate_free_day`: OpenRouter, Gemini and Groq limit the requests of a day.
+    /// - `ok_finish_error`: OpenRouter, Gemini, Mistral and vLLM have a finish reason for an error.
+    /// - `credits`, `moderation`: not Ollama, LM Studio and vLLM, which sell nothing and flag nothing.
+    ///
+    /// A script that asks for one elsewhere is answered with a 400 that says so.
+    pub fn applies_to(self, dialect_name: &str) -> bool {
+        let row = EXCLUSIONS.iter().find(|(fault, _)| *fault == self);
+        row.is_none_or(|(_, who)| match who {
+            Who::Only(names) => names.contains(&dialect_name),
+            Who::AllBut(names) => !names.contains(&dialect_name),
+        })
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())

@@ -48,6 +48,10 @@ pub struct Charge {
     pub cancelled: bool,
     /// Whether the reply was streamed.
     pub streamed: bool,
+    /// Why the model stopped; `None` if it was broken off.
+    pub finish_reason: Option<String>,
+    /// The provider's word for it.
+    pub native_finish_reason: Option<String>,
     /// When it ended, in microseconds since the simulator's start.
     pub ended_us: u64,
 }
@@ -64,6 +68,8 @@ pub(crate) struct Bill {
     /// Whether a client that leaves pays only for what was sent.
     pub(crate) stops_billing: bool,
     pub(crate) streamed: bool,
+    pub(crate) finish: &'static str,
+    pub(crate) native_finish: String,
     /// Whether the reply breaks off, so that even its clean end is not the end of the answer.
     pub(crate) breaks: bool,
 }
@@ -96,6 +102,8 @@ impl Bill {
             completion_tokens,
             cancelled: ending.cancelled,
             streamed: self.streamed,
+            finish_reason: whole.then(|| self.finish.to_owned()),
+            native_finish_reason: whole.then_some(self.native_finish),
             ended_us: ending.at_us,
         }
     }

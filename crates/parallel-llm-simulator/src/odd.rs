@@ -1,4 +1,4 @@
-//! Replies that are no OpenRouter reply at all: pages, redirects, foreign error shapes and silence.
+//! Replies that are no provider's reply at all: pages, redirects, foreign error shapes and silence.
 
 use std::net::SocketAddr;
 
@@ -6,10 +6,6 @@ use hyper::StatusCode;
 
 use crate::json::Object;
 use crate::reply::{Head, Reply, Steps};
-
-/// The page of a proxy that waited too long.
-const TIMEOUT_PAGE: &str = "<!DOCTYPE html><title>openrouter.ai | 524: A timeout occurred</title>\
-    <h1>A timeout occurred</h1><p>Error code 524</p><script>alert(1)</script>";
 
 /// The page of a captive portal.
 const LOGIN_PAGE: &str = "<!DOCTYPE html><title>Sign in to the network</title>\
@@ -24,9 +20,14 @@ pub(crate) const PADDING: &[u8] = b"\n         \n";
 /// Paddings before the late error, whatever the scale of time: a client has to skip some.
 const LATE_ERROR_PADDINGS: u32 = 3;
 
-pub(crate) fn timeout_page() -> Reply {
+/// The page of a proxy that waited too long for this host.
+pub(crate) fn timeout_page(host: &str) -> Reply {
     let status = StatusCode::from_u16(524).expect("524 has three digits");
-    Reply::whole(status, "text/html; charset=UTF-8", TIMEOUT_PAGE.into())
+    let page = format!(
+        "<!DOCTYPE html><title>{host} | 524: A timeout occurred</title>\
+         <h1>A timeout occurred</h1><p>Error code 524</p><script>alert(1)</script>"
+    );
+    Reply::whole(status, "text/html; charset=UTF-8", page.into())
 }
 
 pub(crate) fn login_page() -> Reply {

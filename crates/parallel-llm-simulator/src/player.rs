@@ -17,9 +17,11 @@ use tokio::time::{Sleep, sleep};
 
 use crate::exchange::Exchange;
 use crate::reply::{Head, Reply, Step};
+use crate::script::WriteSplit;
+use crate::seed::Draw;
 use crate::socket::Wire;
 
-/// Plays the reply's head and returns its body to be played. An error closes the connection.
+/// Plays the reply's head and returns its body to be played.
 pub(crate) async fn play(
     mut reply: Reply,
     mut exchange: Exchange,
@@ -34,14 +36,15 @@ pub(crate) async fn play(
         Head::Never => pending().await,
         Head::Closed => {
             exchange.broken();
-            return Err(io::ErrorKind::ConnectionAborted.into());
+            wire.close();
+            pending().await
         }
     };
     let mut body = PlayedBody {
         steps: reply.steps.into(),
         ready: Bytes::new(),
         pause: None,
-        write_split: if reply.write_split == 0 { usize::MAX } else { reply.write_split },
+        cutter: Cutter::new(reply.write_split, &exchange),
         exchange,
         wire,
     };
@@ -52,6 +55,36 @@ pub(crate) async fn play(
     Ok(response)
 }
 
+/// Random pieces are at most this long: enough to end inside and after lines, and short enough to be many.
+const PIECE_BYTES_MAX: u64 = 40;
+
+/// How long the pieces are in which a body leaves.
+#[derive(Debug)]
+enum Cutter {
+    Even(usize),
+    Random(Draw),
+}
+
+impl Cutter {
+    fn new(split: WriteSplit, exchange: &Exchange) -> Self {
+        match split {
+            WriteSplit::Bytes(0) => Self::Even(usize::MAX),
+            WriteSplit::Bytes(bytes) => Self::Even(bytes),
+            WriteSplit::Random => {
+                let sequence = exchange.sequence.to_string();
+                Self::Random(Draw::new(exchange.account.config.seed, &["split", &sequence]))
+            }
+        }
+    }
+
+    fn length(&mut self) -> usize {
+        match self {
+            Self::Even(length) => *length,
+            Self::Random(draw) => 1 + draw.below(PIECE_BYTES_MAX) as usize,
+        }
+    }
+}
+
 /// A body that follows its steps.
 #[derive(Debug)]
 pub(crate) struct PlayedBody {
@@ -59,7 +92,7 @@ pub(crate) struct PlayedBody {
     /// Bytes of the current step that have not left yet.
     ready: Bytes,
     pause: Option<Pin<Box<Sleep>>>,
-    write_split: usize,
+    cutter: Cutter,
     exchange: Exchange,
     wire: Arc<Wire>,
 }
@@ -68,7 +101,7 @@ impl PlayedBody {
     /// The next piece of the current step. The exchange is settled before the last piece leaves, so that a client
     /// that has seen the end also finds it in the ledger.
     fn piece(&mut self) -> Frame<Bytes> {
-        let length = self.ready.len().min(self.write_split);
+        let length = self.ready.len().min(self.cutter.length());
         let piece = self.ready.split_to(length);
         self.settle_if_over();
         Frame::data(piece)

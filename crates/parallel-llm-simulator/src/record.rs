@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
+use hyper::Version;
 use hyper::header::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,6 +29,8 @@ pub struct RecordedRequest {
     pub method: String,
     /// With its query.
     pub path: String,
+    /// Of HTTP: `1.1`, `2`, or `1.0`.
+    pub version: String,
     /// In order, with lower-case names; a header that carries a key holds `ok`, `bad` or `none` instead.
     pub headers: Vec<(String, String)>,
     /// The body as JSON; `null` if it was none.
@@ -79,6 +82,7 @@ pub struct Stats {
 pub(crate) struct Entry {
     pub(crate) method: String,
     pub(crate) path: String,
+    pub(crate) version: Version,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) model: Option<String>,
@@ -98,6 +102,7 @@ impl Entry {
             sequence,
             method: self.method.clone(),
             path: self.path.clone(),
+            version: number(self.version).to_owned(),
             headers: self.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
             body: serde_json::from_slice(&self.body).unwrap_or(Value::Null),
             model: self.model.clone(),
@@ -109,6 +114,15 @@ impl Entry {
             generation_id: self.generation_id.clone(),
             provider: self.provider.clone(),
         }
+    }
+}
+
+/// The version's number, without the name of the protocol.
+fn number(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_2 => "2",
+        Version::HTTP_11 => "1.1",
+        _ => "1.0",
     }
 }
 
@@ -142,6 +156,11 @@ impl Log {
     pub(crate) fn entry(&mut self, sequence: u64) -> Option<&mut Entry> {
         let index = sequence.checked_sub(self.oldest)?;
         self.entries.get_mut(usize::try_from(index).ok()?)
+    }
+
+    /// The request whose reply has this id, the latest one first.
+    pub(crate) fn find(&self, generation_id: &str) -> Option<&Entry> {
+        self.entries.iter().rev().find(|entry| entry.generation_id.as_deref() == Some(generation_id))
     }
 
     /// Keeps the request's body, at the price of older ones.
@@ -186,9 +205,11 @@ impl Log {
 }
 
 /// Replaces everything secret in the headers by the verdict on it.
-pub(crate) fn without_secrets(mut headers: HeaderMap, verdict: &'static str) -> HeaderMap {
+pub(crate) fn without_secrets(mut headers: HeaderMap, judge: impl Fn(&str) -> &'static str) -> HeaderMap {
     for name in SECRET_HEADERS {
-        if headers.contains_key(name) {
+        if let Some(value) = headers.get(name) {
+            // What is no text is no key of ours.
+            let verdict = judge(value.to_str().unwrap_or("\u{0}"));
             headers.insert(name, HeaderValue::from_static(verdict));
         }
     }

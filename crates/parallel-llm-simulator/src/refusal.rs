@@ -162,6 +162,27 @@ impl Refusal {
         .metadata(metadata)
     }
 
+    /// `modality` is the catalogue's word for what the model does not read.
+    pub(crate) fn no_modality(modality: &str) -> Self {
+        Self::new(404, format!("No endpoints found that support {modality} input"))
+    }
+
+    pub(crate) fn no_provider_allowed() -> Self {
+        Self::new(404, "No allowed providers are available for the selected model.")
+    }
+
+    pub(crate) fn all_ignored() -> Self {
+        Self::new(
+            404,
+            "All providers have been ignored. To change your default ignored providers, visit: \
+             https://openrouter.ai/settings/preferences",
+        )
+    }
+
+    pub(crate) fn too_dear() -> Self {
+        Self::new(404, "No models match your request and model restrictions")
+    }
+
     pub(crate) fn not_found() -> Self {
         Self::new(404, "Not Found")
     }
@@ -264,7 +285,7 @@ pub(crate) enum RateHint {
 }
 
 /// Which of the limits on free models was met.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FreePeriod {
     Minute,
     Day,

@@ -9,6 +9,7 @@ use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
 use crate::ledger::Bill;
+use crate::script::WriteSplit;
 
 /// How long the client gets to read what was sent before the connection breaks. Never scaled: it makes a broken
 /// connection break at the same byte each time.
@@ -38,8 +39,8 @@ pub(crate) struct Reply {
     /// Time before the head leaves.
     pub(crate) wait: Duration,
     pub(crate) steps: Vec<Step>,
-    /// Longest HTTP chunk in bytes; 0 leaves steps whole.
-    pub(crate) write_split: usize,
+    /// Where steps are cut into HTTP chunks.
+    pub(crate) write_split: WriteSplit,
     pub(crate) bill: Option<Box<Bill>>,
 }
 
@@ -55,7 +56,7 @@ pub(crate) enum Head {
 }
 
 /// What happens next in a body. After the last step the body ends cleanly.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Bytes that carry this many tokens of the answer.
     Send { bytes: Vec<u8>, tokens: u64 },
@@ -95,7 +96,14 @@ impl Reply {
     }
 
     fn begin(head: Head, steps: Vec<Step>) -> Self {
-        Self { head, wait: Duration::ZERO, steps, write_split: 0, bill: None }
+        Self { head, wait: Duration::ZERO, steps, write_split: WriteSplit::default(), bill: None }
+    }
+
+    /// Puts bytes before and after the body.
+    pub(crate) fn wrap(&mut self, before: &[u8], after: &[u8]) {
+        let send = |bytes: &[u8]| Step::Send { bytes: bytes.to_vec(), tokens: 0 };
+        self.steps.insert(0, send(before));
+        self.steps.push(send(after));
     }
 
     /// Adds or replaces a header, if this reply has a head and the value can stand in one.

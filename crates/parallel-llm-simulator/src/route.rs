@@ -7,26 +7,25 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use hyper::header::{AUTHORIZATION, HeaderMap};
-use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
 use crate::account::{Account, KeyVerdict};
 use crate::chat::{self, Call};
 use crate::control;
-use crate::draft::Dialect;
+use crate::dialect::{self, Door, Kind, Trouble};
 use crate::exchange::Exchange;
 use crate::gzip;
 use crate::listing::{self, Lookup};
 use crate::player::{PlayedBody, play};
+use crate::postscript::Wishes;
 use crate::record::{Entry, without_secrets};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
+use crate::shelf;
 use crate::socket::Wire;
 
 /// Selects a fault for one request, whatever the script says.
 const SCENARIO_HEADER: &str = "x-sim-scenario";
-
-/// Headers that some dialects use for the key.
-const KEY_HEADERS: [&str; 2] = ["api-key", "x-api-key"];
 
 /// Answers one request. An error closes the connection.
 pub(crate) async fn answer(
@@ -35,20 +34,22 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
 ) -> io::Result<Response<PlayedBody>> {
     let (head, body) = request.into_parts();
-    let (method, uri) = (head.method, head.uri);
+    let (method, uri, version) = (head.method, head.uri, head.version);
     if let Some(name) = uri.path().strip_prefix(control::PREFIX) {
         let body = read(body, account.config.body_bytes_max).await?.unwrap_or_default();
         let reply = control::reply(&account, &method, name, &body);
         return play(reply, Exchange::unlogged(&account), wire).await;
     }
     let caller = Caller::read(&head.headers);
-    let verdict = account.judge(caller.authorization.as_deref());
-    let entry = entry(&account, &method, &uri, without_secrets(head.headers, verdict.word()));
+    let wishes = Wishes::read(uri.path(), &head.headers);
+    let headers = without_secrets(head.headers, |value| account.judge(Some(value)).word());
+    let entry = entry(&account, version, &method, &uri, headers);
     let mut exchange = Exchange::open(&account, entry);
     let body = read(body, account.config.body_bytes_max).await?;
     exchange.body(body.clone().unwrap_or_default());
     let accepts_gzip = account.config.gzip && caller.accepts_gzip;
-    let reply = dispatch(&mut exchange, &method, &uri, caller, body);
+    let reply = dispatch(&mut exchange, &method, &uri, caller, body.clone());
+    let reply = wishes.grant(&exchange, &body.unwrap_or_default(), reply);
     let reply = if accepts_gzip { gzip::compress(reply) } else { reply };
     play(reply, exchange, wire).await
 }
@@ -60,17 +61,17 @@ pub(crate) async fn trap(
     request: Request<Incoming>,
 ) -> io::Result<Response<PlayedBody>> {
     let (head, body) = request.into_parts();
-    let verdict = account.judge(Caller::read(&head.headers).authorization.as_deref());
-    let entry = entry(&account, &head.method, &head.uri, without_secrets(head.headers, verdict.word()));
+    let headers = without_secrets(head.headers, |value| account.judge(Some(value)).word());
+    let entry = entry(&account, head.version, &head.method, &head.uri, headers);
     let sequence = account.trap_log().open(entry);
     let body = read(body, account.config.body_bytes_max).await?;
     account.trap_log().keep_body(sequence, body.unwrap_or_default());
     play(Reply::json(StatusCode::OK, b"{}".to_vec()), Exchange::unlogged(&account), wire).await
 }
 
-/// What the headers say about who asks for what.
+/// Who asks, and how it wants to be answered.
 struct Caller {
-    authorization: Option<String>,
+    headers: HeaderMap,
     scenario: Option<String>,
     accepts_gzip: bool,
 }
@@ -78,11 +79,10 @@ struct Caller {
 impl Caller {
     fn read(headers: &HeaderMap) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let bare_key = || KEY_HEADERS.into_iter().find_map(text);
         Self {
-            authorization: text(AUTHORIZATION.as_str()).or_else(bare_key),
             scenario: text(SCENARIO_HEADER),
             accepts_gzip: text("accept-encoding").is_some_and(|encodings| encodings.contains("gzip")),
+            headers: headers.clone(),
         }
     }
 }
@@ -94,19 +94,34 @@ fn dispatch(
     caller: Caller,
     body: Option<Bytes>,
 ) -> Reply {
-    let dialect = match uri.path() {
-        "/api/v1/chat/completions" => Some(Dialect::OpenRouter),
-        "/v1/chat/completions" => Some(Dialect::OpenAi),
-        _ => None,
-    };
-    if let (&Method::POST, Some(dialect)) = (method, dialect) {
-        let Caller { authorization, scenario, .. } = caller;
-        return chat::reply(exchange, &Call { dialect, authorization, scenario, body });
+    let query = uri.query().unwrap_or_default();
+    match (method, dialect::door(uri.path())) {
+        (&Method::POST, Some(Door::Chat(dialect, rest))) => {
+            let Caller { headers, scenario, .. } = caller;
+            let (rest, query) = (rest.to_owned(), query.to_owned());
+            return chat::reply(exchange, &Call { dialect, rest, query, headers, scenario, body });
+        }
+        (&Method::GET, Some(Door::Models(dialect))) => {
+            let admitted = dialect::check_key(dialect, &exchange.account, &caller.headers, query);
+            return match admitted {
+                Ok(()) => shelf::list(exchange.account.catalogue, dialect),
+                Err(kind) => {
+                    let mut trouble = Trouble::new(kind);
+                    dialect::sent_key(dialect, &caller.headers).clone_into(&mut trouble.case.key);
+                    dialect::refuse(dialect, &trouble)
+                }
+            };
+        }
+        (_, Some(Door::Chat(dialect, _) | Door::Models(dialect) | Door::Nothing(dialect)))
+            if !dialect.is_openrouter() =>
+        {
+            return dialect::refuse(dialect, &Trouble::new(Kind::NotFound));
+        }
+        _ => {}
     }
     match uri.path().strip_prefix("/api/v1/") {
         Some(path) if method == Method::GET => {
-            let query = uri.query().unwrap_or_default();
-            let authorization = caller.authorization.as_deref();
+            let authorization = caller.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
             listing::reply(&exchange.account, &Lookup { path, query, authorization })
         }
         _ => Refusal::not_found().reply(),
@@ -125,12 +140,11 @@ async fn read(body: Incoming, bytes_max: usize) -> io::Result<Option<Bytes>> {
     }
 }
 
-fn entry(account: &Account, method: &Method, uri: &Uri, headers: HeaderMap) -> Entry {
-    let path = uri.path_and_query().map_or("/", |path| path.as_str());
-    let hide = |path: String, key: &String| path.replace(key.as_str(), KeyVerdict::Good.word());
+fn entry(account: &Account, version: Version, method: &Method, uri: &Uri, headers: HeaderMap) -> Entry {
     Entry {
         method: method.to_string(),
-        path: account.config.api_keys.iter().fold(path.to_owned(), hide),
+        path: without_key(account, uri),
+        version,
         headers,
         body: Bytes::new(),
         model: None,
@@ -142,4 +156,19 @@ fn entry(account: &Account, method: &Method, uri: &Uri, headers: HeaderMap) -> E
         generation_id: None,
         provider: None,
     }
+}
+
+/// The path and its query; a key in either is replaced by the verdict on it.
+fn without_key(account: &Account, uri: &Uri) -> String {
+    let hide = |path: String, key: &String| path.replace(key.as_str(), KeyVerdict::Good.word());
+    let hidden = |text: &str| account.config.api_keys.iter().fold(text.to_owned(), hide);
+    let Some(query) = uri.query() else { return hidden(uri.path()) };
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some((name, value)) if dialect::KEY_PARAMETERS.contains(&name) => {
+            format!("{name}={}", account.judge(Some(value)).word())
+        }
+        _ => hidden(pair),
+    };
+    let query: Vec<String> = query.split('&').map(pair).collect();
+    format!("{}?{}", hidden(uri.path()), query.join("&"))
 }

@@ -1,16 +1,19 @@
 //! One request that was admitted meets its script: a refusal, an oddity, or an answer, whole or broken.
 
+use hyper::StatusCode;
+
 use crate::account::Account;
 use crate::answer;
 use crate::catalogue::{Model, stops_billing};
-use crate::draft::{Dialect, Draft};
+use crate::dialect::{Case, Dialect, Kind, Protocol, Trouble, refuse};
+use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::ledger::Bill;
 use crate::odd;
-use crate::refusal::{FreePeriod, RateHint, Refusal};
+use crate::protocol::{self, Manner};
 use crate::reply::Reply;
 use crate::request::ChatRequest;
-use crate::script::{Answer, Behaviour, UsageShape};
+use crate::script::{Answer, Behaviour, Newline, ReasoningKind, WriteSplit};
 use crate::seed::Draw;
 use crate::sse::Framing;
 use crate::stage::Act;
@@ -33,24 +36,31 @@ const AFFORDABLE_TOKENS: u64 = 3395;
 /// Milliseconds in a day.
 const DAY_MS: u64 = 86_400_000;
 
+/// What a dated model's name ends in.
+const MODEL_DATE: &str = "-20260929";
+
 /// Everything a reply depends on.
 #[derive(Debug)]
 pub(crate) struct Scene<'a> {
     pub(crate) account: &'a Account,
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: &'static Dialect,
     pub(crate) request: &'a ChatRequest,
-    /// What was asked for, and the model that answers.
+    /// The name that was asked for, what that is, and the model that answers.
+    pub(crate) slug: &'a str,
     pub(crate) asked: &'a Model,
     pub(crate) served: &'a Model,
-    pub(crate) authorization: Option<&'a str>,
+    /// The key as it was sent.
+    pub(crate) key: &'a str,
     pub(crate) generation_id: &'a str,
+    pub(crate) request_id: &'a str,
+    /// Whether a stream is a list of one, as Gemini's is without `alt=sse`.
+    pub(crate) in_list: bool,
 }
 
 impl Scene<'_> {
     /// The reply that this act asks for.
     pub(crate) fn play(&self, act: &Act) -> Reply {
-        let refused = act.fault.and_then(|fault| self.refusal(fault).map(Refusal::reply));
-        let reply = refused.or_else(|| act.fault.and_then(|fault| self.oddity(fault, &act.behaviour)));
+        let reply = act.fault.and_then(|fault| self.instead(fault, &act.behaviour));
         match (reply, &act.retry_after) {
             (Some(reply), Some(value)) => reply.header("retry-after", value),
             (Some(reply), None) => reply,
@@ -58,54 +68,48 @@ impl Scene<'_> {
         }
     }
 
-    /// Faults that are OpenRouter's error objects.
-    fn refusal(&self, fault: Fault) -> Option<Refusal> {
-        let (slug, clock) = (self.served.id.as_str(), &self.account.clock);
-        let refusal = match fault {
-            Fault::AuthMissing => Refusal::key_missing(),
-            Fault::AuthBad => Refusal::key_unknown(),
-            Fault::BadModel => Refusal::unknown_model(&self.asked.id),
-            Fault::CtxOverflow => self.context_exceeded(),
-            Fault::ReasoningMandatory => Refusal::reasoning_mandatory(),
-            Fault::Credits => Refusal::credits(self.output_tokens_held(), AFFORDABLE_TOKENS),
-            Fault::InFlight => Refusal::in_flight(),
-            Fault::KeyLimit => Refusal::key_limit(),
-            Fault::Moderation => Refusal::moderation(&self.request.question(), self.served.provider(), slug),
-            Fault::NoEndpoints => Refusal::no_endpoints(&self.asked.id),
-            Fault::DataPolicy => Refusal::data_policy(),
-            Fault::Timeout408 => Refusal::timed_out(),
-            Fault::TooLarge413 => Refusal::too_large(),
-            Fault::Invalid422 => Refusal::invalid(),
-            Fault::RateUpstream => {
-                Refusal::rate_upstream(slug, RateHint::InBody { seconds: 1 }).header("retry-after", "1")
-            }
-            Fault::RateUpstreamB => Refusal::rate_upstream(slug, RateHint::InBody { seconds: 1 }),
-            Fault::RateUpstreamC => Refusal::rate_upstream(slug, RateHint::None),
-            Fault::RateUpstreamD => Refusal::rate_upstream(slug, RateHint::None)
-                .header("retry-after", clock.http_date(RETRY_DATE_AHEAD_S)),
-            Fault::RateUpstreamE => {
-                Refusal::rate_upstream(slug, RateHint::None).header("retry-after", RETRY_FAR_S)
-            }
-            Fault::RateFreeDay => {
-                Refusal::rate_free(FreePeriod::Day, FREE_PER_DAY, next_multiple(clock.unix_ms(), DAY_MS))
-            }
-            Fault::Server500 => Refusal::server_error(),
-            Fault::BadGateway => Refusal::bad_gateway(),
-            Fault::Unavailable503 => {
-                Refusal::unavailable().header("retry-after", clock.http_date(RETRY_DATE_AHEAD_S))
-            }
-            Fault::Overloaded529 => Refusal::overloaded(),
-            Fault::KeyEcho => Refusal::key_echo(self.authorization.unwrap_or_default()),
-            _ => return None,
-        };
-        Some(refusal)
+    /// The reply of a fault that leaves no answer.
+    fn instead(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
+        if !fault.applies_to(self.dialect.name) {
+            let mut trouble = self.trouble(Kind::Order);
+            trouble.case.reason = format!("`{fault}` is no fault of `{}`", self.dialect.name);
+            return Some(refuse(self.dialect, &trouble));
+        }
+        if let Some(blocked) = self.blocked(fault, behaviour) {
+            return Some(blocked);
+        }
+        let Some(kind) = kind(fault) else { return self.oddity(fault, behaviour) };
+        let reply = refuse(self.dialect, &self.trouble(kind));
+        let date = || self.account.clock.http_date(RETRY_DATE_AHEAD_S);
+        Some(match fault {
+            Fault::RateUpstream => reply.header("retry-after", "1"),
+            Fault::RateUpstreamE => reply.header("retry-after", RETRY_FAR_S),
+            Fault::RateUpstreamD | Fault::Unavailable503 => reply.header("retry-after", &date()),
+            _ => reply,
+        })
     }
 
-    /// Faults that are no error object of OpenRouter's.
+    /// Moderation that is an answer and no error.
+    fn blocked(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
+        if fault != Fault::Moderation {
+            return None;
+        }
+        let act = Act { behaviour: behaviour.clone(), fault: None, retry_after: None, after_tokens: 0 };
+        let draft = self.draft(&act, String::new());
+        let manner = Manner { behaviour, wants_usage: false };
+        let body = protocol::form(&draft, manner).blocked()?;
+        if !self.request.stream {
+            return Some(Reply::json(StatusCode::OK, body));
+        }
+        let frame = self.framing(&act).frame(&crate::sse::Frame::data(body));
+        Some(Reply::whole(StatusCode::OK, protocol::stream_type(self.dialect.protocol), frame))
+    }
+
+    /// Faults that are no error object of anybody's.
     fn oddity(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
         let time_scale = self.account.config.time_scale;
         let reply = match fault {
-            Fault::Cf524Html => odd::timeout_page(),
+            Fault::Cf524Html => odd::timeout_page(self.dialect.host),
             Fault::Html200 => odd::login_page(),
             Fault::Redirect307 => odd::redirect(self.account.trap),
             Fault::Zod400 => odd::zod(None),
@@ -117,16 +121,55 @@ impl Scene<'_> {
         Some(reply)
     }
 
-    /// The context rule, with the request's own numbers.
-    pub(crate) fn context_exceeded(&self) -> Refusal {
-        let output = self.request.output_tokens_max().unwrap_or(0);
-        Refusal::context_exceeded(self.served.context_tokens, self.request.prompt_tokens(), output)
+    /// What is wrong, with everything this request can say about it.
+    pub(crate) fn trouble(&self, kind: Kind) -> Trouble {
+        Trouble { case: self.case(kind), ..Trouble::new(kind) }
+    }
+
+    fn case(&self, kind: Kind) -> Box<Case> {
+        // A refusal for want of credit names what was asked for even if the request does not.
+        let output = match kind {
+            Kind::Credits => self.output_tokens_held(),
+            _ => self.output_tokens_max().unwrap_or(0),
+        };
+        Box::new(Case {
+            model: self.slug.to_owned(),
+            slug: self.served.id.clone(),
+            provider: self.provider().to_owned(),
+            context: self.served.context_tokens,
+            input: self.request.prompt_tokens(),
+            output,
+            output_max: self.served.output_tokens_max,
+            affordable: AFFORDABLE_TOKENS,
+            key: self.key.to_owned(),
+            prompt: self.request.question(),
+            reason: if kind == Kind::KeyEcho { self.key.to_owned() } else { String::new() },
+            limit: FREE_PER_DAY,
+            reset_unix_ms: next_multiple(self.account.clock.unix_ms(), DAY_MS),
+            request_id: self.request_id.to_owned(),
+            ..Case::default()
+        })
+    }
+
+    /// The most tokens that were asked for.
+    pub(crate) fn output_tokens_max(&self) -> Option<u64> {
+        self.request.output_tokens_max(self.dialect.limits)
     }
 
     /// Tokens the account has to be able to pay: what was asked for, or the model's most within a cap.
     pub(crate) fn output_tokens_held(&self) -> u64 {
         const UNSET_MAX: u64 = 65_536;
-        self.request.output_tokens_max().unwrap_or_else(|| self.served.output_tokens_max.min(UNSET_MAX))
+        self.output_tokens_max().unwrap_or_else(|| self.served.output_tokens_max.min(UNSET_MAX))
+    }
+
+    /// Tokens of the prompt that the model sees.
+    fn prompt_tokens(&self) -> u64 {
+        let cut_at = self.dialect.cuts_prompt_at.map(|tokens| self.request.context_tokens.unwrap_or(tokens));
+        self.request.prompt_tokens().min(cut_at.unwrap_or(u64::MAX))
+    }
+
+    fn provider(&self) -> &'static str {
+        self.dialect.provider.unwrap_or(self.served.provider())
     }
 
     /// An answer, spoiled by the act's fault if there is one.
@@ -134,22 +177,36 @@ impl Scene<'_> {
         let question = self.request.question();
         let (text, is_synthesis) = self.text(&act.behaviour.answer, &question);
         let mut draft = self.draft(act, text);
+        if let Some(words) = &act.behaviour.refusal {
+            draft.refuse(words);
+        }
         if let Some(fault) = act.fault {
             draft.spoil(fault);
         }
-        if let Some(tokens_max) = self.request.output_tokens_max() {
+        if let Some(tokens_max) = self.output_tokens_max() {
             draft.limit(tokens_max);
+        }
+        if let Some(native) = &act.behaviour.native_finish {
+            draft.native_finish.clone_from(native);
         }
         let account = self.account;
         let mut draw = Draw::new(account.config.seed, &["tempo", &self.served.id, &question]);
         let tempo = Tempo::draw(&act.behaviour, is_synthesis, account.config.time_scale, &mut draw);
-        let mut reply = if self.request.stream {
-            let behaviour = self.streaming(act);
-            stream::reply(&draft, &behaviour, framing(act), tempo)
+        let mut behaviour = act.behaviour.clone();
+        behaviour.done &= act.fault != Some(Fault::SseNoDone);
+        let manner = Manner { behaviour: &behaviour, wants_usage: self.request.wants_usage() };
+        let mut reply = if self.request.stream && !self.in_list {
+            stream::reply(&draft, manner, self.framing(act), tempo)
         } else {
-            whole::reply(&draft, &tempo)
+            whole::reply(&draft, manner, &tempo)
         };
-        reply.write_split = if act.fault == Some(Fault::ByteSplit) { 1 } else { act.behaviour.write_split };
+        if self.in_list {
+            reply.wrap(b"[", b"]");
+        }
+        reply.write_split = match act.fault {
+            Some(Fault::ByteSplit) => WriteSplit::Bytes(1),
+            _ => act.behaviour.write_split,
+        };
         reply.bill = self.bill(&draft).map(Box::new);
         reply
     }
@@ -164,40 +221,42 @@ impl Scene<'_> {
     }
 
     fn draft(&self, act: &Act, text: String) -> Draft {
-        let provider = act.behaviour.provider.as_deref().unwrap_or(self.served.provider());
-        let date = if act.behaviour.dated_slug { "-20260929" } else { "" };
-        let prompt_tokens = self.request.prompt_tokens();
+        let date = if act.behaviour.dated_slug { MODEL_DATE } else { "" };
+        let model = if self.dialect.is_openrouter() { &self.served.id } else { self.slug };
+        let prompt_tokens = self.prompt_tokens();
+        let hidden = self.request.hides_thoughts;
         let mut draft = Draft {
             dialect: self.dialect,
             id: self.generation_id.to_owned(),
             created: self.account.clock.unix_seconds(),
-            model: format!("{}{date}", self.served.id),
-            provider: provider.to_owned(),
+            model: format!("{model}{date}"),
+            provider: act.behaviour.provider.as_deref().unwrap_or(self.provider()).to_owned(),
             rate: self.asked.price.rate(prompt_tokens),
             prompt_tokens,
             content: Some(text),
             reasoning: String::new(),
+            reasoning_kind: if hidden { ReasoningKind::None } else { act.behaviour.reasoning_kind },
             refusal: None,
             finish: "stop",
-            native_finish: "stop",
+            native_finish: "stop".to_owned(),
             has_choice: true,
             novel: false,
             breaks: None,
             after_tokens: u64::from(act.after_tokens),
+            case: act.fault.map(|_| self.case(Kind::Server)),
         };
         draft.reason(act.behaviour.reasoning_tokens as usize);
         draft
     }
 
-    /// The behaviour of a stream: the dialect and the fault may ask for another end.
-    fn streaming(&self, act: &Act) -> Behaviour {
-        let mut behaviour = act.behaviour.clone();
-        if self.dialect == Dialect::OpenAi {
-            let wanted = self.request.wants_usage();
-            behaviour.usage_shape = if wanted { UsageShape::EmptyChoices } else { UsageShape::None };
+    fn framing(&self, act: &Act) -> Framing {
+        if act.fault == Some(Fault::OddFraming) {
+            return Framing { newline: Newline::Crlf, space_after_colon: false, odd: true };
         }
-        behaviour.done &= act.fault != Some(Fault::SseNoDone);
-        behaviour
+        let Behaviour { newline, space_after_colon, .. } = act.behaviour;
+        let is_default = newline == Newline::default() && self.dialect.protocol != Protocol::Lines;
+        let newline = if self.dialect.crlf && is_default { Newline::Crlf } else { newline };
+        Framing { newline, space_after_colon, odd: false }
     }
 
     /// What the answer costs; an answer that ends in an error costs nothing.
@@ -215,21 +274,43 @@ impl Scene<'_> {
             completion_tokens: draft.completion_tokens(),
             stops_billing: stops_billing(&draft.provider),
             streamed: self.request.stream,
+            finish: draft.finish,
+            native_finish: draft.native_finish.clone(),
             breaks: draft.breaks.is_some(),
         })
     }
 }
 
-fn framing(act: &Act) -> Framing {
-    if act.fault == Some(Fault::OddFraming) {
-        let newline = crate::script::Newline::Crlf;
-        return Framing { newline, space_after_colon: false, odd: true };
-    }
-    let Behaviour { newline, space_after_colon, .. } = act.behaviour;
-    Framing { newline, space_after_colon, odd: false }
+/// What a fault that refuses says is wrong.
+fn kind(fault: Fault) -> Option<Kind> {
+    Some(match fault {
+        Fault::AuthMissing => Kind::KeyMissing,
+        Fault::AuthBad => Kind::KeyBad,
+        Fault::BadModel => Kind::BadModel,
+        Fault::CtxOverflow => Kind::Context,
+        Fault::ReasoningMandatory => Kind::ReasoningMandatory,
+        Fault::Credits => Kind::Credits,
+        Fault::InFlight => Kind::InFlight,
+        Fault::KeyLimit => Kind::KeyLimit,
+        Fault::Moderation => Kind::Moderation,
+        Fault::NoEndpoints => Kind::NoEndpoints,
+        Fault::DataPolicy => Kind::DataPolicy,
+        Fault::Timeout408 => Kind::Timeout,
+        Fault::TooLarge413 => Kind::TooLarge,
+        Fault::Invalid422 => Kind::Invalid,
+        Fault::RateUpstream | Fault::RateUpstreamB => Kind::RateHinted,
+        Fault::RateUpstreamC | Fault::RateUpstreamD | Fault::RateUpstreamE => Kind::Rate,
+        Fault::RateFreeDay => Kind::RateDay,
+        Fault::Server500 => Kind::Server,
+        Fault::BadGateway => Kind::BadGateway,
+        Fault::Unavailable503 => Kind::Unavailable,
+        Fault::Overloaded529 => Kind::Overloaded,
+        Fault::KeyEcho => Kind::KeyEcho,
+        _ => return None,
+    })
 }
 
 /// The first multiple of `step` after `now`.
-pub(crate) fn next_multiple(now: u64, step: u64) -> u64 {
+fn next_multiple(now: u64, step: u64) -> u64 {
     (now / step + 1) * step
 }

@@ -19,6 +19,9 @@ pub struct Script {
     pub fault: Option<Fault>,
     /// Only the first so many requests meet the fault; later ones are answered.
     pub fail_first: Option<u32>,
+    /// How likely a request meets the fault, from 0 to 1; drawn from the seed for the script's first request, its
+    /// second, and so on. `None`: always.
+    pub fail_probability: Option<f64>,
     /// The `Retry-After` header of a fault that refuses, instead of its own.
     pub retry_after: Option<String>,
     /// How many tokens leave before a stream breaks. Default: [`AFTER_TOKENS`].
@@ -48,6 +51,12 @@ impl Script {
     #[must_use]
     pub fn fail_first(self, count: u32) -> Self {
         Self { fail_first: Some(count), ..self }
+    }
+
+    /// Lets each request fail with this probability.
+    #[must_use]
+    pub fn fail_probability(self, probability: f64) -> Self {
+        Self { fail_probability: Some(probability), ..self }
     }
 
     /// Sends this `Retry-After` instead of the fault's own.
@@ -95,10 +104,18 @@ pub struct Behaviour {
     pub answer: Answer,
     /// Tokens of reasoning before the answer; they are billed as completion.
     pub reasoning_tokens: u32,
+    /// How much of the reasoning is shown, and as what.
+    pub reasoning_kind: ReasoningKind,
+    /// The provider's own finish reason, in place of what goes with the finish reason.
+    pub native_finish: Option<String>,
+    /// The model refuses with these words instead of answering.
+    pub refusal: Option<String>,
     /// Tokens in one SSE event.
     pub chunk_tokens: u32,
-    /// Cuts the body into HTTP chunks of this many bytes, inside lines and characters; 0 leaves it whole.
-    pub write_split: usize,
+    /// Whether each chunk of a stream says `role`, as OpenRouter does, or only the first.
+    pub role_every_chunk: bool,
+    /// Where the body is cut into HTTP chunks (DATA frames on HTTP/2), inside lines and characters.
+    pub write_split: WriteSplit,
     /// How SSE lines end.
     pub newline: Newline,
     /// Whether a space follows `data:`.
@@ -109,18 +126,65 @@ pub struct Behaviour {
     pub done: bool,
     /// Keep-alive comments while waiting for the first token (padding when not streaming); 0 for none.
     pub comment_every_ms: u64,
+    /// What the comments say; empty is a bare `: `.
+    pub comment_text: String,
+    /// White space before a body that is not streamed, as a keep-alive; 0 for none. `None`: as often as comments.
+    pub pad_whitespace_every_ms: Option<u64>,
     /// Whether the reply names the model with a date appended.
     pub dated_slug: bool,
 }
 
-/// A latency: `mean ± jitter`, uniform, drawn from the seed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A latency: `mean ± jitter`, uniform, and now and then much longer; drawn from the seed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Latency {
     /// Milliseconds in the middle of the range.
     pub mean: u64,
     /// Milliseconds to either side, at most `mean`.
     pub jitter: u64,
+    /// How likely the tail is met, from 0 to 1.
+    pub tail_p: f64,
+    /// Milliseconds that the tail adds.
+    pub tail_ms: u64,
+}
+
+impl Latency {
+    /// Always so many milliseconds.
+    pub fn of(ms: u64) -> Self {
+        Self { mean: ms, ..Self::default() }
+    }
+}
+
+/// How much of its reasoning a model shows. The tokens are billed in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningKind {
+    /// All of it, as `reasoning` and as details of the type `reasoning.text`.
+    #[default]
+    Text,
+    /// A summary, as `reasoning` and as details of the type `reasoning.summary`.
+    Summary,
+    /// Nothing legible: details of the type `reasoning.encrypted`.
+    Encrypted,
+    /// Nothing.
+    None,
+}
+
+/// Where a body is cut into HTTP chunks. As JSON: a number, or `"random"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteSplit {
+    /// After lengths drawn from the seed, another for each request.
+    Random,
+    /// After so many bytes; 0 leaves the body whole.
+    #[serde(untagged)]
+    Bytes(usize),
+}
+
+impl Default for WriteSplit {
+    fn default() -> Self {
+        Self::Bytes(0)
+    }
 }
 
 /// What an answer says.
@@ -169,18 +233,24 @@ impl Default for Behaviour {
     fn default() -> Self {
         Self {
             provider: None,
-            ttft_ms: Latency { mean: 400, jitter: 150 },
+            ttft_ms: Latency { mean: 400, jitter: 150, ..Latency::default() },
             tokens_per_s: 120,
             synthesis_tokens_per_s: 0,
             answer: Answer::Plausible,
             reasoning_tokens: 0,
+            reasoning_kind: ReasoningKind::Text,
+            native_finish: None,
+            refusal: None,
             chunk_tokens: 4,
-            write_split: 0,
+            role_every_chunk: true,
+            write_split: WriteSplit::default(),
             newline: Newline::Lf,
             space_after_colon: true,
             usage_shape: UsageShape::OrChoice,
             done: true,
             comment_every_ms: 600,
+            comment_text: "OPENROUTER PROCESSING".to_owned(),
+            pad_whitespace_every_ms: None,
             dated_slug: false,
         }
     }
@@ -212,5 +282,13 @@ mod tests {
         let script: Script = serde_json::from_str(r#"{"fault":"stall","after_tokens":3}"#).unwrap();
         assert_eq!(script, Script::fault(Fault::Stall).after_tokens(3));
         assert!(serde_json::from_str::<Script>(r#"{"falt":"stall"}"#).is_err());
+    }
+
+    #[test]
+    fn a_split_is_a_number_or_random() {
+        for (json, split) in [("7", WriteSplit::Bytes(7)), ("\"random\"", WriteSplit::Random)] {
+            assert_eq!(serde_json::from_str::<WriteSplit>(json).unwrap(), split);
+            assert_eq!(serde_json::to_string(&split).unwrap(), json);
+        }
     }
 }

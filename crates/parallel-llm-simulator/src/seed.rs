@@ -33,6 +33,12 @@ impl Draw {
         self.number() % end
     }
 
+    /// A number from 0 up to, but not, 1.
+    pub(crate) fn fraction(&mut self) -> f64 {
+        const STEPS: u64 = 1 << 53;
+        self.below(STEPS) as f64 / STEPS as f64
+    }
+
     /// `count` letters and digits, as in a generation's id.
     pub(crate) fn letters(&mut self, count: usize) -> String {
         const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

@@ -8,22 +8,26 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::account::Account;
-use crate::config::SimulatorConfig;
+use crate::config::{HttpVersions, SimulatorConfig};
 use crate::ledger::LedgerView;
 use crate::record::{RecordedRequest, Stats};
 use crate::script::Script;
-use crate::server;
+use crate::server::{Role, Server};
+use crate::tls::{Certificate, Identity};
 
 /// A running simulator. Dropping it closes its listeners and connections.
 #[derive(Debug)]
 pub struct Simulator {
     address: SocketAddr,
     account: Arc<Account>,
+    /// `None`: no TLS.
+    certificate: Option<Certificate>,
     listeners: JoinSet<()>,
 }
 
 impl Simulator {
-    /// Listens, and answers from then on. Fails if the address is not loopback or is taken.
+    /// Listens, and answers from then on. Fails if the address is not loopback or is taken, or no certificate can be
+    /// made.
     pub async fn start(config: SimulatorConfig) -> io::Result<Self> {
         if !config.address.ip().is_loopback() {
             let reason = format!("the simulator listens on loopback only, not on `{}`", config.address);
@@ -32,11 +36,17 @@ impl Simulator {
         let door = TcpListener::bind(config.address).await?;
         let trap = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = door.local_addr()?;
+        let (http, make) = (config.http, || Identity::make(address.ip(), config.http));
+        let identity = config.tls.then(make).transpose()?;
+        let (acceptor, certificate) = identity.map(|made| (made.acceptor, made.certificate)).unzip();
         let account = Arc::new(Account::open(config, trap.local_addr()?));
+        let door_server = Server { account: Arc::clone(&account), role: Role::Door, acceptor, http };
+        let trap_server =
+            Server { role: Role::Trap, acceptor: None, http: HttpVersions::Both, ..door_server.clone() };
         let mut listeners = JoinSet::new();
-        listeners.spawn(server::serve(door, Arc::clone(&account), server::Role::Door));
-        listeners.spawn(server::serve(trap, Arc::clone(&account), server::Role::Trap));
-        Ok(Self { address, account, listeners })
+        listeners.spawn(door_server.serve(door));
+        listeners.spawn(trap_server.serve(trap));
+        Ok(Self { address, account, certificate, listeners })
     }
 
     /// Where it listens.
@@ -44,14 +54,30 @@ impl Simulator {
         self.address
     }
 
+    /// Scheme and address, such as `http://127.0.0.1:8080`; `https` with TLS.
+    pub fn origin(&self) -> String {
+        let scheme = if self.certificate.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
     /// What a client takes for `https://openrouter.ai/api/v1`.
     pub fn base_url(&self) -> String {
-        format!("http://{}/api/v1", self.address)
+        format!("{}/api/v1", self.origin())
     }
 
     /// The base of the dialect that OpenAI publishes.
     pub fn openai_base_url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        format!("{}/v1", self.origin())
+    }
+
+    /// The certificate a client has to trust, in DER; `None` without TLS. It is a new one at each start.
+    pub fn certificate_der(&self) -> Option<&[u8]> {
+        self.certificate.as_ref().map(|certificate| certificate.der.as_slice())
+    }
+
+    /// The same certificate in PEM.
+    pub fn certificate_pem(&self) -> Option<&str> {
+        self.certificate.as_ref().map(|certificate| certificate.pem.as_str())
     }
 
     /// A key that is accepted.

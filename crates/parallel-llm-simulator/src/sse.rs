@@ -1,8 +1,8 @@
-//! Frames server-sent events, plainly or with every oddity the format allows.
+//! Frames what is streamed, plainly or with every oddity the format allows: server-sent events, or lines of JSON.
 
 use crate::script::Newline;
 
-/// How events are framed.
+/// How a stream is framed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Framing {
     pub(crate) newline: Newline,
@@ -11,22 +11,58 @@ pub(crate) struct Framing {
     pub(crate) odd: bool,
 }
 
+/// One thing that is sent.
+#[derive(Clone, Debug)]
+pub(crate) enum Frame {
+    /// An event with this data, which holds no line break.
+    Event { name: Option<&'static str>, data: Vec<u8> },
+    /// A comment, which a reader has to skip.
+    Comment(String),
+    /// A line of its own, as in NDJSON; empty is a blank one.
+    Line(Vec<u8>),
+}
+
 /// What a stream may begin with: a byte order mark, which a reader has to skip.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
+impl Frame {
+    /// An event without a name.
+    pub(crate) fn data(data: Vec<u8>) -> Self {
+        Self::Event { name: None, data }
+    }
+
+    /// The same with its last half missing.
+    pub(crate) fn halved(mut self) -> Self {
+        if let Self::Event { data, .. } | Self::Line(data) = &mut self {
+            data.truncate(data.len() / 2);
+        }
+        self
+    }
+}
+
 impl Framing {
-    /// An event with this data, which holds no line break.
-    pub(crate) fn event(self, data: &[u8]) -> Vec<u8> {
+    /// The bytes of a frame.
+    pub(crate) fn frame(self, frame: &Frame) -> Vec<u8> {
+        match frame {
+            Frame::Event { name, data } => self.event(*name, data),
+            Frame::Comment(text) => self.comment(text),
+            Frame::Line(line) => self.json_line(line),
+        }
+    }
+
+    fn event(self, name: Option<&str>, data: &[u8]) -> Vec<u8> {
         let mut frame = Vec::with_capacity(data.len() + 16);
         if self.odd {
             self.line(&mut frame, b": ");
-            self.line(&mut frame, b"event: message");
+        }
+        if let Some(name) = name.or(self.odd.then_some("message")) {
+            self.line(&mut frame, format!("event: {name}").as_bytes());
+        }
+        if self.odd {
             self.line(&mut frame, b"id: 7");
             self.line(&mut frame, b"retry: 1000");
         }
-        // Between the first two fields of an object a line break is white space, so the joined lines are the same JSON.
-        let first_comma = data.iter().position(|byte| *byte == b',').map(|index| index + 1);
-        let split = first_comma.filter(|_| self.odd).unwrap_or(data.len());
+        let split = first_comma(data).filter(|_| self.odd).unwrap_or(data.len());
         let (first, rest) = data.split_at(split);
         self.data_line(&mut frame, first);
         if !rest.is_empty() {
@@ -36,12 +72,18 @@ impl Framing {
         frame
     }
 
-    /// A comment, which a reader has to skip.
-    pub(crate) fn comment(self, text: &str) -> Vec<u8> {
+    fn comment(self, text: &str) -> Vec<u8> {
         let mut frame = Vec::new();
         self.line(&mut frame, format!(": {text}").as_bytes());
         frame.extend_from_slice(self.newline());
         frame
+    }
+
+    /// NDJSON knows `\n` and `\r\n`; a blank line before each is the only oddity it allows.
+    fn json_line(self, line: &[u8]) -> Vec<u8> {
+        let newline: &[u8] = if matches!(self.newline, Newline::Crlf) { b"\r\n" } else { b"\n" };
+        let blank = if self.odd { newline } else { b"" };
+        [blank, line, newline].concat()
     }
 
     fn data_line(self, frame: &mut Vec<u8>, data: &[u8]) {
@@ -63,12 +105,30 @@ impl Framing {
     }
 }
 
+/// The place behind the first comma between two values, where a line break is white space and the joined lines are
+/// the same JSON. A comma inside a text is none.
+fn first_comma(json: &[u8]) -> Option<usize> {
+    let (mut in_text, mut escaped) = (false, false);
+    json.iter()
+        .position(|byte| {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = in_text,
+                b'"' => in_text = !in_text,
+                b',' => return !in_text,
+                _ => {}
+            }
+            false
+        })
+        .map(|index| index + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn framed(framing: Framing) -> String {
-        String::from_utf8(framing.event(br#"{"id":"g","n":1}"#)).unwrap()
+        String::from_utf8(framing.frame(&Frame::data(br#"{"id":"g","n":1}"#.to_vec()))).unwrap()
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Which script is on: by the request's scenario, by model, for all models, or the default behaviour.
 //!
-//! It counts how often a fault was met, for `fail_first`. It does not know what a fault does.
+//! It counts how often a script was met, for `fail_first` and `fail_probability`. It does not know what a fault does.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
+use crate::config::SimulatorConfig;
 use crate::fault::{Fault, UnknownFault};
 use crate::script::{AFTER_TOKENS, Behaviour, Script};
+use crate::seed::Draw;
 
 /// The slug under which a script for every model is kept.
 pub(crate) const EVERY_MODEL: &str = "*";
@@ -22,15 +24,16 @@ pub(crate) struct Act {
     pub(crate) after_tokens: u32,
 }
 
-/// All scripts, and how often each fault was met.
+/// All scripts, and how often each was met.
 #[derive(Debug)]
 pub(crate) struct Stage {
+    seed: u64,
     behaviour: Behaviour,
     scripts: HashMap<String, Running>,
     scenarios: HashMap<String, u32>,
 }
 
-/// A script and the requests its fault has met.
+/// A script and the requests that have met it.
 #[derive(Debug)]
 struct Running {
     script: Script,
@@ -38,10 +41,14 @@ struct Running {
 }
 
 impl Stage {
-    pub(crate) fn new(behaviour: &Behaviour, scripts: &BTreeMap<String, Script>) -> Self {
-        let mut stage =
-            Self { behaviour: behaviour.clone(), scripts: HashMap::new(), scenarios: HashMap::new() };
-        for (slug, script) in scripts {
+    pub(crate) fn new(config: &SimulatorConfig) -> Self {
+        let mut stage = Self {
+            seed: config.seed,
+            behaviour: config.behaviour.clone(),
+            scripts: HashMap::new(),
+            scenarios: HashMap::new(),
+        };
+        for (slug, script) in &config.scripts {
             stage.set(slug, script.clone());
         }
         stage
@@ -66,13 +73,22 @@ impl Stage {
         let behaviour = behaviour.unwrap_or(&self.behaviour).clone();
         if let Some(scenario) = scenario {
             let met = count(&mut self.scenarios, scenario, asked);
-            return Ok(scenario.parse::<Script>()?.act(behaviour, met));
+            return Ok(scenario.parse::<Script>()?.act(behaviour, met, || true));
         }
-        let Some(running) = running else { return Ok(Script::default().act(behaviour, 0)) };
+        let (Some(slug), Some(running)) = (slug, running) else {
+            return Ok(Script::default().act(behaviour, 0, || true));
+        };
         let met = running.met;
         running.met = running.met.saturating_add(1);
-        Ok(running.script.act(behaviour, met))
+        let probability = running.script.fail_probability;
+        let fails = || probability.is_none_or(|probability| chance(self.seed, slug, met) < probability);
+        Ok(running.script.act(behaviour, met, fails))
     }
+}
+
+/// A number from 0 to 1 for a script's request; the same for the same seed.
+fn chance(seed: u64, slug: &str, met: u32) -> f64 {
+    Draw::new(seed, &["fail", slug, &met.to_string()]).fraction()
 }
 
 /// How often this scenario was played for this slug before.
@@ -87,10 +103,11 @@ fn count(scenarios: &mut HashMap<String, u32>, scenario: &str, slug: &str) -> u3
 }
 
 impl Script {
-    fn act(&self, behaviour: Behaviour, met: u32) -> Act {
+    fn act(&self, behaviour: Behaviour, met: u32, fails: impl FnOnce() -> bool) -> Act {
+        let fault = self.fault.filter(|_| self.fail_first.is_none_or(|count| met < count));
         Act {
             behaviour,
-            fault: self.fault.filter(|_| self.fail_first.is_none_or(|count| met < count)),
+            fault: fault.filter(|_| fails()),
             retry_after: self.retry_after.clone(),
             after_tokens: self.after_tokens.unwrap_or(AFTER_TOKENS),
         }

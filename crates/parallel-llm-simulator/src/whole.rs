@@ -1,15 +1,17 @@
-//! Writes a draft as one JSON body, the form without streaming.
+//! Plays a draft as one body, the form without streaming. Its bytes come from `protocol`.
 //!
-//! A fault that is about streams breaks the body in the way that comes nearest: it is cut where the stream would be.
+//! A fault that is about streams breaks the body in the way that comes nearest: it is cut where the stream would be. An
+//! error in the middle is an ordinary refusal, except where a status of 200 is known to hold one.
 
 use std::time::Duration;
 
 use hyper::StatusCode;
 
-use crate::draft::{Draft, bare_error, split_tokens};
+use crate::dialect::{refuse, stream_error};
+use crate::draft::{Draft, split_tokens};
 use crate::fault::Fault;
-use crate::json::Object;
 use crate::odd::PADDING;
+use crate::protocol::{Form, Manner, form};
 use crate::reply::{REPEATS_MAX, Reply, Steps, filler, scaled};
 use crate::tempo::Tempo;
 
@@ -17,70 +19,64 @@ use crate::tempo::Tempo;
 const PADDING_EVERY_MS: f64 = 600.0;
 
 /// The reply without streaming.
-pub(crate) fn reply(draft: &Draft, tempo: &Tempo) -> Reply {
+pub(crate) fn reply(draft: &Draft, manner: Manner<'_>, tempo: &Tempo) -> Reply {
+    let form = form(draft, manner);
     let mut steps = Steps::new(tempo.time_scale);
     let wait = pad_while_waiting(draft, tempo, &mut steps);
     match draft.breaks {
-        None => steps.send(&body(draft), draft.completion_tokens()),
-        Some(fault) => break_off(draft, fault, &mut steps),
+        None => steps.send(&form.whole(None), draft.completion_tokens()),
+        Some(fault) if is_refused(draft, fault) => {
+            return Reply { wait, ..refuse(draft.dialect, &draft.trouble(fault)) };
+        }
+        Some(fault) => break_off(draft, form.as_ref(), fault, &mut steps),
     }
     Reply { wait, ..Reply::steps(StatusCode::OK, "application/json", steps) }
 }
 
-fn body(draft: &Draft) -> Vec<u8> {
-    let choice = choice(draft, draft.text());
-    let body = draft.opening("chat.completion").with("system_fingerprint", &None::<&str>);
-    let choices = draft.has_choice.then_some(choice);
-    body.list("choices", choices).nest("usage", draft.usage()).bytes()
+/// Whether an error in the middle of a stream is a refusal here: nobody but OpenRouter commits a status that early.
+fn is_refused(draft: &Draft, fault: Fault) -> bool {
+    let is_error = matches!(fault, Fault::SseErrorMid | Fault::SseErrorFirst | Fault::SseErrorBare);
+    is_error && !draft.dialect.is_openrouter()
 }
 
-fn choice(draft: &Draft, text: &str) -> Object {
-    let content = draft.content.as_ref().map(|_| text);
-    let message = Object::new().with("role", "assistant").with("content", &content);
-    let message = message.with("refusal", &draft.refusal);
-    let message = if draft.reasoning.is_empty() {
-        message
-    } else {
-        let detail = Draft::reasoning_detail(&draft.reasoning);
-        message.with("reasoning", &draft.reasoning).list("reasoning_details", [detail])
-    };
-    let message = if draft.novel { message.with("mood", "calm") } else { message };
-    let choice = Object::new().with("index", &0).with("logprobs", &None::<&str>);
-    draft.finished(choice, Some((draft.finish, draft.native_finish))).nest("message", message)
-}
-
-/// Waits as long as generating takes. If that is longer than a keep-alive, the head leaves at once and white space
-/// follows, as OpenRouter does it; otherwise the head waits for the time returned.
+/// Waits as long as generating takes. If that is longer than a keep-alive and the dialect pads, the head leaves at once
+/// and white space follows; otherwise the head waits for the time returned.
 fn pad_while_waiting(draft: &Draft, tempo: &Tempo, steps: &mut Steps) -> Duration {
     let wait_ms = tempo.ttft_ms + tempo.ms(draft.completion_tokens());
-    let every_ms = tempo.comment_every_ms as f64;
-    if every_ms == 0.0 || wait_ms < every_ms {
-        return scaled(wait_ms, tempo.time_scale);
-    }
+    let every_ms = tempo.pad_every_ms as f64;
+    let padding = draft.dialect.padding.filter(|_| every_ms > 0.0 && wait_ms >= every_ms);
+    let Some(padding) = padding else { return scaled(wait_ms, tempo.time_scale) };
     let paddings = REPEATS_MAX.min((wait_ms / every_ms) as u64);
     for _ in 0..paddings {
         steps.pause_ms(every_ms);
-        steps.send(PADDING, 0);
+        steps.send(padding, 0);
     }
     steps.pause_ms(wait_ms - paddings as f64 * every_ms);
     Duration::ZERO
 }
 
-fn break_off(draft: &Draft, fault: Fault, steps: &mut Steps) {
-    let body = body(draft);
+fn break_off(draft: &Draft, form: &dyn Form, fault: Fault, steps: &mut Steps) {
+    let body = form.whole(None);
     let cut = usize::try_from(draft.after_tokens * 4).unwrap_or(usize::MAX).min(body.len() / 2);
     let (sent, unsent) = body.split_at(cut);
     match fault {
-        Fault::OkFinishError | Fault::SseErrorMid => steps.send(&partial(draft), draft.after_tokens),
-        Fault::SseErrorFirst | Fault::SseErrorBare => steps.send(&bare_error().bytes(), 0),
+        Fault::OkFinishError | Fault::SseErrorMid => {
+            let (part, _) = split_tokens(draft.text(), draft.after_tokens);
+            steps.send(&form.whole(Some(part)), draft.after_tokens);
+        }
+        Fault::SseErrorFirst | Fault::SseErrorBare => {
+            steps.send(&stream_error(draft.dialect, &draft.trouble(fault)), 0);
+        }
         Fault::CommentsForever | Fault::SlowDrip => steps.repeat(PADDING, PADDING_EVERY_MS),
         Fault::HugeLine => {
-            steps.send(br#"{"choices":[{"message":{"content":""#, 0);
+            let (before, after) = around(&body);
+            steps.send(before, 0);
             steps.huge_text();
-            steps.send(br#""}}]}"#, 0);
+            steps.send(after, 0);
         }
         Fault::Flood => {
-            steps.send(br#"{"choices":[{"message":{"content":""#, 0);
+            let (before, _) = around(&body);
+            steps.send(before, 0);
             steps.flood(&filler());
         }
         Fault::SseReset => {
@@ -99,13 +95,9 @@ fn break_off(draft: &Draft, fault: Fault, steps: &mut Steps) {
     }
 }
 
-/// Half an answer, its finish reason `error`.
-fn partial(draft: &Draft) -> Vec<u8> {
-    let (text, _) = split_tokens(draft.text(), draft.after_tokens);
-    let message = Object::new().with("role", "assistant").with("content", text);
-    let error = Object::new().with("code", &502).with("message", "Provider disconnected mid-stream");
-    let choice = Object::new().with("index", &0).with("logprobs", &None::<&str>);
-    let choice = draft.finished(choice, Some(("error", "error"))).nest("message", message);
-    let choice = choice.nest("error", error);
-    draft.opening("chat.completion").list("choices", [choice]).nest("usage", draft.usage_before()).bytes()
+/// The body before and after the last quotation mark that a text may stand in front of.
+fn around(body: &[u8]) -> (&[u8], &[u8]) {
+    let within = br#"":""#;
+    let at = body.windows(within.len()).position(|window| window == within);
+    body.split_at(at.map_or(body.len(), |at| at + within.len()))
 }

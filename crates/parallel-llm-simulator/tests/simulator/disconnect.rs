@@ -27,7 +27,7 @@ async fn check(script: Script, stream: bool) {
 
 #[tokio::test]
 async fn a_client_that_leaves_is_noticed() {
-    let slow = Behaviour { ttft_ms: Latency { mean: 60_000, jitter: 0 }, ..Behaviour::instant() };
+    let slow = Behaviour { ttft_ms: Latency::of(60_000), ..Behaviour::instant() };
     let silent = Behaviour { comment_every_ms: 0, ..slow.clone() };
     for script in [
         Script::behaving(slow),

@@ -4,12 +4,22 @@
 
 mod client;
 mod control;
+mod dialect;
+mod dialect_answers;
+mod dialect_errors;
+mod dialect_faults;
+mod dialect_rules;
 mod disconnect;
+mod endpoints;
+mod http2;
+mod knobs;
 mod ledger;
 mod listing;
 mod paused;
+mod peer;
 mod refusals;
 mod streams;
 mod sweep;
 mod synthesis;
+mod tls;
 mod wholes;

@@ -1,31 +1,46 @@
-//! Reads the body of a chat request: the fields the simulator acts on, and nothing else.
+//! Reads the body of a chat request, whatever the protocol: the fields the simulator acts on, and nothing else.
 //!
-//! Unknown fields and sampling parameters are ignored, as OpenRouter does. What is wrong with a body is said as a
-//! value; how that is answered is left to `refusal`.
+//! What else a body may hold is left to `dialect`. What is wrong with a body is said as a value; how that is answered
+//! is left to `dialect` too.
+
+mod foreign;
+mod routing;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde_json::Value;
 
-/// The body of a chat request.
-#[derive(Debug, Deserialize)]
+use crate::dialect::Protocol;
+pub(crate) use routing::Routing;
+
+/// A chat request. The field names are those of `chat/completions`; other protocols are turned into it.
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct ChatRequest {
     pub(crate) model: Option<String>,
     #[serde(default)]
     pub(crate) models: Vec<String>,
-    pub(crate) messages: Option<Vec<Message>>,
+    messages: Option<Vec<Message>>,
     #[serde(default)]
     pub(crate) stream: bool,
     max_completion_tokens: Option<u64>,
-    pub(crate) max_tokens: Option<u64>,
-    pub(crate) temperature: Option<IgnoredAny>,
+    max_tokens: Option<u64>,
     reasoning: Option<Reasoning>,
     reasoning_effort: Option<String>,
+    thinking: Option<Thinking>,
     stream_options: Option<StreamOptions>,
+    /// OpenRouter's wishes about providers.
+    pub(crate) provider: Option<Routing>,
+    /// Whether reasoning is to be shown; only Gemini asks.
+    #[serde(skip)]
+    pub(crate) hides_thoughts: bool,
+    /// Tokens of context, where a request can say so.
+    #[serde(skip)]
+    pub(crate) context_tokens: Option<u64>,
 }
 
 /// One message; only its role and its text matter here.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Message {
+struct Message {
+    #[serde(default)]
     role: String,
     #[serde(default)]
     content: Content,
@@ -41,8 +56,10 @@ enum Content {
     Nothing,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Part {
+    #[serde(rename = "type", default)]
+    kind: String,
     text: Option<String>,
 }
 
@@ -50,6 +67,13 @@ struct Part {
 struct Reasoning {
     effort: Option<String>,
     enabled: Option<bool>,
+}
+
+/// Anthropic's, DeepSeek's and Moonshot's switch.
+#[derive(Debug, Deserialize)]
+struct Thinking {
+    #[serde(rename = "type")]
+    kind: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,15 +94,31 @@ pub(crate) enum BadBody {
 }
 
 impl ChatRequest {
+    /// Reads the text of a body of `chat/completions`.
     pub(crate) fn read(body: &[u8]) -> Result<Self, BadBody> {
         let request: Self = serde_json::from_slice(body).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => BadBody::WrongType(error.to_string()),
             _ => BadBody::Empty,
         })?;
-        match request.messages.as_deref() {
+        request.with_messages()
+    }
+
+    /// Reads a body of this protocol that is JSON already.
+    pub(crate) fn of(protocol: Protocol, body: &Value) -> Result<Self, BadBody> {
+        let read = match protocol {
+            Protocol::Chat => Self::deserialize(body),
+            Protocol::Messages => foreign::messages(body),
+            Protocol::Gemini => foreign::gemini(body),
+            Protocol::Lines => foreign::lines(body),
+        };
+        read.map_err(|error| BadBody::WrongType(error.to_string()))?.with_messages()
+    }
+
+    fn with_messages(self) -> Result<Self, BadBody> {
+        match self.messages.as_deref() {
             None => Err(BadBody::NoMessages),
             Some([]) => Err(BadBody::Empty),
-            Some(_) => Ok(request),
+            Some(_) => Ok(self),
         }
     }
 
@@ -99,19 +139,28 @@ impl ChatRequest {
         asked.or(self.messages().last()).map(|message| message.content.text()).unwrap_or_default()
     }
 
-    /// The most tokens the answer may have, if the request says.
-    pub(crate) fn output_tokens_max(&self) -> Option<u64> {
-        self.max_completion_tokens.or(self.max_tokens)
+    /// The most tokens the answer may have: the first of these fields that the request has.
+    pub(crate) fn output_tokens_max(&self, fields: &[&str]) -> Option<u64> {
+        fields.iter().find_map(|field| match *field {
+            "max_completion_tokens" => self.max_completion_tokens,
+            _ => self.max_tokens,
+        })
     }
 
     pub(crate) fn forbids_reasoning(&self) -> bool {
         let effort = self.reasoning.as_ref().and_then(|reasoning| reasoning.effort.as_deref());
         let off = self.reasoning.as_ref().is_some_and(|reasoning| reasoning.enabled == Some(false));
-        off || effort.or(self.reasoning_effort.as_deref()) == Some("none")
+        let disabled = self.thinking.as_ref().is_some_and(|thinking| thinking.kind == "disabled");
+        off || disabled || effort.or(self.reasoning_effort.as_deref()) == Some("none")
     }
 
     pub(crate) fn wants_usage(&self) -> bool {
         self.stream_options.as_ref().is_some_and(|options| options.include_usage)
+    }
+
+    /// What is in the messages besides text, each in the catalogue's word: `image`, `file`, `audio` or `video`.
+    pub(crate) fn modalities(&self) -> impl Iterator<Item = &'static str> {
+        self.messages().iter().flat_map(|message| message.content.parts()).filter_map(Part::modality)
     }
 
     fn messages(&self) -> &[Message] {
@@ -134,6 +183,26 @@ impl Content {
             Self::Parts(parts) => parts.iter().filter_map(|part| part.text.as_deref()).collect(),
             Self::Nothing => String::new(),
         }
+    }
+
+    fn parts(&self) -> &[Part] {
+        match self {
+            Self::Parts(parts) => parts,
+            Self::Text(_) | Self::Nothing => &[],
+        }
+    }
+}
+
+impl Part {
+    /// `None` for text, and for what nobody has a word for.
+    fn modality(&self) -> Option<&'static str> {
+        Some(match self.kind.as_str() {
+            "image" | "image_url" | "input_image" => "image",
+            "file" | "document" | "document_url" | "input_file" => "file",
+            "audio" | "input_audio" | "audio_url" => "audio",
+            "video" | "video_url" | "input_video" => "video",
+            _ => return None,
+        })
     }
 }
 
@@ -160,6 +229,7 @@ mod tests {
         .unwrap();
         assert_eq!(request.question(), "One two");
         assert_eq!(request.prompt_tokens(), 4);
+        assert_eq!(request.modalities().collect::<Vec<_>>(), ["image"]);
     }
 
     #[test]

@@ -1,0 +1,48 @@
+//! Where a key may stand, and what is said if it is not there, not known, or where it leaks.
+
+use hyper::header::HeaderMap;
+
+use super::{Dialect, Kind};
+use crate::account::{Account, KeyVerdict};
+
+/// Query parameters in which a key leaks: into logs of servers and proxies.
+pub(crate) const KEY_PARAMETERS: [&str; 4] = ["key", "api_key", "api-key", "access_token"];
+
+/// Whether the caller may come in; the kind of refusal if not.
+pub(crate) fn check_key(
+    dialect: &Dialect,
+    account: &Account,
+    headers: &HeaderMap,
+    query: &str,
+) -> Result<(), Kind> {
+    let names = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(name, _)| name);
+    if names.into_iter().any(|name| KEY_PARAMETERS.contains(&name)) {
+        return Err(Kind::KeyInQuery);
+    }
+    if dialect.needs_key {
+        match verdict(dialect, account, headers) {
+            KeyVerdict::Good => {}
+            KeyVerdict::Missing => return Err(Kind::KeyMissing),
+            KeyVerdict::Bad => return Err(Kind::KeyBad),
+        }
+    }
+    match dialect.version_header {
+        Some(name) if !headers.contains_key(name) => Err(Kind::VersionMissing),
+        _ => Ok(()),
+    }
+}
+
+/// The first header that this dialect takes a key from, as it was sent; nothing if there is none.
+pub(crate) fn sent_key<'a>(dialect: &Dialect, headers: &'a HeaderMap) -> &'a str {
+    let sent = dialect.key_headers.iter().find_map(|name| headers.get(*name)?.to_str().ok());
+    sent.unwrap_or_default()
+}
+
+/// The verdict on the first header that this dialect takes a key from.
+fn verdict(dialect: &Dialect, account: &Account, headers: &HeaderMap) -> KeyVerdict {
+    let given = dialect.key_headers.iter().find_map(|name| Some((*name, headers.get(*name)?)));
+    let Some((name, value)) = given else { return KeyVerdict::Missing };
+    let value = value.to_str().unwrap_or_default();
+    let is_bearer = value.starts_with("Bearer ");
+    if (name == "authorization") == is_bearer { account.judge(Some(value)) } else { KeyVerdict::Bad }
+}

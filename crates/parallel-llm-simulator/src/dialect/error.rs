@@ -1,0 +1,166 @@
+//! The one place that turns what is wrong into a dialect's own error: its status, its words and its shape.
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::openrouter;
+use super::wordings::FALLBACK;
+use super::words::{Case, Kind, Words};
+use super::{Dialect, Shape};
+use crate::json::Object;
+use crate::reply::Reply;
+
+/// Something that is wrong with a request, or made to look so.
+#[derive(Clone, Debug)]
+pub(crate) struct Trouble {
+    pub(crate) kind: Kind,
+    /// A rule's own words, in place of the provider's usual ones.
+    pub(crate) words: Option<&'static Words>,
+    /// In a box, since it is large and rare.
+    pub(crate) case: Box<Case>,
+}
+
+impl Trouble {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self { kind, words: None, case: Box::default() }
+    }
+}
+
+/// The reply that refuses.
+pub(crate) fn refuse(dialect: &Dialect, trouble: &Trouble) -> Reply {
+    if dialect.is_openrouter() {
+        return openrouter::refuse(trouble);
+    }
+    let status = StatusCode::from_u16(find(dialect, trouble).status).expect("a wording has three digits");
+    Reply::json(status, body(dialect, trouble))
+}
+
+/// The same error inside a stream that has begun, as the data of an event.
+pub(crate) fn stream_error(dialect: &Dialect, trouble: &Trouble) -> Vec<u8> {
+    body(dialect, trouble)
+}
+
+/// The words of this dialect, or those everybody uses who copies OpenAI.
+fn find(dialect: &Dialect, trouble: &Trouble) -> Words {
+    if let Some(words) = trouble.words {
+        return *words;
+    }
+    // Whoever has no words for a hint of its own says the same without the hint.
+    let kinds = [trouble.kind, if trouble.kind == Kind::RateHinted { Kind::Rate } else { trouble.kind }];
+    let found = |kind: &Kind| dialect.wordings.iter().find(|(listed, _)| listed == kind);
+    let found = kinds.iter().find_map(found);
+    let found =
+        found.or_else(|| kinds.iter().find_map(|kind| FALLBACK.iter().find(|(listed, _)| listed == kind)));
+    found.map(|(_, words)| *words).expect("the fallback has words for every kind")
+}
+
+/// `null` for an empty text.
+fn text_or_null(text: &str) -> Value {
+    if text.is_empty() { Value::Null } else { Value::from(text) }
+}
+
+fn body(dialect: &Dialect, trouble: &Trouble) -> Vec<u8> {
+    let (words, case) = (find(dialect, trouble), &trouble.case);
+    let message = case.fill(words.message);
+    let (kind, code) = (text_or_null(words.kind), text_or_null(words.code));
+    let param = text_or_null(&case.fill(words.param));
+    let plain = || Object::new().with("message", &message).with("type", &kind).with("param", &param);
+    match dialect.shape {
+        _ if is_list_of_faults(dialect, trouble) => faults(trouble),
+        Shape::Azure if words.kind.is_empty() => {
+            let inner = Object::new().with("code", &code).with("message", &message);
+            error(azure_filter(inner, trouble.kind))
+        }
+        Shape::Router | Shape::OpenAi | Shape::Azure => error(plain().with("code", &code)),
+        Shape::Anthropic => {
+            let inner = Object::new().with("type", words.kind).with("message", &message);
+            let body = Object::new().with("type", "error").nest("error", inner);
+            body.with("request_id", &format!("req_{}", case.request_id)).bytes()
+        }
+        Shape::Gemini => error(gemini(words, &message, trouble)),
+        Shape::GeminiList => {
+            let inner = Object::new().nest("error", gemini(words, &message, trouble)).bytes();
+            [b"[", inner.as_slice(), b"]"].concat()
+        }
+        Shape::Xai => Object::new().with("code", words.kind).with("error", &message).bytes(),
+        Shape::Mistral if words.kind.is_empty() => {
+            Object::new().with("message", &message).with("request_id", &case.request_id).bytes()
+        }
+        Shape::Mistral => {
+            let body = Object::new().with("object", "error").with("message", &message);
+            body.with("type", &kind).with("param", &param).with("code", &code).bytes()
+        }
+        Shape::Vllm if words.kind.is_empty() => Object::new().with("error", &message).bytes(),
+        Shape::Vllm => error(plain().with("code", &words.status)),
+        Shape::Short => error(Object::new().with("message", &message).with("type", &kind)),
+        Shape::Bare => Object::new().with("error", &message).bytes(),
+    }
+}
+
+fn error(inner: Object) -> Vec<u8> {
+    Object::new().nest("error", inner).bytes()
+}
+
+/// FastAPI lists what is wrong with a body instead of saying it.
+fn is_list_of_faults(dialect: &Dialect, trouble: &Trouble) -> bool {
+    matches!(dialect.shape, Shape::Mistral | Shape::Vllm) && find(dialect, trouble).status == 422
+}
+
+/// `{"detail":[{"type","loc","msg","input"}]}`; a type names the fault as the validation library does.
+fn faults(trouble: &Trouble) -> Vec<u8> {
+    let case = &trouble.case;
+    let fault = |kind: &str, message: &str, at: &[String], input: &Value| {
+        let at: Vec<&str> = ["body"].into_iter().chain(at.iter().map(String::as_str)).collect();
+        Object::new().with("type", kind).with("loc", &at).with("msg", message).with("input", input)
+    };
+    let unknown = |(at, input): &(Vec<String>, Value)| {
+        fault("extra_forbidden", "Extra inputs are not permitted", at, input)
+    };
+    let list: Vec<Object> = match (trouble.kind, trouble.words) {
+        (Kind::UnknownField, None) => case.unknown.iter().map(unknown).collect(),
+        (_, Some(words)) => vec![fault(words.kind, &case.fill(words.message), &case.at, &case.value)],
+        (Kind::NoMessages, None) => {
+            vec![fault("missing", "Field required", &["messages".to_owned()], &json!({}))]
+        }
+        (Kind::BadBody, None) => {
+            vec![fault("json_invalid", "JSON decode error", &["0".to_owned()], &json!({}))]
+        }
+        _ => vec![fault("value_error", "Value error, invalid argument", &case.at, &case.value)],
+    };
+    Object::new().list("detail", list).bytes()
+}
+
+/// Google's error with its details: a hint of when to come back, a field, or why a key is bad.
+fn gemini(words: Words, message: &str, trouble: &Trouble) -> Object {
+    let error = Object::new().with("code", &words.status).with("message", message).with("status", words.kind);
+    let kind = |name: &str| format!("type.googleapis.com/google.rpc.{name}");
+    let details = match trouble.kind {
+        Kind::RateHinted => json!([{"@type": kind("RetryInfo"), "retryDelay": "1s"}]),
+        Kind::RateDay => json!([{"@type": kind("QuotaFailure"), "violations": [{
+            "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
+            "quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier",
+        }]}]),
+        Kind::KeyBad => json!([{
+            "@type": kind("ErrorInfo"),
+            "reason": "API_KEY_INVALID",
+            "domain": "googleapis.com",
+            "metadata": {"service": "generativelanguage.googleapis.com"},
+        }]),
+        Kind::UnknownField if trouble.words.is_none() => {
+            let violation = json!({"field": trouble.case.at.join("."), "description": message});
+            json!([{"@type": kind("BadRequest"), "fieldViolations": [violation]}])
+        }
+        _ => return error,
+    };
+    error.with("details", &details)
+}
+
+/// What Azure adds when its filter stopped a prompt.
+fn azure_filter(inner: Object, kind: Kind) -> Object {
+    if kind != Kind::Moderation {
+        return inner;
+    }
+    let result = json!({"violence": {"filtered": true, "severity": "high"}});
+    let reason = json!({"code": "ResponsibleAIPolicyViolation", "content_filter_result": result});
+    inner.with("type", &Value::Null).with("param", "prompt").with("status", &400).with("innererror", &reason)
+}

@@ -1,0 +1,102 @@
+//! Rules about single fields, as data: where, when, what is wrong, and what is said.
+
+use serde_json::Value;
+
+use super::fields::{Fields, Subject, values};
+use super::words::Words;
+use super::{Case, Kind, Trouble};
+
+/// One rule.
+#[derive(Debug)]
+pub(super) struct Rule {
+    /// Where the field stands, as in [`Fields`].
+    pub(super) place: &'static str,
+    pub(super) when: When,
+    pub(super) wrong: Wrong,
+    pub(super) words: Words,
+}
+
+/// For which requests a rule holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum When {
+    Always,
+    /// The model can reason.
+    Reasoner,
+    /// The model reasons now: it can, and the request does not switch it off.
+    Reasoning,
+    /// The model cannot be kept from reasoning.
+    Mandatory,
+    /// The model cannot reason.
+    NoReasoner,
+    /// The header has this value.
+    Version(&'static str, &'static str),
+}
+
+/// What is wrong about the value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wrong {
+    /// It is there.
+    Present,
+    /// It is not there.
+    Missing,
+    Above(f64),
+    /// It is this text.
+    Is(&'static str),
+    /// It is none of these texts.
+    NoneOf(&'static [&'static str]),
+    /// It is more than the model writes.
+    AboveOutputMax,
+}
+
+/// Refuses a request that breaks a rule: the first rule that is broken.
+pub(crate) fn check_rules(fields: &Fields, subject: Subject<'_>) -> Result<(), Trouble> {
+    for rule in fields.rules.iter().filter(|rule| rule.when.holds(subject)) {
+        if let Some((at, value)) = rule.broken(subject) {
+            let (context, output_max) = (subject.model.context_tokens, subject.model.output_tokens_max);
+            let case = Box::new(Case { at, value, context, output_max, ..Case::default() });
+            return Err(Trouble { kind: Kind::UnknownField, words: Some(&rule.words), case });
+        }
+    }
+    Ok(())
+}
+
+impl Rule {
+    fn broken(&self, subject: Subject<'_>) -> Option<(Vec<String>, Value)> {
+        let found = values(subject.body, self.place);
+        if matches!(self.wrong, Wrong::Missing) {
+            let at = self.place.split('.').map(str::to_owned).collect();
+            return found.is_empty().then_some((at, Value::Null));
+        }
+        let broken = found.into_iter().find(|(_, value)| self.wrong.is(value, subject));
+        broken.map(|(at, value)| (at, value.clone()))
+    }
+}
+
+impl When {
+    fn holds(self, subject: Subject<'_>) -> bool {
+        let model = subject.model;
+        match self {
+            Self::Always => true,
+            Self::Reasoner => model.reasons,
+            Self::Reasoning => model.reasons && !subject.forbids_reasoning,
+            Self::Mandatory => model.reasoning_mandatory,
+            Self::NoReasoner => !model.reasons,
+            Self::Version(name, value) => subject.headers.get(name).is_some_and(|found| found == value),
+        }
+    }
+}
+
+impl Wrong {
+    fn is(self, value: &Value, subject: Subject<'_>) -> bool {
+        match self {
+            Self::Present => !value.is_null(),
+            Self::Missing => false,
+            Self::Above(limit) => value.as_f64().is_some_and(|number| number > limit),
+            Self::Is(text) => value == text,
+            Self::NoneOf(texts) => !value.as_str().is_some_and(|text| texts.contains(&text)),
+            Self::AboveOutputMax => {
+                value.as_u64().is_some_and(|tokens| tokens > subject.model.output_tokens_max)
+            }
+        }
+    }
+}

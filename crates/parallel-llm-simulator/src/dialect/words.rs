@@ -1,0 +1,197 @@
+//! What can be wrong, and how a provider puts it: a status, a message with gaps, a type and a code.
+//!
+//! Which words belong to whom stands in `wordings`; the shape around them is left to `error`.
+
+use serde_json::Value;
+
+/// Everything that is refused, by a rule or by a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    KeyMissing,
+    KeyBad,
+    /// A key in the query of the URL.
+    KeyInQuery,
+    /// No version header.
+    VersionMissing,
+    /// The body is no JSON, or empty.
+    BadBody,
+    /// Nothing to answer.
+    NoMessages,
+    /// A field of the wrong type.
+    WrongType,
+    UnknownField,
+    BadModel,
+    NoModel,
+    /// A model that was sold once.
+    NoEndpoints,
+    Context,
+    ReasoningMandatory,
+    /// The model does not read images or files.
+    Modality,
+    Credits,
+    InFlight,
+    KeyLimit,
+    Moderation,
+    DataPolicy,
+    /// The routing wishes leave no provider.
+    NoProvider,
+    /// Every provider is ignored.
+    AllIgnored,
+    /// The routing wishes leave no price.
+    TooDear,
+    Timeout,
+    TooLarge,
+    Invalid,
+    Rate,
+    /// The same, with a hint of when to come back in the body.
+    RateHinted,
+    RateDay,
+    RateMinute,
+    Server,
+    BadGateway,
+    Unavailable,
+    Overloaded,
+    /// The provider quotes what it was sent.
+    KeyEcho,
+    NotFound,
+    /// What was asked of the simulator itself cannot be done.
+    Order,
+}
+
+/// One way to put it. `{model}`, `{field}` and the other gaps of [`Case`] are filled in; an empty type, code or
+/// parameter is `null`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words {
+    pub(crate) status: u16,
+    pub(crate) message: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) code: &'static str,
+    pub(crate) param: &'static str,
+}
+
+/// A kind and one provider's words for it.
+pub(crate) type Wording = (Kind, Words);
+
+/// Words with a type.
+pub(super) const fn words(status: u16, kind: &'static str, message: &'static str) -> Words {
+    Words { status, message, kind, code: "", param: "" }
+}
+
+impl Words {
+    /// The same with a code.
+    pub(super) const fn code(self, code: &'static str) -> Self {
+        Self { code, ..self }
+    }
+
+    /// The same, naming a parameter.
+    pub(super) const fn param(self, param: &'static str) -> Self {
+        Self { param, ..self }
+    }
+}
+
+/// What fills the gaps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Case {
+    /// The model as it was asked for, and the slug that serves it.
+    pub(crate) model: String,
+    pub(crate) slug: String,
+    pub(crate) provider: String,
+    /// Where the field stands, and what it holds.
+    pub(crate) at: Vec<String>,
+    pub(crate) value: Value,
+    /// All fields that nobody knows, for those who list them.
+    pub(crate) unknown: Vec<(Vec<String>, Value)>,
+    /// Tokens: what the model holds, what it got, and what was asked for.
+    pub(crate) context: u64,
+    pub(crate) input: u64,
+    pub(crate) output: u64,
+    /// The most the model writes, and the most the account can pay.
+    pub(crate) output_max: u64,
+    pub(crate) affordable: u64,
+    /// The key as it was sent.
+    pub(crate) key: String,
+    pub(crate) prompt: String,
+    /// Why a body could not be read, or what else was wrong.
+    pub(crate) reason: String,
+    /// Requests that are free, and when they are again.
+    pub(crate) limit: u32,
+    pub(crate) reset_unix_ms: u64,
+    pub(crate) request_id: String,
+}
+
+impl Case {
+    /// The words with their gaps filled.
+    pub(super) fn fill(&self, template: &str) -> String {
+        let gaps: [(&str, &dyn Fn() -> String); 12] = [
+            ("{model}", &|| self.model.clone()),
+            ("{field}", &|| self.at.join(".")),
+            ("{last}", &|| self.at.last().cloned().unwrap_or_default()),
+            ("{parent}", &|| parent(&self.at)),
+            ("{value}", &|| self.value.to_string()),
+            ("{context}", &|| self.context.to_string()),
+            ("{input}", &|| self.input.to_string()),
+            ("{output}", &|| self.output.to_string()),
+            ("{total}", &|| self.input.saturating_add(self.output).to_string()),
+            ("{output_max}", &|| self.output_max.to_string()),
+            ("{key}", &|| masked(&self.key)),
+            ("{reason}", &|| self.reason.clone()),
+        ];
+        // One pass over the template: what fills a gap comes from outside and is never searched for gaps.
+        let mut filled = String::new();
+        let mut rest = template;
+        while let Some(at) = rest.find('{') {
+            let (before, tail) = rest.split_at(at);
+            filled.push_str(before);
+            if let Some((gap, value)) = gaps.iter().find(|(gap, _)| tail.starts_with(gap)) {
+                filled.push_str(&value());
+                rest = &tail[gap.len()..];
+            } else {
+                filled.push('{');
+                rest = &tail[1..];
+            }
+        }
+        filled.push_str(rest);
+        filled
+    }
+}
+
+/// Where a field stands, as Gemini says it: ` at 'generation_config'`, or nothing at the top.
+fn parent(at: &[String]) -> String {
+    match at {
+        [parents @ .., _] if !parents.is_empty() => format!(" at '{}'", parents.join(".")),
+        _ => String::new(),
+    }
+}
+
+/// A key as providers echo it: its beginning and its end.
+fn masked(key: &str) -> String {
+    let key = key.strip_prefix("Bearer ").unwrap_or(key);
+    let signs: Vec<char> = key.chars().collect();
+    match signs.len() {
+        0..=12 => "*".repeat(signs.len()),
+        count => {
+            let (head, tail) = (signs[..8].iter(), signs[count - 4..].iter());
+            format!("{}{}{}", head.collect::<String>(), "*".repeat(8), tail.collect::<String>())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_filled_once() {
+        let at = ["generation_config".to_owned(), "foo".to_owned()];
+        let case = Case {
+            model: "{key}".into(),
+            input: 2,
+            output: 3,
+            key: "Bearer 0123456789abcdef".into(),
+            at: at.into(),
+            ..Case::default()
+        };
+        let filled = case.fill("{model} {total} {key} {unknown} \"{last}\"{parent} {");
+        assert_eq!(filled, "{key} 5 01234567********cdef {unknown} \"foo\" at 'generation_config' {");
+    }
+}

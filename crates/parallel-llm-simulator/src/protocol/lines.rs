@@ -1,0 +1,131 @@
+//! Ollama's `/api/chat`: one JSON object in each line, the last with `done`.
+
+use super::Form;
+use crate::dialect::stream_error;
+use crate::draft::Draft;
+use crate::fault::Fault;
+use crate::json::Object;
+use crate::script::ReasoningKind;
+use crate::sse::Frame;
+
+/// A draft in this form.
+pub(super) struct Lines<'a> {
+    draft: &'a Draft,
+    created_at: String,
+}
+
+/// Nanoseconds a token takes, for the durations nobody checks.
+const TOKEN_NS: u64 = 8_000_000;
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(draft: &'a Draft) -> Self {
+        Self { draft, created_at: iso_time(draft.created) }
+    }
+
+    fn line(&self, message: Option<Object>, is_done: bool) -> Object {
+        let line = Object::new().with("model", &self.draft.model).with("created_at", &self.created_at);
+        let line = match message {
+            Some(message) => line.nest("message", message),
+            None => line,
+        };
+        let line = if self.draft.novel { line.with("mood", "calm") } else { line };
+        line.with("done", &is_done)
+    }
+
+    fn last(&self, message: Option<Object>) -> Object {
+        let (prompt, output) = (self.draft.prompt_tokens, self.draft.completion_tokens());
+        self.line(message, true)
+            .with("done_reason", self.draft.finish)
+            .with("total_duration", &((prompt + output) * TOKEN_NS))
+            .with("load_duration", &TOKEN_NS)
+            .with("prompt_eval_count", &prompt)
+            .with("prompt_eval_duration", &(prompt * TOKEN_NS))
+            .with("eval_count", &output)
+            .with("eval_duration", &(output * TOKEN_NS))
+    }
+
+    fn shows_thinking(&self) -> bool {
+        matches!(self.draft.reasoning_kind, ReasoningKind::Text | ReasoningKind::Summary)
+    }
+}
+
+impl Form for Lines<'_> {
+    fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
+        if !self.shows_thinking() {
+            return Vec::new();
+        }
+        vec![frame(self.line(Some(message(Some("")).with("thinking", piece)), false))]
+    }
+
+    fn text(&mut self, piece: &str) -> Vec<Frame> {
+        vec![frame(self.line(Some(message(Some(piece))), false))]
+    }
+
+    fn refusal(&mut self, words: &str) -> Vec<Frame> {
+        self.text(words)
+    }
+
+    fn close(&mut self) -> Vec<Frame> {
+        let said = self.draft.has_choice.then(|| message(self.draft.said().map(|_| "")));
+        vec![frame(self.last(said))]
+    }
+
+    fn failure(&mut self, fault: Fault) -> Vec<Frame> {
+        vec![Frame::Line(stream_error(self.draft.dialect, &self.draft.trouble(fault)))]
+    }
+
+    fn whole(&self, part: Option<&str>) -> Vec<u8> {
+        let draft = self.draft;
+        let said = message(part.or(draft.said()));
+        let said = if self.shows_thinking() && !draft.reasoning.is_empty() {
+            said.with("thinking", &draft.reasoning)
+        } else {
+            said
+        };
+        self.last(draft.has_choice.then_some(said)).bytes()
+    }
+}
+
+fn frame(line: Object) -> Frame {
+    Frame::Line(line.bytes())
+}
+
+fn message(content: Option<&str>) -> Object {
+    Object::new().with("role", "assistant").with("content", &content)
+}
+
+/// Seconds since 1970 as `2026-11-20T12:00:00Z`.
+pub(crate) fn iso_time(unix_seconds: u64) -> String {
+    const DAY_S: u64 = 86_400;
+    let (mut day, second) = (unix_seconds / DAY_S, unix_seconds % DAY_S);
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let mut year = 1970;
+    while day >= 365 + u64::from(is_leap(year)) {
+        day -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(is_leap(year));
+    let mut month = 1;
+    for days in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if day < days {
+            break;
+        }
+        day -= days;
+        month += 1;
+    }
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", day + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_a_date() {
+        assert_eq!(iso_time(0), "1970-01-01T00:00:00Z");
+        assert_eq!(iso_time(1_709_210_096), "2024-02-29T12:34:56Z");
+        assert_eq!(iso_time(1_790_981_403), "2026-10-02T22:50:03Z");
+    }
+}

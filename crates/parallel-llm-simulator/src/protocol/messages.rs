@@ -1,0 +1,225 @@
+//! Anthropic's `messages`: named events around blocks of content.
+
+use super::{Form, Manner};
+use crate::dialect::stream_error;
+use crate::draft::Draft;
+use crate::fault::Fault;
+use crate::json::Object;
+use crate::script::ReasoningKind;
+use crate::sse::Frame;
+
+/// A draft in this form.
+pub(super) struct Messages<'a> {
+    draft: &'a Draft,
+    manner: Manner<'a>,
+    /// Blocks begun, and what the last one holds while it is open.
+    blocks: u32,
+    open: Option<Block>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Block {
+    Thinking,
+    Redacted,
+    Text,
+}
+
+impl<'a> Messages<'a> {
+    pub(super) fn new(draft: &'a Draft, manner: Manner<'a>) -> Self {
+        Self { draft, manner, blocks: 0, open: None }
+    }
+
+    /// Begins a block of this kind unless it is open, ending another.
+    fn begin(&mut self, block: Block) -> Vec<Frame> {
+        if self.open == Some(block) {
+            return Vec::new();
+        }
+        let mut frames = self.end();
+        let content = match block {
+            Block::Thinking => thinking("", ""),
+            Block::Redacted => redacted(self.draft),
+            Block::Text => text(""),
+        };
+        let start = event_of("content_block_start").with("index", &self.blocks);
+        frames.push(event("content_block_start", start.nest("content_block", content)));
+        if self.blocks == 0 {
+            frames.push(ping());
+        }
+        self.open = Some(block);
+        self.blocks += 1;
+        frames
+    }
+
+    /// Ends the open block; thinking is signed first.
+    fn end(&mut self) -> Vec<Frame> {
+        let Some(block) = self.open.take() else { return Vec::new() };
+        let mut frames = Vec::new();
+        if block == Block::Thinking {
+            let delta =
+                Object::new().with("type", "signature_delta").with("signature", &signature(self.draft));
+            frames.push(self.delta(delta));
+        }
+        let stop = event_of("content_block_stop").with("index", &(self.blocks - 1));
+        frames.push(event("content_block_stop", stop));
+        frames
+    }
+
+    fn delta(&self, delta: Object) -> Frame {
+        let delta = if self.draft.novel { delta.with("mood", "calm") } else { delta };
+        let index = self.blocks.saturating_sub(1);
+        event(
+            "content_block_delta",
+            event_of("content_block_delta").with("index", &index).nest("delta", delta),
+        )
+    }
+
+    fn stop_reason(&self) -> &str {
+        match (&self.draft.refusal, self.draft.finish) {
+            (Some(_), _) | (None, "content_filter") => "refusal",
+            (None, "stop") => "end_turn",
+            (None, "length") => "max_tokens",
+            (None, other) => other,
+        }
+    }
+
+    fn message(&self) -> Object {
+        Object::new()
+            .with("id", &self.draft.id)
+            .with("type", "message")
+            .with("role", "assistant")
+            .with("model", &self.draft.model)
+    }
+
+    fn usage(&self, output_tokens: u64) -> Object {
+        Object::new()
+            .with("input_tokens", &self.draft.prompt_tokens)
+            .with("cache_creation_input_tokens", &0)
+            .with("cache_read_input_tokens", &0)
+            .with("output_tokens", &output_tokens)
+    }
+
+    /// The blocks of a body.
+    fn content(&self, part: Option<&str>) -> Vec<Object> {
+        let draft = self.draft;
+        if !draft.has_choice {
+            return Vec::new();
+        }
+        let mut blocks = Vec::new();
+        if !draft.reasoning.is_empty() {
+            match draft.reasoning_kind {
+                ReasoningKind::Text | ReasoningKind::Summary => {
+                    blocks.push(thinking(&draft.reasoning, &signature(draft)));
+                }
+                ReasoningKind::Encrypted => blocks.push(redacted(draft)),
+                ReasoningKind::None => {}
+            }
+        }
+        let said = part.or(draft.refusal.as_deref()).unwrap_or(draft.text());
+        let is_burnt = said.is_empty() && draft.finish == "length";
+        if !is_burnt && draft.finish != "content_filter" {
+            blocks.push(text(said));
+        }
+        blocks
+    }
+}
+
+impl Form for Messages<'_> {
+    fn open(&mut self) -> Vec<Frame> {
+        let message = self.message().list("content", []).with("stop_reason", &None::<&str>);
+        let message = message.with("stop_sequence", &None::<&str>).nest("usage", self.usage(1));
+        vec![event("message_start", event_of("message_start").nest("message", message))]
+    }
+
+    fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
+        match self.draft.reasoning_kind {
+            ReasoningKind::None => Vec::new(),
+            ReasoningKind::Encrypted => self.begin(Block::Redacted),
+            ReasoningKind::Text | ReasoningKind::Summary => {
+                let mut frames = self.begin(Block::Thinking);
+                let delta = Object::new().with("type", "thinking_delta").with("thinking", piece);
+                frames.push(self.delta(delta));
+                frames
+            }
+        }
+    }
+
+    fn text(&mut self, piece: &str) -> Vec<Frame> {
+        let mut frames = self.begin(Block::Text);
+        frames.push(self.delta(Object::new().with("type", "text_delta").with("text", piece)));
+        frames
+    }
+
+    fn refusal(&mut self, words: &str) -> Vec<Frame> {
+        self.text(words)
+    }
+
+    fn close(&mut self) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        if self.draft.has_choice && self.draft.content.as_deref() == Some("") && self.draft.finish == "stop" {
+            frames.extend(self.begin(Block::Text));
+        }
+        frames.extend(self.end());
+        let delta =
+            Object::new().with("stop_reason", self.stop_reason()).with("stop_sequence", &None::<&str>);
+        let last = event_of("message_delta").nest("delta", delta);
+        let last = last.nest("usage", self.usage(self.draft.completion_tokens()));
+        if self.draft.novel {
+            frames.push(event("sim_novelty", event_of("sim_novelty").with("hops", &[1, 2])));
+        }
+        frames.push(event("message_delta", last));
+        if self.manner.behaviour.done {
+            frames.push(event("message_stop", event_of("message_stop")));
+        }
+        frames
+    }
+
+    fn failure(&mut self, fault: Fault) -> Vec<Frame> {
+        let data = stream_error(self.draft.dialect, &self.draft.trouble(fault));
+        let name = (fault != Fault::SseErrorBare).then_some("error");
+        vec![Frame::Event { name, data }]
+    }
+
+    fn whole(&self, part: Option<&str>) -> Vec<u8> {
+        let body = self.message();
+        let is_null = self.draft.content.is_none() && self.draft.refusal.is_none() && self.draft.has_choice;
+        let body = if is_null {
+            body.with("content", &None::<&str>)
+        } else {
+            body.list("content", self.content(part))
+        };
+        let body = body.with("stop_reason", self.stop_reason()).with("stop_sequence", &None::<&str>);
+        let body = if self.draft.novel { body.with("mood", "calm") } else { body };
+        body.nest("usage", self.usage(self.draft.completion_tokens())).bytes()
+    }
+}
+
+/// What is sent while nothing else is.
+pub(super) fn ping() -> Frame {
+    event("ping", event_of("ping"))
+}
+
+/// The first field of every event is its name.
+fn event_of(name: &str) -> Object {
+    Object::new().with("type", name)
+}
+
+fn event(name: &'static str, data: Object) -> Frame {
+    Frame::Event { name: Some(name), data: data.bytes() }
+}
+
+fn thinking(text: &str, signature: &str) -> Object {
+    Object::new().with("type", "thinking").with("thinking", text).with("signature", signature)
+}
+
+fn redacted(draft: &Draft) -> Object {
+    Object::new().with("type", "redacted_thinking").with("data", &signature(draft))
+}
+
+fn text(text: &str) -> Object {
+    Object::new().with("type", "text").with("text", text)
+}
+
+/// Stands for what only Anthropic can check.
+fn signature(draft: &Draft) -> String {
+    blake3::hash(draft.reasoning.as_bytes()).to_hex().to_string()
+}

@@ -1,0 +1,202 @@
+//! What can be read besides chats: models in pages, providers, the key's day, and generations.
+
+use parallel_llm_simulator::{Behaviour, Latency, Script, Simulator, SimulatorConfig};
+use serde_json::{Value, json};
+
+use crate::client::{MODEL, get, question, send};
+
+/// A model that costs nothing.
+const FREE: &str = "google/gemma-4-31b-it:free";
+
+async fn started() -> Simulator {
+    Simulator::start(SimulatorConfig::instant()).await.unwrap()
+}
+
+async fn read(simulator: &Simulator, path: &str) -> Value {
+    send(simulator, &get(simulator, path)).await.json()
+}
+
+fn ids(page: &Value) -> Vec<&str> {
+    page["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn pages_of_models_lead_to_each_other() {
+    let simulator = started().await;
+    let whole = read(&simulator, "/api/v1/models").await;
+    let mut next = Some("/api/v1/models?limit=7".to_owned());
+    let mut seen = Vec::new();
+    while let Some(path) = next {
+        let page = read(&simulator, &path).await;
+        assert_eq!(page["total_count"], 31);
+        seen.extend(ids(&page).into_iter().map(str::to_owned));
+        next = page["links"]["next"].as_str().map(str::to_owned);
+    }
+    assert_eq!(seen, ids(&whole));
+}
+
+#[tokio::test]
+async fn models_are_found_by_name_however_it_is_written() {
+    let simulator = started().await;
+    for query in ["q=GPT-6.1+Sol", "q=%67pt-6.1%20sol", "q=openai%2Fgpt-6.1-sol"] {
+        let page = read(&simulator, &format!("/api/v1/models?{query}")).await;
+        assert_eq!(ids(&page), ["openai/gpt-6.1-sol"], "{query}");
+    }
+    for (query, count) in
+        [("q=nobody", 0), ("offset=30", 1), ("offset=99", 0), ("limit=0", 0), ("limit=x", 31)]
+    {
+        let page = read(&simulator, &format!("/api/v1/models?{query}")).await;
+        assert_eq!((ids(&page).len(), &page["links"]["next"]), (count, &Value::Null), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn endpoints_of_a_model_are_listed_whole() {
+    let simulator = started().await;
+    let model = read(&simulator, &format!("/api/v1/model/{MODEL}")).await["data"].clone();
+    let expected = json!({"data": {
+        "id": MODEL,
+        "name": model["name"],
+        "created": model["created"],
+        "description": model["description"],
+        "architecture": model["architecture"],
+        "endpoints": [{
+            "name": "OpenAI | openai/gpt-6.1-terra",
+            "model_id": MODEL,
+            "model_name": model["name"],
+            "context_length": 1_050_000,
+            "pricing": model["pricing"],
+            "provider_name": "OpenAI",
+            "tag": "openai",
+            "quantization": "unknown",
+            "max_completion_tokens": 128_000,
+            "max_prompt_tokens": null,
+            "supported_parameters": model["supported_parameters"],
+            "status": 0,
+            "uptime_last_5m": 100,
+            "uptime_last_30m": 100,
+            "uptime_last_1d": 100,
+            "latency_last_30m": null,
+            "throughput_last_30m": null,
+            "supports_implicit_caching": false,
+        }],
+    }});
+    assert_eq!(read(&simulator, &format!("/api/v1/models/{MODEL}/endpoints")).await, expected);
+}
+
+#[tokio::test]
+async fn providers_are_listed_once_each() {
+    let simulator = started().await;
+    let listed = read(&simulator, "/api/v1/providers").await;
+    let provider = |name: &str, slug: &str| {
+        json!({
+            "name": name,
+            "slug": slug,
+            "privacy_policy_url": null,
+            "terms_of_service_url": null,
+            "status_page_url": null,
+        })
+    };
+    let expected = [
+        ("OpenAI", "openai"),
+        ("Anthropic", "anthropic"),
+        ("Google", "google"),
+        ("xAI", "xai"),
+        ("DeepSeek", "deepseek"),
+        ("Moonshot AI", "moonshot-ai"),
+        ("Z.AI", "z-ai"),
+        ("Alibaba", "alibaba"),
+        ("Mistral", "mistral"),
+        ("Minimax", "minimax"),
+        ("Sim", "sim"),
+    ];
+    assert_eq!(listed, json!({"data": expected.map(|(name, slug)| provider(name, slug))}));
+}
+
+#[tokio::test]
+async fn the_key_tells_what_was_spent_and_what_is_left_of_the_day() {
+    let config = SimulatorConfig {
+        free_per_day: Some(50),
+        key_limit_pico_usd: Some(2_000_000_000_000),
+        ..SimulatorConfig::instant()
+    };
+    let simulator = Simulator::start(config).await.unwrap();
+    for slug in [FREE, FREE, MODEL] {
+        assert_eq!(send(&simulator, &question(&simulator, slug, false)).await.status, 200);
+    }
+    let usage = read(&simulator, "/api/v1/credits").await["data"]["total_usage"].clone();
+    let left = 2.0 - usage.as_f64().unwrap();
+    let mut key = read(&simulator, "/api/v1/key").await;
+    assert!((key["data"]["limit_remaining"].take().as_f64().unwrap() - left).abs() < 1e-12);
+    let expected = json!({"data": {
+        "label": "sk-or-v1-sim...key",
+        "limit": 2,
+        "limit_remaining": null,
+        "limit_reset": null,
+        "include_byok_in_limit": false,
+        "usage": usage,
+        "usage_daily": usage,
+        "usage_weekly": usage,
+        "usage_monthly": usage,
+        "byok_usage": 0,
+        "is_free_tier": false,
+        "is_management_key": false,
+        "is_provisioning_key": false,
+        "expires_at": null,
+        "free_model_daily_requests": {"limit": 50, "remaining": 48, "used": 2},
+        "rate_limit": {
+            "requests": -1,
+            "interval": "10s",
+            "note": "This field is deprecated and safe to ignore.",
+        },
+    }});
+    assert_eq!(key, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_generation_tells_how_it_went() {
+    let config = SimulatorConfig { time_scale: 1.0, ..SimulatorConfig::instant() };
+    let simulator = Simulator::start(config).await.unwrap();
+    let behaviour = Behaviour { ttft_ms: Latency::of(300), ..Behaviour::instant() };
+    simulator.script(MODEL, Script::behaving(Behaviour { comment_every_ms: 0, ..behaviour }));
+    let reply = send(&simulator, &question(&simulator, MODEL, false)).await.json();
+    let id = reply["id"].as_str().unwrap();
+    let mut record = read(&simulator, &format!("/api/v1/generation?id={id}")).await;
+    let latency = record["data"]["latency"].take().as_u64().unwrap();
+    assert!((300..400).contains(&latency), "{latency}");
+    let generation_time = record["data"]["generation_time"].take();
+    assert!(generation_time.as_u64().unwrap() < 100, "{generation_time}");
+    let created_at = record["data"]["created_at"].take();
+    assert_eq!(created_at.as_str().unwrap().len(), "2026-10-04T11:22:33Z".len());
+    let (prompt, completion) = (&reply["usage"]["prompt_tokens"], &reply["usage"]["completion_tokens"]);
+    let cost = &reply["usage"]["cost"];
+    let expected = json!({"data": {
+        "id": id,
+        "created_at": null,
+        "model": MODEL,
+        "app_id": null,
+        "streamed": false,
+        "cancelled": false,
+        "latency": null,
+        "generation_time": null,
+        "tokens_prompt": prompt,
+        "tokens_completion": completion,
+        "native_tokens_prompt": prompt,
+        "native_tokens_completion": completion,
+        "native_tokens_cached": 0,
+        "total_cost": cost,
+        "usage": cost,
+        "is_byok": false,
+        "finish_reason": "stop",
+        "native_finish_reason": "stop",
+        "provider_name": "OpenAI",
+        "provider_responses": [{"provider_name": "OpenAI", "status": 200, "latency": null}],
+        "router": null,
+        "request_id": null,
+        "upstream_id": null,
+        "api_type": "completions",
+        "data_region": "global",
+    }});
+    record["data"]["provider_responses"][0]["latency"].take();
+    assert_eq!(record, expected);
+}
