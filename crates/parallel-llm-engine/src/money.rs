@@ -52,6 +52,11 @@ impl PicoUsd {
         Self::from_decimal(&usd.to_string())
     }
 
+    /// `None` for a sum of nothing that leaves something out: unknown, which is not the same as free.
+    pub fn unless_unknown(self, is_estimate: bool) -> Option<Self> {
+        (self > Self::ZERO || !is_estimate).then_some(self)
+    }
+
     /// The amount in USD, for JSON and for showing.
     pub fn as_usd(self) -> f64 {
         self.0 as f64 / PICO_PER_USD

@@ -355,7 +355,12 @@ impl Run {
         }
     }
 
-    /// What all requests cost as far as known.
+    /// What all requests cost as far as known; `None` where nothing is, which is not the same as nothing.
+    pub fn known_cost(&self) -> Option<PicoUsd> {
+        self.cost().unless_unknown(self.cost_is_estimate())
+    }
+
+    /// What all requests cost as far as known, to be reckoned with.
     pub fn cost(&self) -> PicoUsd {
         self.seats.iter().chain(&self.synthesizers).filter_map(|seat| seat.cost).sum()
     }

@@ -3,7 +3,7 @@
 use parallel_llm_engine::catalogue::{Inputs, PriceOverride};
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
 use parallel_llm_engine::{
-    Attachment, Catalogue, Effort, Message, ModelInfo, Part, PicoUsd, Role, RunId, RunRequest, Seat,
+    Attachment, Catalogue, Effort, Message, ModelInfo, ModelRef, Part, PicoUsd, Role, RunId, RunRequest, Seat,
 };
 
 use crate::scene::{catalogues, defaults, identity, info, providers};
@@ -51,8 +51,8 @@ fn shown(plan: &RunPlan) -> String {
         let temperature = seat.temperature.map(|degrees| format!(" at {degrees}")).unwrap_or_default();
         let strongest = if seat.strongest { " strongest" } else { "" };
         let price = if seat.price.is_some() { "" } else { " unpriced" };
-        let Seat { number, model, max_tokens, .. } = seat;
-        format!("{number} {}:{model} {max_tokens}{temperature}{strongest}{price}", model.provider)
+        let Seat { number, model: ModelRef { provider, model }, max_tokens, .. } = seat;
+        format!("{number} {provider}:{model} {max_tokens}{temperature}{strongest}{price}")
     };
     let list = |seats: &[Seat]| seats.iter().map(seat).collect::<Vec<_>>().join(", ");
     let warnings: Vec<String> =

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, StatusCode, header};
 use parallel_llm_engine::{Code, Failure};
+use serde_json::Value;
 use url::Url;
 
 use crate::retry_after;
@@ -40,12 +41,11 @@ struct Row(u16, u16, fn(&ErrorBody) -> bool, Code);
 /// The first row whose statuses (from, to) and condition fit decides.
 const TABLE: &[Row] = &[
     Row(400, 599, is_context_overflow, Code::ContextLength),
-    Row(400, 400, |error| says(error, &["is not a valid model id"]), Code::ModelUnknown),
-    Row(400, 404, |error| error.has_word("model_not_found"), Code::ModelUnknown),
-    // Google answers 400 to a bad key.
-    Row(400, 400, |error| says(error, &["api key not valid"]), Code::Auth),
-    Row(400, 403, is_moderated, Code::Moderated),
+    Row(400, 404, is_unknown_model, Code::ModelUnknown),
+    Row(400, 422, is_moderated, Code::Moderated),
     Row(400, 403, |error| error.has_word("refusal"), Code::Refused),
+    // Google and xAI answer 400 or 403 to a bad key.
+    Row(400, 403, is_bad_key, Code::Auth),
     Row(401, 401, any, Code::Auth),
     Row(
         402,
@@ -55,6 +55,7 @@ const TABLE: &[Row] = &[
     ),
     Row(402, 402, any, Code::Credits),
     Row(403, 403, is_key_limit, Code::KeyLimit),
+    Row(400, 429, is_out_of_credit, Code::Credits),
     Row(403, 403, any, Code::Forbidden),
     Row(404, 404, is_policy, Code::Forbidden),
     // A server that knows no such path is not the API we took it for.
@@ -63,8 +64,6 @@ const TABLE: &[Row] = &[
     Row(408, 409, any, Code::Upstream),
     Row(413, 413, any, Code::TooLarge),
     Row(425, 425, any, Code::Upstream),
-    // OpenAI's word for an empty account. OpenRouter uses it in metadata for a passing state, which is not read.
-    Row(429, 429, |error| error.has_word("insufficient_quota"), Code::Credits),
     Row(429, 429, any, Code::RateLimited),
     // Groq's word for no capacity.
     Row(498, 499, any, Code::Upstream),
@@ -150,14 +149,27 @@ fn message(said: &Said<'_>) -> String {
 /// A cap on free models per day is not waited for; the failure says when it ends.
 fn rate_limited(failure: Failure, said: &Said<'_>) -> Failure {
     let error = &said.error;
-    if !says(error, &["per-day"]) && !says(error, &["per day"]) {
+    if !is_daily(error) {
         return failure;
     }
+    let failure = failure.with_retryable(false);
     let now = said.origin.now;
-    let reset =
-        retry_after::reset(said.headers, Some(error.value()), now).unwrap_or_else(|| next_midnight(now));
+    // OpenRouter counts afresh at midnight UTC; of the others only a reset they name is known.
+    let midnight = || says(error, &["free-models-per-day"]).then(|| next_midnight(now));
+    let Some(reset) = retry_after::reset(said.headers, Some(error.value()), now).or_else(midnight) else {
+        return failure.with_next("wait until the day's limit is renewed, or ask another model");
+    };
     let next = format!("wait until {}, or use a model that is not free", httpdate::fmt_http_date(reset));
-    failure.with_retryable(false).with_retry_after(reset.duration_since(now).ok()).with_next(next)
+    failure.with_retry_after(reset.duration_since(now).ok()).with_next(next)
+}
+
+/// Whether a day's number of requests is used up. Google says so in the name of the quota.
+fn is_daily(error: &ErrorBody) -> bool {
+    let quota_of_day = |detail: &Value| {
+        let mut violations = detail.get("violations").and_then(Value::as_array).into_iter().flatten();
+        violations.any(|it| it["quotaId"].as_str().is_some_and(|id| id.contains("PerDay")))
+    };
+    says_any(error, &[&["per-day"], &["per day"]]) || error.details().any(quota_of_day)
 }
 
 fn next_midnight(now: SystemTime) -> SystemTime {
@@ -174,10 +186,26 @@ fn redirected(origin: &Origin, status: StatusCode, headers: &HeaderMap) -> Failu
     Failure::new(Code::Redirect, message).with_status(status.as_u16())
 }
 
-/// The status an error would have had if it had come before the reply began.
+/// The status an error would have had if it had come before the reply began: its number, its own word, what its
+/// sentence is known for, or a word that nearly every error has.
 fn reported_status(error: &ErrorBody) -> u16 {
+    const SENTENCES: [(&str, u16); 7] = [
+        ("rate limit", 429),
+        ("too many requests", 429),
+        ("usage limit", 429),
+        ("resource has been exhausted", 429),
+        ("overloaded", 529),
+        ("at capacity", 529),
+        ("internal server error", 500),
+    ];
     let number = error.code().and_then(|code| code.parse().ok()).filter(|code| (400..600).contains(code));
-    number.or_else(|| error.words().find_map(status_of_word)).unwrap_or(STATUS_UNKNOWN)
+    let sentence = || SENTENCES.iter().find(|(phrase, _)| says(error, &[phrase])).map(|(_, status)| *status);
+    let general = || error.words().find_map(status_of_general_word);
+    number
+        .or_else(|| error.words().find_map(status_of_word))
+        .or_else(sentence)
+        .or_else(general)
+        .unwrap_or(STATUS_UNKNOWN)
 }
 
 fn status_of_word(word: &str) -> Option<u16> {
@@ -191,11 +219,17 @@ fn status_of_word(word: &str) -> Option<u16> {
         | "refusal" => 403,
         "not_found" | "not_found_error" | "model_not_found" => 404,
         "payload_too_large" | "request_too_large" => 413,
-        "rate_limit_exceeded" | "rate_limit_error" | "insufficient_quota" => 429,
-        "overloaded_error" | "provider_overloaded" => 529,
-        "invalid_request" | "invalid_request_error" | "invalid_prompt" | "context_length_exceeded" => 400,
+        "insufficient_quota" | "RESOURCE_EXHAUSTED" => 429,
+        word if word.contains("rate_limit") => 429,
+        "overloaded_error" | "provider_overloaded" | "UNAVAILABLE" => 529,
+        "context_length_exceeded" => 400,
         _ => return None,
     })
+}
+
+/// Words that say little, because their senders use them for nearly everything.
+fn status_of_general_word(word: &str) -> Option<u16> {
+    matches!(word, "invalid_request" | "invalid_request_error" | "invalid_prompt").then_some(400)
 }
 
 const fn any(_: &ErrorBody) -> bool {
@@ -210,9 +244,19 @@ fn says(error: &ErrorBody, phrases: &[&str]) -> bool {
     texts.any(|text| phrases.iter().all(|phrase| text.contains(phrase)))
 }
 
+/// Whether one of these sentences stands in the provider's words: all phrases of one.
+fn says_any(error: &ErrorBody, sentences: &[&[&str]]) -> bool {
+    sentences.iter().any(|phrases| says(error, phrases))
+}
+
+/// Whether one of these is a word of the error.
+fn has_any(error: &ErrorBody, words: &[&str]) -> bool {
+    words.iter().any(|word| error.has_word(word))
+}
+
 /// Providers have no common word for this, so their sentences are known by heart.
 fn is_context_overflow(error: &ErrorBody) -> bool {
-    const PHRASES: [&[&str]; 9] = [
+    const SENTENCES: &[&[&str]] = &[
         &["maximum context length is"],
         &["exceeds the context window"],
         &["prompt is too long"],
@@ -221,17 +265,59 @@ fn is_context_overflow(error: &ErrorBody) -> bool {
         &["exceeds the available context size"],
         &["context_length_exceeded"],
         &["context length exceeded"],
+        &["exceeds the context length"],
         &["greater than the context length"],
+        &["too large for model with", "context length"],
+        &["exceeded model token limit"],
+        &["`inputs` tokens + `max_new_tokens` must be"],
+        &["reduce the length of the messages"],
+        &["contextwindowexceedederror"],
     ];
-    let is_throttle = says(error, &["rate limit"]) || says(error, &["throttl"]);
-    error.has_word("context_length_exceeded")
-        || !is_throttle && PHRASES.iter().any(|phrases| says(error, phrases))
+    let is_throttle = says_any(error, &[&["rate limit"], &["throttl"]]);
+    error.has_word("context_length_exceeded") || !is_throttle && says_any(error, SENTENCES)
 }
 
-/// Whether a moderator stopped the question or the answer, by the protocol's own marks.
+fn is_unknown_model(error: &ErrorBody) -> bool {
+    has_any(error, &["model_not_found", "invalid_model", "DeploymentNotFound"])
+        || says_any(error, &[&["is not a valid model id"], &["model not exist"]])
+}
+
+fn is_bad_key(error: &ErrorBody) -> bool {
+    has_any(error, &["invalid_api_key", "authentication_error"])
+        || says_any(error, &[&["api key not valid"], &["incorrect api key"], &["unregistered callers"]])
+}
+
+/// An empty account, in the words of those who have no status for it. OpenRouter uses OpenAI's word in metadata for
+/// a passing state, which is not read.
+fn is_out_of_credit(error: &ErrorBody) -> bool {
+    has_any(error, &["insufficient_quota", "blocked_api_access", "exceeded_current_quota_error"])
+        || says_any(
+            error,
+            &[
+                &["credit balance is too low"],
+                &["insufficient balance"],
+                &["used all available credits"],
+                &["has no credits left"],
+            ],
+        )
+}
+
+/// Whether a moderator stopped the question or the answer: by the protocol's own marks, or by the sentences of those
+/// who have none.
 fn is_moderated(error: &ErrorBody) -> bool {
     error.is_moderation()
-        || ["content_filter", "content_policy_violation"].into_iter().any(|word| error.has_word(word))
+        || has_any(error, &["content_filter", "content_policy_violation", "safety_violation"])
+        || says_any(
+            error,
+            &[
+                &["flagged as potentially violating"],
+                &["content filtering policy"],
+                &["content exists risk"],
+                &["content violates"],
+                &["violates the moderation policy"],
+                &["blocked due to safety"],
+            ],
+        )
 }
 
 fn is_key_limit(error: &ErrorBody) -> bool {
@@ -257,7 +343,7 @@ fn is_no_api(error: &ErrorBody) -> bool {
 /// The optional field of ours that the provider will not take, if that is what it says. Naming a field is not
 /// enough: `max_tokens is too large` is about the value, and leaving the cap out would cost money.
 fn rejected_field(error: &ErrorBody, optional_fields: &[&str]) -> Option<String> {
-    const REJECTIONS: [&str; 9] = [
+    const REJECTIONS: [&str; 13] = [
         "unsupported",
         "not supported",
         "not support",
@@ -267,6 +353,10 @@ fn rejected_field(error: &ErrorBody, optional_fields: &[&str]) -> Option<String>
         "not permitted",
         "deprecated",
         "mandatory",
+        "must be one of",
+        "only works in",
+        "cannot answer without",
+        "cannot find field",
     ];
     let rejects = error.has_extra_field()
         || ["unsupported_parameter", "unknown_parameter", "unsupported_value"]

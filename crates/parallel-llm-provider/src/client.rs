@@ -131,9 +131,11 @@ impl Provider {
     /// Asks a router what may still be spent with its key; `None` where the provider cannot say.
     pub async fn fetch_credit(&self, provider: &ProviderId) -> Result<Option<Credit>, Failure> {
         let shared = &self.shared;
-        if !shared.endpoint(provider)?.dialect().routes {
+        let endpoint = shared.endpoint(provider)?;
+        if !endpoint.dialect().routes {
             return Ok(None);
         }
+        shared.key(endpoint).await?;
         let body = shared.get(provider, "key", CREDIT_BYTES_MAX).await?;
         Credit::read(&body).map(Some)
     }

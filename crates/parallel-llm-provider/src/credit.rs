@@ -20,7 +20,7 @@ pub struct Credit {
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow)]
-    data: Key<'a>,
+    data: &'a RawValue,
 }
 
 #[derive(Default, Deserialize)]
@@ -37,8 +37,12 @@ struct Key<'a> {
 impl Credit {
     /// Reads the document.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Failure> {
-        let Envelope { data } = serde_json::from_slice(body.trim_ascii())
-            .map_err(|_| Failure::new(Code::Protocol, "the state of the key cannot be understood"))?;
+        let envelope: Option<Envelope<'_>> = serde_json::from_slice(body.trim_ascii()).ok();
+        // A list would be read as fields in their order.
+        let data = envelope.map(|it| it.data).filter(|data| data.get().starts_with('{'));
+        let data: Option<Key<'_>> = data.and_then(|data| serde_json::from_str(data.get()).ok());
+        let data =
+            data.ok_or_else(|| Failure::new(Code::Protocol, "the state of the key cannot be understood"))?;
         Ok(Self {
             remaining: loose::usd(data.limit_remaining),
             spent: loose::usd(data.usage),
@@ -61,6 +65,8 @@ mod tests {
         assert_eq!(credit, Ok(Credit { remaining, spent, is_free_tier: true }));
         let unlimited = Credit { remaining: None, spent: None, is_free_tier: false };
         assert_eq!(read(r#"{"data":{"limit_remaining":null}}"#), Ok(unlimited));
-        assert_eq!(read("<html>").unwrap_err().code, Code::Protocol);
+        for strange in ["<html>", r#"{"data":[]}"#, r#"{"data":7}"#] {
+            assert_eq!(read(strange).unwrap_err().code, Code::Protocol, "{strange}");
+        }
     }
 }

@@ -23,6 +23,8 @@ mod codec;
 mod credit;
 mod dialect;
 mod endpoint;
+#[doc(hidden)]
+pub mod fuzz;
 mod http;
 mod known;
 mod models;

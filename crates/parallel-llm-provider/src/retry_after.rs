@@ -23,6 +23,7 @@ pub(crate) fn wait(headers: &HeaderMap, error: Option<&Value>, now: SystemTime) 
         .or_else(|| value(body("/metadata/retry_after_seconds")?, now))
         .or_else(|| value(named(body("/metadata/headers")?, "retry-after")?, now))
         .or_else(|| value(body("/availability/retry_after")?, now))
+        .or_else(|| delay(body("/details")?))
         .or_else(|| reset(headers, error, now).and_then(|reset| reset.duration_since(now).ok()))
         .filter(|wait| *wait <= WAIT_MAX)
 }
@@ -41,6 +42,12 @@ pub(crate) fn reset(headers: &HeaderMap, error: Option<&Value>, now: SystemTime)
 /// A value of a JSON object by its name in lower case.
 fn named<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
     object.as_object()?.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}
+
+/// Google's hint among its particulars: `{"retryDelay": "1.5s"}`.
+fn delay(details: &Value) -> Option<Duration> {
+    let delay = details.as_array()?.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    number(delay.strip_suffix('s')?).and_then(seconds)
 }
 
 fn value(value: &Value, now: SystemTime) -> Option<Duration> {

@@ -355,3 +355,157 @@ fn half_a_key_at_the_end_of_a_long_message_is_not_shown() {
         assert!(!failure.message.contains("plain0"), "{}", failure.message);
     }
 }
+
+#[test]
+fn keys_models_and_prompts_have_words_of_their_own() {
+    check(&[
+        (
+            403,
+            r#"{"error":{"code":403,"message":"Method doesn't allow unregistered callers (callers without established identity).","status":"PERMISSION_DENIED"}}"#,
+            "auth",
+        ),
+        (
+            400,
+            r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: ab***yz."}"#,
+            "auth",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Model Not Exist","type":"invalid_request_error","code":"invalid_request_error"}}"#,
+            "model_unknown",
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"Invalid model: x","type":"invalid_model","param":null,"code":"1500"}"#,
+            "model_unknown",
+        ),
+        (
+            404,
+            r#"{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}"#,
+            "model_unknown",
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"Prompt contains 9 tokens, too large for model with 8 maximum context length","type":"invalid_request_prompt","code":"3051"}"#,
+            "context_length",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Invalid request: Your request exceeded model token limit: 8 (requested: 9)"}}"#,
+            "context_length",
+        ),
+        (
+            422,
+            r#"{"error":{"message":"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8. Given: 9"}}"#,
+            "context_length",
+        ),
+    ]);
+}
+
+#[test]
+fn accounts_and_filters_have_words_of_their_own() {
+    check(&[
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
+            "credits",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"API access is blocked because the spend limit was reached.","code":"blocked_api_access"}}"#,
+            "credits",
+        ),
+        (
+            403,
+            r#"{"code":"x","error":"Your team has either used all available credits or reached its monthly spending limit."}"#,
+            "credits",
+        ),
+        (
+            429,
+            r#"{"error":{"message":"please check your account balance","type":"exceeded_current_quota_error"}}"#,
+            "credits",
+        ),
+        (400, r#"{"error":{"message":"Content Exists Risk","type":"invalid_request_error"}}"#, "moderated"),
+        (
+            403,
+            r#"{"code":"x","error":"Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_VIOLENCE"}"#,
+            "moderated",
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}"#,
+            "moderated",
+        ),
+        (
+            422,
+            r#"{"error":{"message":"Input was flagged by the safety model.","code":"safety_violation"}}"#,
+            "moderated",
+        ),
+    ]);
+}
+
+#[test]
+fn limits_and_fields_have_words_of_their_own() {
+    check(&[
+        (
+            429,
+            r#"{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED","details":[{"@type":"x","retryDelay":"1.5s"}]}}"#,
+            "rate_limited retry after 1500",
+        ),
+        (
+            429,
+            r#"{"error":{"code":429,"message":"slow down","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]}}"#,
+            "rate_limited",
+        ),
+        (
+            529,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            "upstream retry",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"`reasoning_effort` must be one of `low`, `medium`, or `high`"}}"#,
+            "bad_request without reasoning_effort",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"This model cannot answer without reasoning.","code":400}}"#,
+            "bad_request without reasoning",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"think value \"none\" is not supported for this model"}}"#,
+            "bad_request without think",
+        ),
+    ]);
+}
+
+#[test]
+fn an_error_in_a_stream_is_sorted_by_what_it_says() {
+    let told = |body: &str| told(&reported(&origin(), ErrorBody::parse(body.as_bytes()).unwrap()));
+    for (body, expected) in [
+        (r#"{"error":{"message":"x","type":"rate_limit_reached_error"}}"#, "rate_limited retry"),
+        (
+            r#"{"error":{"message":"You have reached the rate limit specific to this model x.","type":"model_rate_limit"}}"#,
+            "rate_limited retry",
+        ),
+        (
+            r#"{"error":{"message":"Too many requests.","type":"invalid_request_error"}}"#,
+            "rate_limited retry",
+        ),
+        (
+            r#"{"error":"you've reached your hourly usage limit, please upgrade to continue"}"#,
+            "rate_limited retry",
+        ),
+        (r#"{"object":"error","message":"Requests rate limit exceeded"}"#, "rate_limited retry"),
+        (
+            r#"{"code":"Some resource has been exhausted","error":"Too many requests for team and model x."}"#,
+            "rate_limited retry",
+        ),
+        (r#"{"error":{"message":"Overloaded","type":"overloaded_error"}}"#, "upstream retry"),
+        (r#"{"error":{"message":"bad","type":"invalid_request_error"}}"#, "bad_request"),
+        (r#"{"error":{"message":"what?"}}"#, "upstream retry"),
+    ] {
+        assert_eq!(told(body), expected, "{body}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! Errors are rare, so they are read as plain JSON values and not as borrowed chunks.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What a provider says went wrong.
 #[derive(Clone, Debug, Default)]
@@ -32,8 +32,14 @@ impl ErrorBody {
 
     fn find_in_object(mut body: Value) -> Option<Self> {
         let object = body.as_object_mut()?;
-        if let Some(error) = object.remove("error").filter(|error| !error.is_null()) {
-            return Some(Self::of(error));
+        match object.remove("error") {
+            // xAI puts its code beside the words.
+            Some(Value::String(message)) => {
+                let code = object.remove("code").unwrap_or_default();
+                return Some(Self::of(json!({ "message": message, "code": code })));
+            }
+            Some(error) if !error.is_null() => return Some(Self::of(error)),
+            _ => {}
         }
         let speaks = object.contains_key("detail") || object.contains_key("message");
         speaks.then(|| Self::of(body))
@@ -60,14 +66,21 @@ impl ErrorBody {
         }
     }
 
-    /// The words by which the error is sorted: its code, its type, and OpenRouter's `error_type`.
+    /// The words by which the error is sorted: its code, its type, Google's status and OpenRouter's `error_type`.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
-        ["/code", "/type", "/metadata/error_type", "/name"].into_iter().filter_map(|at| self.text(at))
+        ["/code", "/type", "/status", "/metadata/error_type", "/name"]
+            .into_iter()
+            .filter_map(|at| self.text(at))
     }
 
     /// Whether one of [`Self::words`] is this one.
     pub(crate) fn has_word(&self, word: &str) -> bool {
         self.words().any(|own| own == word)
+    }
+
+    /// Google's list of further particulars.
+    pub(crate) fn details(&self) -> impl Iterator<Item = &Value> {
+        self.value.get("details").and_then(Value::as_array).into_iter().flatten()
     }
 
     /// The upstream that OpenRouter asked.

@@ -26,6 +26,10 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
     #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    detail: Option<&'a RawValue>,
+    #[serde(borrow)]
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
     x_groq: Option<&'a RawValue>,
@@ -85,6 +89,11 @@ impl<'a> Chunk<'a> {
         serde_json::from_str(json)
     }
 
+    /// Whether it is the error of one who puts no `error` around it: Mistral's, or a FastAPI server's.
+    pub(super) fn is_error(&self) -> bool {
+        self.choices.is_none() && (loose::holds_any(self.message) || loose::holds_any(self.detail))
+    }
+
     /// What was used and what it cost, from wherever the provider puts it.
     pub(super) fn usage(&self) -> Option<Spent> {
         #[derive(Default, Deserialize)]
@@ -140,6 +149,8 @@ struct RawUsage<'a> {
     #[serde(borrow)]
     completion_tokens: Option<&'a RawValue>,
     #[serde(borrow)]
+    total_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
     prompt_tokens_details: Option<&'a RawValue>,
     #[serde(borrow)]
     completion_tokens_details: Option<&'a RawValue>,
@@ -179,7 +190,7 @@ fn read_spent(raw: &RawValue) -> Spent {
     Spent {
         usage: Usage {
             input_tokens: loose::count(usage.prompt_tokens),
-            output_tokens: loose::count(usage.completion_tokens),
+            output_tokens: usage.written(loose::count(received.reasoning_tokens)),
             reasoning_tokens: loose::count(received.reasoning_tokens),
             cached_tokens: cached.into_iter().find_map(loose::count),
         },
@@ -195,6 +206,14 @@ impl RawUsage<'_> {
         let details: RawDetails<'_> = loose::part(self.cost_details);
         let upstream = loose::usd(details.upstream_inference_cost).filter(|_| own_key);
         Some(upstream.map_or(cost, |upstream| cost.plus(upstream)))
+    }
+
+    /// What was written, reasoning included. xAI counts reasoning apart, which only the total tells.
+    fn written(&self, reasoning: Option<u64>) -> Option<u64> {
+        let written = loose::count(self.completion_tokens)?;
+        let with_reasoning = written.checked_add(reasoning.unwrap_or(0))?;
+        let sum = loose::count(self.prompt_tokens).and_then(|sent| sent.checked_add(with_reasoning));
+        Some(if sum.is_some() && sum == loose::count(self.total_tokens) { with_reasoning } else { written })
     }
 
     /// Ten thousand million ticks are a dollar.
@@ -304,6 +323,20 @@ mod tests {
             r#"{"usage":{"prompt_tokens":-5,"completion_tokens":"7","cost":-1,"prompt_tokens_details":3}}"#;
         assert_eq!(spent(json), Some(Spent::default()));
         assert_eq!(spent(r#"{"usage":"none"}"#), Some(Spent::default()));
+    }
+
+    #[test]
+    fn reasoning_that_is_counted_apart_is_added() {
+        let written = |total: &str| {
+            let details = r#""completion_tokens_details":{"reasoning_tokens":250}"#;
+            let json = format!(
+                r#"{{"usage":{{"prompt_tokens":703,"completion_tokens":260,"total_tokens":{total},{details}}}}}"#
+            );
+            spent(&json).unwrap().usage.output_tokens
+        };
+        assert_eq!(written("1213"), Some(510));
+        assert_eq!(written("963"), Some(260));
+        assert_eq!(written("null"), Some(260));
     }
 
     #[test]

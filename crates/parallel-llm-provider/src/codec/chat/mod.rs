@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use parallel_llm_engine::port::Call;
 use parallel_llm_engine::routing::{DataCollection, Session};
-use parallel_llm_engine::{Attachment, AttachmentKind, Effort, Message, Part, Role, Routing};
+use parallel_llm_engine::{Attachment, AttachmentKind, Effort, Message, Part, PicoUsd, Role, Routing};
 
 use self::chunk::{Choice, Chunk};
 use self::request::{Content, ContentPart, Include, IncludeUsage, Request, Thinking};
@@ -17,6 +17,9 @@ use super::{Address, Codec, Declined, Piece};
 use crate::dialect::{CapField, Dialect, EffortField, UsageWish};
 use crate::wire::error::ErrorBody;
 use crate::wire::loose;
+
+/// What asks for an effort, under all its names.
+const THINKING_FIELDS: [&str; 4] = ["reasoning", "reasoning_effort", "thinking", "think"];
 
 /// The chat protocol.
 #[derive(Debug)]
@@ -37,9 +40,11 @@ impl Codec for Chat {
             "usage",
             "session_id",
             "service_tier",
+            // Whichever of these is rejected, all that ask for an effort go.
             "reasoning",
             "reasoning_effort",
             "thinking",
+            "think",
         ]
     }
 
@@ -63,8 +68,8 @@ impl Codec for Chat {
                 .then_some(IncludeUsage { include_usage: true }),
             ..Request::default()
         };
-        if let Some(effort) = call.effort {
-            think(&mut request, effort, dialect.effort_field, may);
+        if let Some(effort) = call.effort.filter(|_| THINKING_FIELDS.into_iter().all(may)) {
+            think(&mut request, effort, dialect.effort_field);
         }
         if dialect.routes {
             route(&mut request, call, may);
@@ -81,13 +86,14 @@ impl Codec for Chat {
             spent: chunk.usage(),
             ..Piece::default()
         };
-        let mut error = chunk.error;
-        if let Some(choice) = chunk.choices {
-            error = choice.error.filter(|error| loose::holds_any(Some(error))).or(error);
-            read_choice(&choice, whole, &mut piece);
+        if let Some(choice) = &chunk.choices {
+            read_choice(choice, whole, &mut piece);
         }
-        if loose::holds_any(error) || piece.finish.as_deref() == Some("error") {
-            piece.error = Some(ErrorBody::of(loose::part(error)));
+        if piece.error.is_none() && (loose::holds_any(chunk.error) || chunk.is_error()) {
+            piece.error = ErrorBody::parse(json.as_bytes());
+        }
+        if piece.error.is_none() && piece.finish.as_deref() == Some("error") {
+            piece.error = Some(ErrorBody::default());
         }
         Ok(piece)
     }
@@ -100,6 +106,9 @@ fn read_choice<'a>(choice: &Choice<'a>, whole: bool, piece: &mut Piece<'a>) {
         piece.text = delta.text();
         piece.reasoning = delta.has_reasoning();
         piece.refusal = loose::text_of(delta.refusal);
+    }
+    if loose::holds_any(choice.error) {
+        piece.error = Some(ErrorBody::of(loose::part(choice.error)));
     }
     piece.finish = loose::text_of(choice.finish_reason).filter(|finish| !finish.is_empty());
     let native = loose::text_of(choice.native_finish_reason);
@@ -125,22 +134,16 @@ fn cap_field(preferred: CapField, may: impl Fn(&str) -> bool) -> Option<CapField
 }
 
 /// Asks for an effort the provider's way.
-fn think(request: &mut Request<'_>, effort: Effort, field: EffortField, may: impl Fn(&str) -> bool) {
+fn think(request: &mut Request<'_>, effort: Effort, field: EffortField) {
     let thinks = effort != Effort::None;
     match field {
-        EffortField::Reasoning if may("reasoning") => {
-            request.reasoning = Some(Thinking::Effort { effort: effort.word() });
-        }
-        EffortField::ReasoningEnabled if may("reasoning") => {
-            request.reasoning = Some(Thinking::Enabled { enabled: thinks });
-        }
-        EffortField::ReasoningEffort if may("reasoning_effort") => {
-            request.reasoning_effort = Some(effort.word());
-        }
+        EffortField::Reasoning => request.reasoning = Some(Thinking::Effort { effort: effort.word() }),
+        EffortField::ReasoningEnabled => request.reasoning = Some(Thinking::Enabled { enabled: thinks }),
+        EffortField::ReasoningEffort => request.reasoning_effort = Some(effort.word()),
         EffortField::ThinkingAndEffort => {
             let kind = if thinks { "enabled" } else { "disabled" };
-            request.thinking = may("thinking").then_some(Thinking::Type { kind });
-            request.reasoning_effort = (thinks && may("reasoning_effort")).then_some(effort.word());
+            request.thinking = Some(Thinking::Type { kind });
+            request.reasoning_effort = thinks.then_some(effort.word());
         }
         // The other protocols have their own.
         _ => {}
@@ -165,7 +168,7 @@ fn preferences(routing: &Routing) -> Option<request::Preferences> {
     let named = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
     let prices = [routing.input_price_max, routing.output_price_max];
     let max_price = prices.iter().any(Option::is_some).then(|| {
-        let [prompt, completion] = prices.map(|price| price.map(|price| price.as_usd()));
+        let [prompt, completion] = prices.map(|price| price.map(PicoUsd::as_usd));
         request::MaxPrice { prompt, completion }
     });
     let preferences = request::Preferences {

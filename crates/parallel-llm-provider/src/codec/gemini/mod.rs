@@ -74,14 +74,19 @@ impl Codec for Gemini {
         let response: Response<'a> = serde_json::from_str(json)?;
         let mut piece = Piece {
             speaks: response.candidates.is_some() || response.prompt_feedback.is_some(),
-            id: loose::text_of(response.response_id),
+            id: loose::text_of(response.id),
             model: loose::text_of(response.model_version),
             spent: response.usage_metadata.map(spent),
             ..Piece::default()
         };
         let candidates: Vec<Candidate<'a>> = loose::part(response.candidates);
-        if let Some(candidate) = candidates.into_iter().next() {
-            read_candidate(&candidate, &mut piece);
+        match candidates.into_iter().next() {
+            Some(candidate) => read_candidate(&candidate, &mut piece),
+            // A stream ends without a word of its own: usage and nothing else is a reply, an empty one.
+            None if response.prompt_feedback.is_none() => {
+                piece.finish = piece.spent.map(|_| Cow::Borrowed("stop"));
+            }
+            None => {}
         }
         let feedback: response::Feedback<'a> = loose::part(response.prompt_feedback);
         if loose::holds_any(response.error) {
@@ -111,6 +116,12 @@ fn read_candidate<'a>(candidate: &Candidate<'a>, piece: &mut Piece<'a>) {
         "" | "FINISH_REASON_UNSPECIFIED" => return,
         "STOP" => Some(Cow::Borrowed("stop")),
         "MAX_TOKENS" => Some(Cow::Borrowed("length")),
+        // The protocol's word for what has no other; what there is of a text is not whole.
+        "OTHER" => {
+            piece.error =
+                Some(ErrorBody::of(json!({ "message": "the model stopped for a reason it does not name" })));
+            Some(reason)
+        }
         filter if FILTERS.contains(&filter) => {
             piece.declined = Some(Declined::Filter);
             Some(reason)
@@ -122,15 +133,15 @@ fn read_candidate<'a>(candidate: &Candidate<'a>, piece: &mut Piece<'a>) {
 /// Thoughts are paid like the answer and counted apart from it.
 fn spent(usage: &RawValue) -> Spent {
     let usage: RawUsage<'_> = loose::part(Some(usage));
-    let [answer, thoughts] = [usage.candidates_token_count, usage.thoughts_token_count].map(loose::count);
+    let [answer, thoughts] = [usage.answer, usage.thoughts].map(loose::count);
     let usage = Usage {
-        input_tokens: loose::count(usage.prompt_token_count),
+        input_tokens: loose::count(usage.prompt),
         output_tokens: match (answer, thoughts) {
             (None, None) => None,
             (answer, thoughts) => Some(answer.unwrap_or(0) + thoughts.unwrap_or(0)),
         },
         reasoning_tokens: thoughts,
-        cached_tokens: loose::count(usage.cached_content_token_count),
+        cached_tokens: loose::count(usage.cached),
     };
     Spent { usage, cost: None }
 }

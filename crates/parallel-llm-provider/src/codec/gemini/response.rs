@@ -15,8 +15,8 @@ pub(super) struct Response<'a> {
     pub(super) usage_metadata: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) model_version: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) response_id: Option<&'a RawValue>,
+    #[serde(borrow, rename = "responseId")]
+    pub(super) id: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -59,14 +59,14 @@ pub(super) struct Feedback<'a> {
 
 /// Tokens so far.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 pub(super) struct RawUsage<'a> {
-    #[serde(borrow)]
-    pub(super) prompt_token_count: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) candidates_token_count: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) thoughts_token_count: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) cached_content_token_count: Option<&'a RawValue>,
+    #[serde(borrow, rename = "promptTokenCount")]
+    pub(super) prompt: Option<&'a RawValue>,
+    #[serde(borrow, rename = "candidatesTokenCount")]
+    pub(super) answer: Option<&'a RawValue>,
+    #[serde(borrow, rename = "thoughtsTokenCount")]
+    pub(super) thoughts: Option<&'a RawValue>,
+    #[serde(borrow, rename = "cachedContentTokenCount")]
+    pub(super) cached: Option<&'a RawValue>,
 }

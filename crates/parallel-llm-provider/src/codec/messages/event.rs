@@ -63,12 +63,12 @@ pub(super) struct Ending<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct RawUsage<'a> {
-    #[serde(borrow)]
-    pub(super) input_tokens: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) output_tokens: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) cache_read_input_tokens: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) cache_creation_input_tokens: Option<&'a RawValue>,
+    #[serde(borrow, rename = "input_tokens")]
+    pub(super) new: Option<&'a RawValue>,
+    #[serde(borrow, rename = "output_tokens")]
+    pub(super) written: Option<&'a RawValue>,
+    #[serde(borrow, rename = "cache_read_input_tokens")]
+    pub(super) from_cache: Option<&'a RawValue>,
+    #[serde(borrow, rename = "cache_creation_input_tokens")]
+    pub(super) to_cache: Option<&'a RawValue>,
 }

@@ -137,14 +137,12 @@ fn stop<'a>(reason: Option<Cow<'a, str>>, piece: &mut Piece<'a>) {
 /// What was read counts apart whether it was new, cached, or written to the cache.
 fn spent(usage: &RawValue) -> Spent {
     let usage: RawUsage<'_> = loose::part(Some(usage));
-    let [new, cached, written] =
-        [usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens]
-            .map(loose::count);
+    let [new, from_cache, to_cache] = [usage.new, usage.from_cache, usage.to_cache].map(loose::count);
     let usage = Usage {
-        input_tokens: new.map(|new| new + cached.unwrap_or(0) + written.unwrap_or(0)),
-        output_tokens: loose::count(usage.output_tokens),
+        input_tokens: new.map(|new| new + from_cache.unwrap_or(0) + to_cache.unwrap_or(0)),
+        output_tokens: loose::count(usage.written),
         reasoning_tokens: None,
-        cached_tokens: cached,
+        cached_tokens: from_cache,
     };
     Spent { usage, cost: None }
 }
