@@ -2,46 +2,69 @@
 //!
 //! Nothing here takes time: what needs a disk or a network is made when it is first used.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::Journal;
-use parallel_llm_engine::{Code, Engine, Failure, ProviderId};
-use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig, embedded_catalogue};
+use parallel_llm_engine::{Code, Engine, Failure, ProviderId, Routing};
+use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig};
 use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::service::{Catalogues, Journals, Later, OPENROUTER, Parts, Runs, Service};
-use crate::settings::Settings;
+use crate::service::{Catalogues, CheckKey, FetchCredit, Journals, Later, Parts, Runs, Service};
+use crate::settings::{KeyWish, Origin, ProviderSettings, Settings};
+use crate::{certificates, keys};
 
 /// The name of the database inside the data folder.
 const DATABASE: &str = "runs.db";
 
+/// The providers that can be called, and why the others cannot: one that is not used must not hold up the rest.
+struct Upstream {
+    provider: Provider,
+    unusable: BTreeMap<ProviderId, Failure>,
+}
+
 /// The program over these settings.
 pub fn wire(settings: &Settings) -> Service {
     let store = later_store(settings);
-    let provider = later_provider(settings);
-    let catalogues = Catalogues::new(embedded_catalogue(), {
-        let provider = Arc::clone(&provider);
-        Box::new(move || {
-            let provider = Arc::clone(&provider);
-            Box::pin(async move { provider.get().await?.fetch_catalogue(&openrouter()).await })
+    let upstream = later_upstream(settings);
+    let catalogues = Catalogues::new(settings, {
+        let upstream = Arc::clone(&upstream);
+        Box::new(move |id| {
+            let upstream = Arc::clone(&upstream);
+            Box::pin(async move { upstream.get().await?.usable(&id)?.fetch_catalogue(&id).await })
         })
     });
+    let check_key: CheckKey = {
+        let upstream = Arc::clone(&upstream);
+        Box::new(move |id| {
+            let upstream = Arc::clone(&upstream);
+            Box::pin(async move { upstream.get().await?.usable(&id)?.check_key(&id).await })
+        })
+    };
+    let fetch_credit: FetchCredit = {
+        let upstream = Arc::clone(&upstream);
+        Box::new(move |id| {
+            let upstream = Arc::clone(&upstream);
+            Box::pin(async move { upstream.get().await?.usable(&id)?.fetch_credit(&id).await })
+        })
+    };
     let runs = {
         let store = Arc::clone(&store);
         Later::new(move || {
-            let (provider, store) = (Arc::clone(&provider), Arc::clone(&store));
+            let (upstream, store) = (Arc::clone(&upstream), Arc::clone(&store));
             Box::pin(async move {
-                let caller = Arc::new(provider.get().await?.clone());
-                // Without a key no seat could answer: said once, before a run is begun for it.
-                caller.check_key(&openrouter()).await?;
+                let caller = Arc::new(upstream.get().await?.provider.clone());
                 let journal: Arc<dyn Journal> = Arc::new(Journals::new(store));
                 Ok(Runs::new(Engine::new(caller, journal)))
             })
         })
     };
-    Service::new(Parts { settings: settings.clone(), providers: vec![openrouter()], catalogues, runs, store })
+    let providers = settings.providers.iter().map(|provider| provider.id.clone()).collect();
+    let settings = settings.clone();
+    Service::new(Parts { settings, providers, catalogues, check_key, fetch_credit, runs, store })
 }
 
 /// The program against a pretend provider it starts itself, in a data folder of its own that is emptied first.
@@ -58,18 +81,53 @@ pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Service), Fai
     }
     let simulator =
         Simulator::start(SimulatorConfig::demo()).await.map_err(|error| unusable("a local port", error))?;
+    // Nobody is asked but the pretend one, under no terms but its own.
+    let pretend = ProviderSettings {
+        base_url: Some(simulator.base_url()),
+        dialect: Dialect::of_base_url(&simulator.base_url()),
+        key: KeyWish::Set { key: SecretString::from(simulator.api_key()), origin: Origin::Default },
+        headers: Vec::new(),
+        calls_max: None,
+        ..settings.default_provider().clone()
+    };
     let service = wire(&Settings {
         data_dir,
         output_dir: None,
-        openrouter_key: Some(SecretString::from(simulator.api_key())),
-        openrouter_base_url: simulator.base_url(),
+        providers: vec![pretend],
+        routing: Routing::default(),
+        effort: None,
+        ca_file: None,
         ..settings.clone()
     });
     Ok((simulator, service))
 }
 
-fn openrouter() -> ProviderId {
-    ProviderId(OPENROUTER.to_owned())
+impl Upstream {
+    fn new(settings: &Settings) -> Result<Self, Failure> {
+        let (mut endpoints, mut unusable) = (Vec::new(), BTreeMap::new());
+        for provider in &settings.providers {
+            match make_endpoint(provider) {
+                Ok(endpoint) => endpoints.push(endpoint),
+                Err(failure) => drop(unusable.insert(provider.id.clone(), failure)),
+            }
+        }
+        let certificates = settings.ca_file.as_deref().map(certificates::read).transpose()?;
+        let provider = Provider::new(ProviderConfig {
+            endpoints,
+            calls_per_key_max: settings.calls_per_key_max,
+            calls_max: settings.calls_max,
+            connect_timeout_ms: settings.connect_timeout_ms,
+            app_title: settings.app_title.clone(),
+            app_url: settings.app_url.clone(),
+            certificates: certificates.unwrap_or_default(),
+        })?;
+        Ok(Self { provider, unusable })
+    }
+
+    /// The client, where it can reach this provider.
+    fn usable(&self, id: &ProviderId) -> Result<&Provider, Failure> {
+        self.unusable.get(id).map_or(Ok(&self.provider), |failure| Err(failure.clone()))
+    }
 }
 
 fn later_store(settings: &Settings) -> Arc<Later<Store>> {
@@ -77,26 +135,42 @@ fn later_store(settings: &Settings) -> Arc<Later<Store>> {
     Arc::new(Later::new(move || Box::pin(Store::open(StoreConfig::new(path.clone())))))
 }
 
-fn later_provider(settings: &Settings) -> Arc<Later<Provider>> {
+fn later_upstream(settings: &Settings) -> Arc<Later<Upstream>> {
     let settings = settings.clone();
     Arc::new(Later::new(move || {
-        let made = make_provider(&settings);
+        let made = Upstream::new(&settings);
         Box::pin(async move { made })
     }))
 }
 
-fn make_provider(settings: &Settings) -> Result<Provider, Failure> {
-    let key =
-        settings.openrouter_key.as_ref().map(|key| ApiKey::parse(key.expose_secret())).transpose()?.flatten();
-    let base_url = &settings.openrouter_base_url;
-    let endpoint = Endpoint::new(openrouter(), base_url, key, Dialect::of_base_url(base_url))?;
-    Provider::new(ProviderConfig {
-        endpoints: vec![endpoint],
-        calls_per_key_max: settings.calls_per_key_max,
-        calls_max: settings.calls_max,
-        connect_timeout_ms: settings.connect_timeout_ms,
-        app_title: Some(env!("CARGO_PKG_NAME").to_owned()),
-        app_url: None,
-        certificates: Vec::new(),
+fn make_endpoint(provider: &ProviderSettings) -> Result<Endpoint, Failure> {
+    let id = &provider.id;
+    let base_url = provider.base_url.as_deref().ok_or_else(|| {
+        Failure::new(Code::SettingsInvalid, format!("no base URL is set for `{id}`"))
+            .with_next(provider.address_advice())
+    })?;
+    let key = match &provider.key {
+        KeyWish::Set { key, .. } => ApiKey::parse(key.expose_secret()).map_err(|failure| {
+            failure.with_next(format!("copy the key of `{id}` again, without line breaks"))
+        })?,
+        KeyWish::Command(_) | KeyWish::Nothing => None,
+    };
+    let mut endpoint =
+        Endpoint::new(id.clone(), base_url, key, provider.dialect)?.with_headers(headers(provider));
+    if let KeyWish::Command(words) = &provider.key {
+        endpoint = endpoint.with_key_fetch(keys::fetch(id, words));
+    }
+    Ok(match provider.calls_max {
+        Some(calls_max) => endpoint.with_calls_max(calls_max),
+        None => endpoint,
     })
+}
+
+fn headers(provider: &ProviderSettings) -> HeaderMap {
+    let read = |(name, value): &(String, SecretString)| {
+        let read = "the settings took no header that cannot be sent";
+        let value = HeaderValue::from_str(value.expose_secret()).expect(read);
+        (HeaderName::from_bytes(name.as_bytes()).expect(read), value)
+    };
+    provider.headers.iter().map(read).collect()
 }

@@ -13,6 +13,30 @@ pub(crate) fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Milliseconds of a day.
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Days from today to a day written `YYYY-MM-DD`, both in UTC; negative where it is over. `None` where it is no day.
+pub(crate) fn days_until(day: &str) -> Option<i64> {
+    let today = i64::try_from(unix_ms() / DAY_MS).ok()?;
+    Some(days_since_1970(day)? - today)
+}
+
+/// The number of a day of the Gregorian calendar. Years begin in March here, so that the odd day of a leap year is
+/// the last.
+fn days_since_1970(day: &str) -> Option<i64> {
+    /// From the first of March of the year 0 to 1970.
+    const TO_1970: i64 = 719_468;
+    let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = if month <= 2 { year - 1 } else { year };
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    Some(365 * year + year / 4 - year / 100 + year / 400 + day_of_year - TO_1970)
+}
+
 /// A name and a seed no other run has.
 pub(crate) fn new_identity() -> std::io::Result<Identity> {
     let mut bytes = [0; 24];
@@ -21,4 +45,26 @@ pub(crate) fn new_identity() -> std::io::Result<Identity> {
     let random = u128::from_le_bytes(random.try_into().expect("sixteen of twenty-four bytes"));
     let seed = u64::from_le_bytes(seed.try_into().expect("the other eight bytes"));
     Ok(Identity { run_id: RunId::from_parts(unix_ms(), random), seed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_counted() {
+        for (day, expected) in [
+            ("1970-01-01", Some(0)),
+            ("1970-12-31", Some(364)),
+            ("2000-02-29", Some(11_016)),
+            ("2000-03-01", Some(11_017)),
+            ("2026-11-21", Some(20_778)),
+            ("2026-13-01", None),
+            ("soon", None),
+            ("2026-11", None),
+        ] {
+            assert_eq!(days_since_1970(day), expected, "{day}");
+        }
+        assert!(days_until("1970-01-02").unwrap() < 0);
+    }
 }

@@ -14,6 +14,7 @@ use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Code, Event, Failure, RunId, SeatStatus};
 use tokio::sync::watch;
 
+use crate::attachment;
 use crate::output::report::{FilesReport, FilesState, Report};
 
 /// The longest part of a model's name that enters a file name, in bytes.
@@ -68,14 +69,16 @@ impl Folder {
     }
 }
 
-fn private_folder_builder() -> std::fs::DirBuilder {
+/// Makes folders that nobody else may look into.
+pub(crate) fn private_folder_builder() -> std::fs::DirBuilder {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder
 }
 
-fn private_file_options() -> std::fs::OpenOptions {
+/// Makes files that nobody else may read, and none where there is one.
+pub(crate) fn private_file_options() -> std::fs::OpenOptions {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -154,7 +157,7 @@ impl FileWriter {
 
     /// Writes what the run has and the folder has not.
     async fn write_new(&mut self, run: &Run) {
-        let mut files = vec![("prompt.md".to_owned(), prompt_text(run))];
+        let mut files = vec![("prompt.md".to_owned(), attachment::prompt_text(&run.plan))];
         files.extend(run.seats.iter().zip(1..).filter_map(answer_file));
         if let Some(text) = run.outcome.as_ref().and_then(|outcome| outcome.text.as_deref()) {
             files.push(("final_best.md".to_owned(), text.to_owned()));
@@ -211,11 +214,6 @@ fn slug(model: &str) -> String {
     };
     let slug: String = model.bytes().map(plain).collect();
     slug.trim_matches(['-', '.']).chars().take(SLUG_BYTES_MAX).collect()
-}
-
-fn prompt_text(run: &Run) -> String {
-    let texts: Vec<&str> = run.plan.messages.iter().flat_map(parallel_llm_engine::Message::texts).collect();
-    texts.join("\n\n")
 }
 
 /// Where the files of a stored run should lie, and whether they do.

@@ -9,10 +9,13 @@
 //! parts. Doors never know each other.
 
 pub mod app;
+mod attachment;
+mod certificates;
 pub mod cli;
 mod clock;
 pub mod exit;
 mod files;
+pub mod keys;
 pub mod mcp;
 pub mod output;
 pub mod service;

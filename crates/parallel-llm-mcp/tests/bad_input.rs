@@ -136,7 +136,7 @@ fn no_key() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openrouter`
-      next: set `OPENROUTER_API_KEY`, or try `parallel-llm-mcp demo`, which needs no key
+      next: set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
     let blank = check_with(&["Why?"], &[("OPENROUTER_API_KEY", " \t ")]);
     assert_eq!(blank, refused(&stage, stage.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")));
@@ -149,7 +149,7 @@ fn a_key_that_cannot_be_one() {
     --- stdout
     --- stderr
     error[key_missing]: the API key holds white space, control characters or characters that are not ASCII
-      next: copy the key again, without line breaks
+      next: copy the key of `openrouter` again, without line breaks
     ");
 }
 
@@ -191,7 +191,7 @@ fn a_model_that_cannot_be_read() {
     exit 2
     --- stdout
     --- stderr
-    error[model_invalid]: cannot read the model `x-ai/grok-4.7@speed=1`: there is no option `speed`: temperature, max_tokens, strongest
+    error[model_invalid]: cannot read the model `x-ai/grok-4.7@speed=1`: there is no option `speed`: temperature, max_tokens, effort, strongest
       next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
     ");
     insta::assert_snapshot!(check(&["-m", "", "Why?"]), @"
@@ -334,12 +334,12 @@ fn settings_that_cannot_be_used_name_their_place() {
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:1:14: string values must be quoted, expected literal string
       next: correct the value at the place the message names
     ");
-    insta::assert_snapshot!(check_file("openrouter_key = \"sk-or-v1-abc\"\n", &["ask", "Why?"]), @"
+    insta::assert_snapshot!(check_file("[providers.openrouter]\nkey = \"sk-or-v1-abc\"\n", &["ask", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
-    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:1:1: `openrouter_key` is never read from a file
-      next: take it out of the file and set `OPENROUTER_API_KEY`
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: a key is never read from this file: it would be in every copy of it
+      next: take it out, and keep it with `keys set openrouter` or name its variable with `key_variable`
     ");
     insta::assert_snapshot!(check_with(&["Why?"], &[("PARALLEL_LLM_RETRIES_MAX", "11")]), @"
     exit 2

@@ -197,7 +197,7 @@ fn one_seat_of_three_meets_every_fault() {
     credits              failed credits x1 | partial fused by google/gemini-4-argon | exit 0
     in_flight            failed credits_in_flight x3 | partial fused by google/gemini-4-argon | exit 0
     key_limit            failed key_limit x1 | partial fused by google/gemini-4-argon | exit 0
-    moderation           refused refused x1 | partial fused by google/gemini-4-argon | exit 0
+    moderation           refused moderated x1 | partial fused by google/gemini-4-argon | exit 0
     no_endpoints         failed model_unknown x1 | partial fused by google/gemini-4-argon | exit 0
     data_policy          failed forbidden x1 | partial fused by google/gemini-4-argon | exit 0
     timeout_408          failed upstream x3 | partial fused by google/gemini-4-argon | exit 0
@@ -222,7 +222,7 @@ fn one_seat_of_three_meets_every_fault() {
     reasoning_burn       failed reasoning_only x1 | partial fused by google/gemini-4-argon | exit 0
     truncated_length     answered x1 184 bytes | complete fused by google/gemini-4-argon | exit 0
     refusal              refused refused x1 | partial fused by google/gemini-4-argon | exit 0
-    content_filter       refused refused x1 | partial fused by google/gemini-4-argon | exit 0
+    content_filter       refused moderated x1 | partial fused by google/gemini-4-argon | exit 0
     sse_error_mid        cut rate_limited x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
     sse_error_first      failed upstream x3 | partial fused by google/gemini-4-argon | exit 0
     sse_error_bare       cut upstream x1 48 bytes | partial fused by google/gemini-4-argon | exit 0
@@ -309,9 +309,9 @@ fn the_request_is_in_the_way() {
     reasoning_mandatory  failed bad_request x2 | failed none by - | exit 1
         openrouter answered 400: Reasoning is mandatory for this endpoint and cannot be disabled.
         next: read the provider's message; an option may not suit this model
-    moderation           refused refused x1 | failed none by - | exit 1
+    moderation           refused moderated x1 | failed none by - | exit 1
         openrouter (xAI) answered 403: Your input was flagged
-        next: rephrase the question, or ask another model
+        next: rephrase the question, or ask a model of another provider
     no_endpoints         failed model_unknown x1 | failed none by - | exit 2
         openrouter answered 404: No endpoints found for x-ai/grok-4.7.
         next: see `list_models` or the provider's list for current names
@@ -391,9 +391,9 @@ fn the_reply_comes_to_its_end() {
     refusal              refused refused x1 | failed none by - | exit 1
         the model declined: I can't help with that request.
         next: rephrase the question, or ask another model
-    content_filter       refused refused x1 | failed none by - | exit 1
-        the model declined: the provider's content filter stopped the answer
-        next: rephrase the question, or ask another model
+    content_filter       refused moderated x1 | failed none by - | exit 1
+        the provider's content filter stopped the answer
+        next: rephrase the question, or ask a model of another provider
     sse_no_done          answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
     odd_framing          answered x1 366 bytes | complete verbatim by x-ai/grok-4.7 | exit 0
     byte_split           answered x1 455 bytes | complete verbatim by x-ai/grok-4.7 | exit 0

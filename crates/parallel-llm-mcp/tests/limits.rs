@@ -18,7 +18,7 @@ fn stage() -> Stage {
 
 /// A model that answers after so many milliseconds.
 fn after(ms: u64) -> Script {
-    Script::behaving(Behaviour { ttft_ms: Latency { mean: ms, jitter: 0 }, ..Behaviour::instant() })
+    Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() })
 }
 
 /// The most calls the simulator ever answered at once, where this many seats are asked with this limit.

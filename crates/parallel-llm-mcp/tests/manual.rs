@@ -54,18 +54,19 @@ fn the_settings_tell_where_they_come_from() {
     let call = stage.call(["config", "show", "--origin"]).settings([("files", "off")]);
     let output = call.folder("work").run();
     output.assert_no_key();
-    let wanted =
-        ["max_tokens", "retries_max", "files", "openrouter_key", "openrouter_base_url", "wait", "data_dir"];
-    let is_wanted = |line: &&str| wanted.contains(&line.split_whitespace().next().unwrap_or_default());
+    let wanted = ["max_tokens", "retries_max", "files", "wait", "data_dir"];
+    let is_wanted = |line: &&str| {
+        line.starts_with("providers.") || wanted.contains(&line.split_whitespace().next().unwrap_or_default())
+    };
     let lines: Vec<&str> = output.text().lines().filter(is_wanted).collect();
     insta::assert_snapshot!(output.masked(&lines.join("\n")), @"
-    max_tokens            = 400  # project file <home>/work/.parallel-llm.toml:1
-    retries_max           = 1  # user file <home>/.config/parallel-llm-mcp/config.toml:2
-    wait                  = stragglers  # default
-    files                 = off  # environment PARALLEL_LLM_FILES
-    data_dir              = <home>/.local/share/parallel-llm-mcp  # default
-    openrouter_key        = set  # environment OPENROUTER_API_KEY
-    openrouter_base_url   = http://<simulator>/api/v1  # environment OPENROUTER_BASE_URL
+    max_tokens                    = 400  # project file <home>/work/.parallel-llm.toml:1
+    retries_max                   = 1  # user file <home>/.config/parallel-llm-mcp/config.toml:2
+    wait                          = stragglers  # default
+    files                         = off  # environment PARALLEL_LLM_FILES
+    data_dir                      = <home>/.local/share/parallel-llm-mcp  # default
+    providers.openrouter.key      = set  # environment OPENROUTER_API_KEY
+    providers.openrouter.base_url = http://<simulator>/api/v1  # environment OPENROUTER_BASE_URL
     ");
     let plain = stage.call(["config", "show"]).run();
     plain.assert_no_key();
@@ -109,6 +110,40 @@ fn the_simulator_serves_until_it_is_stopped() {
     running.signal("TERM");
     let output = running.wait();
     assert_eq!((output.code, output.text().lines().count()), (Some(0), 2));
+}
+
+#[test]
+fn the_simulator_serves_https_to_whoever_trusts_its_certificate() {
+    let stage = stage();
+    let file = stage.home().join("certificate.pem");
+    let file = file.to_str().unwrap();
+    let running = stage.call(["simulate", "--time-scale", "0", "--tls", "--certificate", file]).start();
+    stage.until("it has said all variables", || running.said().contains("SSL_CERT_FILE="));
+    let said = running.said();
+    let variables: Vec<(&str, &str)> = said.lines().filter_map(|line| line.split_once('=')).collect();
+    let [(_, url), _, (_, certificate)] = variables.as_slice() else { panic!("three variables: {said}") };
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    assert_eq!(*certificate, file);
+    let asked = |variables: &[(&str, &str)]| {
+        let ask = stage.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
+        variables.iter().fold(ask, |ask, (name, value)| ask.env(name, value)).run()
+    };
+    let trusting = asked(&variables);
+    assert_eq!(trusting.code, Some(0), "{}", trusting.stderr);
+    assert_ne!(asked(&variables[..2]).code, Some(0), "a stranger's certificate is not trusted");
+    running.signal("TERM");
+    assert_eq!(running.wait().code, Some(0));
+}
+
+#[test]
+fn a_certificate_that_cannot_be_written_is_told() {
+    let stage = stage();
+    let file = stage.home().join("nowhere/certificate.pem");
+    let call = stage.call(["simulate", "--tls", "--certificate", file.to_str().unwrap()]);
+    let output = call.run();
+    assert!(output.stderr.contains("the certificate cannot be written"), "{}", output.stderr);
+    assert!(output.stderr.contains("--certificate"), "{}", output.stderr);
+    assert_eq!(stage.call(["simulate", "--certificate", "x"]).run().code, Some(2));
 }
 
 #[test]

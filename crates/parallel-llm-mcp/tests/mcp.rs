@@ -22,7 +22,7 @@ fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Stage 
 
 /// A model that takes so long for its first word.
 fn slow(ms: u64) -> Script {
-    Script::behaving(Behaviour { ttft_ms: Latency { mean: ms, jitter: 0 }, ..Behaviour::instant() })
+    Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() })
 }
 
 fn question() -> Value {
@@ -342,7 +342,7 @@ fn no_answer_at_all_is_an_error_with_each_reason() {
     }
     let errors: Vec<&Value> =
         told(&result)["answers"].as_array().unwrap().iter().map(|seat| &seat["error"]["code"]).collect();
-    assert_eq!(errors, ["model_unknown", "refused", "empty"]);
+    assert_eq!(errors, ["model_unknown", "moderated", "empty"]);
 }
 
 #[test]

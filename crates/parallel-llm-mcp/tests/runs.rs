@@ -283,7 +283,7 @@ fn a_reader_that_went_away_is_no_failure() {
     assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
     let output = stage.call(["runs", "list"]).deaf().run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
-    let slow = Behaviour { ttft_ms: Latency { mean: 300, jitter: 0 }, ..Behaviour::instant() };
+    let slow = Behaviour { ttft_ms: Latency::of(300), ..Behaviour::instant() };
     let stage = stage.scripted(QUICK, Script::behaving(slow));
     let output = stage.call(["ask", "--jsonl", "-m", QUICK, "Why?"]).deaf().run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);

@@ -15,7 +15,7 @@ use parallel_llm_engine::{Engine, ProviderId, RunId, RunPlan, RunRequest};
 use parallel_llm_mcp::app;
 use parallel_llm_mcp::output::report::Report;
 use parallel_llm_mcp::service::{OPENROUTER, Question, Runs, Service};
-use parallel_llm_mcp::settings::{Environment, Settings};
+use parallel_llm_mcp::settings::{Environment, KeyWish, Settings};
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig, embedded_catalogue};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::ExposeSecret;
@@ -136,9 +136,13 @@ fn openrouter() -> ProviderId {
 }
 
 fn provider(settings: &Settings) -> Outcome<Provider> {
-    let key = settings.openrouter_key.as_ref().map(|key| ApiKey::parse(key.expose_secret()));
-    let key = key.transpose().map_err(told)?.flatten();
-    let endpoint = Endpoint::new(openrouter(), &settings.openrouter_base_url, key, Dialect::OPENROUTER);
+    let openrouter = settings.default_provider();
+    let key = match &openrouter.key {
+        KeyWish::Set { key, .. } => ApiKey::parse(key.expose_secret()).map_err(told)?,
+        KeyWish::Command(_) | KeyWish::Nothing => None,
+    };
+    let base_url = openrouter.base_url.as_deref().unwrap_or_default();
+    let endpoint = Endpoint::new(openrouter.id.clone(), base_url, key, Dialect::OPENROUTER);
     let config = ProviderConfig { endpoints: vec![endpoint.map_err(told)?], ..ProviderConfig::default() };
     Provider::new(config).map_err(told)
 }

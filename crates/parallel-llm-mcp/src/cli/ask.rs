@@ -4,11 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Code, Failure, Message, OutcomeKind, PicoUsd, Role, RunRequest, RunStatus};
+use parallel_llm_engine::{
+    Code, Effort, Failure, Message, OutcomeKind, PicoUsd, Role, RunRequest, RunStatus,
+};
 
 use super::answer_file::AnswerFile;
 use super::view::{self, Followed, View};
 use super::{Desk, prompt};
+use crate::attachment::Attachments;
 use crate::exit;
 use crate::output::report::Report;
 use crate::output::summary;
@@ -23,6 +26,9 @@ use crate::shutdown::Signals;
 pub struct Ask {
     /// The question; of several parts `@FILE` is read from a file and `-` from stdin, as it all is without any
     pub prompt: Vec<OsString>,
+    /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text; repeat for more
+    #[arg(short, long = "attach", value_name = "FILE")]
+    pub attachments: Vec<PathBuf>,
     /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
     #[arg(short, long = "model", value_name = "MODEL")]
     pub models: Vec<String>,
@@ -44,6 +50,9 @@ pub struct Ask {
     /// Output cap of each call in tokens, reasoning included
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<u32>,
+    /// How hard the panel thinks: none, minimal, low, medium, high, xhigh or max; left to each model unless given
+    #[arg(long, value_name = "EFFORT")]
+    pub effort: Option<String>,
     /// The time the whole run may take, such as 90s or 5m
     #[arg(long, value_name = "DURATION")]
     pub deadline: Option<String>,
@@ -95,10 +104,9 @@ impl Ask {
         values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
-    fn question(&self) -> Result<Question, Failure> {
-        let prompt = prompt::read(&self.prompt)?;
+    fn question(&self, attachments: Attachments) -> Result<Question, Failure> {
         let system = self.system.as_ref().map(|text| Message::text(Role::System, text.clone()));
-        let messages = system.into_iter().chain([Message::text(Role::User, prompt)]).collect();
+        let messages = system.into_iter().chain([self.message(attachments)?]).collect();
         let budget = self.budget.map(|usd| {
             PicoUsd::from_f64(usd)
                 .ok_or_else(|| Failure::new(Code::Usage, format!("`{usd}` is not an amount of money")))
@@ -110,11 +118,19 @@ impl Ask {
             strategy: self.strategy.clone(),
             temperature: self.temperature,
             max_tokens: self.max_tokens,
+            effort: self.effort.as_deref().map(parse_effort).transpose()?,
             deadline_ms: self.deadline.as_deref().map(parse_deadline).transpose()?,
             budget: budget.transpose()?,
             ..RunRequest::default()
         };
         Ok(Question { request, preset: self.preset.clone() })
+    }
+
+    /// What is asked, with what goes along.
+    fn message(&self, mut attachments: Attachments) -> Result<Message, Failure> {
+        let prompt = prompt::read(&self.prompt, &mut attachments)?;
+        self.attachments.iter().try_for_each(|path| attachments.read(path))?;
+        Ok(attachments.question(prompt))
     }
 
     const fn view(&self) -> View {
@@ -133,9 +149,17 @@ fn parse_deadline(text: &str) -> Result<u64, Failure> {
     })
 }
 
+fn parse_effort(word: &str) -> Result<Effort, Failure> {
+    Effort::by_word(word).ok_or_else(|| {
+        let words: Vec<&str> = Effort::ALL.iter().map(|effort| effort.word()).collect();
+        Failure::new(Code::Usage, format!("`{word}` is no effort"))
+            .with_next(format!("choose one of: {}", words.join(", ")))
+    })
+}
+
 /// Asks and tells the answer.
 pub(super) async fn run(desk: &Desk<'_>, ask: &Ask) -> Result<u8, Failure> {
-    let question = ask.question()?;
+    let question = ask.question(Attachments::new(desk.service.settings().attachment_bytes_max))?;
     let file = ask.output.as_deref().map(AnswerFile::reserve).transpose()?;
     let handle = desk.service.ask(question).await?;
     finish(desk, &handle, ask, file).await

@@ -4,9 +4,13 @@ mod answer_file;
 mod ask;
 mod config;
 mod demo;
+mod doctor;
 mod explain;
 mod generate;
+mod hidden;
+mod keys;
 mod killed;
+mod models;
 mod prompt;
 mod runs;
 mod simulate;
@@ -61,6 +65,10 @@ pub enum Work {
         #[command(subcommand)]
         command: runs::RunsCommand,
     },
+    /// Find models to ask, with their prices
+    Models(Box<models::Models>),
+    /// See whether everything is ready for a run
+    Doctor(doctor::Doctor),
     /// Explain an error code
     Explain {
         /// The code, for example `rate_limited`; all codes without one
@@ -71,6 +79,12 @@ pub enum Work {
         /// What to show.
         #[command(subcommand)]
         command: config::ConfigCommand,
+    },
+    /// Keep the keys of providers
+    Keys {
+        /// What to do.
+        #[command(subcommand)]
+        command: keys::KeysCommand,
     },
     /// Run the pretend OpenRouter that tests and the demo use
     Simulate(simulate::Simulate),
@@ -120,6 +134,9 @@ impl Command {
         match self {
             Self::Work(Work::Ask(ask)) => ask.json || ask.jsonl,
             Self::Work(Work::Runs { command }) => command.wants_json(),
+            Self::Work(Work::Keys { command }) => command.wants_json(),
+            Self::Work(Work::Models(models)) => models.json,
+            Self::Work(Work::Doctor(doctor)) => doctor.json,
             _ => false,
         }
     }
@@ -145,7 +162,10 @@ pub async fn run(desk: &Desk<'_>, work: Work) -> Result<u8, Failure> {
     match work {
         Work::Ask(ask) => ask::run(desk, &ask).await,
         Work::Runs { command } => runs::run(desk, command).await,
+        Work::Models(models) => models::run(desk, &models).await,
+        Work::Doctor(doctor) => Ok(doctor::run(desk, &doctor).await),
         Work::Explain { code } => explain::run(desk, code.as_deref()),
+        Work::Keys { command } => keys::run(desk, command),
         Work::Config { command } => Ok(config::run(desk, &command)),
         Work::Simulate(simulate) => simulate::run(desk, &simulate).await,
         Work::Generate { page } => Ok(generate::run(desk, page)),

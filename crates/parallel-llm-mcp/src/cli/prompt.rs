@@ -1,4 +1,5 @@
-//! Where a prompt comes from: arguments, files named with `@`, or stdin. Bounded, and exact to the byte.
+//! Where a prompt comes from: arguments, files named with `@`, or stdin. Bounded, and exact to the byte. A picture or
+//! a PDF after `@` is attached.
 //!
 //! Stdin is read only where it is asked for or there is nothing else: a pipe that a script left open would
 //! otherwise hold the question for ever.
@@ -10,38 +11,52 @@ use std::str::Utf8Error;
 
 use parallel_llm_engine::{Code, Failure};
 
+use crate::attachment::{self, Attachments};
+
 /// The most that is read. The setting `prompt_chars_max` goes up to 16 Mi characters of up to four bytes.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Reads the prompt. Its parts stand apart by an empty line.
-pub(super) fn read(parts: &[OsString]) -> Result<String, Failure> {
+/// Reads the prompt. Its parts stand apart by an empty line; what is no text goes to the attachments.
+pub(super) fn read(parts: &[OsString], attachments: &mut Attachments) -> Result<String, Failure> {
     let stdin = std::io::stdin();
     match parts {
         [] if stdin.is_terminal() => Err(Failure::new(Code::PromptEmpty, "no prompt was given")),
-        [] => read_all(stdin.lock(), "stdin"),
-        parts => Ok(parts.iter().map(|part| read_part(part)).collect::<Result<Vec<_>, _>>()?.join("\n\n")),
+        [] => read_text(stdin.lock(), "stdin"),
+        parts => {
+            let texts = parts.iter().filter_map(|part| read_part(part, attachments).transpose());
+            Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n\n"))
+        }
     }
 }
 
-fn read_part(part: &OsStr) -> Result<String, Failure> {
+fn read_part(part: &OsStr, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
     let text =
         std::str::from_utf8(part.as_encoded_bytes()).map_err(|error| not_utf8("an argument", error))?;
     match text.strip_prefix('@') {
-        Some(path) => read_file(Path::new(path)),
-        None if text == "-" => read_all(std::io::stdin().lock(), "stdin"),
-        None => Ok(text.to_owned()),
+        Some(path) => read_file(Path::new(path), attachments),
+        None if text == "-" => read_text(std::io::stdin().lock(), "stdin").map(Some),
+        None => Ok(Some(text.to_owned())),
     }
 }
 
-fn read_file(path: &Path) -> Result<String, Failure> {
+fn read_file(path: &Path, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
     let file = std::fs::File::open(path).map_err(|error| {
         Failure::new(Code::Usage, format!("the prompt file `{}` cannot be read: {error}", path.display()))
             .with_next("name a readable file after `@`, or put the prompt in quotes if it begins with `@`")
     })?;
-    read_all(file, &format!("`{}`", path.display()))
+    let name = format!("`{}`", path.display());
+    let bytes = read_all(file, &name)?;
+    if attachment::is_taken(&bytes) {
+        return attachments.add(path, &bytes).map(|()| None);
+    }
+    text_of(bytes, &name).map(Some)
 }
 
-fn read_all(source: impl Read, name: &str) -> Result<String, Failure> {
+fn read_text(source: impl Read, name: &str) -> Result<String, Failure> {
+    text_of(read_all(source, name)?, name)
+}
+
+fn read_all(source: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     source.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| {
         Failure::new(Code::Usage, format!("the prompt cannot be read from {name}: {error}"))
@@ -49,6 +64,10 @@ fn read_all(source: impl Read, name: &str) -> Result<String, Failure> {
     if bytes.len() as u64 > BYTES_MAX {
         return Err(Failure::new(Code::PromptTooLong, format!("{name} holds more than {BYTES_MAX} bytes")));
     }
+    Ok(bytes)
+}
+
+fn text_of(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| not_utf8(name, error.utf8_error()))
 }
 
@@ -63,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_first_bad_byte_is_named() {
-        let failure = read_all(&b"caf\xe9 au lait"[..], "stdin").unwrap_err();
+        let failure = read_text(&b"caf\xe9 au lait"[..], "stdin").unwrap_err();
         assert_eq!(failure.code, Code::PromptNotUtf8);
         assert_eq!(failure.message, "stdin is not UTF-8: the byte at offset 3 is wrong");
     }
@@ -72,6 +91,7 @@ mod tests {
     #[test]
     fn an_argument_is_read_as_strictly() {
         use std::os::unix::ffi::OsStrExt;
+        let read = |parts: &[OsString]| read(parts, &mut Attachments::new(0));
         let failure = read(&["Why?".into(), OsStr::from_bytes(b"ab\xff").to_owned()]).unwrap_err();
         assert_eq!(failure.message, "an argument is not UTF-8: the byte at offset 2 is wrong");
         assert_eq!(read(&["Why?".into(), "Because.".into()]).unwrap(), "Why?\n\nBecause.");

@@ -2,13 +2,14 @@
 
 use std::str::FromStr;
 
-use parallel_llm_engine::{Code, Failure, OutcomeKind, RunId};
+use parallel_llm_engine::{Code, Failure, OutcomeKind, PicoUsd, RunId};
 use serde_json::json;
 
 use super::Desk;
 use super::ask::{self, Ask};
 use crate::clock;
 use crate::exit;
+use crate::output::age::age;
 use crate::output::console::Tone;
 use crate::output::{plain, summary};
 use crate::service::{Kept, RunFilter, RunSummary};
@@ -101,13 +102,18 @@ fn json_line(run: &RunSummary) -> String {
         "strategy": run.strategy,
         "seats": run.seats,
         "answered": run.answered,
-        "cost_usd": run.cost.as_usd(),
+        "cost_usd": known_cost(run).map(PicoUsd::as_usd),
         "cost_is_estimate": run.cost_is_estimate,
         "created_at_ms": run.created_at_ms,
         "decided_at_ms": run.decided_at_ms,
         "closed_at_ms": run.closed_at_ms,
     })
     .to_string()
+}
+
+/// `None` where nothing of the cost is known.
+fn known_cost(run: &RunSummary) -> Option<PicoUsd> {
+    run.cost.unless_unknown(run.cost_is_estimate)
 }
 
 fn line(desk: &Desk<'_>, run: &RunSummary) -> String {
@@ -119,19 +125,10 @@ fn line(desk: &Desk<'_>, run: &RunSummary) -> String {
         run.status.as_str(),
         run.answered,
         run.seats,
-        run.cost.to_string(),
+        known_cost(run).map_or_else(|| "unknown".to_owned(), |cost| cost.to_string()),
         age(clock::unix_ms().saturating_sub(u64::try_from(run.created_at_ms).unwrap_or(0))),
         crate::output::safe::excerpt(question, room)
     )
-}
-
-fn age(ms: u64) -> String {
-    match ms / 1000 {
-        seconds @ 0..120 => format!("{seconds} s"),
-        seconds @ 120..7_200 => format!("{} min", seconds / 60),
-        seconds @ 7_200..172_800 => format!("{} h", seconds / 3_600),
-        seconds => format!("{} d", seconds / 86_400),
-    }
 }
 
 async fn show(

@@ -242,7 +242,7 @@ fn summary(report: &Report) -> String {
     }
     parts.push(seconds(report.elapsed_ms));
     let about = if report.cost_is_estimate { "about " } else { "" };
-    parts.push(format!("{about}${:.4}", report.cost_usd));
+    parts.push(report.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("{about}${usd:.4}")));
     parts.join(", ")
 }
 
@@ -265,6 +265,7 @@ mod tests {
     fn seat(number: u8, status: &str, text: Option<String>) -> SeatReport {
         let failure = Failure::new(Code::Upstream, "m".repeat(600));
         SeatReport {
+            provider: "openrouter".to_owned(),
             seat: number,
             model: format!("laboratory/a-model-of-some-length-{number}"),
             served_model: Some("laboratory/a-model-of-some-length-20261120".to_owned()),
@@ -293,7 +294,7 @@ mod tests {
             synthesis: None,
             answers,
             worth: None,
-            cost_usd: 0.05,
+            cost_usd: Some(0.05),
             cost_is_estimate: false,
             elapsed_ms: 42_000,
             strategy: "synthesize".to_owned(),

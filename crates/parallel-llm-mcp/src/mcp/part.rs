@@ -5,6 +5,7 @@ use rmcp::model::CallToolResult;
 use serde_json::json;
 
 use super::outcome;
+use crate::attachment;
 
 /// Characters on one page: below the 50,000 beyond which a common client puts a result into a file.
 const PAGE_CHARS: usize = 40_000;
@@ -65,12 +66,8 @@ impl Part {
                     None => missing(format!("there is no seat {number}: the panel has {}", run.seats.len())),
                 }
             }
-            Self::Prompt => {
-                let texts: Vec<&str> =
-                    run.plan.messages.iter().flat_map(parallel_llm_engine::Message::texts).collect();
-                Ok(texts.join("\n\n"))
-            }
-            Self::Plan => Ok(format!("{:#}", json!(&*run.plan))),
+            Self::Prompt => Ok(attachment::prompt_text(&run.plan)),
+            Self::Plan => Ok(format!("{:#}", attachment::plan_json(&run.plan))),
             Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
         }
     }

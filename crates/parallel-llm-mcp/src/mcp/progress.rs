@@ -97,7 +97,7 @@ fn message(run: &Run, elapsed_ms: u64) -> String {
         parts.push(format!("fusing with {}", name(writer, elapsed_ms)));
     }
     parts.push(format!("{} s", elapsed_ms / 1000));
-    parts.push(run.cost().to_string());
+    parts.extend(run.known_cost().map(|cost| cost.to_string()));
     parts.join(", ")
 }
 

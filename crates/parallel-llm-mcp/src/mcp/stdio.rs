@@ -21,9 +21,9 @@ const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// Serves the client on stdin and stdout to its end.
 pub async fn run(service: Service) {
-    if service.settings().openrouter_key.is_none() {
+    if !service.settings().has_key() {
         tracing::warn!(
-            "OPENROUTER_API_KEY is not set: tools are listed, and calls that cost money answer with what to set"
+            "no provider has a key and OPENROUTER_API_KEY is not set: tools are listed, and calls that cost money answer with what to set"
         );
     }
     let mut signals = Signals::new();

@@ -39,12 +39,24 @@ pub enum Tone {
     Strong,
 }
 
+/// How wide the terminal on stderr is, where there is one that tells.
+#[cfg(unix)]
+fn columns_of_terminal() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
+/// How wide the terminal on stderr is: only Unix tells.
+#[cfg(not(unix))]
+const fn columns_of_terminal() -> Option<usize> {
+    None
+}
+
 impl Console {
     /// The streams this process has.
     pub fn new(environment: &Environment, quiet: bool) -> Self {
         let stderr_is_terminal = std::io::stderr().is_terminal() && !environment.is_dumb_terminal();
-        let columns =
-            terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
+        let columns = columns_of_terminal();
         Self {
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal,

@@ -59,18 +59,18 @@ pub fn take(run: &mut Run, update: Update) {
     }
 }
 
+/// What it has cost so far, where anything of that is known.
+fn cost(run: &Run) -> String {
+    let about = if run.cost_is_estimate() { "~" } else { "" };
+    run.known_cost().map(|cost| format!("{about}{cost}")).unwrap_or_default()
+}
+
 fn redraw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> usize {
     let mut lines: Vec<String> = run.seats.iter().map(|seat| line(console, seat, now_ms)).collect();
     let asked = run.synthesizers.iter().filter(|synthesizer| synthesizer.attempts > 0);
     lines.extend(asked.map(|synthesizer| line(console, synthesizer, now_ms)));
-    let total = format!(
-        "{} of {} answered  {}  {}{}",
-        run.answered(),
-        run.seats.len(),
-        seconds(now_ms),
-        if run.cost_is_estimate() { "~" } else { "" },
-        run.cost()
-    );
+    let total =
+        format!("{} of {} answered  {}  {}", run.answered(), run.seats.len(), seconds(now_ms), cost(run));
     lines.push(console.tone(Tone::Dim, &total));
     let up = if drawn == 0 { String::new() } else { format!("\x1b[{drawn}A") };
     // Back to the first row, then each row cleared and written again.

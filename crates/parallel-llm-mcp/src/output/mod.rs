@@ -1,5 +1,6 @@
 //! How a run is told: as one JSON object, as text for people, as a live view. Reads runs, changes nothing.
 
+pub mod age;
 pub mod console;
 pub mod failure;
 pub mod live;
@@ -8,3 +9,4 @@ pub mod report;
 pub mod safe;
 pub mod seat;
 pub mod summary;
+pub mod table;

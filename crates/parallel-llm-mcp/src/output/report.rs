@@ -31,8 +31,8 @@ pub struct Report {
     pub answers: Vec<SeatReport>,
     /// Whether fusing was worth it; null where nothing was fused.
     pub worth: Option<WorthReport>,
-    /// What all requests of the run cost, as far as known, in USD.
-    pub cost_usd: f64,
+    /// What all requests of the run cost, as far as known, in USD; null where nothing is.
+    pub cost_usd: Option<f64>,
     /// Whether a part of the cost is computed from prices or unknown.
     pub cost_is_estimate: bool,
     /// Milliseconds from the start to the answer, or to now.
@@ -96,6 +96,8 @@ pub struct SeatReport {
     pub seat: u8,
     /// The model that was asked.
     pub model: String,
+    /// The id of the provider it was asked at.
+    pub provider: String,
     /// The model that answered, as its provider named it.
     pub served_model: Option<String>,
     /// `waiting`, `streaming`, `answered`, `cut`, `failed`, `refused`, `cancelled`, `skipped` or `unknown`.
@@ -198,7 +200,7 @@ impl Report {
             synthesis: outcome.map(Synthesis::of),
             answers: run.seats.iter().zip(1..).map(|(seat, number)| SeatReport::of(seat, number)).collect(),
             worth: outcome.and_then(WorthReport::of),
-            cost_usd: run.cost().as_usd(),
+            cost_usd: run.known_cost().map(PicoUsd::as_usd),
             cost_is_estimate: run.cost_is_estimate(),
             elapsed_ms: run.decided_ms.unwrap_or(run.elapsed_ms),
             strategy: run.plan.strategy.name().to_owned(),
@@ -267,6 +269,7 @@ impl SeatReport {
         Self {
             seat: number,
             model: seat.model.to_string(),
+            provider: seat.model.provider.0.clone(),
             served_model: answer.and_then(|answer| answer.served_model.clone()),
             status: seat.status.as_str().to_owned(),
             late: seat.late,

@@ -56,11 +56,10 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
         lines.push(console.tone(Tone::Warning, &safe::for_terminal(&text)));
     }
     lines.push(format!(
-        "{} of {} answered · {}{}{} · {} · run {}",
+        "{} of {} answered · {}{} · {} · run {}",
         run.answered(),
         run.seats.len(),
-        if run.cost_is_estimate() { "about " } else { "" },
-        run.cost(),
+        cost(run),
         worth(run),
         seconds(run.decided_ms.unwrap_or(run.elapsed_ms)),
         run.plan.run_id
@@ -96,6 +95,12 @@ fn origin(run: &Run) -> String {
         OutcomeKind::None if run.missing().next().is_some() => "no answer".to_owned(),
         OutcomeKind::None => format!("no answer: {}", safe::for_terminal(&outcome.reason)),
     }
+}
+
+/// What it cost, or that nobody knows.
+fn cost(run: &Run) -> String {
+    let about = if run.cost_is_estimate() { "about " } else { "" };
+    run.known_cost().map_or_else(|| "cost unknown".to_owned(), |cost| format!("{about}{cost}"))
 }
 
 fn worth(run: &Run) -> String {

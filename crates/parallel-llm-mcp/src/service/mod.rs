@@ -1,26 +1,40 @@
 //! What the program can do, one file per use case. Doors call it and render what it gives; it knows no door.
 
 mod ask;
+mod catalogue;
+mod doctor;
+mod fitness;
 mod history;
 mod journals;
 mod later;
+mod local;
 mod models;
+mod overview;
+mod providers;
 mod resume;
+mod roll_call;
 mod runs;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use parallel_llm_engine::{Failure, ProviderId};
+use parallel_llm_provider::Credit;
 use parallel_llm_store::Store;
 
 pub use ask::Question;
+pub use catalogue::{Catalogues, Fetch};
+pub use doctor::{Diagnosis, Finding, Health};
 pub use history::{Kept, PastRun};
 pub use journals::Journals;
 pub use later::Later;
-pub use models::{Catalogues, ModelList};
+pub use local::LocalServer;
+pub use models::{FoundModels, ListLine, ModelLine, ModelQuery, ModelSort};
+pub use overview::Overview;
 pub use parallel_llm_store::{RunFilter, RunSummary};
+pub use roll_call::{Present, RollCall, Standing};
 pub use runs::{RunHandle, Runs};
 
 use crate::settings::Settings;
@@ -30,6 +44,13 @@ pub const OPENROUTER: &str = "openrouter";
 
 /// Closing the store is given at least this long: a checkpoint of its log takes milliseconds.
 const CLOSE_MIN: Duration = Duration::from_millis(500);
+
+/// Asks a provider what may still be spent with its key; `None` where it cannot say.
+pub type FetchCredit =
+    Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<Option<Credit>, Failure>> + Send + Sync>;
+
+/// Tells whether calls to a provider can have a key, where they need one; the failure names what to set.
+pub type CheckKey = Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<(), Failure>> + Send + Sync>;
 
 /// Everything a door may ask for.
 #[derive(Clone)]
@@ -44,6 +65,10 @@ pub struct Parts {
     pub providers: Vec<ProviderId>,
     /// The models known.
     pub catalogues: Catalogues,
+    /// Whether a provider has the key it needs.
+    pub check_key: CheckKey,
+    /// What may still be spent with a provider's key.
+    pub fetch_credit: FetchCredit,
     /// The runs under way.
     pub runs: Later<Runs>,
     /// The runs remembered.

@@ -1,139 +1,296 @@
-//! The models known: the embedded list at once, the provider's own list when it matters.
+//! The models that can be asked: the lists of the providers one uses, sifted and told the way one types them.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::cmp::Reverse;
 
-use futures_util::future::BoxFuture;
-use parallel_llm_engine::{Catalogue, Failure};
+use futures_util::future::join_all;
+use parallel_llm_engine::catalogue::{Inputs, PriceOverride};
+use parallel_llm_engine::panel::ModelRef;
+use parallel_llm_engine::{Code, Failure, ModelInfo, PicoUsd, ProviderId};
+use parallel_llm_provider::EMBEDDED_ON;
 use serde::Serialize;
-use tokio::sync::Mutex;
-use tokio::time::Instant;
 
 use super::Service;
+use super::catalogue::{Lookup, Source, Wanted};
+use super::local::LocalServer;
+use super::providers::{has_key, lists_for_all};
+use crate::clock;
+use crate::output::report::ErrorReport;
+use crate::settings::ProviderSettings;
 
-/// A fetched list is good for so long. The provider's own cache header says two minutes; models come and go in
-/// days.
-const FRESH_FOR: Duration = Duration::from_secs(600);
-/// After a failed fetch the next is not tried for so long, so that an outage does not slow every question.
-const RETRY_AFTER: Duration = Duration::from_secs(60);
-/// A list is waited for at most so long: a question can be asked without it.
-const FETCH_MAX: Duration = Duration::from_secs(5);
+/// Prices are told for so many tokens.
+const TOLD_TOKENS: u64 = 1_000_000;
 
-/// How a provider's list is fetched.
-pub(super) type Fetch = Box<dyn Fn() -> BoxFuture<'static, Result<Catalogue, Failure>> + Send + Sync>;
-
-/// The lists of models.
-pub struct Catalogues {
-    embedded: Arc<Catalogue>,
-    fetch: Fetch,
-    fetched: Mutex<Option<Fetched>>,
+/// Which models are wanted, and in which order.
+#[derive(Clone, Debug, Default)]
+pub struct ModelQuery {
+    /// Words that all stand in a model's id or name, in any case.
+    pub search: String,
+    /// Whose models; without any, those of OpenRouter, of every provider with a key, and of servers found here.
+    pub providers: Vec<String>,
+    /// Tokens a model can read and write together, at least.
+    pub context_min: Option<u64>,
+    /// What a million tokens received may cost at most, in USD.
+    pub price_max: Option<f64>,
+    /// Only models that take pictures or documents.
+    pub attachments: bool,
+    /// The order; without one the providers' own.
+    pub sort: Option<ModelSort>,
+    /// The most models to give.
+    pub limit: Option<usize>,
+    /// Whether the lists are fetched now, however fresh those at hand are.
+    pub refresh: bool,
 }
 
-struct Fetched {
-    at: Instant,
-    list: Result<Arc<Catalogue>, Failure>,
+/// An order of models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelSort {
+    /// The cheapest to answer first; those of unknown price last.
+    Price,
+    /// Those that read most first.
+    Context,
+    /// By the id one types.
+    Name,
 }
 
-/// What `list_models` and `config` show: the settings in force and what is known of the models.
+/// The models found, and the lists they were looked for in.
 #[derive(Clone, Debug, Serialize)]
-pub struct ModelList {
-    /// The panel asked when none is named.
-    pub panel: Vec<String>,
-    /// Who fuses, in order.
-    pub synthesizer: Vec<String>,
-    /// Names of presets.
-    pub presets: Vec<String>,
-    /// How answers become one text.
-    pub strategy: String,
-    /// Output cap of each call in tokens.
-    pub max_tokens: u32,
-    /// The most one run may cost, in USD.
-    pub budget_usd: f64,
-    /// The longest prompt in characters.
-    pub prompt_chars_max: usize,
-    /// Whether the list is the provider's of today; else it is the one this program carries.
-    pub live: bool,
-    /// The models.
+pub struct FoundModels {
+    /// The version of this shape. Fields are added, never changed.
+    pub schema: u32,
+    /// The lists, in the order of the providers.
+    pub lists: Vec<ListLine>,
+    /// Servers on this machine that were found running. None of them was asked anything but its list.
+    pub servers: Vec<LocalServer>,
+    /// How many models fit the query.
+    pub models_total: usize,
+    /// Those that fit, as many as were wanted.
     pub models: Vec<ModelLine>,
 }
 
-/// One model of the list.
+/// One provider's list.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListLine {
+    /// The provider's id.
+    pub provider: String,
+    /// Its name for people.
+    pub name: String,
+    /// Whether a key is set for it.
+    pub has_key: bool,
+    /// `live`: fetched now. `kept`: fetched before and kept on disk. `embedded`: carried along. `none`: there is no
+    /// list.
+    pub source: &'static str,
+    /// When it was fetched, in milliseconds since 1970.
+    pub fetched_at_ms: Option<u64>,
+    /// How long ago that was, in milliseconds.
+    pub age_ms: Option<u64>,
+    /// The day of an embedded list, `YYYY-MM-DD`.
+    pub embedded_on: Option<&'static str>,
+    /// How many models it names.
+    pub models: usize,
+    /// Why it is not newer, where a newer one was asked for.
+    pub error: Option<ErrorReport>,
+}
+
+/// One model of a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelLine {
-    /// The name to ask for it by.
+    /// The name to ask for it by, as `-m` takes it.
     pub id: String,
+    /// The provider's id.
+    pub provider: String,
+    /// Its name for people.
+    pub name: String,
+    /// The model an alias stands for at the moment.
+    pub alias_of: Option<String>,
     /// Tokens it can read and write together.
     pub context_tokens: Option<u64>,
+    /// Tokens it can write at most.
+    pub output_tokens_max: Option<u64>,
     /// Price of a million tokens sent, in USD.
     pub input_usd_per_million: Option<f64>,
     /// Price of a million tokens received, in USD.
     pub output_usd_per_million: Option<f64>,
+    /// Where it costs something else.
+    pub price_overrides: Vec<OverrideLine>,
+    /// Which files it takes, where the list says.
+    pub inputs: Option<Inputs>,
+    /// The last day it is offered, `YYYY-MM-DD`, where that is known.
+    pub expires_on: Option<String>,
 }
 
-impl Catalogues {
-    /// Lists that start from the embedded one.
-    pub fn new(embedded: Catalogue, fetch: Fetch) -> Self {
-        Self { embedded: Arc::new(embedded), fetch, fetched: Mutex::new(None) }
-    }
+/// Another price of a model, under a condition.
+#[derive(Clone, Debug, Serialize)]
+pub struct OverrideLine {
+    /// Holds above so many tokens sent; null where it holds at certain hours.
+    pub above_input_tokens: Option<u64>,
+    /// Price of a million tokens sent, in USD, where it differs.
+    pub input_usd_per_million: Option<f64>,
+    /// Price of a million tokens received, in USD, where it differs.
+    pub output_usd_per_million: Option<f64>,
+}
 
-    /// The list to resolve these references against. The provider's own is fetched only where the embedded one
-    /// does not know a name: then it matters whether the name is wrong or new.
-    pub async fn for_models(&self, references: &[String]) -> Arc<Catalogue> {
-        let name = |reference: &String| {
-            let end = reference.find(['@', '*']).unwrap_or(reference.len());
-            reference[..end].trim().to_owned()
-        };
-        if references.iter().all(|reference| self.embedded.find(&name(reference)).is_some()) {
-            return Arc::clone(&self.embedded);
-        }
-        self.newest().await.unwrap_or_else(|_| Arc::clone(&self.embedded))
-    }
-
-    /// The provider's own list, fetched now or lately.
-    pub async fn newest(&self) -> Result<Arc<Catalogue>, Failure> {
-        let mut fetched = self.fetched.lock().await;
-        if let Some(known) = &*fetched {
-            let good_for = if known.list.is_ok() { FRESH_FOR } else { RETRY_AFTER };
-            if known.at.elapsed() < good_for {
-                return known.list.clone();
-            }
-        }
-        let late = || {
-            Err(Failure::new(parallel_llm_engine::Code::Timeout, "the list of models did not come in time"))
-        };
-        let list = tokio::time::timeout(FETCH_MAX, (self.fetch)()).await.unwrap_or_else(|_| late());
-        let list = list.map(Arc::new);
-        *fetched = Some(Fetched { at: Instant::now(), list: list.clone() });
-        list
-    }
+/// A provider and what is known of its models.
+pub(super) struct Shelf<'a> {
+    pub(super) provider: &'a ProviderSettings,
+    pub(super) known: Lookup,
 }
 
 impl Service {
-    /// The settings in force, and the models whose name contains `search`.
-    pub async fn list_models(&self, search: &str) -> ModelList {
-        let catalogues = &self.0.catalogues;
-        let catalogue = catalogues.newest().await.unwrap_or_else(|_| Arc::clone(&catalogues.embedded));
-        let wanted = search.to_lowercase();
-        let million = |price: parallel_llm_engine::PicoUsd| price.times(1_000_000).as_usd();
-        let models = catalogue.models().iter().filter(|model| model.id.to_lowercase().contains(&wanted));
-        let settings = self.settings();
-        ModelList {
-            panel: settings.panel.clone(),
-            synthesizer: settings.synthesizer.clone(),
-            presets: settings.presets.keys().cloned().collect(),
-            strategy: settings.strategy.clone(),
-            max_tokens: settings.max_tokens,
-            budget_usd: settings.budget.as_usd(),
-            prompt_chars_max: settings.prompt_chars_max,
-            live: catalogue.is_live(),
-            models: models
-                .map(|model| ModelLine {
-                    id: model.id.clone(),
-                    context_tokens: model.context_tokens,
-                    input_usd_per_million: model.price.map(|price| million(price.input)),
-                    output_usd_per_million: model.price.map(|price| million(price.output)),
-                })
-                .collect(),
+    /// The models that fit. Fails where a provider is named that nobody knows.
+    pub async fn find_models(&self, query: &ModelQuery) -> Result<FoundModels, Failure> {
+        let named = self.named(&query.providers)?;
+        let servers =
+            if query.providers.is_empty() { self.look_for_local_servers().await } else { Vec::new() };
+        let providers = if query.providers.is_empty() { self.usual_providers(&servers) } else { named };
+        let wanted = if query.refresh { Wanted::New } else { Wanted::Fresh };
+        let shelves = join_all(providers.into_iter().map(|provider| self.shelf(provider, wanted))).await;
+        let mut models: Vec<(ModelLine, &ModelInfo)> =
+            shelves.iter().flat_map(Shelf::models).filter(|(line, info)| query.fits(line, info)).collect();
+        if let Some(sort) = query.sort {
+            sort.apply(&mut models);
+        }
+        let lists = shelves.iter().map(ListLine::of).collect();
+        let models_total = models.len();
+        let models =
+            models.into_iter().map(|(line, _)| line).take(query.limit.unwrap_or(usize::MAX)).collect();
+        Ok(FoundModels { schema: 1, lists, servers, models_total, models })
+    }
+
+    /// The providers of these ids.
+    fn named(&self, ids: &[String]) -> Result<Vec<&ProviderSettings>, Failure> {
+        let find = |id: &String| {
+            let provider = self.settings().provider(id)?;
+            let homeless =
+                || Failure::new(Code::SettingsInvalid, format!("the provider `{id}` has no address"));
+            match provider.base_url {
+                Some(_) => Ok(provider),
+                None => Err(homeless().with_next(provider.address_advice())),
+            }
+        };
+        ids.iter().map(find).collect()
+    }
+
+    /// Those whose models are shown unasked: the default one, those with a key, and servers found here.
+    fn usual_providers(&self, servers: &[LocalServer]) -> Vec<&ProviderSettings> {
+        let default = &self.settings().default_provider().id;
+        let runs_here = |id: &ProviderId| servers.iter().any(|server| server.provider == id.0);
+        let is_usual = |provider: &&ProviderSettings| {
+            provider.id == *default || has_key(provider) || runs_here(&provider.id)
+        };
+        self.providers().filter(is_usual).collect()
+    }
+
+    /// What is known of one provider's models. Who would refuse for want of a key is not asked.
+    pub(super) async fn shelf<'a>(&self, provider: &'a ProviderSettings, wanted: Wanted<'_>) -> Shelf<'a> {
+        let known = match self.check_key(&provider.id).await {
+            Err(failure) if !lists_for_all(provider) => Lookup {
+                failure: Some(failure),
+                ..self.0.catalogues.look_up(&provider.id, Wanted::AtHand).await
+            },
+            _ => self.0.catalogues.look_up(&provider.id, wanted).await,
+        };
+        Shelf { provider, known }
+    }
+}
+
+impl Shelf<'_> {
+    /// Whether its list has all of these names.
+    pub(super) fn has_all(&self, names: &[String]) -> bool {
+        let list = self.known.list.as_ref();
+        names.iter().all(|name| list.is_some_and(|list| list.catalogue.find(name).is_some()))
+    }
+
+    /// Its models, each as it is told and as its list has it.
+    fn models(&self) -> impl Iterator<Item = (ModelLine, &ModelInfo)> {
+        let models = self.known.list.as_ref().map_or(&[][..], |list| list.catalogue.models());
+        models.iter().map(|info| (ModelLine::of(&self.provider.id, info), info))
+    }
+}
+
+impl ModelQuery {
+    fn fits(&self, line: &ModelLine, info: &ModelInfo) -> bool {
+        let told = format!("{} {}", line.id, line.name).to_lowercase();
+        let at_most = |price: f64, most: f64| price <= most;
+        self.search.to_lowercase().split_whitespace().all(|word| told.contains(word))
+            && self.context_min.is_none_or(|least| line.context_tokens.is_some_and(|tokens| tokens >= least))
+            && self
+                .price_max
+                .is_none_or(|most| line.output_usd_per_million.is_some_and(|price| at_most(price, most)))
+            && (!self.attachments || info.inputs.is_some_and(|inputs| inputs.image || inputs.document))
+    }
+}
+
+impl ModelSort {
+    fn apply(self, models: &mut [(ModelLine, &ModelInfo)]) {
+        // Each sort is stable: what is equal stays in the providers' order.
+        match self {
+            Self::Price => models.sort_by_key(|(_, info)| {
+                info.price.map_or((PicoUsd(i64::MAX), PicoUsd(i64::MAX)), |price| (price.output, price.input))
+            }),
+            Self::Context => models.sort_by_key(|(_, info)| Reverse(info.context_tokens)),
+            Self::Name => models.sort_by(|(one, _), (other, _)| {
+                one.id.trim_start_matches('~').cmp(other.id.trim_start_matches('~'))
+            }),
         }
     }
+}
+
+impl ListLine {
+    pub(super) fn of(shelf: &Shelf<'_>) -> Self {
+        let Shelf { provider, known } = shelf;
+        let source = known.list.as_ref().map(|list| list.source);
+        let fetched_at_ms = match source {
+            Some(Source::Live(at_ms) | Source::Kept(at_ms)) => Some(at_ms),
+            Some(Source::Embedded) | None => None,
+        };
+        Self {
+            provider: provider.id.0.clone(),
+            name: provider.name.clone(),
+            has_key: has_key(provider),
+            source: match source {
+                Some(Source::Live(_)) => "live",
+                Some(Source::Kept(_)) => "kept",
+                Some(Source::Embedded) => "embedded",
+                None => "none",
+            },
+            fetched_at_ms,
+            age_ms: fetched_at_ms.map(|at_ms| clock::unix_ms().saturating_sub(at_ms)),
+            embedded_on: (source == Some(Source::Embedded)).then_some(EMBEDDED_ON),
+            models: known.list.as_ref().map_or(0, |list| list.catalogue.models().len()),
+            error: known.failure.as_ref().map(ErrorReport::of),
+        }
+    }
+}
+
+impl ModelLine {
+    fn of(provider: &ProviderId, info: &ModelInfo) -> Self {
+        let id = |model: &str| ModelRef { provider: provider.clone(), model: model.to_owned() }.to_string();
+        Self {
+            id: id(&info.id),
+            provider: provider.0.clone(),
+            name: info.name.clone(),
+            alias_of: info.alias_of.as_deref().map(id),
+            context_tokens: info.context_tokens,
+            output_tokens_max: info.output_tokens_max,
+            input_usd_per_million: info.price.map(|price| per_million(price.input)),
+            output_usd_per_million: info.price.map(|price| per_million(price.output)),
+            price_overrides: info.price_overrides.iter().map(OverrideLine::of).collect(),
+            inputs: info.inputs,
+            expires_on: info.expires_on.clone(),
+        }
+    }
+}
+
+impl OverrideLine {
+    fn of(it: &PriceOverride) -> Self {
+        Self {
+            above_input_tokens: it.above_input_tokens,
+            input_usd_per_million: it.input.map(per_million),
+            output_usd_per_million: it.output.map(per_million),
+        }
+    }
+}
+
+fn per_million(price: PicoUsd) -> f64 {
+    price.times(TOLD_TOKENS).as_usd()
 }

@@ -3,6 +3,7 @@
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, RunStatus};
 
+use super::fitness::Typed;
 use super::{Kept, RunHandle, Service};
 
 impl Service {
@@ -24,6 +25,7 @@ impl Service {
                 format!("the texts of run {} were not kept, so it cannot be finished", run.plan.run_id);
             return Err(Failure::new(Code::Usage, message).with_next("ask again; `--store full` keeps texts"));
         }
+        self.check_keys(&run.plan, Typed::default()).await?;
         self.runs().await?.resume(run, self.output_dir()).await
     }
 }

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 use parallel_llm_engine::Failure;
+use parallel_llm_provider::Known;
+use secrecy::SecretString;
 
 use super::invalid;
 use super::layer::{Entry, Layer};
@@ -59,6 +61,8 @@ impl Folders {
 pub struct Environment {
     variables: BTreeMap<String, OsString>,
     folders: Option<Folders>,
+    /// Whether a variable that the user's file names may be looked for in the process's own.
+    is_process: bool,
 }
 
 impl Environment {
@@ -75,12 +79,12 @@ impl Environment {
             data: xdg.data_dir(),
             state: xdg.state_dir().unwrap_or_else(|| xdg.data_dir()),
         });
-        Self { variables: variables.collect(), folders }
+        Self { variables: variables.collect(), folders, is_process: true }
     }
 
     /// An environment of these folders and no variable.
     pub fn with_folders(folders: Folders) -> Self {
-        Self { variables: BTreeMap::new(), folders: Some(folders) }
+        Self { folders: Some(folders), ..Self::default() }
     }
 
     /// The same with one variable set.
@@ -113,11 +117,17 @@ impl Environment {
     /// A variable without the white space around it; `None` where it is missing or blank.
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
         let Some(value) = self.variables.get(name) else { return Ok(None) };
-        let text = value.to_str().ok_or_else(|| {
-            invalid(format!("environment {name}: the value is not valid UTF-8"))
-                .with_next(format!("set `{name}` again, or unset it"))
-        })?;
-        Ok(Some(text.trim()).filter(|text| !text.is_empty()))
+        text_of(name, value)
+    }
+
+    /// A secret, which may be in a variable that only the user's file names.
+    pub(super) fn secret(&self, name: &str) -> Result<Option<SecretString>, Failure> {
+        if self.is_process && !is_ours(name) {
+            #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+            let Some(value) = std::env::var_os(name) else { return Ok(None) };
+            return Ok(text_of(name, &value)?.map(SecretString::from));
+        }
+        Ok(self.text(name)?.map(SecretString::from))
     }
 
     /// What the environment says of the settings.
@@ -160,8 +170,17 @@ impl fmt::Debug for Environment {
         out.debug_struct("Environment")
             .field("variables", &self.variables.keys())
             .field("folders", &self.folders)
+            .field("is_process", &self.is_process)
             .finish()
     }
+}
+
+fn text_of<'a>(name: &str, value: &'a OsString) -> Result<Option<&'a str>, Failure> {
+    let text = value.to_str().ok_or_else(|| {
+        invalid(format!("environment {name}: the value is not valid UTF-8"))
+            .with_next(format!("set `{name}` again, or unset it"))
+    })?;
+    Ok(Some(text.trim()).filter(|text| !text.is_empty()))
 }
 
 /// The variable of a name that stands in files, or of `config`.
@@ -169,10 +188,15 @@ fn variable_of(name: &str) -> String {
     Setting::by_name(name).map_or_else(|| CONFIG.to_owned(), Setting::variable)
 }
 
-fn is_ours(name: &str) -> bool {
+/// Whether the variable is spoken for by something other than a key.
+pub(super) fn is_reserved(name: &str) -> bool {
     name.starts_with(PREFIX)
         || OTHERS.iter().any(|(other, _)| *other == name)
-        || Setting::ALL.iter().any(|setting| setting.variable() == name)
+        || Known::ALL.iter().any(|known| known.base_url_variable == name)
+}
+
+fn is_ours(name: &str) -> bool {
+    is_reserved(name) || Known::ALL.iter().any(|known| known.key_variable == name)
 }
 
 #[cfg(test)]
@@ -198,6 +222,7 @@ mod tests {
     #[test]
     fn only_what_concerns_us_is_kept() {
         assert!(is_ours("PARALLEL_LLM_ANYTHING") && is_ours("OPENROUTER_BASE_URL") && is_ours("NO_COLOR"));
+        assert!(is_ours("MISTRAL_API_KEY") && !is_reserved("MISTRAL_API_KEY"));
         assert!(!is_ours("PATH") && !is_ours("AWS_SECRET_ACCESS_KEY"));
     }
 }

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::Failure;
 
 use super::environment::{CONFIG, Environment};
-use super::invalid;
+use super::{FOLDER, invalid};
 
-/// Where the user file lies below the configuration folder.
-const USER_FILE: &str = "parallel-llm-mcp/config.toml";
+/// What the user file is called, in our folder of the configuration.
+const USER_FILE: &str = "config.toml";
 /// What a project's file is called.
 pub(super) const PROJECT_FILE: &str = ".parallel-llm.toml";
 /// The largest file that is read: a thousand times what anyone writes by hand.
@@ -38,7 +38,7 @@ pub(super) fn user(environment: &Environment, current_dir: &Path) -> Result<Opti
         return read(&path)?.ok_or_else(missing).map(Some);
     }
     match environment.folders() {
-        Some(folders) => read(&folders.config.join(USER_FILE)),
+        Some(folders) => read(&folders.config.join(FOLDER).join(USER_FILE)),
         None => Ok(None),
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn project(environment: &Environment, current_dir: &Path) -> Result<O
 }
 
 /// A file's text; `None` where there is no file.
-fn read(path: &Path) -> Result<Option<Source>, Failure> {
+pub(super) fn read(path: &Path) -> Result<Option<Source>, Failure> {
     let refused = |why: &str| {
         invalid(format!("cannot read `{}`: {why}", path.display()))
             .with_next("mend the file, or move it out of the way")

@@ -11,15 +11,20 @@ use parallel_llm_engine::panel::{PanelEntry, ProviderId, SEATS_MAX};
 use parallel_llm_engine::plan::Strategy;
 use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
-
 use parallel_llm_engine::{Failure, PicoUsd};
-use secrecy::SecretString;
 
 use super::{invalid, nearest, wait};
 
 /// The words for how much is stored, the loosest first.
 const STORES: [(&str, StoreMode); 3] =
     [("full", StoreMode::Full), ("metadata", StoreMode::Metadata), ("none", StoreMode::None)];
+
+/// Turns off what would be sent otherwise. In a file an empty string does too; a blank variable counts as unset.
+const OFF: &str = "off";
+/// The longest word in bytes: several times the longest name of a provider.
+const WORD_BYTES_MAX: usize = 100;
+/// The longest text for a header in bytes. It travels with every call.
+const TEXT_BYTES_MAX: usize = 200;
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,22 +37,26 @@ pub(super) enum Kind {
     Usd,
     /// Model references.
     Models,
+    /// A list of words, such as names of providers.
+    Words,
+    /// One word in a provider's language.
+    Word,
     /// A strategy's name.
     Strategy,
     /// When to stop waiting.
     Wait,
-    /// One of these words.
+    /// One of these words. Where a project may only tighten it, the loosest stands first.
     Choice(&'static [&'static str]),
     /// How much is stored.
     Store,
-    /// On or off.
-    Switch,
+    /// On or off, and which of them is the stricter.
+    Switch { strict: bool },
     /// A file or a folder.
     Path,
-    /// A web address.
-    Url,
-    /// A key, which is never shown.
-    Secret,
+    /// A line of text for a header, or `off`.
+    TextOrOff,
+    /// A web address, or `off`.
+    UrlOrOff,
 }
 
 /// A value that was read.
@@ -58,15 +67,17 @@ pub(super) enum Value {
     Whole(u64),
     Decimal(f64),
     Usd(PicoUsd),
-    Models(Vec<String>),
-    /// A strategy, a choice or an address, as written.
+    /// Models or words, as written.
+    List(Vec<String>),
+    /// A strategy, a choice, a text or an address, as written.
     Word(String),
     /// The rule, and how it was written.
     Wait(Wait, String),
     Store(StoreMode),
     Switch(bool),
     Path(PathBuf),
-    Secret(SecretString),
+    /// What would be sent is not.
+    Off,
 }
 
 impl Kind {
@@ -86,28 +97,71 @@ impl Kind {
                     split_models(text).iter().map(|one| read_model(one)).collect::<Result<_, _>>();
                 return self.list(name, references?);
             }
+            Self::Words => {
+                let words = text.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty());
+                let words = words.map(|word| read_word(word).ok_or_else(|| self.misread(name, word)));
+                return self.list(name, words.collect::<Result<_, _>>()?);
+            }
+            Self::Word => read_word(text).map(Value::Word),
             Self::Wait => wait::read(text).map(|rule| Value::Wait(rule, text.to_owned())),
             Self::Strategy | Self::Choice(_) => {
                 self.words().into_iter().find(|word| *word == text).map(|word| Value::Word(word.to_owned()))
             }
             Self::Store => STORES.iter().find(|(word, _)| *word == text).map(|(_, mode)| Value::Store(*mode)),
-            Self::Switch => read_switch(text).map(Value::Switch),
-            Self::Url => {
+            Self::Switch { .. } => read_switch(text).map(Value::Switch),
+            Self::TextOrOff | Self::UrlOrOff if matches!(text, "" | OFF) => Some(Value::Off),
+            Self::TextOrOff => is_header_text(text).then(|| Value::Word(text.to_owned())),
+            Self::UrlOrOff => {
                 let is_web = text.starts_with("https://") || text.starts_with("http://");
-                is_web.then(|| Value::Word(text.to_owned()))
+                (is_web && is_header_text(text)).then(|| Value::Word(text.to_owned()))
             }
             Self::Path => (!text.is_empty()).then(|| Value::Path(text.into())),
-            Self::Secret => (!text.is_empty()).then(|| Value::Secret(text.into())),
         };
         value.ok_or_else(|| self.misread(name, text))
     }
 
-    /// A list of model references that were read one by one.
-    pub(super) fn list(self, name: &str, references: Vec<String>) -> Result<Value, Failure> {
-        match references.len() {
+    /// A list whose entries were read one by one.
+    pub(super) fn list(self, name: &str, entries: Vec<String>) -> Result<Value, Failure> {
+        match entries.len() {
             0 => Err(self.mismatch(name, "an empty one")),
-            1..=SEATS_MAX => Ok(Value::Models(references)),
-            count => Err(self.mismatch(name, &format!("one of {count}; at most {SEATS_MAX} fit a panel"))),
+            1..=SEATS_MAX => Ok(Value::List(entries)),
+            count if self == Self::Models => {
+                Err(self.mismatch(name, &format!("one of {count}; at most {SEATS_MAX} fit a panel")))
+            }
+            count => Err(self.mismatch(name, &format!("one of {count}; at most {SEATS_MAX} are read"))),
+        }
+    }
+
+    /// One entry of a list.
+    pub(super) fn entry(self, name: &str, text: &str) -> Result<String, Failure> {
+        match self {
+            Self::Models => read_model(text),
+            _ => read_word(text).ok_or_else(|| self.misread(name, text)),
+        }
+    }
+
+    /// Whether it is a list of such values.
+    pub(super) const fn is_list(self) -> bool {
+        matches!(self, Self::Models | Self::Words)
+    }
+
+    /// Whether one value allows more than another: more money, more work, more kept, more eyes. Nobody is known to
+    /// allow anything where nothing is set; there only the strictest word of a few is no looser.
+    pub(super) fn is_looser(self, mine: &Value, theirs: &Value) -> bool {
+        let rank = |value: &Value| self.words().iter().position(|word| *word == value.to_string());
+        match (self, mine, theirs) {
+            (Self::Choice(words), mine, Value::Unset) => rank(mine) != Some(words.len() - 1),
+            (Self::Choice(_), mine, theirs) => rank(mine) < rank(theirs),
+            (Self::Store, Value::Store(mine), Value::Store(theirs)) => {
+                strictness(*mine) < strictness(*theirs)
+            }
+            (Self::Switch { strict }, Value::Switch(mine), Value::Switch(theirs)) => {
+                mine != theirs && *mine != strict
+            }
+            (Self::Switch { strict }, Value::Switch(mine), Value::Unset) => *mine != strict,
+            (_, Value::Usd(mine), Value::Usd(theirs)) => mine > theirs,
+            (_, Value::Whole(mine), Value::Whole(theirs)) => mine > theirs,
+            _ => false,
         }
     }
 
@@ -136,7 +190,7 @@ impl Kind {
             Self::Strategy => Strategy::ALL.iter().map(|strategy| strategy.name()).collect(),
             Self::Choice(words) => words.to_vec(),
             Self::Store => STORES.iter().map(|(word, _)| *word).collect(),
-            Self::Switch => vec!["on", "off"],
+            Self::Switch { .. } => vec!["on", "off"],
             _ => Vec::new(),
         }
     }
@@ -150,44 +204,33 @@ impl fmt::Display for Kind {
             Self::Decimal { min, max } => write!(out, "a number from {min} to {max}"),
             Self::Usd => out.write_str("an amount in US dollars such as `3` or `0.50`"),
             Self::Models => out.write_str("a list of models, each `[provider:]model[*N][@key=value,...]`"),
-            Self::Strategy | Self::Choice(_) | Self::Store | Self::Switch => {
+            Self::Strategy | Self::Choice(_) | Self::Store | Self::Switch { .. } => {
                 write!(out, "one of `{}`", self.words().join("`, `"))
             }
             Self::Wait => out.write_str("`all`, `quorum:K`, `until:DURATION` or `stragglers`"),
+            Self::Words => out.write_str("a list of words"),
+            Self::Word => out.write_str("one word"),
             Self::Path => out.write_str("a path"),
-            Self::Url => out.write_str("an address that begins with `https://` or `http://`"),
-            Self::Secret => out.write_str("a key"),
-        }
-    }
-}
-
-impl Value {
-    /// Whether it allows more than the other: more money, more work, more kept.
-    pub(super) fn is_looser_than(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Usd(mine), Self::Usd(theirs)) => mine > theirs,
-            (Self::Whole(mine), Self::Whole(theirs)) => mine > theirs,
-            (Self::Store(mine), Self::Store(theirs)) => strictness(*mine) < strictness(*theirs),
-            (Self::Switch(mine), Self::Switch(theirs)) => *mine && !*theirs,
-            _ => false,
+            Self::TextOrOff => write!(out, "up to {TEXT_BYTES_MAX} plain characters, or `{OFF}`"),
+            Self::UrlOrOff => write!(out, "an address that begins with `https://` or `http://`, or `{OFF}`"),
         }
     }
 }
 
 impl fmt::Display for Value {
-    /// The text form; a secret shows only that it is there.
+    /// The text form.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unset => out.write_str("not set"),
             Self::Whole(number) => number.fmt(out),
             Self::Decimal(number) => number.fmt(out),
             Self::Usd(amount) => amount.as_usd().fmt(out),
-            Self::Models(references) => out.write_str(&references.join(" ")),
+            Self::List(entries) => out.write_str(&entries.join(" ")),
             Self::Word(word) | Self::Wait(_, word) => out.write_str(word),
             Self::Store(mode) => out.write_str(STORES[strictness(*mode)].0),
             Self::Switch(on) => out.write_str(if *on { "on" } else { "off" }),
             Self::Path(path) => path.display().fmt(out),
-            Self::Secret(_) => out.write_str("set"),
+            Self::Off => out.write_str(OFF),
         }
     }
 }
@@ -222,6 +265,17 @@ fn split_models(text: &str) -> Vec<String> {
         }
     }
     entries
+}
+
+/// Reads one word: short, visible, and nothing that would end it in a list.
+fn read_word(text: &str) -> Option<String> {
+    let is_word = (1..=WORD_BYTES_MAX).contains(&text.len());
+    (is_word && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',')).then(|| text.to_owned())
+}
+
+/// Whether it can be the value of a header.
+fn is_header_text(text: &str) -> bool {
+    text.len() <= TEXT_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
 }
 
 fn read_switch(text: &str) -> Option<bool> {
@@ -261,9 +315,13 @@ mod tests {
         check(Kind::Usd, "3.50", "3.5");
         check(Kind::Wait, "until:90s", "until:90s");
         check(Kind::Store, "metadata", "metadata");
-        check(Kind::Switch, "true", "on");
-        check(Kind::Secret, "sk-or-1", "set");
-        check(Kind::Url, "https://a.b/v1", "https://a.b/v1");
+        check(Kind::Switch { strict: true }, "true", "on");
+        check(Kind::UrlOrOff, "https://a.b/v1", "https://a.b/v1");
+        check(Kind::UrlOrOff, " ", "off");
+        check(Kind::TextOrOff, "My app", "My app");
+        check(Kind::TextOrOff, "off", "off");
+        check(Kind::Words, "deepinfra/turbo, together", "deepinfra/turbo together");
+        check(Kind::Word, "flex", "flex");
     }
 
     #[test]
@@ -317,10 +375,19 @@ mod tests {
     #[test]
     fn looser_means_more() {
         let looser = |kind: Kind, mine: &str, theirs: &str| {
-            kind.read("it", mine).unwrap().is_looser_than(&kind.read("it", theirs).unwrap())
+            kind.is_looser(&kind.read("it", mine).unwrap(), &kind.read("it", theirs).unwrap())
         };
+        let looser_than_nothing =
+            |kind: Kind, mine: &str| kind.is_looser(&kind.read("it", mine).unwrap(), &Value::Unset);
         assert!(looser(Kind::Usd, "3.01", "3") && !looser(Kind::Usd, "3", "3"));
         assert!(looser(Kind::Store, "full", "metadata") && !looser(Kind::Store, "none", "full"));
-        assert!(looser(Kind::Switch, "on", "off") && !looser(Kind::Switch, "off", "on"));
+        let [kept, private] = [Kind::Switch { strict: false }, Kind::Switch { strict: true }];
+        assert!(looser(kept, "on", "off") && !looser(kept, "off", "on") && !looser(kept, "on", "on"));
+        assert!(looser(private, "off", "on") && !looser(private, "on", "off"));
+        assert!(looser_than_nothing(private, "off") && !looser_than_nothing(private, "on"));
+        let choice = Kind::Choice(&["allow", "deny"]);
+        assert!(looser(choice, "allow", "deny") && !looser(choice, "deny", "allow"));
+        assert!(looser_than_nothing(choice, "allow") && !looser_than_nothing(choice, "deny"));
+        assert!(!looser_than_nothing(Kind::Usd, "100"));
     }
 }

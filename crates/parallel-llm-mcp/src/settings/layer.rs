@@ -10,12 +10,11 @@ use parallel_llm_engine::Failure;
 use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
-use secrecy::SecretString;
 
 use super::invalid;
 use super::kind::Value;
 use super::origin::{self, Origin};
-use super::table::{Reach, Setting};
+use super::table::Setting;
 
 /// One value and who set it.
 #[derive(Clone, Debug)]
@@ -45,9 +44,8 @@ impl Layer {
     pub(super) fn of_flags(overrides: &[(&str, String)]) -> Result<Self, Failure> {
         let mut layer = Self::default();
         for (name, text) in overrides {
-            let setting = Setting::by_name(name)
-                .filter(|setting| setting.reach() != Reach::Environment)
-                .ok_or_else(|| invalid(format!("`{name}` cannot be set by a flag")))?;
+            let setting =
+                Setting::by_name(name).ok_or_else(|| invalid(format!("`{name}` cannot be set by a flag")))?;
             let value = setting.kind().read(name, text);
             let value =
                 value.map_err(|failure| super::at(&format!("flag {}", origin::flag(name)), failure))?;
@@ -125,18 +123,36 @@ impl Layer {
     }
 
     pub(super) fn usd(&self, setting: Setting) -> PicoUsd {
-        let Value::Usd(amount) = self.entry(setting).value else { mistyped(setting) };
-        amount
+        self.usd_if_set(setting).unwrap_or_else(|| mistyped(setting))
     }
 
-    pub(super) fn models(&self, setting: Setting) -> Vec<String> {
-        let Value::Models(references) = &self.entry(setting).value else { mistyped(setting) };
-        references.clone()
+    pub(super) fn usd_if_set(&self, setting: Setting) -> Option<PicoUsd> {
+        match self.entry(setting).value {
+            Value::Usd(amount) => Some(amount),
+            Value::Unset => None,
+            _ => mistyped(setting),
+        }
+    }
+
+    /// A list; empty where there is none.
+    pub(super) fn list(&self, setting: Setting) -> Vec<String> {
+        match &self.entry(setting).value {
+            Value::List(entries) => entries.clone(),
+            Value::Unset => Vec::new(),
+            _ => mistyped(setting),
+        }
     }
 
     pub(super) fn word(&self, setting: Setting) -> String {
-        let Value::Word(word) = &self.entry(setting).value else { mistyped(setting) };
-        word.clone()
+        self.word_if_set(setting).unwrap_or_else(|| mistyped(setting))
+    }
+
+    pub(super) fn word_if_set(&self, setting: Setting) -> Option<String> {
+        match &self.entry(setting).value {
+            Value::Word(word) => Some(word.clone()),
+            Value::Unset | Value::Off => None,
+            _ => mistyped(setting),
+        }
     }
 
     pub(super) fn wait(&self, setting: Setting) -> Wait {
@@ -150,21 +166,20 @@ impl Layer {
     }
 
     pub(super) fn switch(&self, setting: Setting) -> bool {
-        let Value::Switch(on) = self.entry(setting).value else { mistyped(setting) };
-        on
+        self.switch_if_set(setting).unwrap_or_else(|| mistyped(setting))
     }
 
-    pub(super) fn path(&self, setting: Setting) -> Option<PathBuf> {
-        match &self.entry(setting).value {
-            Value::Path(path) => Some(path.clone()),
+    pub(super) fn switch_if_set(&self, setting: Setting) -> Option<bool> {
+        match self.entry(setting).value {
+            Value::Switch(on) => Some(on),
             Value::Unset => None,
             _ => mistyped(setting),
         }
     }
 
-    pub(super) fn secret(&self, setting: Setting) -> Option<SecretString> {
+    pub(super) fn path(&self, setting: Setting) -> Option<PathBuf> {
         match &self.entry(setting).value {
-            Value::Secret(secret) => Some(secret.clone()),
+            Value::Path(path) => Some(path.clone()),
             Value::Unset => None,
             _ => mistyped(setting),
         }

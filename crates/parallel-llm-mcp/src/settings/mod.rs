@@ -10,33 +10,41 @@
 mod document;
 mod environment;
 mod file;
+mod kept;
 mod kind;
 mod layer;
 mod nearest;
 mod origin;
 mod preset;
+mod provider;
+mod provider_table;
+mod reader;
 mod reference;
 mod table;
 #[cfg(test)]
 mod tests;
 mod wait;
+mod words;
 
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::code::Code;
 use parallel_llm_engine::plan::{Defaults, Timers};
 use parallel_llm_engine::quorum::Wait;
-use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::request::{Effort, StoreMode};
+use parallel_llm_engine::routing::{DataCollection, Session};
 use parallel_llm_engine::{Failure, PicoUsd, Routing};
-use secrecy::SecretString;
 
 use document::{Document, Owner};
 use layer::Layer;
+use provider::Sources;
 use table::Setting;
 
 pub use environment::{Environment, Folders};
+pub(crate) use kept::{KeptKeys, read as read_kept, text as kept_text};
 pub use origin::{Origin, Place};
 pub use preset::{Preset, Presets};
+pub use provider::{KeyWish, ProviderSettings};
 pub use reference::reference;
 pub use wait::duration_ms;
 
@@ -86,10 +94,24 @@ pub struct Settings {
     pub log_level: String,
     /// A file for the log.
     pub log_file: Option<PathBuf>,
-    /// The key for OpenRouter, where there is one.
-    pub openrouter_key: Option<SecretString>,
-    /// The address of OpenRouter's API. Whether it may be called is the provider's to judge.
-    pub openrouter_base_url: String,
+    /// The bytes of all files attached to one question.
+    pub attachment_bytes_max: u64,
+    /// How old a list of models on the disk may be before it is fetched anew, in milliseconds.
+    pub catalogue_max_age_ms: u64,
+    /// How hard the panel is asked to think.
+    pub effort: Option<Effort>,
+    /// The terms for the providers behind a router.
+    pub routing: Routing,
+    /// The name this program gives itself at a router.
+    pub app_title: Option<String>,
+    /// The address this program gives itself at a router.
+    pub app_url: Option<String>,
+    /// A file of certificates that are trusted besides the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Every known provider, the default one first, and the user's own.
+    pub providers: Vec<ProviderSettings>,
+    /// The file of kept keys, where there is a home. It need not be there.
+    pub keys_file: Option<PathBuf>,
     /// Presets by their names, the built-in ones among them.
     pub presets: Presets,
     /// The user file, where there is one.
@@ -103,8 +125,8 @@ pub struct Settings {
 /// One value in force, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// The name of the setting.
-    pub name: &'static str,
+    /// The name of the setting, with its table where it stands in one.
+    pub name: String,
     /// Its value in text form; of a secret only whether it is set.
     pub value: String,
     /// Where it came from.
@@ -138,6 +160,12 @@ impl Settings {
         layer.set_default_path(Setting::DataDir, || folders.map(|folders| folders.data.join(FOLDER)));
 
         let mut settings = Self::of_layer(&layer)?;
+        settings.keys_file = kept::path(environment);
+        let kept = settings.keys_file.as_deref().map(kept::read).transpose()?.unwrap_or_default();
+        let kept = (&kept, settings.keys_file.as_deref());
+        let (providers, shown) = provider::resolve(Sources { environment, tables: &user.providers, kept })?;
+        settings.providers = providers;
+        settings.shown.extend(shown);
         settings.presets = preset::built_in();
         settings.presets.extend(user.presets);
         settings.presets.extend(project.presets);
@@ -160,8 +188,8 @@ impl Settings {
             wait: self.wait,
             store: self.store,
             files: self.files,
-            effort: None,
-            routing: Routing::default(),
+            effort: self.effort,
+            routing: self.routing.clone(),
         }
     }
 
@@ -177,6 +205,26 @@ impl Settings {
         (!self.shown.iter().any(by_default)).then_some(self.log_level.as_str())
     }
 
+    /// The default provider.
+    pub fn default_provider(&self) -> &ProviderSettings {
+        self.providers.first().expect("the table of known providers is not empty")
+    }
+
+    /// Whether any provider has a key.
+    pub fn has_key(&self) -> bool {
+        self.providers.iter().any(|provider| !matches!(provider.key, KeyWish::Nothing))
+    }
+
+    /// Finds a provider by its name.
+    pub fn provider(&self, name: &str) -> Result<&ProviderSettings, Failure> {
+        self.providers.iter().find(|provider| provider.id.0 == name).ok_or_else(|| {
+            let names: Vec<&str> = self.providers.iter().map(|provider| provider.id.0.as_str()).collect();
+            let failure = Failure::new(Code::Usage, format!("there is no provider `{name}`"))
+                .with_next(format!("choose one of: {}", names.join(", ")));
+            nearest::suggest(failure, nearest::nearest(name, names))
+        })
+    }
+
     /// Finds a preset by its name.
     pub fn preset(&self, name: &str) -> Result<&Preset, Failure> {
         self.presets.get(name).ok_or_else(|| {
@@ -190,8 +238,8 @@ impl Settings {
     /// The fields, from a layer that has every setting.
     fn of_layer(layer: &Layer) -> Result<Self, Failure> {
         Ok(Self {
-            panel: layer.models(Setting::Panel),
-            synthesizer: layer.models(Setting::Synthesizer),
+            panel: layer.list(Setting::Panel),
+            synthesizer: layer.list(Setting::Synthesizer),
             strategy: layer.word(Setting::Strategy),
             max_tokens: layer.whole(Setting::MaxTokens),
             budget: layer.usd(Setting::BudgetUsd),
@@ -210,8 +258,15 @@ impl Settings {
             data_dir: layer.path(Setting::DataDir).ok_or_else(homeless)?,
             log_level: layer.word(Setting::LogLevel),
             log_file: layer.path(Setting::LogFile),
-            openrouter_key: layer.secret(Setting::OpenrouterKey),
-            openrouter_base_url: layer.word(Setting::OpenrouterBaseUrl),
+            attachment_bytes_max: layer.whole(Setting::AttachmentBytesMax),
+            catalogue_max_age_ms: layer.whole(Setting::CatalogueMaxAgeMs),
+            effort: layer.word_if_set(Setting::ReasoningEffort).and_then(|word| Effort::by_word(&word)),
+            routing: routing(layer),
+            app_title: layer.word_if_set(Setting::AppTitle),
+            app_url: layer.word_if_set(Setting::AppUrl),
+            ca_file: layer.path(Setting::CaFile),
+            providers: Vec::new(),
+            keys_file: None,
             presets: Presets::new(),
             user_file: None,
             project_file: None,
@@ -242,11 +297,34 @@ fn waiting(layer: &Layer) -> Wait {
     }
 }
 
+/// The terms for the providers behind a router. Each choice has exactly the words that are looked for here.
+fn routing(layer: &Layer) -> Routing {
+    Routing {
+        order: layer.list(Setting::ProviderOrder),
+        only: layer.list(Setting::ProviderOnly),
+        ignore: layer.list(Setting::ProviderIgnore),
+        fallbacks: layer.switch_if_set(Setting::ProviderFallbacks),
+        data_collection: layer.word_if_set(Setting::DataCollection).map(|word| match word.as_str() {
+            "allow" => DataCollection::Allow,
+            _ => DataCollection::Deny,
+        }),
+        zdr: layer.switch(Setting::Zdr),
+        input_price_max: layer.usd_if_set(Setting::MaxInputUsdPerMillion),
+        output_price_max: layer.usd_if_set(Setting::MaxOutputUsdPerMillion),
+        service_tier: layer.word_if_set(Setting::ServiceTier),
+        session: match layer.word(Setting::Session).as_str() {
+            "run" => Session::Run,
+            "seat" => Session::Seat,
+            _ => Session::Off,
+        },
+    }
+}
+
 fn shown(layer: &Layer) -> Vec<Shown> {
     let entries = layer.entries();
     entries
         .map(|(setting, entry)| Shown {
-            name: setting.name(),
+            name: setting.name().to_owned(),
             value: entry.value.to_string(),
             origin: entry.origin.clone(),
         })
@@ -265,7 +343,7 @@ fn invalid(message: impl AsRef<str>) -> Failure {
 
 /// The same failure with its place in front.
 fn at(place: &dyn std::fmt::Display, failure: Failure) -> Failure {
-    let located = invalid(format!("{place}: {}", failure.message));
+    let located = Failure::new(failure.code, format!("{place}: {}", failure.message));
     match failure.next {
         Some(next) => located.with_next(next),
         None => located,

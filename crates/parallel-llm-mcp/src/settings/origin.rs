@@ -33,6 +33,8 @@ pub enum Origin {
     Environment(String),
     /// A flag, by the name of its setting.
     Flag(&'static str),
+    /// The file of kept keys.
+    Kept(PathBuf),
 }
 
 impl fmt::Display for Origin {
@@ -43,6 +45,7 @@ impl fmt::Display for Origin {
             Self::Project(Place { path, line, .. }) => write!(out, "project file {}:{line}", path.display()),
             Self::Environment(variable) => write!(out, "environment {variable}"),
             Self::Flag(name) => write!(out, "flag {}", flag(name)),
+            Self::Kept(path) => write!(out, "kept in {}", path.display()),
         }
     }
 }

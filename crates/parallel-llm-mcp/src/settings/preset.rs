@@ -88,8 +88,8 @@ impl Preset {
     /// Takes the value of one of its keys, read by that key's [`kind`].
     pub(super) fn set(&mut self, key: &str, value: Value) {
         match (key, value) {
-            ("panel", Value::Models(references)) => self.panel = Some(references),
-            ("synthesizer", Value::Models(references)) => self.synthesizer = Some(references),
+            ("panel", Value::List(references)) => self.panel = Some(references),
+            ("synthesizer", Value::List(references)) => self.synthesizer = Some(references),
             ("strategy", Value::Word(name)) => self.strategy = Some(name),
             ("max_tokens", Value::Whole(tokens)) => self.max_tokens = u32::try_from(tokens).ok(),
             ("budget_usd", Value::Usd(amount)) => self.budget = Some(amount),

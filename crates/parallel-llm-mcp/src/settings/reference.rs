@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use parallel_llm_provider::{Known, Protocol};
+
 use super::environment::OTHERS;
 use super::file::PROJECT_FILE;
-use super::preset;
 use super::table::{Reach, Setting};
+use super::{preset, provider_table};
 
 /// What the page begins with.
 const OPENING: &str = "\
@@ -19,6 +21,7 @@ file, the default. `parallel-llm-mcp config show --origin` prints every value in
   repository's root or the home folder. It comes with other people's code, so it may not set everything.
 - A blank variable counts as unset. A name that is not known is an error, with the nearest that is.
 - Lists are separated by white space or commas in the environment; in a file they are lists.
+- Keys stand in no settings file: see [Providers](#providers).
 ";
 
 /// A file that shows how each kind of value is written. A test reads it.
@@ -34,12 +37,48 @@ panel = [\"~openai/gpt-luna-latest\", \"~google/gemini-flash-latest\"]
 budget_usd = 0.10
 ";
 
+/// What is said of providers before their tables.
+const PROVIDERS: &str = "
+## Providers
+
+A model is written `provider:model`; without a provider it is OpenRouter's. Every provider of this table can be
+called as soon as its key is set, mixed with others in one panel.
+
+A key is taken from the first of these that has it: the provider's variable, the program of its `key_command`, the key
+that `parallel-llm-mcp keys set PROVIDER` keeps in `~/.config/parallel-llm-mcp/keys.toml`, for its owner's eyes only;
+`keys list` tells which. A base URL without a path gets the provider's own.
+
+";
+
+/// What is said of tables of providers.
+const TABLES: &str = "
+### Providers of your own
+
+A table `[providers.NAME]` in the user's file changes a known provider or adds one. It is read from no project's file:
+an address from a stranger steals keys. A name has up to 40 lower-case letters, digits or `-`.
+
+";
+
+/// Tables as they are written. A test reads them.
+pub(super) const TABLES_EXAMPLE: &str = "\
+[providers.team]
+base_url = \"https://llm.example.com/v1\"
+key_command = [\"pass\", \"show\", \"llm/team\"]
+headers = { X-Team = \"blue\" }
+calls_max = 8
+
+[providers.openai-work]
+kind = \"openai\"
+key_variable = \"WORK_OPENAI_KEY\"
+";
+
 /// The whole page.
 pub fn reference() -> String {
     let mut page = format!("{OPENING}\n```toml\n{EXAMPLE}```\n\n## Settings\n");
     for setting in Setting::ALL {
         page.push_str(&section(*setting));
     }
+    page.push_str(&providers());
     page.push_str(&presets());
     page.push_str("\n## Other variables\n\n");
     for (name, about) in OTHERS {
@@ -69,7 +108,55 @@ const fn reach(reach: Reach) -> &'static str {
         Reach::Project => "Files: the user's and the project's",
         Reach::Tighter => "Files: the user's and the project's, there not looser than the user has it",
         Reach::User => "Files: the user's only",
-        Reach::Environment => "Files: none",
+    }
+}
+
+fn providers() -> String {
+    let mut text = PROVIDERS.to_owned();
+    text.push_str("| id | name | key | base URL | default address | protocol | files | calls at once |\n");
+    text.push_str("|---|---|---|---|---|---|---|---|\n");
+    for known in Known::ALL {
+        let address = match known.base_url {
+            "" => format!("yours, with `{}`", known.path),
+            address => format!("`{address}`"),
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | `{}` | `{}` | {address} | {} | {} | {} |",
+            known.id,
+            known.name,
+            known.key_variable,
+            known.base_url_variable,
+            protocol(known.dialect.protocol),
+            files(known),
+            known.calls_max.map_or_else(|| "as set".to_owned(), |calls| calls.to_string()),
+        );
+    }
+    text.push_str(TABLES);
+    let _ = writeln!(text, "```toml\n{TABLES_EXAMPLE}```\n");
+    for (key, written, about) in provider_table::KEYS {
+        let _ = writeln!(text, "- `{key}` ({written}): {about}");
+    }
+    let kinds: Vec<String> = Known::KINDS.iter().map(|(kind, _)| format!("`{kind}`")).collect();
+    let _ = writeln!(text, "\nFurther kinds: {}.", kinds.join(", "));
+    text
+}
+
+const fn protocol(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Chat => "chat completions",
+        Protocol::Messages => "Anthropic's messages",
+        Protocol::Gemini => "Google's `streamGenerateContent`",
+    }
+}
+
+/// What its protocol can carry; whether a model takes it is another matter.
+const fn files(known: &Known) -> &'static str {
+    match (known.dialect.inputs.image, known.dialect.inputs.document) {
+        (true, true) => "pictures, documents",
+        (true, false) => "pictures",
+        (false, true) => "documents",
+        (false, false) => "none",
     }
 }
 
@@ -102,6 +189,11 @@ mod tests {
         }
         for name in ["quick", "default", "budget", "max"] {
             assert!(page.contains(&format!("\n- `{name}`: ")), "{name}");
+        }
+        for known in Known::ALL {
+            assert!(
+                page.contains(&format!("\n| `{}` | {} | `{}` |", known.id, known.name, known.key_variable))
+            );
         }
         assert!(!page.contains("\n\n\n") && page.ends_with('\n'));
     }

@@ -1,5 +1,6 @@
-//! Every setting, once: its name, how it is written, its default and the reason for it, and how far it may be
-//! set. Files, environment, flags, `config show` and the reference page are all read from this table.
+//! Every flat setting, once: its name, how it is written, its default and the reason for it, and how far it may be
+//! set. Files, environment, flags, `config show` and the reference page are all read from this table. What is said
+//! of one provider stands in tables of files and in the provider's own variables: see [`super::provider`].
 //!
 //! What always holds: every default can be read by its own kind, and every name follows the same pattern in
 //! files (`max_tokens`) and in the environment (`PARALLEL_LLM_MAX_TOKENS`).
@@ -9,6 +10,8 @@ use super::kind::Kind;
 /// What every variable of ours begins with.
 pub(super) const PREFIX: &str = "PARALLEL_LLM_";
 
+/// The words for how hard a model thinks, from none to all. A test holds them to the engine's.
+pub(super) const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 /// A day: longer than any model thinks, short enough that no sum of timers overflows.
 const DAY_MS: u64 = 86_400_000;
 
@@ -21,13 +24,10 @@ pub(super) enum Reach {
     Tighter,
     /// The user's own file, the environment and flags only.
     User,
-    /// The environment only: a key in a file is a key in every backup of it, and one in a flag is on the
-    /// process list.
-    Environment,
 }
 
 macro_rules! settings {
-    ($( $variant:ident = $name:literal $( as $variable:literal )?, $kind:expr, $default:literal, $reach:ident,
+    ($( $variant:ident = $name:literal, $kind:expr, $default:literal, $reach:ident,
         $about:literal, because $reason:literal; )*) => {
         /// Names one setting.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,15 +65,6 @@ macro_rules! settings {
             /// Why the default is what it is, continuing "because".
             pub(super) const fn reason(self) -> &'static str {
                 match self { $( Self::$variant => $reason, )* }
-            }
-
-            /// The name in the environment: the pattern's, or the one that other programs read too.
-            pub(super) fn variable(self) -> String {
-                let shared: &[&str] = match self { $( Self::$variant => &[$( $variable )?], )* };
-                shared.first().map_or_else(
-                    || format!("{PREFIX}{}", self.name().to_uppercase()),
-                    |shared| (*shared).to_owned(),
-                )
             }
         }
     };
@@ -145,7 +136,7 @@ settings! {
     Store = "store", Kind::Store, "full", Tighter,
         "How much of a run is kept in the database.",
         because "an answer that was paid for is not lost";
-    Files = "files", Kind::Switch, "on", Tighter,
+    Files = "files", Kind::Switch { strict: false }, "on", Tighter,
         "Whether answers are also written as files.",
         because "a file can be read, compared and mailed without this program";
     OutputDir = "output_dir", Kind::Path, "", User,
@@ -160,16 +151,62 @@ settings! {
     LogFile = "log_file", Kind::Path, "", User,
         "A file that the log is written to besides.",
         because "stderr is enough until something has to be found again";
-    OpenrouterKey = "openrouter_key" as "OPENROUTER_API_KEY", Kind::Secret, "", Environment,
-        "The API key for OpenRouter.",
-        because "a key is each user's own";
-    OpenrouterBaseUrl = "openrouter_base_url" as "OPENROUTER_BASE_URL", Kind::Url,
-        "https://openrouter.ai/api/v1", User,
-        "The address of OpenRouter's API, or of another that speaks it; plain http only on this machine.",
-        because "it is the provider's documented address";
+    AttachmentBytesMax = "attachment_bytes_max", Kind::Whole { min: 1, max: 67_108_864 }, "10485760", Project,
+        "The bytes of all files attached to one question.",
+        because "it holds a dozen pictures or a long document, and every seat is sent all of it";
+    CatalogueMaxAgeMs = "catalogue_max_age_ms", Kind::Whole { min: 0, max: 30 * DAY_MS }, "86400000", User,
+        "Milliseconds a list of models on the disk is good for before it is fetched anew.",
+        because "models come and go in days";
+    ReasoningEffort = "reasoning_effort", Kind::Choice(&EFFORTS), "", Project,
+        "How hard the panel is asked to think; a provider that has no word for it takes the nearest it has.",
+        because "each model's maker has chosen well for it";
+    ProviderOrder = "provider_order", Kind::Words, "", User,
+        "Providers behind OpenRouter to try first, in this order.",
+        because "OpenRouter weighs price and load, and a stranger's project does not choose who reads a question";
+    ProviderOnly = "provider_only", Kind::Words, "", User,
+        "The only providers behind OpenRouter that may serve.",
+        because "every provider may serve that the other terms allow";
+    ProviderIgnore = "provider_ignore", Kind::Words, "", User,
+        "Providers behind OpenRouter that may not serve.",
+        because "every provider may serve that the other terms allow";
+    ProviderFallbacks = "provider_fallbacks", Kind::Switch { strict: false }, "", Tighter,
+        "Whether others may serve when those of `provider_order` cannot.",
+        because "OpenRouter allows it unless told otherwise";
+    DataCollection = "data_collection", Kind::Choice(&["allow", "deny"]), "", Tighter,
+        "Whether providers behind OpenRouter that keep questions, or train on them, may serve.",
+        because "the account at OpenRouter has its own word on it";
+    Zdr = "zdr", Kind::Switch { strict: true }, "off", Tighter,
+        "Whether only providers behind OpenRouter that retain nothing may serve.",
+        because "many models are served by nobody else";
+    MaxInputUsdPerMillion = "max_input_usd_per_million", Kind::Usd, "", Tighter,
+        "The most that a million tokens sent through OpenRouter may cost.",
+        because "the budget bounds the whole run already";
+    MaxOutputUsdPerMillion = "max_output_usd_per_million", Kind::Usd, "", Tighter,
+        "The most that a million tokens received through OpenRouter may cost.",
+        because "the budget bounds the whole run already";
+    ServiceTier = "service_tier", Kind::Word, "", User,
+        "The service tier to ask OpenRouter for, in the provider's word, such as `flex` or `priority`.",
+        because "the usual tier is what the list of models tells the price of";
+    Session = "session", Kind::Choice(&["run", "seat", "off"]), "run", Project,
+        "Which calls OpenRouter is told belong together, so that a provider's prompt cache is met again.",
+        because "all seats of a run are sent the same question";
+    AppTitle = "app_title", Kind::TextOrOff, "parallel-llm-mcp", User,
+        "The name this program gives itself at OpenRouter.",
+        because "it tells your calls apart in OpenRouter's activity page";
+    AppUrl = "app_url", Kind::UrlOrOff, "", User,
+        "The address this program gives itself at OpenRouter.",
+        because "none is invented";
+    CaFile = "ca_file", Kind::Path, "", User,
+        "A file of certificates (PEM) that are trusted besides the system's, for proxies and servers with a certificate of their own.",
+        because "the system's certificates are enough for public servers";
 }
 
 impl Setting {
+    /// The name in the environment.
+    pub(super) fn variable(self) -> String {
+        format!("{PREFIX}{}", self.name().to_uppercase())
+    }
+
     /// Finds a setting by its name in files.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|setting| setting.name() == name)
@@ -200,8 +237,15 @@ mod tests {
     }
 
     #[test]
+    fn efforts_are_the_engines() {
+        use parallel_llm_engine::Effort;
+        let words: Vec<&str> = Effort::ALL.iter().map(|effort| effort.word()).collect();
+        assert_eq!(words, EFFORTS);
+    }
+
+    #[test]
     fn variables_follow_the_pattern() {
         assert_eq!(Setting::MaxTokens.variable(), "PARALLEL_LLM_MAX_TOKENS");
-        assert_eq!(Setting::OpenrouterKey.variable(), "OPENROUTER_API_KEY");
+        assert_eq!(Setting::Zdr.variable(), "PARALLEL_LLM_ZDR");
     }
 }

@@ -5,6 +5,8 @@ use std::fs;
 use super::kind::Value;
 use super::*;
 
+mod providers;
+
 /// A home with a project in it, on disk.
 struct Home {
     root: tempfile::TempDir,
@@ -80,9 +82,12 @@ fn the_defaults_are_the_engines() {
     assert_eq!((settings.panel.len(), settings.synthesizer.len()), (5, 2));
     assert_eq!((settings.max_tokens, settings.budget), (16_000, PicoUsd::from_usd(3)));
     assert_eq!(settings.data_dir, home.root.path().join("home/.local/share/parallel-llm-mcp"));
-    assert!(settings.openrouter_key.is_none() && settings.output_dir.is_none());
-    assert_eq!(settings.openrouter_base_url, "https://openrouter.ai/api/v1");
+    assert!(settings.output_dir.is_none() && !settings.has_key());
     assert_eq!(settings.defaults().synthesizers, settings.synthesizer);
+    assert_eq!((settings.routing, settings.effort), (Routing::default(), None));
+    assert_eq!(settings.app_title.as_deref(), Some("parallel-llm-mcp"));
+    assert_eq!((settings.app_url, settings.ca_file), (None, None));
+    assert_eq!(settings.attachment_bytes_max, 10 << 20);
 }
 
 #[test]
@@ -101,7 +106,7 @@ fn each_layer_wins_over_the_next() {
     assert_eq!(shown("budget_usd"), format!("1.5 (user file {USER}:4)"));
     assert_eq!(shown("drain_ms"), "25000 (default)");
     assert_eq!((settings.max_tokens, settings.timers.idle_ms, settings.retries_max), (4, 3, 0));
-    assert_eq!(settings.shown().len(), Setting::ALL.len());
+    assert_eq!(settings.shown().len(), Setting::ALL.len() + 2, "and the default provider's key and address");
 }
 
 #[test]
@@ -135,18 +140,6 @@ fn numbers_read_as_toml_writes_them() {
     let settings = settings.load();
     assert_eq!((settings.max_tokens, settings.calls_max, settings.files), (1_000, 16, false));
     assert_eq!(settings.budget, PicoUsd::from_decimal("0.1").unwrap());
-}
-
-#[test]
-fn a_blank_key_is_no_key_and_a_key_is_never_shown() {
-    let blank = Home::of(&[]).with("OPENROUTER_API_KEY", " \n");
-    let settings = blank.load();
-    assert!(settings.openrouter_key.is_none());
-    assert_eq!(blank.shown(&settings, "openrouter_key"), "not set (default)");
-    let home = Home::of(&[]).with("OPENROUTER_API_KEY", "sk-or-secret");
-    let settings = home.load();
-    assert_eq!(home.shown(&settings, "openrouter_key"), "set (environment OPENROUTER_API_KEY)");
-    assert!(!format!("{settings:?}").contains("secret"));
 }
 
 #[test]
@@ -195,10 +188,6 @@ fn an_error_in_a_file_names_its_place() {
         &format!(
             "USER:1:9: `panel` is a list of models, each `[provider:]model[*N][@key=value,...]`, not an empty one | {or_default}"
         ),
-    );
-    check_user(
-        "openrouter_key = 'sk'",
-        "USER:1:1: `openrouter_key` is never read from a file | take it out of the file and set `OPENROUTER_API_KEY`",
     );
 }
 
@@ -250,10 +239,8 @@ fn an_error_in_a_flag_names_it() {
         home.refusal(&[("budget_usd", "much".to_owned())]),
         "flag --budget: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not `much` | correct the value, or leave it out to have the default"
     );
-    assert!(
-        home.refusal(&[("openrouter_key", "sk".to_owned())])
-            .starts_with("`openrouter_key` cannot be set by a flag")
-    );
+    let unknown = home.refusal(&[("openrouter_key", "sk".to_owned())]);
+    assert!(unknown.starts_with("`openrouter_key` cannot be set by a flag"), "{unknown}");
 }
 
 #[test]
@@ -263,15 +250,29 @@ fn a_project_file_sets_only_what_it_may() {
         "output_dir = '/tmp'",
         "PROJECT:1:1: a project file may not set `output_dir` | set it in your own file or as `PARALLEL_LLM_OUTPUT_DIR`",
     );
-    for name in ["openrouter_base_url", "data_dir", "log_file", "log_level", "drain_ms", "client_wall_ms"] {
+    for name in [
+        "data_dir",
+        "log_file",
+        "log_level",
+        "drain_ms",
+        "client_wall_ms",
+        "provider_order",
+        "provider_only",
+        "provider_ignore",
+        "service_tier",
+        "app_title",
+        "app_url",
+        "ca_file",
+        "catalogue_max_age_ms",
+    ] {
         let home = Home::of(&[(PROJECT, &format!("{name} = 'x'"))]);
         let expected = format!("{PROJECT}:1:1: a project file may not set `{name}` | ");
         assert!(home.refusal(&[]).starts_with(&expected), "{}", home.refusal(&[]));
     }
     check_project(
         "",
-        "openrouter_key = 'sk'",
-        "PROJECT:1:1: `openrouter_key` is never read from a file | take it out of the file and set `OPENROUTER_API_KEY`",
+        "\n[providers.openrouter]\nbase_url = 'https://stranger.example'",
+        "PROJECT:2:2: a project file may not set `providers`: an address from a stranger steals keys | take it out, or write it into your own file",
     );
 }
 
@@ -304,11 +305,81 @@ fn a_project_file_keeps_to_the_users_limits() {
             tighten("store", "PARALLEL_LLM_STORE")
         ),
     );
-    let home =
-        Home::of(&[(USER, "budget_usd = 2"), (PROJECT, "budget_usd = 0.5\nstore = 'none'\nfiles = 'off'")]);
+    let project = "budget_usd = 0.5\nstore = 'none'\nfiles = 'off'\nzdr = true\ndata_collection = 'deny'\nprovider_fallbacks = false\nmax_output_usd_per_million = 5\nreasoning_effort = 'low'\nsession = 'off'";
+    let home = Home::of(&[(USER, "budget_usd = 2"), (PROJECT, project)]);
     let settings = home.load();
     assert_eq!((settings.store, settings.files), (StoreMode::None, false));
     assert_eq!(settings.budget, PicoUsd::from_decimal("0.5").unwrap());
+    assert_eq!(
+        settings.routing,
+        Routing {
+            zdr: true,
+            data_collection: Some(DataCollection::Deny),
+            fallbacks: Some(false),
+            output_price_max: Some(PicoUsd::from_usd(5)),
+            session: Session::Off,
+            ..Routing::default()
+        }
+    );
+    assert_eq!(settings.effort, Some(Effort::Low));
+}
+
+#[test]
+fn a_project_file_never_loosens_privacy() {
+    check_project(
+        "zdr = true",
+        "zdr = false",
+        "PROJECT:1:7: a project file may not set `zdr` to `off`: you allow `on` (user file USER:1) | tighten it, or set `zdr` in your own file or as `PARALLEL_LLM_ZDR`",
+    );
+    check_project(
+        "",
+        "data_collection = 'allow'",
+        "PROJECT:1:19: a project file may not set `data_collection` to `allow`: it may only tighten it | tighten it, or set `data_collection` in your own file or as `PARALLEL_LLM_DATA_COLLECTION`",
+    );
+    for (user, project) in [
+        ("data_collection = 'deny'", "data_collection = 'allow'"),
+        ("provider_fallbacks = false", "provider_fallbacks = true"),
+        ("", "provider_fallbacks = true"),
+        ("max_input_usd_per_million = 1", "max_input_usd_per_million = 1.01"),
+    ] {
+        let home = Home::of(&[(USER, user), (PROJECT, project)]);
+        assert!(home.refusal(&[]).contains("a project file may not set"), "{project}");
+    }
+}
+
+#[test]
+fn terms_are_read_from_the_environment_too() {
+    let home = Home::of(&[])
+        .with("PARALLEL_LLM_PROVIDER_ORDER", "deepinfra/turbo, together")
+        .with("PARALLEL_LLM_PROVIDER_ONLY", "together")
+        .with("PARALLEL_LLM_PROVIDER_IGNORE", "azure")
+        .with("PARALLEL_LLM_SERVICE_TIER", "flex")
+        .with("PARALLEL_LLM_SESSION", "seat")
+        .with("PARALLEL_LLM_MAX_INPUT_USD_PER_MILLION", "0.5")
+        .with("PARALLEL_LLM_REASONING_EFFORT", "xhigh")
+        .with("PARALLEL_LLM_APP_TITLE", "off")
+        .with("PARALLEL_LLM_APP_URL", "https://example.com");
+    let settings = home.load();
+    assert_eq!(
+        settings.defaults().routing,
+        Routing {
+            order: vec!["deepinfra/turbo".into(), "together".into()],
+            only: vec!["together".into()],
+            ignore: vec!["azure".into()],
+            service_tier: Some("flex".into()),
+            session: Session::Seat,
+            input_price_max: Some(PicoUsd::from_decimal("0.5").unwrap()),
+            ..Routing::default()
+        }
+    );
+    assert_eq!(settings.defaults().effort, Some(Effort::Xhigh));
+    assert_eq!((settings.app_title, settings.app_url.as_deref()), (None, Some("https://example.com")));
+    let titled = |text: &str| Home::of(&[(USER, text)]).load().app_title;
+    assert_eq!([titled("app_title = ''"), titled("app_title = 'My app'")], [None, Some("My app".into())]);
+    check_user(
+        "provider_only = ['a b']",
+        "USER:1:18: `provider_only` is a list of words, not `a b` | correct the value, or leave it out to have the default",
+    );
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use parallel_llm_engine::plan::Strategy;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
+use parallel_llm_engine::{Code, Effort, Failure, PicoUsd, RunRequest};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 
+use crate::attachment::Attachments;
 use crate::mcp::arguments::{self, Argument, Kind, Values};
 use crate::mcp::call::Call;
 use crate::mcp::{outcome, schema};
@@ -24,6 +25,12 @@ const ARGUMENTS: &[Argument] = &[
         kind: Kind::RequiredText,
         about: "The whole question with all its context: the models see nothing else.",
         example: "\"Which of these two designs is safer, and why? ...\"",
+    },
+    Argument {
+        name: "attachments",
+        kind: Kind::Texts,
+        about: "Pictures and PDFs, each a data URI; no paths.",
+        example: "[\"data:image/png;name=plan.png;base64,iVBORw0KGgo=\"]",
     },
     Argument {
         name: "models",
@@ -51,6 +58,7 @@ const ARGUMENTS: &[Argument] = &[
         about: "Output cap of each model, reasoning included.",
         example: "16000",
     },
+    Argument { name: "effort", kind: Kind::Choice(efforts), about: "", example: "\"high\"" },
     Argument {
         name: "files",
         kind: Kind::Switch,
@@ -81,6 +89,10 @@ fn strategies() -> Vec<&'static str> {
     Strategy::ALL.iter().map(|strategy| strategy.name()).collect()
 }
 
+fn efforts() -> Vec<&'static str> {
+    Effort::ALL.iter().map(|effort| effort.word()).collect()
+}
+
 fn stores() -> Vec<&'static str> {
     vec!["full", "metadata", "none"]
 }
@@ -99,8 +111,9 @@ pub(super) fn tool() -> Tool {
 
 /// Asks, and waits as long as the client does.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
-    let mut question = read(arguments)?;
-    check_budget(question.request.budget, call.service.settings().budget)?;
+    let settings = call.service.settings();
+    let mut question = read(arguments, Attachments::new(settings.attachment_bytes_max))?;
+    check_budget(question.request.budget, settings.budget)?;
     question.request.client_wall_ms = call.wall().and_then(|wall| u64::try_from(wall.as_millis()).ok());
     let mut progress = call.progress();
     progress.begin().await;
@@ -126,24 +139,28 @@ fn check_budget(wished: Option<PicoUsd>, allowed: PicoUsd) -> Result<(), Failure
     }
 }
 
-fn read(arguments: Option<JsonObject>) -> Result<Question, Failure> {
+fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Question, Failure> {
     let mut values = Values::read(ARGUMENTS, arguments)?;
+    let uris = values.texts("attachments").unwrap_or_default();
+    uris.iter().try_for_each(|uri| attachments.decode(uri))?;
     let store = values.text("store").map(|word| match word.as_str() {
         "metadata" => StoreMode::Metadata,
         "none" => StoreMode::None,
         _ => StoreMode::Full,
     });
     let request = RunRequest {
+        messages: vec![attachments.question(values.text("prompt").unwrap_or_default())],
         models: values.texts("models"),
         synthesizer: values.text("synthesizer"),
         strategy: values.text("strategy"),
         temperature: values.number("temperature"),
         max_tokens: values.whole("max_tokens").and_then(|tokens| u32::try_from(tokens).ok()),
+        effort: values.text("effort").and_then(|word| Effort::by_word(&word)),
         deadline_ms: values.whole("deadline_s").map(|seconds| seconds * 1000),
         budget: values.number("budget_usd").and_then(PicoUsd::from_f64),
         store,
         files: values.switch("files"),
-        ..RunRequest::prompt(values.text("prompt").unwrap_or_default())
+        ..RunRequest::default()
     };
     Ok(Question { request, preset: values.text("preset") })
 }
@@ -151,6 +168,7 @@ fn read(arguments: Option<JsonObject>) -> Result<Question, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parallel_llm_engine::{Attachment, Message, Part, Role};
     use serde_json::json;
 
     #[test]
@@ -158,19 +176,28 @@ mod tests {
         let given = json!({
             "prompt": "p", "models": ["a/b"], "synthesizer": "c/d", "strategy": "synthesize", "preset": "quick",
             "temperature": 0.5, "max_tokens": 7, "files": false, "budget_usd": 0.25, "deadline_s": 9, "store": "none",
+            "effort": "xhigh", "attachments": ["data:image/png;base64,iVBORw0KGgo="],
         });
-        let question = read(given.as_object().cloned()).unwrap();
+        let question = read(given.as_object().cloned(), Attachments::new(100)).unwrap();
+        let png = Attachment {
+            name: "attachment-1.png".to_owned(),
+            media_type: "image/png".to_owned(),
+            base64: "iVBORw0KGgo=".into(),
+        };
+        let parts = vec![Part::Text { text: "p".to_owned() }, Part::File(png)];
         let expected = RunRequest {
+            messages: vec![Message { role: Role::User, parts }],
             models: Some(vec!["a/b".to_owned()]),
             synthesizer: Some("c/d".to_owned()),
             strategy: Some("synthesize".to_owned()),
             temperature: Some(0.5),
             max_tokens: Some(7),
+            effort: Some(Effort::Xhigh),
             deadline_ms: Some(9_000),
             budget: PicoUsd::from_decimal("0.25"),
             store: Some(StoreMode::None),
             files: Some(false),
-            ..RunRequest::prompt("p")
+            ..RunRequest::default()
         };
         assert_eq!(question.request, expected);
         assert_eq!(question.preset.as_deref(), Some("quick"));
@@ -193,7 +220,7 @@ mod tests {
         for argument in ARGUMENTS {
             let mut given = json!({ "prompt": "p" });
             given[argument.name] = serde_json::from_str(argument.example).unwrap();
-            assert!(read(given.as_object().cloned()).is_ok(), "{}", argument.name);
+            assert!(read(given.as_object().cloned(), Attachments::new(100)).is_ok(), "{}", argument.name);
         }
     }
 }

@@ -1,0 +1,98 @@
+//! Whether those on a plan can be asked: who has a key, and what their providers cannot do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parallel_llm_engine::outcome::Warning;
+use parallel_llm_engine::panel::Seat;
+use parallel_llm_engine::{Code, Failure, ProviderId, RunPlan, RunRequest};
+use parallel_llm_provider::{Dialect, EffortField};
+
+use super::Service;
+
+/// What of a plan was typed in this call, and so is refused where it cannot be; the rest fails its own seat.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Typed {
+    panel: bool,
+    synthesizer: bool,
+}
+
+impl Typed {
+    pub(super) const fn of(request: &RunRequest) -> Self {
+        Self { panel: request.models.is_some(), synthesizer: request.synthesizer.is_some() }
+    }
+
+    /// The places of the plan that were typed. A synthesizer given by hand is the first of its chain.
+    fn places(self, plan: &RunPlan) -> impl Iterator<Item = &Seat> {
+        let seats = if self.panel { plan.seats.as_slice() } else { &[] };
+        seats.iter().chain(plan.synthesizers.iter().take(usize::from(self.synthesizer)))
+    }
+}
+
+impl Service {
+    /// Fails where a typed model has no key, and where nobody on the panel has one. Said before a run is begun.
+    pub(super) async fn check_keys(&self, plan: &RunPlan, typed: Typed) -> Result<(), Failure> {
+        let places = plan.seats.iter().chain(&plan.synthesizers);
+        let providers: BTreeSet<&ProviderId> = places.map(|seat| &seat.model.provider).collect();
+        let mut keyless = BTreeMap::new();
+        for provider in providers {
+            if let Err(failure) = self.check_key(provider).await {
+                keyless.insert(provider.clone(), failure);
+            }
+        }
+        let failure = |seat: &Seat| keyless.get(&seat.model.provider);
+        let refused = typed.places(plan).find_map(failure);
+        let all = || plan.seats.iter().all(|seat| failure(seat).is_some());
+        match refused.or_else(|| plan.seats.first().and_then(failure).filter(|_| all())) {
+            Some(failure) => Err(failure.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// What was asked for and some provider on the plan cannot do.
+    pub(super) fn warnings_of(&self, plan: &RunPlan) -> Vec<Warning> {
+        INABILITIES.iter().filter_map(|inability| inability.warning(plan, self)).collect()
+    }
+}
+
+/// Something that can be asked for and that some providers have no word for.
+struct Inability {
+    is_met: fn(&RunPlan, &Seat, &Dialect) -> bool,
+    message: &'static str,
+    next: &'static str,
+}
+
+const INABILITIES: &[Inability] = &[
+    Inability {
+        is_met: |plan, _, dialect| plan.routing.is_private() && !dialect.routes,
+        message: "only a router can be told what may be kept of a question; these are asked under their providers' own terms",
+        next: "ask them through a router, leave them out, or read their providers' terms",
+    },
+    Inability {
+        is_met: |_, seat, dialect| seat.effort.is_some() && dialect.effort_field == EffortField::Nowhere,
+        message: "these cannot be told how hard to think; their models decide",
+        next: "leave the effort out for them, or ask them through a router",
+    },
+];
+
+impl Inability {
+    fn warning(&self, plan: &RunPlan, service: &Service) -> Option<Warning> {
+        let is_met = |seat: &&Seat| {
+            let provider = service.provider(&seat.model.provider);
+            provider.is_some_and(|provider| (self.is_met)(plan, seat, &provider.dialect))
+        };
+        let named = |kind: &str, seats: &[Seat]| -> Vec<String> {
+            seats
+                .iter()
+                .filter(is_met)
+                .map(|seat| format!("{kind} {} (`{}`)", seat.number, seat.model))
+                .collect()
+        };
+        let mut places = named("seat", &plan.seats);
+        places.extend(named("synthesizer", &plan.synthesizers));
+        (!places.is_empty()).then(|| Warning {
+            code: Code::SettingsInvalid,
+            message: format!("{}: {}", self.message, places.join(", ")),
+            next: self.next.to_owned(),
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! What an MCP client may know before it asks: the settings in force, the providers at hand, and their models.
+
+use parallel_llm_engine::Failure;
+use serde::Serialize;
+
+use super::models::{ModelLine, ModelQuery};
+use super::{OPENROUTER, Service};
+
+/// The settings in force and the models that fit a search.
+#[derive(Clone, Debug, Serialize)]
+pub struct Overview {
+    /// The panel asked when none is named.
+    pub panel: Vec<String>,
+    /// Who fuses, in order.
+    pub synthesizer: Vec<String>,
+    /// Names of presets.
+    pub presets: Vec<String>,
+    /// How answers become one text.
+    pub strategy: String,
+    /// Output cap of each call in tokens.
+    pub max_tokens: u32,
+    /// The most one run may cost, in USD.
+    pub budget_usd: f64,
+    /// The longest prompt in characters.
+    pub prompt_chars_max: usize,
+    /// Whether OpenRouter's list is its own of today; else it is kept or carried along.
+    pub live: bool,
+    /// The providers at hand.
+    pub providers: Vec<ProviderLine>,
+    /// The models.
+    pub models: Vec<ModelLine>,
+}
+
+/// One provider at hand.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProviderLine {
+    /// Its id, which stands before the colon in a reference.
+    pub id: String,
+    /// Whether a key is set for it.
+    pub has_key: bool,
+    /// Whether it is a server that was found running on this machine.
+    pub runs_here: bool,
+    /// Where its list is from: `live`, `kept`, `embedded` or `none`.
+    pub list: &'static str,
+}
+
+impl Service {
+    /// The settings in force, and the models whose names hold these words.
+    pub async fn overview(&self, search: &str) -> Result<Overview, Failure> {
+        let found =
+            self.find_models(&ModelQuery { search: search.to_owned(), ..ModelQuery::default() }).await?;
+        let settings = self.settings();
+        let runs_here = |id: &str| found.servers.iter().any(|server| server.provider == id);
+        Ok(Overview {
+            panel: settings.panel.clone(),
+            synthesizer: settings.synthesizer.clone(),
+            presets: settings.presets.keys().cloned().collect(),
+            strategy: settings.strategy.clone(),
+            max_tokens: settings.max_tokens,
+            budget_usd: settings.budget.as_usd(),
+            prompt_chars_max: settings.prompt_chars_max,
+            live: found.lists.iter().any(|list| list.provider == OPENROUTER && list.source == "live"),
+            providers: found
+                .lists
+                .iter()
+                .map(|list| ProviderLine {
+                    id: list.provider.clone(),
+                    has_key: list.has_key,
+                    runs_here: runs_here(&list.provider),
+                    list: list.source,
+                })
+                .collect(),
+            models: found.models,
+        })
+    }
+}

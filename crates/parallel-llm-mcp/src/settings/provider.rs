@@ -1,0 +1,309 @@
+//! The providers: what is known of each, what the user's file and the environment say of it, and its key.
+//!
+//! One mechanism for all: a known provider is a row of [`Known`], one of the user's own is a table that may take a
+//! row for its pattern. What always holds: every known provider is there, the default one first; a key that is bound
+//! to a known host by the name of its variable goes nowhere else unless the user's own file or environment moved the
+//! provider itself; and nothing of a key or of a header's value is ever shown.
+
+use std::collections::BTreeMap;
+
+use parallel_llm_engine::{Failure, ProviderId};
+use parallel_llm_provider::{Dialect, Known};
+use secrecy::SecretString;
+use url::Url;
+
+use super::environment::Environment;
+use super::kept::KeptKeys;
+use super::origin::Origin;
+use super::provider_table::{Said, Table};
+use super::{Shown, at, invalid};
+
+/// How a provider of the user's own speaks where nothing else is said.
+const USUAL_KIND: &str = "openai-compatible";
+
+/// One provider, resolved.
+#[derive(Clone, Debug)]
+pub struct ProviderSettings {
+    /// The name in model references.
+    pub id: ProviderId,
+    /// The name for people.
+    pub name: String,
+    /// Where it is; `None` where every customer has another address and this one's is not set. Whether it may be
+    /// called is the provider crate's to judge.
+    pub base_url: Option<String>,
+    /// The variable that sets its address, where there is one.
+    pub base_url_variable: Option<&'static str>,
+    /// How it speaks.
+    pub dialect: Dialect,
+    /// Where its key comes from.
+    pub key: KeyWish,
+    /// The variable that its key is looked for in, where there is one.
+    pub key_variable: Option<String>,
+    /// Headers that go with every call, beside authentication.
+    pub headers: Vec<(String, SecretString)>,
+    /// Calls at once, where that is not the usual.
+    pub calls_max: Option<usize>,
+}
+
+/// Where a provider's key comes from.
+#[derive(Clone, Debug)]
+pub enum KeyWish {
+    /// Nobody set one.
+    Nothing,
+    /// It is here already.
+    Set {
+        /// The key as it was written.
+        key: SecretString,
+        /// A variable, or the file of kept keys.
+        origin: Origin,
+    },
+    /// A program of the user's prints it: its name and its arguments.
+    Command(Vec<String>),
+}
+
+impl ProviderSettings {
+    /// What to do where the key is missing.
+    pub fn key_advice(&self) -> String {
+        let keep = format!("keep it with `keys set {}`", self.id);
+        match &self.key_variable {
+            Some(variable) => format!("set `{variable}`, or {keep}"),
+            None => keep,
+        }
+    }
+
+    /// What to do where the address is missing.
+    pub fn address_advice(&self) -> String {
+        let table = format!("`base_url` in `[providers.{}]`", self.id);
+        match self.base_url_variable {
+            Some(variable) => format!("set `{variable}`, or {table}"),
+            None => format!("set {table}"),
+        }
+    }
+}
+
+/// What providers are resolved from.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) tables: &'a BTreeMap<String, Table>,
+    pub(super) kept: (&'a KeptKeys, Option<&'a std::path::Path>),
+}
+
+/// Every known provider, the default one first, then the user's own by their names; and what is shown of them.
+pub(super) fn resolve(sources: Sources<'_>) -> Result<(Vec<ProviderSettings>, Vec<Shown>), Failure> {
+    let known = Known::ALL.iter().map(|known| known.id);
+    let own = sources.tables.keys().map(String::as_str).filter(|name| Known::by_id(name).is_none());
+    let (mut providers, mut shown) = (Vec::new(), Vec::new());
+    for id in known.chain(own) {
+        let (provider, lines) = sources.provider(id)?;
+        providers.push(provider);
+        shown.extend(lines);
+    }
+    for (id, table) in sources.tables {
+        if let Some(said) = &table.key_variable {
+            check_binding(id, said, &providers).map_err(|failure| at(&said.place, failure))?;
+        }
+    }
+    Ok((providers, shown))
+}
+
+impl Sources<'_> {
+    fn provider(self, id: &str) -> Result<(ProviderSettings, Vec<Shown>), Failure> {
+        let nothing = Table::default();
+        let (known, table) = (Known::by_id(id), self.tables.get(id).unwrap_or(&nothing));
+        let kind = match (&table.kind, known) {
+            (Some(said), _) => said.value.as_str(),
+            (None, Some(known)) => known.id,
+            (None, None) => USUAL_KIND,
+        };
+        let pattern = Known::by_id(kind);
+        let (base_url, address_origin) = self.address(known, pattern, table)?;
+        if let (None, None, Some(place)) = (&base_url, known, &table.place) {
+            let failure = invalid(format!("the provider `{id}` has no `base_url`"));
+            return Err(at(place, failure.with_next("write where it is, like `https://example.com/v1`")));
+        }
+        let (key, key_variable) = self.key(id, known, table)?;
+        let dialect = match (&table.kind, &base_url) {
+            // OpenRouter's variable is also used for other servers, which are told by their paths.
+            (None, Some(base_url)) if id == Known::ALL[0].id => Dialect::of_base_url(base_url),
+            _ => Known::dialect_of(kind).expect("a kind was looked up when it was read"),
+        };
+        let said_calls = table.calls_max.as_ref().map(|said| said.value);
+        let provider = ProviderSettings {
+            id: ProviderId(id.to_owned()),
+            name: known.map_or(id, |known| known.name).to_owned(),
+            base_url,
+            base_url_variable: known.map(|known| known.base_url_variable),
+            dialect,
+            key,
+            key_variable,
+            headers: table.headers.as_ref().map(|said| said.value.clone()).unwrap_or_default(),
+            calls_max: said_calls.or_else(|| pattern.and_then(|pattern| pattern.calls_max)),
+        };
+        let shown = shown(&provider, table, address_origin);
+        Ok((provider, shown))
+    }
+
+    /// Where it is, and who says so.
+    fn address(
+        self,
+        known: Option<&Known>,
+        pattern: Option<&Known>,
+        table: &Table,
+    ) -> Result<(Option<String>, Origin), Failure> {
+        let variable = known.map(|known| known.base_url_variable);
+        let in_environment = match variable {
+            Some(variable) => self.environment.text(variable)?.map(|text| (text, variable)),
+            None => None,
+        };
+        let (text, origin) = match (in_environment, &table.base_url, pattern) {
+            (Some((text, variable)), ..) => (text, Origin::Environment(variable.to_owned())),
+            (None, Some(said), _) => (said.value.as_str(), Origin::User(said.place.clone())),
+            (None, None, Some(pattern)) if !pattern.base_url.is_empty() => {
+                (pattern.base_url, Origin::Default)
+            }
+            _ => return Ok((None, Origin::Default)),
+        };
+        Ok((Some(with_path(text, pattern.map_or("", |pattern| pattern.path))), origin))
+    }
+
+    /// Its key and the variable it is looked for in: the environment, then a program, then what was kept.
+    fn key(
+        self,
+        id: &str,
+        known: Option<&Known>,
+        table: &Table,
+    ) -> Result<(KeyWish, Option<String>), Failure> {
+        let named = table.key_variable.as_ref().map(|said| said.value.clone());
+        let variable = named.or_else(|| known.map(|known| known.key_variable.to_owned()));
+        if let Some(variable) = &variable
+            && let Some(key) = self.environment.secret(variable)?
+        {
+            return Ok((
+                KeyWish::Set { key, origin: Origin::Environment(variable.clone()) },
+                Some(variable.clone()),
+            ));
+        }
+        let wish = match (&table.key_command, self.kept) {
+            (Some(said), _) => KeyWish::Command(said.value.clone()),
+            (None, (keys, Some(path))) => keys.get(id).map_or(KeyWish::Nothing, |key| KeyWish::Set {
+                key: key.clone(),
+                origin: Origin::Kept(path.to_owned()),
+            }),
+            (None, (_, None)) => KeyWish::Nothing,
+        };
+        Ok((wish, variable))
+    }
+}
+
+/// A provider's own path for an address that has none.
+fn with_path(text: &str, path: &str) -> String {
+    match Url::parse(text) {
+        // A query is refused where the address is used, whatever its path.
+        Ok(url) if url.path() == "/" && url.query().is_none() && url.fragment().is_none() => {
+            format!("{}{path}", text.trim_end_matches('/'))
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// A variable that is a known provider's by its name is bound to that provider's host: a key in it goes nowhere else.
+fn check_binding(id: &str, said: &Said<String>, providers: &[ProviderSettings]) -> Result<(), Failure> {
+    let Some(known) = Known::ALL.iter().find(|known| known.key_variable == said.value && known.id != id)
+    else {
+        return Ok(());
+    };
+    let host_of = |id: &str| {
+        let provider = providers.iter().find(|provider| provider.id.0 == id);
+        provider.and_then(|provider| host(provider.base_url.as_deref()?))
+    };
+    let mine = host_of(id);
+    if mine.is_some() && (mine == host(known.base_url) || mine == host_of(known.id)) {
+        return Ok(());
+    }
+    let message =
+        format!("`{}` holds the key of `{}`, which goes to that provider's host only", said.value, known.id);
+    Err(invalid(message).with_next("keep this provider's key in a variable of another name"))
+}
+
+fn host(base_url: &str) -> Option<String> {
+    Url::parse(base_url).ok()?.host_str().map(str::to_owned)
+}
+
+/// What is shown of a provider: all that somebody said, and of the default one where it is and whether it has a key.
+fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> Vec<Shown> {
+    let (id, is_default) = (&provider.id, provider.id.0 == Known::ALL[0].id);
+    let line = |name: &str, value: String, origin: Origin| Shown {
+        name: format!("providers.{id}.{name}"),
+        value,
+        origin,
+    };
+    let mut lines = Vec::new();
+    let (value, origin) = match (&provider.key, &table.key_command) {
+        (KeyWish::Set { origin, .. }, _) => ("set", origin.clone()),
+        (KeyWish::Command(_), Some(said)) => ("set", Origin::User(said.place.clone())),
+        _ => ("not set", Origin::Default),
+    };
+    if is_default || origin != Origin::Default {
+        lines.push(line("key", value.to_owned(), origin));
+    }
+    if let Some(base_url) = &provider.base_url
+        && (is_default || address_origin != Origin::Default)
+    {
+        lines.push(line("base_url", public(base_url), address_origin));
+    }
+    let user = |place: &super::Place| Origin::User(place.clone());
+    let told = [
+        table.kind.as_ref().map(|said| line("kind", said.value.clone(), user(&said.place))),
+        table.key_variable.as_ref().map(|said| line("key_variable", said.value.clone(), user(&said.place))),
+        // Arguments may be anything; the program is enough to know it by.
+        table.key_command.as_ref().map(|said| line("key_command", said.value[0].clone(), user(&said.place))),
+        table.calls_max.as_ref().map(|said| line("calls_max", said.value.to_string(), user(&said.place))),
+        table.headers.as_ref().map(|said| line("headers", names(&said.value), user(&said.place))),
+    ];
+    lines.extend(told.into_iter().flatten());
+    lines
+}
+
+/// The names of headers; their values are secrets.
+fn names(headers: &[(String, SecretString)]) -> String {
+    headers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// The part of an address that anyone may see: one with a password or a query cannot be used, but can be written.
+fn public(base_url: &str) -> String {
+    let Ok(mut url) = Url::parse(base_url) else { return "no address".to_owned() };
+    if url.username().is_empty() && url.password().is_none() && url.query().is_none() {
+        return base_url.to_owned();
+    }
+    let _ = (url.set_username(""), url.set_password(None));
+    url.set_query(None);
+    url.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_path_gets_the_providers_own() {
+        for (text, path, expected) in [
+            ("https://x.openai.azure.com", "/openai/v1", "https://x.openai.azure.com/openai/v1"),
+            ("https://x.openai.azure.com/", "/openai/v1", "https://x.openai.azure.com/openai/v1"),
+            ("http://127.0.0.1:4000", "/v1", "http://127.0.0.1:4000/v1"),
+            ("http://127.0.0.1:4000/other/", "/v1", "http://127.0.0.1:4000/other/"),
+            ("https://api.deepseek.com", "", "https://api.deepseek.com"),
+            ("https://a.b?key=1", "/v1", "https://a.b?key=1"),
+            ("nonsense", "/v1", "nonsense"),
+        ] {
+            assert_eq!(with_path(text, path), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_of_an_address_is_no_secret() {
+        assert_eq!(public("https://a.b/v1"), "https://a.b/v1");
+        assert_eq!(public("https://me:pw@a.b/v1?key=1"), "https://a.b/v1");
+        assert_eq!(public("sk-0000"), "no address");
+    }
+}

@@ -1,0 +1,299 @@
+//! What the user's file says of one provider: a table `[providers.NAME]`.
+//!
+//! Each value is judged here as far as it can be by itself; [`super::provider`] lays it over what is known of the
+//! provider. What always holds: no table holds a key, no header of a table can stand in for one, and an address is
+//! one that may be called.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use http::{HeaderName, HeaderValue};
+use parallel_llm_engine::{Failure, ProviderId};
+use parallel_llm_provider::{Dialect, Endpoint, Known};
+use secrecy::SecretString;
+use toml::de::{DeTable, DeValue};
+
+use super::environment;
+use super::invalid;
+use super::kind::{Kind, Value};
+use super::nearest::{nearest, suggest};
+use super::origin::Place;
+use super::reader::{Item, Key, Reader, check_count, in_order, noun};
+use super::words;
+
+/// The keys of a table, how each is written and what it does, in the order of the reference.
+pub(super) const KEYS: [(&str, &str, &str); 6] = [
+    ("base_url", "a string", "The address of its API; plain http only on this machine."),
+    (
+        "kind",
+        "a string",
+        "How it speaks: a known provider's id, whose address is then the default, or one of the further kinds below. A name that is not known is `openai-compatible`.",
+    ),
+    (
+        "key_variable",
+        "a string",
+        "The variable of the environment that holds its key, in place of the usual one. A known provider's own variable is bound to that provider's host.",
+    ),
+    (
+        "key_command",
+        "a list of strings, or one string that is split into words",
+        "A program that prints its key. It is run without a shell, once, when the first call is about to be made.",
+    ),
+    ("calls_max", "a whole number", "Calls at once, in place of `calls_per_key_max`."),
+    (
+        "headers",
+        "a table of strings",
+        "Headers sent with every call, but none that could carry a key. Their values are treated as secrets.",
+    ),
+];
+
+/// The most providers one file may name.
+const TABLES_MAX: usize = 64;
+/// The longest name in bytes. It is typed before a colon.
+const NAME_BYTES_MAX: usize = 40;
+/// The longest name of a variable in bytes.
+const VARIABLE_BYTES_MAX: usize = 64;
+/// The most words of a command.
+const WORDS_MAX: usize = 64;
+/// The most headers of one provider: several times what any gateway asks for.
+const HEADERS_MAX: usize = 32;
+/// The longest value of a header in bytes. Servers stop reading soon after.
+const HEADER_BYTES_MAX: usize = 4_096;
+/// How many calls at once may be asked for.
+const CALLS: Kind = Kind::Whole { min: 1, max: 4_096 };
+
+/// Headers that carry a key, or that belong to HTTP or to the call itself.
+const RESERVED: [&str; 21] = [
+    "accept",
+    "accept-encoding",
+    "api-key",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+    "x-api-key",
+    "x-goog-api-key",
+];
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Said<T> {
+    pub(super) value: T,
+    pub(super) place: Place,
+}
+
+/// One table. `None` is what it does not say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    /// Where its name stands; `None` for a provider without a table.
+    pub(super) place: Option<Place>,
+    pub(super) base_url: Option<Said<String>>,
+    pub(super) kind: Option<Said<String>>,
+    pub(super) key_variable: Option<Said<String>>,
+    pub(super) key_command: Option<Said<Vec<String>>>,
+    pub(super) calls_max: Option<Said<usize>>,
+    pub(super) headers: Option<Said<Vec<(String, SecretString)>>>,
+}
+
+/// Whether a provider may have this name: what is typed before a colon, and stands in files and on the command line.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_part) && !name.starts_with('-')
+}
+
+/// Reads all tables of a file.
+pub(super) fn read_all(
+    reader: Reader<'_>,
+    tables: &DeTable<'_>,
+    span: Range<usize>,
+) -> Result<BTreeMap<String, Table>, Failure> {
+    check_count("providers", tables.len(), TABLES_MAX).map_err(|failure| reader.refuse(span, failure))?;
+    let read = |(name, value): (&Key<'_>, &Item<'_>)| {
+        check_name(name.get_ref()).map_err(|failure| reader.refuse(name.span(), failure))?;
+        let table = OneTable { reader, name: name.get_ref() }.read(name, value)?;
+        Ok((name.get_ref().to_string(), table))
+    };
+    in_order(tables).into_iter().map(read).collect()
+}
+
+fn check_name(name: &str) -> Result<(), Failure> {
+    if is_name(name) {
+        return Ok(());
+    }
+    let message = format!(
+        "the name of a provider has 1 to {NAME_BYTES_MAX} lower-case letters, digits or `-` and begins with no `-`, not `{name}`"
+    );
+    Err(invalid(message).with_next("rename the provider"))
+}
+
+/// The table of one provider being read.
+struct OneTable<'a> {
+    reader: Reader<'a>,
+    name: &'a str,
+}
+
+impl OneTable<'_> {
+    fn read(&self, name: &Key<'_>, value: &Item<'_>) -> Result<Table, Failure> {
+        let written = "write it as `[providers.NAME]` with a key on each line";
+        let mut table = Table { place: Some(self.reader.place(name.span())), ..Table::default() };
+        for (key, value) in in_order(self.reader.table(self.name, value, written)?) {
+            let refuse = |failure| self.reader.refuse(value.span(), failure);
+            match &**key.get_ref() {
+                "base_url" => table.base_url = Some(self.said(value, self.base_url(value)?)),
+                "kind" => table.kind = Some(self.said(value, self.kind(value)?)),
+                "key_variable" => table.key_variable = Some(self.said(value, self.key_variable(value)?)),
+                "key_command" => {
+                    table.key_command = Some(self.said(value, command(value.get_ref()).map_err(refuse)?));
+                }
+                "calls_max" => table.calls_max = Some(self.said(value, self.calls_max(value)?)),
+                "headers" => table.headers = Some(self.said(value, self.headers(value)?)),
+                "key" | "api_key" => return Err(self.reader.refuse(key.span(), self.no_key())),
+                _ => return Err(self.reader.unknown(key, KEYS.iter().map(|(name, ..)| *name))),
+            }
+        }
+        Ok(table)
+    }
+
+    fn said<T>(&self, item: &Item<'_>, value: T) -> Said<T> {
+        Said { value, place: self.reader.place(item.span()) }
+    }
+
+    fn no_key(&self) -> Failure {
+        let name = self.name;
+        invalid("a key is never read from this file: it would be in every copy of it").with_next(format!(
+            "take it out, and keep it with `keys set {name}` or name its variable with `key_variable`"
+        ))
+    }
+
+    fn base_url(&self, value: &Item<'_>) -> Result<String, Failure> {
+        let text = self.reader.text("base_url", value)?.trim();
+        // How it speaks makes no difference to whether it may be called.
+        Endpoint::new(ProviderId(self.name.to_owned()), text, None, Dialect::OPENAI_COMPATIBLE)
+            .map_err(|failure| self.reader.refuse(value.span(), failure))?;
+        Ok(text.to_owned())
+    }
+
+    fn kind(&self, value: &Item<'_>) -> Result<String, Failure> {
+        let text = self.reader.text("kind", value)?;
+        if Known::dialect_of(text).is_some() {
+            return Ok(text.to_owned());
+        }
+        let kinds: Vec<&str> = kinds().collect();
+        let failure = invalid(format!("there is no kind of provider `{text}`"))
+            .with_next(format!("choose one of: {}", kinds.join(", ")));
+        Err(self.reader.refuse(value.span(), suggest(failure, nearest(text, kinds))))
+    }
+
+    fn key_variable(&self, value: &Item<'_>) -> Result<String, Failure> {
+        let text = self.reader.text("key_variable", value)?;
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_variable = (1..=VARIABLE_BYTES_MAX).contains(&text.len())
+            && text.bytes().all(is_part)
+            && !text.starts_with(|first: char| first.is_ascii_digit());
+        let failure = if !is_variable {
+            // The text may be the key itself, which is not said again.
+            invalid("`key_variable` is the name of a variable: letters, digits and `_`")
+                .with_next("write the name, not the key")
+        } else if environment::is_reserved(text) {
+            invalid(format!("`key_variable` may not be `{text}`, which is a setting"))
+                .with_next("keep the key in a variable of another name")
+        } else {
+            return Ok(text.to_owned());
+        };
+        Err(self.reader.refuse(value.span(), failure))
+    }
+
+    fn calls_max(&self, value: &Item<'_>) -> Result<usize, Failure> {
+        match self.reader.value("calls_max", CALLS, value)? {
+            Value::Whole(calls) => Ok(calls as usize),
+            other => unreachable!("a whole number was read, not {other}"),
+        }
+    }
+
+    fn headers(&self, value: &Item<'_>) -> Result<Vec<(String, SecretString)>, Failure> {
+        let table = self.reader.table("headers", value, "write it as `headers = { X-Team = \"blue\" }`")?;
+        check_count("headers", table.len(), HEADERS_MAX)
+            .map_err(|failure| self.reader.refuse(value.span(), failure))?;
+        let read = |(key, value): (&Key<'_>, &Item<'_>)| {
+            let name =
+                header_name(key.get_ref()).map_err(|failure| self.reader.refuse(key.span(), failure))?;
+            let text = self.reader.text(key.get_ref(), value)?;
+            header_value(&name, text).map_err(|failure| self.reader.refuse(value.span(), failure))?;
+            Ok((name, SecretString::from(text)))
+        };
+        in_order(table).into_iter().map(read).collect()
+    }
+}
+
+/// The ways of speaking that have a name.
+pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
+    let known = Known::ALL.iter().map(|known| known.id);
+    known.chain(Known::KINDS.iter().map(|(name, _)| *name))
+}
+
+/// A program and its arguments. Text is split like a shell would, and nothing else of a shell is done.
+fn command(value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
+    let words = match value {
+        DeValue::String(text) => words::split(text)
+            .ok_or_else(|| invalid("`key_command` has a quote that is not closed").with_next("close it"))?,
+        DeValue::Array(items) => {
+            let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
+            texts.collect::<Option<Vec<_>>>().ok_or_else(|| invalid("`key_command` is a list of strings"))?
+        }
+        other => {
+            return Err(invalid(format!(
+                "`key_command` is a list of strings or one string, not {}",
+                noun(other)
+            )));
+        }
+    };
+    check_count("words in `key_command`", words.len(), WORDS_MAX)?;
+    let program = words.first().map(String::as_str).unwrap_or_default();
+    if program.trim().is_empty() || words.iter().any(|word| word.contains('\0')) {
+        return Err(invalid("`key_command` names no program"));
+    }
+    // One that counts from the current folder would be whatever a stranger's project has there.
+    if program.contains('/') && !program.starts_with('/') {
+        return Err(invalid(format!("the program `{program}` of `key_command` has no whole path"))
+            .with_next("write its path from `/` on, or its name alone"));
+    }
+    Ok(words)
+}
+
+/// A header's name as it is sent, if this program leaves it to the user.
+fn header_name(text: &str) -> Result<String, Failure> {
+    let Ok(name) = HeaderName::from_bytes(text.as_bytes()) else {
+        return Err(invalid(format!("`{text}` cannot be the name of a header")));
+    };
+    if RESERVED.contains(&name.as_str()) {
+        return Err(invalid(format!("the header `{name}` is not yours to set"))
+            .with_next("take it out; a key belongs into `keys set`, `key_variable` or `key_command`"));
+    }
+    Ok(name.as_str().to_owned())
+}
+
+/// The failure does not show the value.
+fn header_value(name: &str, text: &str) -> Result<(), Failure> {
+    let is_value = !text.trim().is_empty()
+        && text.len() <= HEADER_BYTES_MAX
+        && text.is_ascii()
+        && HeaderValue::from_str(text).is_ok();
+    if is_value {
+        return Ok(());
+    }
+    Err(invalid(format!(
+        "the value of the header `{name}` is not 1 to {HEADER_BYTES_MAX} visible ASCII characters"
+    )))
+}

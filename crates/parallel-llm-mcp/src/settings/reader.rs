@@ -1,0 +1,136 @@
+//! Reading TOML so that every error names its place: the tools for what stands in a settings file, whatever it is.
+//!
+//! Leaves to [`super::document`] and [`super::provider`] which names there are and what they mean.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use parallel_llm_engine::Failure;
+use toml::Spanned;
+use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
+
+use super::file::Source;
+use super::kind::{Kind, Value};
+use super::nearest::{nearest, suggest};
+use super::origin::Place;
+use super::{at, invalid};
+
+/// A name in a file.
+pub(super) type Key<'i> = Spanned<DeString<'i>>;
+/// A value in a file.
+pub(super) type Item<'i> = Spanned<DeValue<'i>>;
+
+/// One file being read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader<'a>(pub(super) &'a Source);
+
+impl<'a> Reader<'a> {
+    /// The whole file, not yet looked at. The text is the source's own.
+    pub(super) fn parse(self) -> Result<Spanned<DeTable<'a>>, Failure> {
+        DeTable::parse(&self.0.text)
+            .map_err(|error| self.refuse(error.span().unwrap_or(0..0), invalid(error.message())))
+    }
+
+    /// A table; `written` tells how such a table is written.
+    pub(super) fn table<'i>(
+        self,
+        name: &str,
+        value: &'i Item<'i>,
+        written: &str,
+    ) -> Result<&'i DeTable<'i>, Failure> {
+        value.get_ref().as_table().ok_or_else(|| {
+            let failure = invalid(format!("`{name}` is a table, not {}", noun(value.get_ref())));
+            self.refuse(value.span(), failure.with_next(written))
+        })
+    }
+
+    /// A text.
+    pub(super) fn text<'i>(self, name: &str, value: &'i Item<'i>) -> Result<&'i str, Failure> {
+        value.get_ref().as_str().ok_or_else(|| {
+            let failure = invalid(format!("`{name}` is a string, not {}", noun(value.get_ref())));
+            self.refuse(value.span(), failure)
+        })
+    }
+
+    /// A value by its kind, from TOML's own type for it or from text.
+    pub(super) fn value(self, name: &str, kind: Kind, value: &Item<'_>) -> Result<Value, Failure> {
+        let read = match value.get_ref() {
+            DeValue::Array(items) if kind.is_list() => kind.list(name, self.entries(name, kind, items)?),
+            DeValue::Integer(number) if kind.is_number() => kind.read(name, &digits(number)),
+            DeValue::Float(number) if kind.is_number() => {
+                kind.read(name, number.as_str().trim_start_matches('+'))
+            }
+            DeValue::Boolean(on) if matches!(kind, Kind::Switch { .. }) => Ok(Value::Switch(*on)),
+            DeValue::String(text) if !kind.is_number() => kind.read(name, text),
+            other => Err(kind.mismatch(name, noun(other))),
+        };
+        read.map_err(|failure| self.refuse(value.span(), failure))
+    }
+
+    /// The entries of a list, one by one, so that an error names the entry's own place.
+    fn entries(self, name: &str, kind: Kind, items: &DeArray<'_>) -> Result<Vec<String>, Failure> {
+        let read = |item: &Item<'_>| match item.get_ref() {
+            DeValue::String(text) => kind.entry(name, text),
+            other => Err(kind.mismatch(name, &format!("one that holds {}", noun(other)))),
+        };
+        items.iter().map(|item| read(item).map_err(|failure| self.refuse(item.span(), failure))).collect()
+    }
+
+    /// A name nobody knows, and the known one it may have been meant for.
+    pub(super) fn unknown<'k>(self, key: &Key<'_>, known: impl Iterator<Item = &'k str>) -> Failure {
+        let failure = invalid(format!("there is no setting `{}`", key.get_ref()))
+            .with_next("take it out; `config show` lists every name");
+        self.refuse(key.span(), suggest(failure, nearest(key.get_ref(), known)))
+    }
+
+    /// The failure with its place in front.
+    pub(super) fn refuse(self, span: Range<usize>, failure: Failure) -> Failure {
+        at(&self.place(span), failure)
+    }
+
+    /// Where a span begins.
+    pub(super) fn place(self, span: Range<usize>) -> Place {
+        let before = self.0.text.get(..span.start).unwrap_or_default();
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Place {
+            path: self.0.path.clone(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}
+
+/// The entries as they stand in the file, so that the first error is the one reported.
+pub(super) fn in_order<'i>(table: &'i DeTable<'i>) -> Vec<(&'i Key<'i>, &'i Item<'i>)> {
+    let by_place: BTreeMap<usize, _> = table.iter().map(|entry| (entry.0.span().start, entry)).collect();
+    by_place.into_values().collect()
+}
+
+/// Refuses more of a thing than are read.
+pub(super) fn check_count(what: &str, count: usize, most: usize) -> Result<(), Failure> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(invalid(format!("there are {count} {what}; at most {most} are read")))
+}
+
+/// TOML's types in a sentence.
+pub(super) const fn noun(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a decimal number",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// TOML's whole numbers in decimal, whatever base they are written in.
+fn digits(number: &DeInteger<'_>) -> String {
+    match u64::from_str_radix(number.as_str(), number.radix()) {
+        Ok(number) => number.to_string(),
+        Err(_) => number.to_string(),
+    }
+}

@@ -1,0 +1,378 @@
+//! Files that go along with a question, by both doors: what reaches the model, what is refused before anything is
+//! sent, and where their bytes must never show.
+
+#[path = "mcp/client.rs"]
+#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
+mod client;
+
+use std::fs::File;
+use std::process::Command;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use client::{Client, told};
+use parallel_llm_testkit::{Call, Stage};
+use serde_json::{Value, json};
+
+/// A model that takes pictures, and one that takes text only.
+const SEES: &str = "openai/gpt-6.1-sol";
+const BLIND: &str = "z-ai/glm-5.3";
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// A file that begins like this and holds every byte there is.
+fn file(beginning: &[u8]) -> Vec<u8> {
+    let every = (0..=u8::MAX).collect::<Vec<u8>>();
+    [beginning, &every].concat()
+}
+
+fn png() -> Vec<u8> {
+    file(b"\x89PNG\r\n\x1a\n")
+}
+
+fn pdf() -> Vec<u8> {
+    file(b"%PDF-1.7\n")
+}
+
+/// The parts of the last message that the model was sent, each by what it is: its text, or its name and its bytes.
+fn sent(stage: &Stage) -> Vec<(String, Vec<u8>)> {
+    let chats = stage.chats();
+    let body = &chats.last().expect("a model was asked").body;
+    let content =
+        &body["messages"].as_array().and_then(|all| all.last()).expect("a call has messages")["content"];
+    let read = |part: &Value| {
+        let text =
+            |pointer: &str| part.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (head, uri) = match text("/type").as_str() {
+            "text" => return (text("/text"), Vec::new()),
+            "image_url" => ("picture".to_owned(), text("/image_url/url")),
+            _ => (text("/file/filename"), text("/file/file_data")),
+        };
+        let (media_type, base64) = uri.split_once(";base64,").expect("a file is sent as a data URI");
+        (format!("{head} {media_type}"), STANDARD.decode(base64).expect("it is Base64"))
+    };
+    content.as_array().unwrap_or_else(|| panic!("no parts: {content}")).iter().map(read).collect()
+}
+
+/// What a refused call says. Nothing was sent.
+fn refused(stage: &Stage, call: Call<'_>) -> String {
+    let told = call.run().told();
+    assert_eq!(stage.chats(), [], "nothing is sent");
+    told
+}
+
+/// What `ask` says that is given this file, by its name.
+fn check(name: &str, content: &[u8]) -> String {
+    let stage = stage();
+    stage.write(name, content);
+    refused(&stage, stage.call(["ask", "-m", SEES, "--attach", name, "What is it?"]))
+}
+
+#[test]
+fn a_picture_and_a_document_reach_the_model_byte_for_byte() {
+    let stage = stage();
+    stage.write("plans/house.jpeg", png());
+    stage.write("contract.pdf", pdf());
+    let call =
+        stage.call(["ask", "-q", "-m", SEES, "Do they", "@contract.pdf", "agree?", "-a", "plans/house.jpeg"]);
+    let output = call.run();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let expected = [
+        ("Do they\n\nagree?".to_owned(), Vec::new()),
+        ("contract.pdf data:application/pdf".to_owned(), pdf()),
+        // What its bytes are, whatever it is called.
+        ("picture data:image/png".to_owned(), png()),
+    ];
+    assert_eq!(sent(&stage), expected);
+    let files = stage.files();
+    let prompt = files.iter().find(|(path, _)| path.ends_with("prompt.md")).expect("the run has files");
+    insta::assert_snapshot!(String::from_utf8_lossy(&prompt.1), @r"
+    Do they
+
+    agree?
+
+    [attached: contract.pdf, application/pdf, 265 bytes]
+
+    [attached: house.jpeg, image/png, 264 bytes]
+    ");
+}
+
+#[test]
+fn every_seat_is_sent_the_files_and_the_synthesizer_their_names() {
+    let stage = stage();
+    stage.write("house.png", png());
+    let models = ["-m", SEES, "-m", "x-ai/grok-4.7", "--synthesizer", "google/gemini-4-argon"];
+    let output = stage.call(["ask", "-q", "What is it?", "-a", "house.png"]).args(models).run();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let base64 = STANDARD.encode(png());
+    let told = |model: &str| {
+        let chat = stage.chats().into_iter().find(|chat| chat.model.as_deref() == Some(model));
+        let body = chat.expect("it was asked").body.to_string();
+        (body.contains(&base64), body.contains("[an attached image: house.png]"))
+    };
+    assert_eq!(
+        [SEES, "x-ai/grok-4.7", "google/gemini-4-argon"].map(told),
+        [(true, false), (true, false), (false, true)]
+    );
+}
+
+#[test]
+fn a_text_joins_the_prompt_under_its_name() {
+    let stage = stage();
+    stage.write("down.sql", "DROP TABLE a; -- ```\n");
+    stage.write("note", "größer");
+    let output = stage.call(["ask", "-q", "-m", SEES, "Safe?", "-a", "down.sql", "-a", "note"]).run();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(stage.chats()[0].body["messages"][0]["content"].as_str().unwrap(), @r"
+    Safe?
+
+    down.sql:
+    ````
+    DROP TABLE a; -- ```
+    ````
+
+    note:
+    ```
+    größer
+    ```
+    ");
+}
+
+#[test]
+fn a_file_of_another_kind_is_refused_with_what_it_seems_to_be() {
+    insta::assert_snapshot!(check("picture.png", b"\xff\x00\xff\x00"), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: the attachment `picture.png` seems to be binary data of an unknown kind, which is not taken
+      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+    ");
+    insta::assert_snapshot!(check("report.pdf", b"PK\x03\x04\x14\x00\xff\xff"), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: the attachment `report.pdf` seems to be a ZIP archive, as office documents are, which is not taken
+      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+    ");
+    insta::assert_snapshot!(check("empty.txt", b""), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: the attachment `empty.txt` seems to be an empty file, which is not taken
+      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+    ");
+}
+
+#[test]
+fn what_is_no_file_is_refused_without_waiting() {
+    let stage = stage();
+    let ask = |name: &str| refused(&stage, stage.call(["ask", "-m", SEES, "What is it?", "-a", name]));
+    stage.write("folder/file", "x");
+    insta::assert_snapshot!(ask("folder"), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: the attachment `folder` is a folder, not a file
+      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+    ");
+    let made = Command::new("mkfifo").arg(stage.home().join("pipe")).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    insta::assert_snapshot!(ask("pipe"), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: the attachment `pipe` is a pipe or a device, not a file
+      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+    ");
+    insta::assert_snapshot!(ask("/dev/zero"), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: the attachment `/dev/zero` is a pipe or a device, not a file
+      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+    ");
+    insta::assert_snapshot!(ask("-"), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: the attachment `-` cannot be read: No such file or directory (os error 2)
+      next: name a file that you may read
+    ");
+}
+
+#[test]
+fn too_much_is_refused_before_it_is_read() {
+    let stage = stage();
+    stage.write("small.png", png());
+    let large = File::create(stage.home().join("large.png")).unwrap();
+    // It takes no room on the disk, and would take minutes to read.
+    large.set_len(1 << 40).unwrap();
+    let call = stage.call(["ask", "-m", SEES, "What is it?", "-a", "small.png", "-a", "large.png"]);
+    insta::assert_snapshot!(refused(&stage, call), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: with the attachment `large.png` the files have more than 10485760 bytes in all
+      next: attach less, or raise the setting `attachment_bytes_max`
+    ");
+    let little = stage.call(["ask", "-m", SEES, "What is it?", "@small.png", "-a", "small.png"]);
+    insta::assert_snapshot!(refused(&stage, little.settings([("attachment_bytes_max", "527")])), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: with the attachment `small.png` the files have more than 527 bytes in all
+      next: attach less, or raise the setting `attachment_bytes_max`
+    ");
+    let many = stage.call(["ask", "-m", SEES, "What is it?"]).args(["--attach=small.png"; 21]);
+    insta::assert_snapshot!(refused(&stage, many), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: more than 20 files are attached
+      next: attach at most 20 files to one question
+    ");
+}
+
+#[test]
+fn a_model_that_takes_no_pictures_is_not_asked() {
+    let stage = stage();
+    stage.write("house.png", png());
+    let call = stage.call(["ask", "-m", SEES, "-m", BLIND, "What is it?", "-a", "house.png"]);
+    insta::assert_snapshot!(refused(&stage, call), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_unsupported]: the model `z-ai/glm-5.3` takes no images such as `house.png`
+      next: ask a model that takes such files (`models --attachments`), or leave the file out
+    ");
+}
+
+#[test]
+fn an_effort_is_sent_and_a_wrong_one_refused() {
+    let stage = stage();
+    insta::assert_snapshot!(refused(&stage, stage.call(["ask", "-m", SEES, "--effort", "huge", "Why?"])), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `huge` is no effort
+      next: choose one of: none, minimal, low, medium, high, xhigh, max
+    ");
+    let output = stage.call(["ask", "-q", "-m", SEES, "--effort", "high", "Why?"]).run();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let mut client = Client::new(&stage, &[]);
+    client.call("process_prompt", json!({"prompt": "Why?", "models": [SEES], "effort": "low"}));
+    let efforts: Vec<Value> =
+        stage.chats().iter().map(|chat| chat.body["reasoning"]["effort"].clone()).collect();
+    assert_eq!(efforts, ["high", "low"]);
+}
+
+#[test]
+fn the_bytes_of_a_file_show_nowhere() {
+    let stage = stage();
+    stage.write("house.png", png());
+    let canary = STANDARD.encode(png());
+    let call = stage.call(["ask", "--jsonl", "-m", SEES, "What is it?", "-a", "house.png"]);
+    let asked = call.settings([("log_level", "trace"), ("log_file", "log")]).run();
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    let shows = [&["--json"][..], &["--events"], &["--seat", "1"], &[]];
+    let shown = shows.map(|flags| stage.call(["runs", "show", "@"]).args(flags).run());
+    for output in shown.iter().chain([&asked]) {
+        assert!(output.code == Some(0) && !output.text().contains(&canary), "{}", output.text());
+        assert!(!output.stderr.contains(&canary), "{}", output.stderr);
+    }
+    let has = |content: &[u8]| content.windows(canary.len()).any(|window| window == canary.as_bytes());
+    let holders = stage.files().into_iter().filter(|(_, content)| has(content));
+    let holders: Vec<String> = holders.map(|(path, _)| path.display().to_string()).collect();
+    assert!(!holders.is_empty() && holders.iter().all(|path| path.contains("runs.db")), "{holders:?}");
+}
+
+#[test]
+fn where_no_text_is_kept_no_file_is_either() {
+    for store in ["metadata", "none"] {
+        let stage = stage();
+        stage.write("house.png", png());
+        let call = stage.call(["ask", "-q", "-m", SEES, "What is it?", "-a", "house.png", "--store", store]);
+        assert_eq!(call.run().code, Some(0));
+        std::fs::remove_file(stage.home().join("house.png")).unwrap();
+        stage.assert_nowhere(STANDARD.encode(png()).as_bytes());
+        stage.assert_nowhere(&png());
+        stage.assert_nowhere(b"house.png");
+    }
+}
+
+#[test]
+fn a_client_attaches_data_uris_and_reads_them_back_by_name() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[]);
+    let uris = [
+        format!("data:application/pdf;name=contract.pdf;base64,{}", STANDARD.encode(pdf())),
+        format!("data:image/png;base64,{}", STANDARD.encode(png())),
+    ];
+    let result = client
+        .call("process_prompt", json!({"prompt": "Do they agree?", "models": [SEES], "attachments": uris}));
+    assert_eq!(told(&result)["status"], "complete", "{result}");
+    let expected = [
+        ("Do they agree?".to_owned(), Vec::new()),
+        ("contract.pdf data:application/pdf".to_owned(), pdf()),
+        ("picture data:image/png".to_owned(), png()),
+    ];
+    assert_eq!(sent(&stage), expected);
+
+    let run_id = &told(&result)["run_id"];
+    let prompt = client.call("get_run", json!({"run_id": run_id, "part": "prompt"}));
+    insta::assert_snapshot!(told(&prompt)["text"].as_str().unwrap(), @r"
+    Do they agree?
+
+    [attached: contract.pdf, application/pdf, 265 bytes]
+
+    [attached: attachment-2.png, image/png, 264 bytes]
+    ");
+    let plan = client.call("get_run", json!({"run_id": run_id, "part": "plan"}));
+    let plan: Value = serde_json::from_str(told(&plan)["text"].as_str().unwrap()).unwrap();
+    let expected = json!([{"role": "user", "parts": [
+        {"type": "text", "text": "Do they agree?"},
+        {"type": "file", "name": "contract.pdf", "media_type": "application/pdf", "bytes": 265},
+        {"type": "file", "name": "attachment-2.png", "media_type": "image/png", "bytes": 264},
+    ]}]);
+    assert_eq!(plan["messages"], expected);
+}
+
+#[test]
+fn a_client_that_attaches_anything_else_is_told_which_and_why() {
+    let stage = stage();
+    let secret = stage.write("secret.png", png()).display().to_string();
+    let mut client = Client::new(&stage, &[]);
+    let good = format!("data:image/png;base64,{}", STANDARD.encode(png()));
+    let large = format!("data:image/png;base64,{}", STANDARD.encode(vec![0; 11 << 20]));
+    for (uri, code, why) in [
+        (json!(secret), "attachment_invalid", "attachment 2 is no data URI in Base64 but `"),
+        (json!(format!("file://{secret}")), "attachment_invalid", "paths and links are not read"),
+        (json!("data:image/png;base64,%89PNG"), "attachment_invalid", "the Base64 of attachment 2 is broken"),
+        (
+            json!("data:image/png;base64,/wD/AA=="),
+            "attachment_invalid",
+            "attachment 2 seems to be binary data",
+        ),
+        (json!("data:text/plain;base64,SGk="), "attachment_invalid", "attachment 2 seems to be text"),
+        (
+            json!(large),
+            "attachment_invalid",
+            "with attachment 2 the files have more than 10485760 bytes in all",
+        ),
+        (json!({"path": secret}), "usage", "the argument `attachments` is a list of strings"),
+    ] {
+        let result = client.call(
+            "process_prompt",
+            json!({"prompt": "What is it?", "models": [SEES], "attachments": [good, uri]}),
+        );
+        let told = told(&result);
+        assert_eq!((&result["isError"], &told["code"]), (&json!(true), &json!(code)), "{why}: {told}");
+        assert!(told["message"].as_str().unwrap().contains(why), "{why}: {told}");
+        assert!(result.to_string().len() < 2_000, "{why}: {} bytes", result.to_string().len());
+    }
+    let blind = json!({"prompt": "What is it?", "models": [BLIND], "attachments": [good]});
+    assert_eq!(told(&client.call("process_prompt", blind))["code"], "attachment_unsupported");
+    assert_eq!(stage.chats(), [], "nothing is sent");
+}

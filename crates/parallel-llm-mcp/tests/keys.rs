@@ -1,0 +1,252 @@
+//! `keys`: what is kept, where, and that it is shown to nobody.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use parallel_llm_testkit::{Call, Output, Stage};
+
+const KEYS_FILE: &str = ".config/parallel-llm-mcp/keys.toml";
+const MODEL: &str = "x-ai/grok-4.7";
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// The program without any key in its environment.
+fn call<'a>(stage: &'a Stage, arguments: &[&str]) -> Call<'a> {
+    stage.call(arguments).without("OPENROUTER_API_KEY")
+}
+
+/// What is said, which is never a key.
+fn run(call: Call<'_>) -> Output {
+    let output = call.run();
+    output.assert_no_key();
+    output
+}
+
+/// Keeps the simulator's key for a provider.
+fn keep(stage: &Stage, provider: &str) -> Output {
+    run(call(stage, &["keys", "set", provider]).stdin(format!("{}\n", stage.simulator().api_key())))
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+}
+
+#[test]
+fn a_kept_key_is_used_and_nobody_else_may_read_it() {
+    let stage = stage();
+    insta::assert_snapshot!(keep(&stage, "openrouter").told(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    the key of `openrouter` is kept in <home>/.config/parallel-llm-mcp/keys.toml
+    ");
+    let file = stage.home().join(KEYS_FILE);
+    assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+    let asked = run(call(&stage, &["ask", "-q", "-m", MODEL, "Why?"]));
+    assert_eq!((asked.code, stage.asked(MODEL)), (Some(0), 1), "{}", asked.stderr);
+    let key = stage.simulator().api_key().as_bytes().to_vec();
+    for (path, bytes) in stage.files() {
+        let holds = bytes.windows(key.len()).any(|window| window == key);
+        assert_eq!(holds, path == Path::new(KEYS_FILE), "{}", path.display());
+    }
+    assert_eq!(stage.files().iter().filter(|(path, _)| path.starts_with(".config")).count(), 1);
+}
+
+#[test]
+fn what_is_replaced_and_what_goes_before_it_is_said() {
+    let stage = stage();
+    keep(&stage, "openrouter");
+    let variable = ("OPENROUTER_API_KEY", stage.simulator().api_key());
+    let again = call(&stage, &["keys", "set", "openrouter"]).env(variable.0, variable.1).stdin("0000-0000");
+    insta::assert_snapshot!(run(again).told(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    the key of `openrouter` is kept in <home>/.config/parallel-llm-mcp/keys.toml, in place of the one kept before
+    `OPENROUTER_API_KEY` goes before it as long as it is set
+    ");
+    let listed = run(stage.call(["keys", "list"]));
+    insta::assert_snapshot!(listed.text().lines().next().unwrap_or_default(), @"openrouter  variable OPENROUTER_API_KEY");
+}
+
+#[test]
+fn the_list_tells_where_each_key_comes_from() {
+    let stage = stage();
+    stage.write(
+        ".config/parallel-llm-mcp/config.toml",
+        "[providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_command = ['pass', 'show', 'secret']\n[providers.bare]\nbase_url = 'https://bare.example.com/v1'\n",
+    );
+    keep(&stage, "mistral");
+    keep(&stage, "bare");
+    let list = || call(&stage, &["keys", "list"]).env("GROQ_API_KEY", "0000");
+    insta::assert_snapshot!(run(list()).told(), @"
+    exit 0
+    --- stdout
+    openrouter  none: set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`
+    openai      none: set `OPENAI_API_KEY`, or keep it with `keys set openai`
+    anthropic   none: set `ANTHROPIC_API_KEY`, or keep it with `keys set anthropic`
+    gemini      none: set `GEMINI_API_KEY`, or keep it with `keys set gemini`
+    azure       none: set `AZURE_OPENAI_API_KEY`, or keep it with `keys set azure`
+    groq        variable GROQ_API_KEY
+    deepseek    none: set `DEEPSEEK_API_KEY`, or keep it with `keys set deepseek`
+    xai         none: set `XAI_API_KEY`, or keep it with `keys set xai`
+    mistral     kept
+    together    none: set `TOGETHER_API_KEY`, or keep it with `keys set together`
+    moonshot    none: set `MOONSHOT_API_KEY`, or keep it with `keys set moonshot`
+    ollama      none, and none is needed
+    lmstudio    none, and none is needed
+    vllm        none, and none is needed
+    bare        kept
+    team        command pass
+    --- stderr
+    ");
+    let listed = run(list().arg("--json")).json();
+    let line = |id: &str| {
+        let keys = listed["keys"].as_array().expect("there are keys");
+        keys.iter().find(|line| line["provider"] == id).expect("it is listed").to_string()
+    };
+    insta::assert_snapshot!(["groq", "mistral", "ollama", "team"].map(line).join("\n"), @r#"
+    {"configured":true,"name":"Groq","needed":true,"program":null,"provider":"groq","source":"variable","variable":"GROQ_API_KEY"}
+    {"configured":true,"name":"Mistral","needed":true,"program":null,"provider":"mistral","source":"kept","variable":"MISTRAL_API_KEY"}
+    {"configured":true,"name":"Ollama","needed":false,"program":null,"provider":"ollama","source":"none","variable":"OLLAMA_API_KEY"}
+    {"configured":true,"name":"team","needed":true,"program":"pass","provider":"team","source":"command","variable":null}
+    "#);
+}
+
+#[test]
+fn a_key_outlives_its_provider_and_can_be_removed() {
+    let stage = stage();
+    let settings = stage.write(
+        ".config/parallel-llm-mcp/config.toml",
+        "[providers.team]\nbase_url = 'https://a.example/v1'\n",
+    );
+    keep(&stage, "team");
+    fs::remove_file(settings).unwrap();
+    let listed = run(call(&stage, &["keys", "list"]));
+    insta::assert_snapshot!(listed.text().lines().last().unwrap_or_default(), @"team        kept, but there is no such provider: take it away with `keys remove team`");
+    insta::assert_snapshot!(run(call(&stage, &["keys", "remove", "team"])).told(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    the key of `team` is no longer in <home>/.config/parallel-llm-mcp/keys.toml
+    ");
+    insta::assert_snapshot!(run(call(&stage, &["keys", "remove", "mistral"])).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: no key of `mistral` is kept
+      next: see `keys list`
+    ");
+    stage.assert_no_key_in_files();
+}
+
+#[test]
+fn what_cannot_be_a_key_or_a_provider_is_refused() {
+    let stage = stage();
+    insta::assert_snapshot!(keep(&stage, "mistrl").told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no provider `mistrl`
+      next: did you mean `mistral`?
+    ");
+    insta::assert_snapshot!(run(call(&stage, &["keys", "remove", "opnrouter"])).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no provider `opnrouter`
+      next: did you mean `openrouter`?
+    ");
+    let set = |stdin: &[u8]| run(call(&stage, &["keys", "set", "mistral"]).stdin(stdin)).told();
+    insta::assert_snapshot!(set(b" \n"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: no key was given
+      next: pipe the key in: `keys set mistral < FILE`
+    ");
+    insta::assert_snapshot!(set(b"0000\n0000\n"), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: the API key holds white space, control characters or characters that are not ASCII
+      next: copy the key again, without line breaks
+    ");
+    insta::assert_snapshot!(set(b"0000\xff"), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: the API key holds white space, control characters or characters that are not ASCII
+      next: copy the key again, without line breaks
+    ");
+    let argument = run(call(&stage, &["keys", "set", "mistral", "0000"]));
+    assert_eq!(argument.code, Some(2), "a key is never an argument");
+    assert!(stage.files().is_empty(), "nothing was kept: {:?}", stage.files());
+}
+
+#[test]
+fn a_file_that_others_may_read_is_refused_with_what_mends_it() {
+    let stage = stage();
+    keep(&stage, "openrouter");
+    let file = stage.home().join(KEYS_FILE);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    insta::assert_snapshot!(run(call(&stage, &["ask", "-m", MODEL, "Why?"])).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: the file of kept keys `<home>/.config/parallel-llm-mcp/keys.toml` is refused: others may read or write it
+      next: run `chmod 600 <home>/.config/parallel-llm-mcp/keys.toml`; if others had access, renew the keys
+    ");
+    assert_eq!(stage.simulator().requests(), []);
+    fs::remove_file(&file).unwrap();
+    let made = Command::new("mkfifo").arg(&file).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    insta::assert_snapshot!(keep(&stage, "openrouter").told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: the file of kept keys `<home>/.config/parallel-llm-mcp/keys.toml` is refused: it is a link or no plain file
+      next: move it away
+    ");
+}
+
+#[test]
+fn a_key_that_is_typed_is_not_shown() {
+    const SCRIPT: &str = "/usr/bin/script";
+    if !Path::new(SCRIPT).is_file() {
+        return;
+    }
+    let stage = stage();
+    let mut terminal = Command::new(SCRIPT)
+        .args(["-qec", &format!("'{}' keys set mistral", stage.binary().display()), "/dev/null"])
+        .env_clear()
+        .envs(parallel_llm_testkit::counts())
+        .env("HOME", stage.home())
+        .env("TERM", "xterm")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a terminal can be made");
+    let (mut keyboard, mut screen) = (terminal.stdin.take().unwrap(), terminal.stdout.take().unwrap());
+    let mut shown = Vec::new();
+    while !String::from_utf8_lossy(&shown).contains("It is not shown.") {
+        let mut piece = [0; 256];
+        let count = screen.read(&mut piece).expect("the screen can be read");
+        assert!(count > 0, "it ended: {}", String::from_utf8_lossy(&shown));
+        shown.extend_from_slice(&piece[..count]);
+    }
+    keyboard.write_all(b"0000-1111-0000\n").unwrap();
+    let _ = screen.read_to_end(&mut shown);
+    assert!(terminal.wait().unwrap().success());
+    let shown = String::from_utf8_lossy(&shown);
+    assert!(shown.contains("the key of `mistral` is kept in") && !shown.contains("1111"), "{shown}");
+    let kept = fs::read_to_string(stage.home().join(KEYS_FILE)).unwrap();
+    assert!(kept.ends_with("mistral = \"0000-1111-0000\"\n"), "{kept}");
+}

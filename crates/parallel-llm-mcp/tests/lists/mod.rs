@@ -1,0 +1,100 @@
+//! A server that gives a list of models to whoever asks, and keeps what it was asked.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use parallel_llm_testkit::{Call, Stage};
+
+/// The longest head of a request that is read, in bytes.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// Where nobody listens: a port that only a system's own service may take.
+pub(crate) const NOBODY: &str = "http://127.0.0.1:1/v1";
+
+/// What is said of a key by whoever is asked.
+const KEY: &str = r#"{"data":{"limit_remaining":7.5,"usage":2.5}}"#;
+
+/// A server that is there until it is dropped.
+pub(crate) struct Lists {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+    stopped: Arc<AtomicBool>,
+    serving: Option<JoinHandle<()>>,
+}
+
+impl Lists {
+    /// A server that answers everything but the question about a key with this list.
+    pub(crate) fn of(body: &str) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a local port is free");
+        let address = listener.local_addr().expect("a listener has an address");
+        let (asked, stopped) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<AtomicBool>::default());
+        let (kept, is_stopped, body) = (Arc::clone(&asked), Arc::clone(&stopped), body.to_owned());
+        let serving = std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if is_stopped.load(Ordering::SeqCst) {
+                    return;
+                }
+                if let Some(head) = answer(stream, &body) {
+                    kept.lock().unwrap_or_else(PoisonError::into_inner).push(head);
+                }
+            }
+        });
+        Self { address, asked, stopped, serving: Some(serving) }
+    }
+
+    /// Its base URL with this path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Host and port.
+    pub(crate) fn authority(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// The first line and the headers of each request, in lower case.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Lists {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        // Wakes the listener; one that is gone needs no waking.
+        drop(TcpStream::connect(self.address));
+        if let Some(serving) = self.serving.take() {
+            let _ = serving.join();
+        }
+    }
+}
+
+fn answer(mut stream: TcpStream, body: &str) -> Option<String> {
+    let mut head = Vec::new();
+    let mut byte = [0; 1];
+    while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_BYTES_MAX {
+        if stream.read(&mut byte).ok()? == 0 {
+            return None;
+        }
+        head.extend_from_slice(&byte);
+    }
+    let is_key = head.split(|byte| *byte == b' ').nth(1).is_some_and(|path| path.ends_with(b"/key"));
+    let body = if is_key { KEY } else { body };
+    let reply = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(reply.as_bytes()).ok()?;
+    Some(String::from_utf8_lossy(&head).to_lowercase())
+}
+
+/// The program on a machine where nobody serves models.
+pub(crate) fn alone<'a>(stage: &'a Stage, arguments: &[&str]) -> Call<'a> {
+    let call = stage.call(arguments);
+    ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"]
+        .into_iter()
+        .fold(call, |call, variable| call.env(variable, NOBODY))
+}

@@ -1,0 +1,415 @@
+//! `models`: what can be asked and at what price, where each list is from, and whether the configured ones are alive.
+
+#[path = "mcp/client.rs"]
+#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
+mod client;
+mod lists;
+
+use client::{Client, told};
+use lists::{Lists, NOBODY, alone};
+use parallel_llm_testkit::{Output, Stage};
+use serde_json::{Value, json};
+
+/// A small OpenRouter: a model with files and two prices, one that ends soon, an alias and a router.
+fn sold(ends_on: &str) -> String {
+    json!({"data": [
+        {"id": "lab/large", "name": "Lab: Large", "context_length": 1_048_576,
+            "architecture": {"input_modalities": ["text", "image", "file"]},
+            "top_provider": {"max_completion_tokens": 128_000},
+            "pricing": {"prompt": "0.000002", "completion": "0.00001",
+                "overrides": [{"min_prompt_tokens": 200_000, "prompt": "0.000004"}]}},
+        {"id": "lab/small", "name": "Lab: Small", "context_length": 131_072,
+            "architecture": {"input_modalities": ["text"]},
+            "top_provider": {"max_completion_tokens": 65_536},
+            "pricing": {"prompt": "0.0000001", "completion": "0.0000005"}, "expiration_date": ends_on},
+        {"id": "~lab/large-latest", "name": "Lab: newest Large", "alias_target": {"slug": "lab/large"},
+            "context_length": 1_048_576, "pricing": {"prompt": "0.000002", "completion": "0.00001"}},
+        {"id": "router/any", "name": "Any", "pricing": {"prompt": "-1", "completion": "-1"}},
+    ]})
+    .to_string()
+}
+
+/// What an Ollama with two models says.
+fn pulled() -> &'static str {
+    r#"{"object":"list","data":[{"id":"llama4:8b","object":"model"},{"id":"qwen3:4b","object":"model"}]}"#
+}
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// `models` with these arguments, OpenRouter's list from this server.
+fn models(stage: &Stage, openrouter: &Lists, arguments: &[&str]) -> Output {
+    let call = alone(stage, &["models"]).args(arguments);
+    let output = call.env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1")).run();
+    output.assert_no_key();
+    assert_eq!(stage.chats(), [], "nothing is asked but lists");
+    output
+}
+
+/// The ids of `models --json`.
+fn ids(output: &Output) -> Vec<String> {
+    let found = output.json();
+    let models = found["models"].as_array().into_iter().flatten();
+    models.map(|model| model["id"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+/// A day so many days from today, `YYYY-MM-DD`; today is taken from a new file's date.
+fn in_days(stage: &Stage, days: i64) -> String {
+    let modified = stage.write("today", "").metadata().and_then(|metadata| metadata.modified());
+    let since = modified.map(|at| at.duration_since(std::time::UNIX_EPOCH).unwrap_or_default());
+    let today = since.expect("a new file has a date").as_secs() / 86_400;
+    let mut left = i64::try_from(today).unwrap_or_default() + days;
+    let (mut year, mut month) = (1970, 0);
+    loop {
+        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let february = if is_leap { 29 } else { 28 };
+        let length = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month];
+        if left < length {
+            return format!("{year}-{:02}-{:02}", month + 1, left + 1);
+        }
+        left -= length;
+        month = (month + 1) % 12;
+        year += i64::from(month == 0);
+    }
+}
+
+/// Replaces what differs from run to run in the list lines.
+fn masked(mut value: Value) -> Value {
+    for list in value["lists"].as_array_mut().into_iter().flatten() {
+        for name in ["fetched_at_ms", "age_ms"] {
+            if list[name].is_number() {
+                list[name] = json!(format!("<{name}>"));
+            }
+        }
+    }
+    value
+}
+
+#[test]
+fn the_list_is_a_table_on_stdout_and_its_source_on_stderr() {
+    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
+    let output = models(&stage, &openrouter, &[]);
+    insta::assert_snapshot!(output.told(), @r"
+    exit 0
+    --- stdout
+    MODEL              NAME               CONTEXT  OUTPUT  $/M IN  $/M OUT  FILES                EXPIRES
+    lab/large          Lab: Large           1.05M    128k    2.00    10.00  pictures, documents
+    lab/small          Lab: Small            131k     66k    0.10     0.50  none                 2099-12-31
+    ~lab/large-latest  Lab: newest Large    1.05M            2.00    10.00
+    router/any         Any
+    --- stderr
+    4 models
+    OpenRouter: 4 models, live
+    ");
+}
+
+#[test]
+fn models_are_sifted_and_put_in_order() {
+    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
+    for (arguments, expected) in [
+        (&["large", "LAB"][..], &["lab/large", "~lab/large-latest"][..]),
+        (&["newest"], &["~lab/large-latest"]),
+        (&["--min-context", "200000"], &["lab/large", "~lab/large-latest"]),
+        (&["--max-price", "9.99"], &["lab/small"]),
+        (&["--attachments"], &["lab/large"]),
+        (&["--sort", "price"], &["lab/small", "lab/large", "~lab/large-latest", "router/any"]),
+        (&["--sort", "context"], &["lab/large", "~lab/large-latest", "lab/small", "router/any"]),
+        (&["--sort", "name", "--limit", "2"], &["lab/large", "~lab/large-latest"]),
+        (&["no", "such"], &[]),
+    ] {
+        let output = models(&stage, &openrouter, &[&["--json"], arguments].concat());
+        assert_eq!(ids(&output), expected, "{arguments:?}");
+    }
+    let cut = models(&stage, &openrouter, &["--limit", "1"]);
+    assert!(cut.stderr.starts_with("1 of 4 models that fit\n"), "{}", cut.stderr);
+    assert_eq!(openrouter.asked().len(), 1, "the list is kept on disk, and good for a day");
+    models(&stage, &openrouter, &["--refresh"]);
+    assert_eq!(openrouter.asked().len(), 2);
+}
+
+#[test]
+fn a_program_gets_every_field() {
+    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
+    let found = models(&stage, &openrouter, &["--json", "--limit", "1"]).json();
+    assert_eq!(
+        masked(found),
+        json!({
+            "schema": 1,
+            "lists": [{
+                "provider": "openrouter", "name": "OpenRouter", "has_key": true, "source": "live",
+                "fetched_at_ms": "<fetched_at_ms>", "age_ms": "<age_ms>", "embedded_on": null, "models": 4,
+                "error": null,
+            }],
+            "servers": [],
+            "models_total": 4,
+            "models": [{
+                "id": "lab/large", "provider": "openrouter", "name": "Lab: Large", "alias_of": null,
+                "context_tokens": 1_048_576, "output_tokens_max": 128_000,
+                "input_usd_per_million": 2.0, "output_usd_per_million": 10.0,
+                "price_overrides": [{"above_input_tokens": 200_000, "input_usd_per_million": 4.0,
+                    "output_usd_per_million": null}],
+                "inputs": {"image": true, "document": true}, "expires_on": null,
+            }],
+        })
+    );
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
+    let unknown = models(&stage, &openrouter, &["--provider", "mistrall"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.stderr.contains("there is no provider `mistrall`"), "{}", unknown.stderr);
+    for arguments in [&["--max-price", "-1"][..], &["--sort", "age"], &["--check", "--limit", "1"]] {
+        assert_eq!(models(&stage, &openrouter, arguments).code, Some(2), "{arguments:?}");
+    }
+    assert_eq!(openrouter.asked(), [""; 0]);
+}
+
+#[test]
+fn a_kept_list_serves_when_the_server_is_gone() {
+    let stage = stage();
+    let openrouter = Lists::of(&sold("2099-12-31"));
+    let address = openrouter.url("/api/v1");
+    models(&stage, &openrouter, &[]);
+    let file = stage.data_dir().join("models/openrouter.json");
+    let kept: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!((&kept["version"], &kept["base_url"]), (&json!(1), &json!(address)));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+    }
+    // Three days old, and nobody to ask.
+    let older = kept["fetched_at"].as_u64().unwrap() - 3 * 86_400_000;
+    let old = kept.to_string().replace(&kept["fetched_at"].to_string(), &older.to_string());
+    std::fs::write(&file, old).unwrap();
+    drop(openrouter);
+    let call = || alone(&stage, &["models"]).env("OPENROUTER_BASE_URL", &address);
+    let output = call().run();
+    assert_eq!((output.code, output.text().lines().count()), (Some(0), 5));
+    let lines: Vec<&str> = output.stderr.lines().collect();
+    assert_eq!(lines[1], "OpenRouter: 4 models, kept 3 d ago");
+    assert!(lines[2].starts_with("  not newer: openrouter at "), "{}", output.stderr);
+    // A list of another address says nothing of this one, and a broken one nothing at all.
+    let other = alone(&stage, &["models"]).env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1").run();
+    assert!(other.stderr.contains("that this program carries"), "{}", other.stderr);
+    std::fs::write(&file, "{\"version\":1,").unwrap();
+    let broken = call().run();
+    assert_eq!(broken.code, Some(0));
+    assert!(broken.stderr.contains("that this program carries"), "{}", broken.stderr);
+}
+
+#[test]
+fn a_broken_kept_list_is_replaced() {
+    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
+    let file = stage.write(".local/share/parallel-llm-mcp/models/openrouter.json", "no list");
+    let output = models(&stage, &openrouter, &[]);
+    assert!(output.stderr.contains("OpenRouter: 4 models, live"), "{}", output.stderr);
+    let kept: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    assert_eq!(kept["models"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_server_on_this_machine_is_offered_and_not_used() {
+    let (stage, openrouter, ollama) = (stage(), Lists::of(&sold("2099-12-31")), Lists::of(pulled()));
+    let call = || {
+        let call = alone(&stage, &["models", "llama"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+        call.env("OLLAMA_BASE_URL", &ollama.url(""))
+    };
+    let output = call().run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(output.text().lines().nth(1).unwrap().split_whitespace().next(), Some("ollama:llama4:8b"));
+    let offer =
+        format!("found Ollama at {} with 2 models: ask one with `-m ollama:llama4:8b`", ollama.authority());
+    assert_eq!(output.stderr.lines().last(), Some(offer.as_str()));
+    let found = call().arg("--json").run().json();
+    assert_eq!(
+        found["servers"],
+        json!([{"provider": "ollama", "name": "Ollama", "base_url": ollama.url("/v1"), "models": 2,
+            "example": "ollama:llama4:8b"}])
+    );
+    for head in ollama.asked() {
+        assert!(head.starts_with("get /v1/models http/1.1\r\n"), "{head}");
+        assert!(!head.contains("authorization") && !head.contains("api-key"), "{head}");
+    }
+    // A question that does not name it does not reach it.
+    let before = ollama.asked().len();
+    let asked = stage.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
+    assert_eq!(asked.env("OLLAMA_BASE_URL", &ollama.url("")).run().code, Some(0));
+    assert_eq!(ollama.asked().len(), before);
+}
+
+#[test]
+fn an_mcp_client_sees_who_is_at_hand() {
+    let (stage, openrouter, ollama) = (stage(), Lists::of(&sold("2099-12-31")), Lists::of(pulled()));
+    let mut client = Client::new(
+        &stage,
+        &[
+            ("OPENROUTER_BASE_URL", &openrouter.url("/api/v1")),
+            ("OLLAMA_BASE_URL", &ollama.url("")),
+            ("LMSTUDIO_BASE_URL", NOBODY),
+            ("VLLM_BASE_URL", NOBODY),
+        ],
+    );
+    let result = client.call("list_models", json!({"search": "l"}));
+    let list = told(&result);
+    assert_eq!(
+        list["providers"],
+        json!([
+            {"id": "openrouter", "has_key": true, "runs_here": false, "list": "live"},
+            {"id": "ollama", "has_key": false, "runs_here": true, "list": "live"},
+        ])
+    );
+    assert_eq!(
+        list["models"],
+        json!([
+            {"id": "lab/large", "context_tokens": 1_048_576, "input_usd_per_million": 2.0,
+                "output_usd_per_million": 10.0, "inputs": {"image": true, "document": true}},
+            {"id": "lab/small", "context_tokens": 131_072, "input_usd_per_million": 0.1,
+                "output_usd_per_million": 0.5, "inputs": {"image": false, "document": false},
+                "expires_on": "2099-12-31"},
+            {"id": "~lab/large-latest", "context_tokens": 1_048_576, "input_usd_per_million": 2.0,
+                "output_usd_per_million": 10.0},
+            {"id": "ollama:llama4:8b"},
+            {"id": "ollama:qwen3:4b"},
+        ])
+    );
+    assert_eq!((&list["live"], &list["models_total"]), (&json!(true), &json!(5)));
+}
+
+#[test]
+fn the_configured_models_are_called() {
+    let stage = stage();
+    let soon = in_days(&stage, 10);
+    let openrouter = Lists::of(&sold(&soon));
+    stage.write(
+        ".config/parallel-llm-mcp/config.toml",
+        "panel = [\"~lab/large-latest\", \"lab/larg\", \"mistral:mistral-large-4-0\"]\n\
+         synthesizer = [\"lab/small\", \"~lab/large-latest\"]\n\
+         [presets]\n\
+         quick.panel = [\"lab/small\"]\nbudget.panel = [\"lab/large\"]\nmax.panel = [\"lab/large*2\"]\n",
+    );
+    let output = models(&stage, &openrouter, &["--check"]);
+    assert_eq!(output.code, Some(2));
+    let told = output.told().replace(&soon, "<soon>").replace(", 9 days", ", 10 days");
+    insta::assert_snapshot!(told, @r"
+    exit 2
+    --- stdout
+    STATE     MODEL                      NAMED IN                                 REMARK
+    alive     ~lab/large-latest          panel, synthesizer                       stands for lab/large
+    dead      lab/larg                   panel                                    its provider does not offer it; did you mean `lab/large`?
+    unknown   mistral:mistral-large-4-0  panel                                    no API key is set for `mistral`; set `MISTRAL_API_KEY`, or keep it with `keys set mistral`
+    expiring  lab/small                  synthesizer, presets.quick.panel         it is offered until <soon>, 10 days from now; choose another model before that day
+    alive     lab/large                  presets.budget.panel, presets.max.panel
+    --- stderr
+    OpenRouter: 4 models, live
+    Mistral: no list
+      why: no API key is set for `mistral` (next: set `MISTRAL_API_KEY`, or keep it with `keys set mistral`)
+    1 configured model is gone
+    ");
+    let checked = models(&stage, &openrouter, &["--check", "--json"]);
+    assert_eq!(checked.code, Some(2));
+    let checked = checked.json();
+    assert_eq!(checked["has_dead"], true);
+    assert_eq!(
+        checked["models"][1],
+        json!({
+            "id": "lab/larg", "places": ["panel"], "provider": "openrouter", "has_key": true,
+            "standing": "dead", "alias_of": null, "expires_on": null,
+            "message": "its provider does not offer it", "next": "did you mean `lab/large`?",
+        })
+    );
+    let standings: Vec<&str> = checked["models"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|model| model["standing"].as_str().unwrap())
+        .collect();
+    assert_eq!(standings, ["alive", "dead", "unknown", "expiring", "alive"]);
+}
+
+#[test]
+fn without_a_list_of_today_nothing_is_called_dead() {
+    let stage = stage();
+    let call = alone(&stage, &["models", "--check", "--json"]).settings([("panel", "lab/gone")]);
+    let output = call.env("OPENROUTER_BASE_URL", &NOBODY.replace("/v1", "/api/v1")).run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let checked = output.json();
+    assert_eq!(checked["has_dead"], false);
+    assert_eq!(checked["models"][0]["standing"], "unknown");
+    assert_eq!(checked["models"][0]["message"], "it is not in the list at hand, which is not of today");
+}
+
+#[test]
+fn a_typed_model_is_looked_up_at_its_own_provider() {
+    let (stage, ollama) = (stage(), Lists::of(pulled()));
+    let ask = |model: &str| {
+        let call = alone(&stage, &["ask", "--json", "-m", model, "-m", "x-ai/grok-4.7", "Why?"]);
+        call.env("OLLAMA_BASE_URL", &ollama.url("")).run()
+    };
+    ask("ollama:llama4:8b");
+    let lists = |lists: &Lists| lists.asked().iter().filter(|head| head.starts_with("get ")).count();
+    assert_eq!(lists(&ollama), 1);
+    ask("ollama:llama4:8b");
+    assert_eq!(lists(&ollama), 1, "a fresh kept list that knows the name is enough");
+    ask("ollama:qwen9:1b");
+    assert_eq!(lists(&ollama), 2, "a name that it does not know may be new");
+    assert!(stage.simulator().requests().iter().all(|request| !request.path.ends_with("/models")));
+}
+
+#[test]
+fn a_typed_model_without_a_key_is_refused_before_anything_is_sent() {
+    let stage = stage();
+    let refused = alone(&stage, &["ask", "-m", "x-ai/grok-4.7", "-m", "mistral:large", "Why?"]).run();
+    insta::assert_snapshot!(refused.told(), @r"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: no API key is set for `mistral`
+      next: set `MISTRAL_API_KEY`, or keep it with `keys set mistral`
+    ");
+    let fuse = alone(&stage, &["ask", "-m", "x-ai/grok-4.7", "--synthesizer", "mistral:large", "Why?"]).run();
+    assert_eq!(fuse.code, Some(4));
+    assert_eq!(stage.simulator().requests(), []);
+    // One of the settings fails its own seat; without any key on the panel there is no run.
+    let ask = || alone(&stage, &["ask", "--json", "Why?"]);
+    let settled = ask().settings([("panel", "x-ai/grok-4.7 mistral:large")]).run();
+    assert_eq!(settled.code, Some(0), "{}", settled.stderr);
+    let answers = &settled.json()["answers"];
+    assert_eq!((&answers[0]["provider"], &answers[0]["status"]), (&json!("openrouter"), &json!("answered")));
+    assert_eq!(
+        (&answers[1]["provider"], &answers[1]["error"]["code"]),
+        (&json!("mistral"), &json!("key_missing"))
+    );
+    let mute = ask().settings([("panel", "mistral:large mistral:small")]).run();
+    assert_eq!((mute.code, stage.chats().len()), (Some(4), 1), "{}", mute.stderr);
+}
+
+#[test]
+fn what_a_provider_cannot_do_is_said() {
+    let stage = stage();
+    let local = stage.simulator().openai_base_url();
+    let ask = alone(&stage, &["ask", "--json", "-m", "mistral:mistralai/mistral-large-4-0", "Why?"])
+        .env("MISTRAL_BASE_URL", &local)
+        .env("MISTRAL_API_KEY", stage.simulator().api_key())
+        .settings([("zdr", "on"), ("reasoning_effort", "high"), ("synthesizer", "x-ai/grok-4.7")]);
+    let report = ask.run().json();
+    let warnings: Vec<&str> = report["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|warning| warning["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        warnings,
+        [
+            "only a router can be told what may be kept of a question; these are asked under their providers' own \
+             terms: seat 1 (`mistral:mistralai/mistral-large-4-0`)",
+            "these cannot be told how hard to think; their models decide: seat 1 \
+             (`mistral:mistralai/mistral-large-4-0`)",
+        ]
+    );
+}

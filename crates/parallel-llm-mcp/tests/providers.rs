@@ -1,0 +1,269 @@
+//! Several providers in one panel: each is called at its own address with its own key, whoever sets it.
+
+use std::fs;
+
+use parallel_llm_testkit::simulator::Script;
+use parallel_llm_testkit::{Call, Output, Stage, seats};
+use serde_json::json;
+
+const ONE: &str = "openai/gpt-6.1-sol";
+const TWO: &str = "x-ai/grok-4.7";
+/// What the plain chat protocol calls the first one.
+const PLAIN: &str = "gpt-6.1-sol";
+const USER: &str = ".config/parallel-llm-mcp/config.toml";
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+        .scripted(ONE, Script::answering("Take the first design."))
+        .scripted(TWO, Script::answering("Take the second design."))
+}
+
+/// A table for a provider of one's own at the simulator's plain chat protocol.
+fn team(stage: &Stage, more: &str) -> String {
+    format!(
+        "[providers.team]\nkind = 'openai'\nbase_url = 'http://{}'\n{more}\n",
+        stage.simulator().address()
+    )
+}
+
+/// Runs what says no key, and leaves none anywhere.
+fn run(stage: &Stage, call: Call<'_>) -> Output {
+    let output = call.run();
+    output.assert_no_key();
+    stage.assert_no_key_in_files();
+    output
+}
+
+/// A question to these models, with the key of the team's provider in its variable.
+fn ask<'a>(stage: &'a Stage, models: &[&str]) -> Call<'a> {
+    let models = models.iter().flat_map(|model| ["-m", model]);
+    stage
+        .call(["ask", "--json", "Which design?"])
+        .args(models)
+        .settings([("synthesizer", ONE)])
+        .env("TEAM_SECRET", stage.simulator().api_key())
+}
+
+#[test]
+fn a_panel_mixes_providers() {
+    let stage = stage();
+    stage.write(USER, team(&stage, "key_variable = 'TEAM_SECRET'\nheaders = { X-Team = 'blue-secret' }"));
+    let anthropic = format!("http://{}/anthropic/v1", stage.simulator().address());
+    let call = ask(&stage, &[TWO, &format!("team:{PLAIN}"), "anthropic:claude-opus-5.5"]);
+    let call = call.env("ANTHROPIC_BASE_URL", &anthropic);
+    let output = run(&stage, call.env("ANTHROPIC_API_KEY", stage.simulator().api_key()));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    insta::assert_snapshot!(seats(&output.json()), @"
+    1 x-ai/grok-4.7 answered x1 23 bytes
+    2 team:gpt-6.1-sol answered x1 22 bytes
+    3 anthropic:claude-opus-5.5 answered x1 551 bytes
+    ");
+    let requests = stage.simulator().requests();
+    let posts = requests.iter().filter(|request| request.method == "POST");
+    let mut asked: Vec<String> = posts
+        .map(|post| {
+            let header = |name: &str| post.header(name).unwrap_or("-");
+            let keys = format!("{} {}", header("authorization"), header("x-api-key"));
+            format!("{} {keys} {}", post.path, header("x-team"))
+        })
+        .collect();
+    asked.sort();
+    insta::assert_snapshot!(asked.join("\n"), @"
+    /anthropic/v1/messages - ok -
+    /api/v1/chat/completions ok - -
+    /api/v1/chat/completions ok - -
+    /v1/chat/completions ok - blue-secret
+    ");
+    // The settings file holds the header's value; nothing else does.
+    fs::remove_file(stage.home().join(USER)).unwrap();
+    stage.assert_nowhere(b"blue-secret");
+    assert!(!output.stderr.contains("blue-secret") && !output.text().contains("blue-secret"));
+}
+
+#[test]
+fn a_program_gives_the_key_once() {
+    let stage = stage();
+    let command = r#"key_command = ["/bin/sh", "-c", "echo once >> \"$HOME/asked\"; printenv TEAM_SECRET"]"#;
+    stage.write(USER, team(&stage, command));
+    let none = run(&stage, stage.call(["keys", "list"]));
+    assert!(none.text().contains("team        command /bin/sh"), "{}", none.text());
+    assert!(!stage.home().join("asked").exists(), "it is run when a call is about to be made");
+    let output = run(&stage, ask(&stage, &[&format!("team:{PLAIN}*3")]));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let asked = stage.chats().iter().filter(|chat| chat.path == "/v1/chat/completions").count();
+    assert_eq!((asked, stage.chats().len()), (3, 4), "each seat, and the synthesizer elsewhere");
+    assert_eq!(fs::read_to_string(stage.home().join("asked")).unwrap(), "once\n");
+}
+
+#[test]
+fn a_program_that_fails_is_told() {
+    let stage = stage();
+    stage.write(
+        USER,
+        team(&stage, r#"key_command = ["/bin/sh", "-c", "printenv TEAM_SECRET; echo locked >&2; exit 3"]"#),
+    );
+    let call = stage.call(["ask", "-m", "team:x", "Why?"]).env("TEAM_SECRET", stage.simulator().api_key());
+    // A server on this machine needs no key; but who names a program for it wants it to have one.
+    insta::assert_snapshot!(run(&stage, call).told(), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: the key of `team` cannot be fetched: `/bin/sh` ended with exit status: 3: locked
+      next: try the `key_command` of `[providers.team]` by hand
+    ");
+    assert_eq!(stage.chats(), []);
+}
+
+#[test]
+fn a_provider_that_lacks_something_says_what_to_set() {
+    let stage = stage();
+    stage.write(
+        USER,
+        "[providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_variable = 'TEAM_SECRET'\n",
+    );
+    let told = |model: &str| run(&stage, stage.call(["ask", "-m", model, "Why?"])).told();
+    insta::assert_snapshot!(told("azure:gpt"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: no base URL is set for `azure`
+      next: set `AZURE_OPENAI_ENDPOINT`, or `base_url` in `[providers.azure]`
+    ");
+    insta::assert_snapshot!(told("mistral:mistral-large"), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: no API key is set for `mistral`
+      next: set `MISTRAL_API_KEY`, or keep it with `keys set mistral`
+    ");
+    insta::assert_snapshot!(told("team:x"), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: no API key is set for `team`
+      next: set `TEAM_SECRET`, or keep it with `keys set team`
+    ");
+    assert_eq!(stage.chats(), []);
+}
+
+#[test]
+fn what_other_programs_set_for_providers_that_are_not_asked_holds_nothing_up() {
+    let stage = stage();
+    let odd = [
+        ("OPENAI_BASE_URL", "http://litellm:4000"),
+        ("OLLAMA_BASE_URL", "localhost:11434"),
+        ("GROQ_API_KEY", "two words"),
+    ];
+    let with = |call: Call<'_>| odd.iter().fold(call, |call, (name, value)| call.env(name, value)).run();
+    let output = with(ask(&stage, &[TWO]));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    insta::assert_snapshot!(with(stage.call(["ask", "-m", "openai:x", "Why?"])).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[insecure_url]: the base URL of `openai` uses plain http to `litellm:4000`
+      next: use https, or http only for 127.0.0.1, [::1] or localhost
+    ");
+    insta::assert_snapshot!(with(stage.call(["ask", "-m", "groq:x", "Why?"])).told(), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: the API key holds white space, control characters or characters that are not ASCII
+      next: copy the key of `groq` again, without line breaks
+    ");
+}
+
+#[test]
+fn a_projects_file_names_no_providers() {
+    let stage = stage();
+    stage.write("work/.parallel-llm.toml", team(&stage, "key_variable = 'TEAM_SECRET'"));
+    let call = stage.call(["ask", "-m", TWO, "Why?"]).folder("work");
+    insta::assert_snapshot!(run(&stage, call).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/work/.parallel-llm.toml:1:2: a project file may not set `providers`: an address from a stranger steals keys
+      next: take it out, or write it into your own file
+    ");
+    assert_eq!(stage.simulator().requests(), []);
+}
+
+#[test]
+fn what_holds_for_providers_is_shown_without_a_secret() {
+    let stage = stage();
+    stage.write(USER, team(&stage, "key_variable = 'TEAM_SECRET'\nheaders = { X-Team = 'blue-secret' }"));
+    let call = stage.call(["config", "show", "--origin"]).env("TEAM_SECRET", stage.simulator().api_key());
+    let output = run(&stage, call);
+    let lines: Vec<&str> = output.text().lines().filter(|line| line.starts_with("providers.")).collect();
+    insta::assert_snapshot!(output.masked(&lines.join("\n")), @"
+    providers.openrouter.key      = set  # environment OPENROUTER_API_KEY
+    providers.openrouter.base_url = http://<simulator>/api/v1  # environment OPENROUTER_BASE_URL
+    providers.team.key            = set  # environment TEAM_SECRET
+    providers.team.base_url       = http://<simulator>/v1  # user file <home>/.config/parallel-llm-mcp/config.toml:3
+    providers.team.kind           = openai  # user file <home>/.config/parallel-llm-mcp/config.toml:2
+    providers.team.key_variable   = TEAM_SECRET  # user file <home>/.config/parallel-llm-mcp/config.toml:4
+    providers.team.headers        = x-team  # user file <home>/.config/parallel-llm-mcp/config.toml:5
+    ");
+}
+
+#[test]
+fn the_terms_and_the_name_of_the_program_reach_the_router() {
+    let stage = stage();
+    let terms = [
+        ("zdr", "on"),
+        ("data_collection", "deny"),
+        ("provider_ignore", "azure"),
+        ("app_title", "off"),
+        ("app_url", "https://example.com"),
+        ("session", "off"),
+    ];
+    let output = run(&stage, ask(&stage, &[TWO]).settings(terms));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let chat = stage.chats().remove(0);
+    assert_eq!(chat.body["provider"], json!({ "zdr": true, "data_collection": "deny", "ignore": ["azure"] }));
+    let headers = [chat.header("x-openrouter-title"), chat.header("http-referer")];
+    assert_eq!(headers, [None, Some("https://example.com")]);
+    run(&stage, ask(&stage, &[TWO]));
+    let chat = stage.chats().pop().expect("it was asked again");
+    assert_eq!(chat.header("x-openrouter-title"), Some("parallel-llm-mcp"));
+}
+
+#[test]
+fn the_demo_asks_nobody_else() {
+    let stage = stage();
+    stage.write(USER, format!("panel = ['team:{TWO}']\nzdr = true\n{}", team(&stage, "")));
+    let output = run(&stage, stage.call(["demo"]).without("OPENROUTER_API_KEY"));
+    assert!(output.stderr.contains("These models are simulated"), "{}", output.stderr);
+    assert_eq!(stage.simulator().requests(), []);
+}
+
+#[test]
+fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
+    let stage = stage();
+    let file = stage.home().join("certificate.pem");
+    let file = file.to_str().unwrap();
+    let running = stage.call(["simulate", "--time-scale", "0", "--tls", "--certificate", file]).start();
+    stage.until("it has said all variables", || running.said().contains("SSL_CERT_FILE="));
+    let said = running.said();
+    let value = |name: &str| {
+        said.lines().find_map(|line| line.strip_prefix(&format!("{name}="))).expect("it is said").to_owned()
+    };
+    let asked = |settings: &[(&str, &str)]| {
+        let call = stage.call(["ask", "-q", "-m", TWO, "Why?"]).settings(settings.iter().copied());
+        let call = call.env("OPENROUTER_BASE_URL", &value("OPENROUTER_BASE_URL"));
+        call.env("OPENROUTER_API_KEY", &value("OPENROUTER_API_KEY")).run()
+    };
+    let trusting = asked(&[("ca_file", file)]);
+    assert_eq!(trusting.code, Some(0), "{}", trusting.stderr);
+    assert_ne!(asked(&[]).code, Some(0), "a stranger's certificate is not trusted");
+    let gone = asked(&[("ca_file", "gone.pem")]);
+    insta::assert_snapshot!(gone.told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: the certificates of `ca_file` in `<home>/gone.pem` cannot be used: No such file or directory (os error 2)
+      next: set `ca_file` to a file of certificates in PEM, or leave it out
+    ");
+    running.signal("TERM");
+    assert_eq!(running.wait().code, Some(0));
+}
