@@ -34,7 +34,11 @@ const COMMANDS: &[Command] = &[
         run: tidy::run,
     },
     Command { name: "codegen", about: "Write the generated pages in docs/ [--check]", run: codegen::run },
-    Command { name: "ci", about: "Run every proof, stage by stage [--advisories]", run: ci::run },
+    Command {
+        name: "ci",
+        about: "Run every proof, stage by stage [--only STAGE] [--fuzz-seconds N] [--advisories]",
+        run: ci::run,
+    },
     Command {
         name: "bench",
         about: "Measure the program as ratios to a bare client [--quick]",

@@ -3,12 +3,15 @@
 //! A stage that fails does not stop the later ones: one run tells everything that is wrong. A stage that cannot be run
 //! says so loudly and counts as skipped, never as passed.
 
+mod coverage;
 mod dependencies;
+mod fuzz;
 mod install;
 mod readme;
 mod release;
 mod report;
 mod suite;
+mod upstreams;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,14 +22,30 @@ use crate::{codegen, program, say, tidy};
 use report::{Line, Verdict};
 
 /// What the stages know about each other: what was asked, and what earlier stages left behind.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     /// Check the advisories too, which needs a network or a database on this machine.
     advisories: bool,
+    /// Seconds per fuzz target.
+    fuzz_seconds: u64,
+    /// The stages to run; all of them where none is named. `install` is always run.
+    only: Vec<String>,
     /// The tools that are there, by name; a missing one has the reason in its place.
     tools: BTreeMap<&'static str, Result<PathBuf, String>>,
     /// The program's release binary, once it is built.
     binary: Option<PathBuf>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            advisories: false,
+            fuzz_seconds: fuzz::SECONDS,
+            only: Vec::new(),
+            tools: BTreeMap::new(),
+            binary: None,
+        }
+    }
 }
 
 type Stage = (&'static str, fn(&mut State) -> Result<Verdict, Failure>);
@@ -45,19 +64,49 @@ const STAGES: &[Stage] = &[
     ("release build", release::run),
     ("codegen --check", generated),
     ("readme", readme::run),
+    ("fuzz", fuzz::run),
+    ("coverage", coverage::run),
+    ("aimock", |_| upstreams::aimock()),
+    ("litellm", |_| upstreams::litellm()),
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
-    let advisories = match words {
-        [] => false,
-        [word] if word == "--advisories" => true,
-        _ => return Err(Failure::new("`ci` takes only `--advisories`")),
-    };
-    let mut state = State { advisories, ..State::default() };
-    let lines: Vec<Line> = STAGES.iter().map(|stage| prove(*stage, &mut state)).collect();
+    let mut state = wishes(words)?;
+    let wanted =
+        |name: &str| state.only.is_empty() || name == "install" || state.only.iter().any(|only| only == name);
+    let stages: Vec<Stage> = STAGES.iter().copied().filter(|(name, _)| wanted(name)).collect();
+    let lines: Vec<Line> = stages.into_iter().map(|stage| prove(stage, &mut state)).collect();
     say::line(&report::table(&lines));
     let failed = lines.iter().filter(|line| matches!(line.verdict, Verdict::Failed(_))).count();
     if failed == 0 { Ok(()) } else { Err(Failure::new(format!("{failed} of {} stages failed", lines.len()))) }
+}
+
+/// What the words after `ci` ask for.
+fn wishes(words: &[String]) -> Result<State, Failure> {
+    let mut state = State::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match (word.as_str(), words.as_slice().first()) {
+            ("--advisories", _) => state.advisories = true,
+            ("--only", Some(name)) if STAGES.iter().any(|(stage, _)| stage == name) => {
+                state.only.extend(words.next().cloned());
+            }
+            ("--only", _) => {
+                let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).collect();
+                return Err(Failure::new(format!("`--only` takes a stage: {}", names.join(" | "))));
+            }
+            ("--fuzz-seconds", Some(seconds)) => {
+                let asked = seconds.parse().ok().filter(|seconds| (1..=fuzz::SECONDS_MAX).contains(seconds));
+                let range = format!("`--fuzz-seconds` takes 1 to {}", fuzz::SECONDS_MAX);
+                state.fuzz_seconds = asked.ok_or_else(|| Failure::new(range))?;
+                words.next();
+            }
+            _ => {
+                return Err(Failure::new("`ci` takes `--advisories`, `--only STAGE` and `--fuzz-seconds N`"));
+            }
+        }
+    }
+    Ok(state)
 }
 
 /// Runs one stage and says what came of it.
@@ -87,5 +136,32 @@ fn generated(state: &mut State) -> Result<Verdict, Failure> {
     match &state.binary {
         Some(binary) => codegen::check(binary).map(|()| Verdict::Passed),
         None => Ok(Verdict::Skipped("there is no release binary to ask".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(words: &str, expected: Result<(&[&str], u64), &str>) {
+        let words: Vec<String> =
+            words.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        let wishes = wishes(&words).map_err(|failure| failure.to_string());
+        let told = wishes.as_ref().map(|state| (state.only.clone(), state.fuzz_seconds));
+        let told = told.map_err(String::as_str);
+        assert_eq!(
+            told,
+            expected.map(|(only, seconds)| (only.iter().map(|&name| name.to_owned()).collect(), seconds))
+        );
+    }
+
+    #[test]
+    fn flags_are_read_in_any_order_and_bounded() {
+        check("", Ok((&[], 60)));
+        check("--only,fuzz,--fuzz-seconds,5", Ok((&["fuzz"], 5)));
+        check("--only,release build,--only,readme", Ok((&["release build", "readme"], 60)));
+        check("--fuzz-seconds,0", Err("`--fuzz-seconds` takes 1 to 43200"));
+        check("--fast", Err("`ci` takes `--advisories`, `--only STAGE` and `--fuzz-seconds N`"));
+        check("--fuzz-seconds", Err("`ci` takes `--advisories`, `--only STAGE` and `--fuzz-seconds N`"));
     }
 }

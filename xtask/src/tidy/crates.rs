@@ -16,6 +16,7 @@ const SIMULATOR: &str = "parallel-llm-simulator";
 const STORE: &str = "parallel-llm-store";
 const TESTKIT: &str = "parallel-llm-testkit";
 const XTASK: &str = "xtask";
+const FUZZ: &str = "parallel-llm-fuzz";
 
 /// What one of our crates may depend on, of ours.
 struct Row {
@@ -38,6 +39,8 @@ const ROWS: &[Row] = &[
     Row { name: BENCH, may: &[ENGINE, PROVIDER, STORE, PROGRAM], tests_may: &[] },
     // It asks the built program and never links it.
     Row { name: XTASK, may: &[], tests_may: &[] },
+    // It reaches what reads strangers' bytes through one hidden module.
+    Row { name: FUZZ, may: &[PROVIDER], tests_may: &[] },
 ];
 
 /// Crates that speak to a network, a database, a client or a terminal.

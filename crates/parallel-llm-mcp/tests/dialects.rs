@@ -1,0 +1,262 @@
+//! Every way of failing in every provider's own words, over HTTP/1.1 and over HTTP/2: what it is called, how often it
+//! was tried, whether text was kept, and what it cost.
+//!
+//! One panel of a provider meets many faults at once, a seat each; the simulator plays the fault that the name of the
+//! model asks for. Attempts and costs are held against its own record. A line of the table stands for all providers
+//! that play the fault, but for those it names.
+
+use std::collections::BTreeMap;
+
+use parallel_llm_provider::Known;
+use parallel_llm_testkit::simulator::{Behaviour, Fault, HttpVersions, SimulatorConfig};
+use parallel_llm_testkit::{Output, Stage, each};
+use serde_json::Value;
+
+/// Faults that end all calls with their key, so that nobody else may be on their panel.
+const OF_THE_KEY: &[Fault] = &[Fault::AuthMissing, Fault::AuthBad, Fault::Credits, Fault::KeyLimit];
+
+/// Faults that only a timer ends.
+const OF_A_TIMER: &[Fault] = &[Fault::Stall, Fault::SlowDrip, Fault::CommentsForever, Fault::AcceptNoReply];
+
+/// The timers' limit where a fault is about them: long enough for a word to come on a busy machine.
+const TIMER_MS: &str = "6000";
+
+/// Faults that break a connection, which on HTTP/2 other calls share.
+const OF_THE_CONNECTION: &[Fault] = &[Fault::AcceptAndClose, Fault::SseEofInChunk, Fault::SseReset];
+
+/// One panel's worth of faults. The last group is everything that is in no other.
+fn groups(dialect: &str) -> Vec<Vec<Fault>> {
+    let named = [OF_THE_KEY, OF_A_TIMER];
+    let alone = |fault: &&Fault| OF_THE_CONNECTION.contains(fault);
+    let is_named = |fault: &&Fault| named.iter().any(|group| group.contains(fault)) || alone(fault);
+    let rest: Vec<Fault> = Fault::ALL.iter().filter(|fault| !is_named(fault)).copied().collect();
+    // A key may retry some twenty calls at once, and a panel has sixty-four seats.
+    let (first, second) = rest.split_at(rest.len() / 2);
+    let groups = named.map(<[Fault]>::to_vec).into_iter().chain([first.to_vec(), second.to_vec()]);
+    let groups = groups.chain(OF_THE_CONNECTION.iter().map(|fault| vec![*fault]));
+    let plays = |group: Vec<Fault>| group.into_iter().filter(|fault| fault.applies_to(dialect)).collect();
+    groups.map(plays).filter(|group: &Vec<Fault>| !group.is_empty()).collect()
+}
+
+/// The model that plays a fault, as a reference names it.
+fn model(dialect: &str, fault: Fault) -> String {
+    match dialect {
+        "openrouter" => format!("sim/fault-{fault}"),
+        _ => format!("{dialect}:fault-{fault}"),
+    }
+}
+
+fn stage(http: HttpVersions) -> Stage {
+    let tls = http == HttpVersions::Only2;
+    let config = SimulatorConfig { behaviour: Behaviour::instant(), tls, http, ..SimulatorConfig::default() };
+    Stage::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config)
+}
+
+/// Asks one panel. Its models come from the settings, so that none is refused for being in no list.
+fn ask(stage: &Stage, dialect: &str, faults: &[Fault]) -> Output {
+    let known = Known::by_id(dialect).expect("every dialect is a known provider's");
+    let base_url = stage.simulator().base_url_of(dialect).expect("the simulator speaks it");
+    let panel: Vec<String> = faults.iter().map(|fault| model(dialect, *fault)).collect();
+    let mut call = stage
+        .call(["ask", "--json", "Which of two designs is safer?"])
+        .env(known.base_url_variable, &base_url)
+        .env(known.key_variable, stage.simulator().api_key())
+        .settings([("panel", panel.join(",").as_str()), ("synthesizer", "openai/gpt-6.1-sol")])
+        .settings([("wait", "all"), ("retries_max", "1"), ("budget_usd", "1000")]);
+    if faults.iter().any(|fault| OF_A_TIMER.contains(fault)) {
+        let timers = ["first_text_timeout_ms", "idle_timeout_ms", "call_timeout_ms"];
+        call = call.settings(timers.map(|timer| (timer, TIMER_MS))).settings([("retries_max", "0")]);
+    }
+    if let Some(certificate) = stage.simulator().certificate_pem() {
+        let file = stage.write("certificate.pem", certificate);
+        call = call.env("SSL_CERT_FILE", &file.display().to_string());
+    }
+    let output = call.run();
+    output.assert_no_key();
+    stage.assert_no_key_in_files();
+    assert_eq!(stage.simulator().redirect_target_requests(), [], "nobody follows a redirect");
+    output
+}
+
+/// What became of a seat: status, code, tries, whether text was kept, and what it cost.
+fn told(stage: &Stage, seat: &Value, name: &str) -> String {
+    let asked =
+        stage.simulator().requests().iter().filter(|chat| chat.model.as_deref() == Some(name)).count();
+    assert_eq!(
+        seat["attempts"].as_u64(),
+        u64::try_from(asked).ok(),
+        "{name}: attempts as the simulator saw them"
+    );
+    let word = |name: &str| seat.pointer(name).and_then(Value::as_str).map(str::to_owned);
+    let code = word("/error/code").map(|code| format!(" {code}")).unwrap_or_default();
+    let text = if word("/text").is_some_and(|text| !text.is_empty()) { ", text kept" } else { "" };
+    format!("{}{code} x{asked}{text}, {}", word("/status").unwrap_or_default(), cost(stage, seat, name))
+}
+
+/// `paid` where the report says what the simulator's ledger says, to the pico-dollar; `free` where nothing was
+/// charged and the report says so; `unknown` where the report does not claim to know.
+fn cost(stage: &Stage, seat: &Value, name: &str) -> &'static str {
+    let Some(usd) = seat["cost_usd"].as_f64() else { return "unknown" };
+    let ledger = stage.simulator().ledger();
+    let requests = stage.simulator().requests();
+    let calls = requests.iter().filter(|chat| chat.model.as_deref() == Some(name));
+    let charges = calls.filter_map(|chat| ledger.charge(chat.generation_id.as_deref()?));
+    let charged_pico: i64 = charges.map(|charge| charge.cost_pico_usd).sum();
+    assert!(
+        (usd * 1e12 - charged_pico as f64).abs() < 0.5,
+        "{name}: {usd} told, {charged_pico} pico charged"
+    );
+    if charged_pico == 0 { "free" } else { "paid" }
+}
+
+/// What became of every fault at one provider.
+fn outcomes(http: HttpVersions, dialect: &str) -> Vec<(Fault, String)> {
+    let version = if http == HttpVersions::Only2 { "2" } else { "1.1" };
+    let mut outcomes = Vec::new();
+    for faults in groups(dialect) {
+        // A stage each: names are counted, and a broken connection is nobody else's.
+        let stage = stage(http);
+        let report = ask(&stage, dialect, &faults).json();
+        for (index, fault) in faults.into_iter().enumerate() {
+            let name = model(dialect, fault);
+            let name = name.split_once(':').map_or(name.as_str(), |(_, name)| name);
+            outcomes.push((fault, told(&stage, &report["answers"][index], name)));
+        }
+        for request in stage.simulator().requests() {
+            assert_eq!(request.version, version, "{dialect}: {}", request.path);
+        }
+    }
+    outcomes
+}
+
+/// One line a fault: what became of it, and at whom it was otherwise.
+fn table(http: HttpVersions) -> Vec<String> {
+    let dialects: Vec<&str> = Known::ALL.iter().map(|known| known.id).collect();
+    let mut faults: BTreeMap<String, BTreeMap<String, Vec<&str>>> = BTreeMap::new();
+    let all = each(&dialects, |dialect| outcomes(http, dialect));
+    for (dialect, outcomes) in dialects.iter().zip(all) {
+        for (fault, outcome) in outcomes {
+            faults.entry(fault.to_string()).or_default().entry(outcome).or_default().push(dialect);
+        }
+    }
+    let line = |fault: &Fault| {
+        let Some(outcomes) = faults.remove(fault.name()) else { return format!("{fault:<20} nowhere") };
+        let mut outcomes: Vec<(String, Vec<&str>)> = outcomes.into_iter().collect();
+        outcomes.sort_by_key(|(_, who)| std::cmp::Reverse(who.len()));
+        let told = outcomes.into_iter().enumerate().map(|(index, (outcome, who))| {
+            if index == 0 { outcome } else { format!("{:<20}   {outcome}: {}", "", who.join(", ")) }
+        });
+        format!("{:<20} {}", fault.name(), told.collect::<Vec<_>>().join("\n"))
+    };
+    Fault::ALL.iter().map(line).collect()
+}
+
+/// The same over both: what a reply is carried by changes nothing of what it is.
+fn check(http: HttpVersions) {
+    let table = table(http);
+    let replies = Fault::ALL.iter().position(|fault| *fault == Fault::OkErrorBody).expect("it is a fault");
+    let (refused, replied) = table.split_at(replies);
+    check_refusals(&refused.join("\n"));
+    check_replies(&replied.join("\n"));
+}
+
+fn check_refusals(table: &str) {
+    insta::assert_snapshot!(table, @"
+    auth_missing         failed auth x1, free
+    auth_bad             failed auth x1, free
+    bad_model            failed model_unknown x1, free
+    ctx_overflow         failed context_length x1, free
+    reasoning_mandatory  failed bad_request x2, free
+    credits              failed credits x1, free
+                           failed rate_limited x2, free: gemini
+    in_flight            failed credits_in_flight x2, free
+    key_limit            failed key_limit x1, free
+    moderation           refused moderated x1, free
+                           refused moderated x1, unknown: gemini
+    no_endpoints         failed model_unknown x1, free
+    data_policy          failed forbidden x1, free
+    timeout_408          failed upstream x2, unknown
+    too_large_413        failed too_large x1, free
+    invalid_422          failed bad_request x1, free
+    rate_upstream        failed rate_limited x2, free
+    rate_upstream_b      failed rate_limited x2, free
+    rate_upstream_c      failed rate_limited x2, free
+    rate_upstream_d      failed rate_limited x2, free
+    rate_upstream_e      failed rate_limited x1, free
+    rate_free_day        failed rate_limited x1, free
+    server_500           failed upstream x2, free
+    bad_gateway          failed upstream x2, free
+    unavailable_503      failed upstream x2, free
+    overloaded_529       failed upstream x2, free
+                           failed rate_limited x2, free: mistral, moonshot
+    cf_524_html          failed upstream x2, unknown
+    ");
+}
+
+fn check_replies(table: &str) {
+    insta::assert_snapshot!(table, @"
+    ok_error_body        failed upstream x2, unknown
+    ok_finish_error      cut upstream x1, text kept, unknown
+    empty_choices        failed empty x2, unknown
+                           failed empty x2, paid: openrouter, xai
+    null_content         failed empty x2, unknown
+                           failed empty x2, paid: openrouter, xai
+    empty_content        failed empty x2, unknown
+                           failed empty x2, paid: openrouter, xai
+    reasoning_burn       failed reasoning_only x1, unknown
+                           failed reasoning_only x1, paid: openrouter, xai
+    truncated_length     answered x1, text kept, unknown
+                           answered x1, text kept, paid: openrouter, xai
+    refusal              refused refused x1, unknown
+                           refused refused x1, paid: openrouter, xai
+                           cut moderated x1, text kept, unknown: anthropic
+                           refused moderated x1, unknown: gemini
+    content_filter       refused moderated x1, unknown
+                           refused moderated x1, paid: openrouter, xai
+                           refused refused x1, unknown: anthropic
+    sse_error_mid        cut rate_limited x1, text kept, unknown
+    sse_error_first      failed upstream x2, free
+                           failed upstream x2, unknown: openrouter
+    sse_error_bare       cut upstream x1, text kept, unknown
+    sse_cut              cut incomplete x1, text kept, unknown
+    sse_reset            cut connection x1, text kept, unknown
+    sse_eof_in_chunk     cut connection x1, text kept, unknown
+    sse_no_done          answered x1, text kept, unknown
+                           answered x1, text kept, paid: openrouter, xai
+    stall                cut timeout x1, text kept, unknown
+    comments_forever     failed timeout x1, unknown
+    slow_drip            cut timeout x1, text kept, unknown
+    bad_json_chunk       cut protocol x1, text kept, unknown
+    odd_framing          answered x1, text kept, unknown
+                           answered x1, text kept, paid: openrouter, xai
+    byte_split           answered x1, text kept, unknown
+                           answered x1, text kept, paid: openrouter, xai
+    huge_line            failed protocol x1, unknown
+    flood                cut answer_too_large x1, text kept, unknown
+    html_200             failed protocol x1, unknown
+    redirect_307         failed redirect x1, unknown
+    accept_no_reply      failed timeout x1, unknown
+    accept_and_close     failed connection x2, unknown
+    zod_400              failed bad_request x1, free
+    key_echo             failed bad_request x1, free
+    unknown_fields       answered x1, text kept, unknown
+                           answered x1, text kept, paid: openrouter, xai
+    ");
+}
+
+#[test]
+fn every_fault_in_every_dialect_over_http_1() {
+    check(HttpVersions::Only1);
+}
+
+#[test]
+fn every_fault_in_every_dialect_over_http_2() {
+    check(HttpVersions::Only2);
+}
+
+#[test]
+fn every_known_provider_has_a_dialect_to_be_tested_in() {
+    let known: Vec<&str> = Known::ALL.iter().map(|known| known.id).collect();
+    let spoken = parallel_llm_testkit::simulator::Simulator::dialects();
+    assert!(known.iter().all(|id| spoken.contains(id)), "{known:?} in {spoken:?}");
+}

@@ -1,0 +1,136 @@
+//! What a hostile provider may cost in memory: the real program, as an MCP server, against a raw server that sends a
+//! compressed flood, an endless answer, one endless line, an endless document and an endless error.
+//!
+//! The bound is on the most the process ever held, as the kernel counts it, above what it held before.
+#![cfg(target_os = "linux")]
+
+#[path = "memory/flood.rs"]
+mod flood;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use flood::{Flood, Server};
+
+/// What one hostile reply may hold above idle, whatever it sends: the longest document that is read (32 MiB) with
+/// what becomes of it.
+const ABOVE_IDLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// The program, talked to in lines.
+struct Program {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    _home: tempfile::TempDir,
+}
+
+impl Program {
+    fn start(base_url: &str) -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+            .env_clear()
+            .envs(parallel_llm_testkit::counts())
+            .env("HOME", home.path())
+            .env("OPENROUTER_BASE_URL", base_url)
+            .env("OPENROUTER_API_KEY", "a-key-of-no-worth")
+            .env("PARALLEL_LLM_RETRIES_MAX", "0")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let stdin = child.stdin.take().expect("stdin is a pipe");
+        let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
+        let mut program = Self { child, stdin, stdout, _home: home };
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        program.request("initialize", &hello);
+        program.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        program
+    }
+
+    fn say(&mut self, message: &Value) {
+        writeln!(self.stdin, "{message}").and_then(|()| self.stdin.flush()).expect("the program reads");
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.say(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}));
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.stdout.read_line(&mut line).expect("the program answers"), 0, "it has ended");
+            let message: Value = serde_json::from_str(&line).expect("stdout carries the protocol");
+            if message["id"] == 1 {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    /// Asks one model and gives the seat's code, or its status where it has none.
+    fn ask(&mut self, flood: Flood) -> String {
+        let arguments = json!({"prompt": "How much?", "models": [flood.model()]});
+        let result = self.request("tools/call", &json!({"name": "process_prompt", "arguments": arguments}));
+        let seat = &result["structuredContent"]["answers"][0];
+        let code = seat["error"]["code"].as_str().or(seat["status"].as_str());
+        code.unwrap_or_else(|| panic!("no seat in {result}")).to_owned()
+    }
+
+    /// The most memory the process ever held, in bytes.
+    fn peak_bytes(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("the process runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the kernel counts it");
+        let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().expect("it is a number");
+        kilobytes * 1024
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Meets one flood after an ordinary answer, so that what an answer takes at all is not counted.
+fn meet(flood: Flood) -> String {
+    let server = Server::start();
+    let mut program = Program::start(&server.base_url());
+    assert_eq!(program.ask(Flood::None), "answered");
+    let idle = program.peak_bytes();
+    let code = program.ask(flood);
+    let above = program.peak_bytes() - idle;
+    assert!(
+        above <= ABOVE_IDLE_BYTES_MAX,
+        "{flood:?} took {} MiB above idle and ended as {code}",
+        above / 1024 / 1024
+    );
+    assert_eq!(program.ask(Flood::None), "answered", "it goes on as before");
+    code
+}
+
+#[test]
+fn a_compressed_flood_is_bounded() {
+    assert_eq!(meet(Flood::Gzip), "protocol");
+}
+
+#[test]
+fn an_endless_answer_is_cut_and_kept() {
+    assert_eq!(meet(Flood::Answer), "answer_too_large");
+}
+
+#[test]
+fn an_endless_line_is_refused() {
+    assert_eq!(meet(Flood::Line), "protocol");
+}
+
+#[test]
+fn an_endless_document_is_refused() {
+    assert_eq!(meet(Flood::Document), "answer_too_large");
+}
+
+#[test]
+fn an_endless_error_is_still_its_status() {
+    assert_eq!(meet(Flood::Error), "upstream");
+}

@@ -1,0 +1,264 @@
+//! What must hold of every byte a provider may send, for the fuzzer in `fuzz/` and for the test that replays its corpora.
+//!
+//! Hidden, and no part of the library: each function reads one input and panics where something does not hold, in a
+//! release build too. It leaves to [`crate::sse`] and the others what is read, and to the fuzzer which bytes.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use parallel_llm_engine::answer::steers;
+use parallel_llm_engine::port::{ReplyEnd, ReplyPart};
+use parallel_llm_engine::{Code, Failure, Finish};
+use secrecy::SecretString;
+use serde_json::Value;
+
+use crate::classify::{self, Origin};
+use crate::codec::{self, Codec};
+use crate::dialect::Protocol;
+use crate::reply::{Parts, Reply};
+use crate::retry_after;
+use crate::scrubber::Scrubber;
+use crate::sse::{Decoder, Step};
+
+/// The protocols a reply may be taken for.
+const PROTOCOLS: [Protocol; 3] = [Protocol::Chat, Protocol::Messages, Protocol::Gemini];
+
+/// Places at which an input is cut in two, beside being cut into single bytes. The fuzzer moves them with the length.
+const CUTS: usize = 12;
+/// A leap year. Nobody waits so long, so no hint may ask for it.
+const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+/// Characters of a sentence for people, and bytes of a stranger's name.
+const SENTENCE_CHARS_MAX: usize = 700;
+const NAME_BYTES_MAX: usize = 200;
+/// The status of a message that gives none.
+const STATUS: u16 = 500;
+/// A day of November 2026, so that an input means the same every day.
+const NOW_S: u64 = 1_795_000_000;
+
+/// A stream of events: every cutting gives what a plain reading of the whole gives.
+pub fn sse(stream: &[u8]) {
+    let expected = plain_events(stream);
+    for_cuts(stream, |pieces| assert_eq!(decoded(pieces), expected, "cut into {} pieces", pieces.len()));
+}
+
+/// The body of a reply, in every protocol: every cutting gives the same parts, one end stands last, and what strangers
+/// named is short and plain.
+pub fn chunk(body: &[u8]) {
+    for protocol in PROTOCOLS {
+        let codec = codec::of(protocol);
+        let origin = origin(codec);
+        let read =
+            |pieces: &[&[u8]], said_events| parts(Reply::new(origin.clone(), codec, said_events), pieces);
+        check_parts(&read(&[body], false));
+        let expected = read(&[body], true);
+        check_parts(&expected);
+        let expected = without_words(expected);
+        for_cuts(body, |pieces| {
+            let parts = without_words(read(pieces, true));
+            assert_eq!(parts, expected, "{protocol:?} cut into {} pieces", pieces.len());
+        });
+    }
+}
+
+/// An answer that is no reply, in every protocol: the failure is a plain, bounded sentence without the key.
+pub fn error_body(message: &[u8]) {
+    let Message { status, headers, body } = Message::read(message);
+    for protocol in PROTOCOLS {
+        let origin = origin(codec::of(protocol));
+        let optional_fields = origin.optional_fields;
+        let failure = classify::answered(&origin, status, &headers, body);
+        check_failure(&failure);
+        assert_eq!(failure.status, Some(status.as_u16()));
+        let field = failure.rejected_field.as_deref();
+        assert!(field.is_none_or(|field| optional_fields.contains(&field)), "{field:?} is no field of ours");
+    }
+}
+
+/// The headers and the body of a failure: no hint is longer than [`WAIT_MAX`] or lies in the past.
+pub fn retry_after(message: &[u8]) {
+    let Message { headers, body, .. } = Message::read(message);
+    let error: Option<Value> = serde_json::from_slice(body).ok();
+    for now in [now(), UNIX_EPOCH] {
+        let wait = retry_after::wait(&headers, error.as_ref(), now);
+        assert!(wait.is_none_or(|wait| wait <= WAIT_MAX), "{wait:?}");
+        let reset = retry_after::reset(&headers, error.as_ref(), now);
+        assert!(reset.is_none_or(|reset| reset > now && reset <= now + WAIT_MAX), "{reset:?}");
+    }
+}
+
+fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(NOW_S)
+}
+
+/// A key of the right shape that opens nothing.
+fn key() -> String {
+    format!("sk-or-v1-{}", "0".repeat(64))
+}
+
+fn origin(codec: &dyn Codec) -> Origin {
+    Origin {
+        provider: "provider".to_owned(),
+        now: now(),
+        scrubber: Scrubber::new([SecretString::from(key())]),
+        optional_fields: codec.optional_fields(),
+    }
+}
+
+/// The parts of a reply that comes in these pieces. How often it says that it is alive or thinks depends on the cut.
+fn parts(mut reply: Reply, pieces: &[&[u8]]) -> Vec<Result<ReplyPart, Failure>> {
+    let mut parts = Parts::new();
+    for piece in pieces {
+        if !reply.is_over() {
+            reply.feed(piece, &mut parts);
+        }
+    }
+    reply.finish(&mut parts);
+    assert!(reply.is_over(), "the end of a body is the end of its reply");
+    parts.retain(|part| *part != Ok(ReplyPart::Alive));
+    let mut parts = Vec::from(parts);
+    parts.dedup_by(|one, other| *one == Ok(ReplyPart::Reasoning) && one == other);
+    parts
+}
+
+/// A failure may quote the first piece that came, which the cut decides.
+fn without_words(mut parts: Vec<Result<ReplyPart, Failure>>) -> Vec<Result<ReplyPart, Failure>> {
+    for failure in parts.iter_mut().filter_map(|part| part.as_mut().err()) {
+        failure.message.clear();
+    }
+    parts
+}
+
+fn check_parts(parts: &[Result<ReplyPart, Failure>]) {
+    let (mut text_bytes, mut accepted) = (0, 0);
+    for (place, part) in parts.iter().enumerate() {
+        let is_last = place + 1 == parts.len();
+        let ends = match part {
+            Ok(ReplyPart::Accepted { generation_id }) => {
+                accepted += 1;
+                check_name(generation_id);
+                false
+            }
+            Ok(ReplyPart::Text(text)) => {
+                assert!(!text.is_empty());
+                text_bytes += text.len();
+                false
+            }
+            Ok(ReplyPart::End(end)) => {
+                check_end(end, text_bytes);
+                true
+            }
+            Err(failure) => {
+                check_failure(failure);
+                true
+            }
+            Ok(ReplyPart::Alive | ReplyPart::Reasoning) => false,
+        };
+        assert_eq!(ends, is_last, "one end, and it stands last: {parts:?}");
+    }
+    assert!(accepted <= 1, "a reply is named once");
+}
+
+fn check_end(end: &ReplyEnd, text_bytes: usize) {
+    end.served_model.as_deref().into_iter().chain(end.generation_id.as_deref()).for_each(check_name);
+    assert!(end.refusal.is_none() || text_bytes == 0, "what was answered was not refused");
+    assert!(end.finish.as_ref().is_none_or(|finish| Finish::as_str(finish).len() <= NAME_BYTES_MAX));
+}
+
+fn check_name(name: &str) {
+    assert!(
+        !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.chars().any(char::is_control),
+        "{name:?}"
+    );
+}
+
+fn check_failure(failure: &Failure) {
+    assert!(Code::ALL.contains(&failure.code));
+    for sentence in [Some(failure.message.as_str()), failure.next.as_deref()].into_iter().flatten() {
+        assert!(!sentence.is_empty() && sentence.chars().count() <= SENTENCE_CHARS_MAX, "{sentence:?}");
+        assert!(!sentence.chars().any(steers), "{sentence:?} steers a terminal");
+        assert!(!sentence.contains(&key()), "{sentence:?} has the key");
+    }
+    assert!(
+        failure.retry_after_ms.is_none_or(|wait| u128::from(wait) <= WAIT_MAX.as_millis()),
+        "{failure:?}"
+    );
+}
+
+/// Gives the whole, its single bytes, and its two halves at some places.
+fn for_cuts(bytes: &[u8], check: impl Fn(&[&[u8]])) {
+    check(&[bytes]);
+    check(&bytes.chunks(1).collect::<Vec<_>>());
+    let step = bytes.len() / CUTS + 1;
+    for place in (bytes.len() % step..bytes.len()).step_by(step) {
+        let (one, other) = bytes.split_at(place);
+        check(&[one, other]);
+    }
+}
+
+fn decoded(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
+    let mut decoder = Decoder::default();
+    let mut events = Vec::new();
+    for mut piece in pieces.iter().copied() {
+        while let Some(step) = decoder.step(&mut piece) {
+            match step {
+                Step::Event(data) => events.push(data.to_vec()),
+                Step::TooLong => return events,
+            }
+        }
+    }
+    events
+}
+
+/// The events of a stream, read the slow way: ends of lines made equal, lines split, data collected. The fuzzer's
+/// inputs are far shorter than what is too long.
+fn plain_events(stream: &[u8]) -> Vec<Vec<u8>> {
+    let text: Vec<u8> = stream
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(at, byte)| !(*byte == b'\n' && *at > 0 && stream[at - 1] == b'\r'))
+        .map(|(_, byte)| if byte == b'\r' { b'\n' } else { byte })
+        .collect();
+    let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+    lines.pop();
+    let (mut events, mut data) = (Vec::new(), Vec::new());
+    for line in lines {
+        let (field, value) = match line.iter().position(|byte| *byte == b':') {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, [].as_slice()),
+        };
+        if field == b"data" {
+            data.push(value.strip_prefix(b" ").unwrap_or(value));
+        } else if line.is_empty() && !data.is_empty() {
+            events.push(data.join(b"\n".as_slice()));
+            data.clear();
+        }
+    }
+    events
+}
+
+/// An answer as text, so that a corpus can be read: a status, headers, a blank line and the body, each header on a line.
+struct Message<'a> {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// Reads what is there; what is no header is left out.
+    fn read(bytes: &'a [u8]) -> Self {
+        let end = bytes.windows(2).position(|pair| pair == b"\n\n");
+        let (head, body) = end.map_or((bytes, [].as_slice()), |end| (&bytes[..end], &bytes[end + 2..]));
+        let headers = head.split(|byte| *byte == b'\n').filter_map(header).collect();
+        let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let status = str::from_utf8(line).ok().and_then(|line| line.parse().ok()).unwrap_or(STATUS);
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { status, headers, body }
+    }
+}
+
+fn header(line: &[u8]) -> Option<(HeaderName, HeaderValue)> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+    Some((HeaderName::from_bytes(name).ok()?, HeaderValue::from_bytes(value).ok()?))
+}
