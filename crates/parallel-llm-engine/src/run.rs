@@ -111,6 +111,8 @@ pub struct SeatView {
     pub retry_at_ms: Option<u64>,
     /// Requests sent.
     pub attempts: u32,
+    /// Fields of the request that the provider rejected and that were left out of the next.
+    pub without: Vec<String>,
     /// The provider's name for the newest request.
     pub generation_id: Option<String>,
     /// The cost of all its requests as far as known.
@@ -136,6 +138,7 @@ impl SeatView {
             failure: None,
             retry_at_ms: None,
             attempts: 0,
+            without: Vec::new(),
             generation_id: None,
             cost: None,
             cost_is_estimate: false,
@@ -143,6 +146,11 @@ impl SeatView {
             elapsed_ms: None,
             partial: String::new(),
         }
+    }
+
+    /// What all its requests cost as far as known; `None` where nothing is, which is not the same as nothing.
+    pub fn known_cost(&self) -> Option<PicoUsd> {
+        self.cost?.unless_unknown(self.cost_is_estimate)
     }
 
     /// The text there is: the answer's, else what had come so far.
@@ -218,7 +226,10 @@ impl SeatView {
                 match retry {
                     Retry::Never => self.end(failed_status(failure, attempt), at_ms),
                     Retry::After { ms } => self.retry_at_ms = Some(at_ms + ms),
-                    Retry::Without { .. } => self.retry_at_ms = Some(at_ms),
+                    Retry::Without { field } => {
+                        self.without.push(field.clone());
+                        self.retry_at_ms = Some(at_ms);
+                    }
                 }
                 if *retry != Retry::Never {
                     self.status = SeatStatus::Waiting;

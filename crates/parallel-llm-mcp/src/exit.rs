@@ -28,8 +28,8 @@ pub const TERMINATED: u8 = 143;
 /// Every exit code with its meaning, for the generated reference.
 pub const ALL: &[(u8, &str)] = &[
     (ANSWER, "there is an answer"),
-    (FAILED, "the run gave no answer"),
-    (USAGE, "the call or a setting cannot be used"),
+    (FAILED, "the run gave no answer, or `doctor` found something in the way of one"),
+    (USAGE, "the call or a setting cannot be used, or `models --check` found a dead model"),
     (PARTIAL, "with `--strict`: a seat without an answer, or fusing was asked and did not happen"),
     (AUTH, "no key, a refused key, or no credit"),
     (BUDGET, "the budget does not hold the run"),

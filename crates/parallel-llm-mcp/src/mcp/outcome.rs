@@ -279,6 +279,7 @@ mod tests {
             usage: UsageReport::default(),
             cost_usd: Some(0.01),
             attempts: 1,
+            without: Vec::new(),
             first_token_ms: Some(1),
             elapsed_ms: Some(2),
             generation_id: Some("gen-0123456789abcdef".to_owned()),

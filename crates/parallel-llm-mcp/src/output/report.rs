@@ -120,6 +120,8 @@ pub struct SeatReport {
     pub cost_usd: Option<f64>,
     /// Requests sent.
     pub attempts: u32,
+    /// Fields of the request that the provider rejected and that were left out of the next.
+    pub without: Vec<String>,
     /// From sending to the first text or reasoning, in milliseconds.
     pub first_token_ms: Option<u64>,
     /// From the first request to the end, in milliseconds.
@@ -279,8 +281,9 @@ impl SeatReport {
             finish: answer.and_then(|answer| answer.finish.as_ref()).map(|finish| finish.as_str().to_owned()),
             truncated: answer.is_some_and(parallel_llm_engine::Answer::truncated),
             usage: answer.map_or_else(UsageReport::default, |answer| UsageReport::of(answer.usage)),
-            cost_usd: seat.cost.map(PicoUsd::as_usd),
+            cost_usd: seat.known_cost().map(PicoUsd::as_usd),
             attempts: seat.attempts,
+            without: seat.without.clone(),
             first_token_ms: answer.and_then(|answer| answer.first_token_ms),
             elapsed_ms: seat.elapsed_ms,
             generation_id: seat.generation_id.clone(),

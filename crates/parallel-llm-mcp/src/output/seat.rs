@@ -70,8 +70,11 @@ fn figures(seat: &SeatView, now_ms: u64) -> String {
         }
         None => {}
     }
-    if let Some(cost) = seat.cost.filter(|_| seat.attempts > 0) {
+    if let Some(cost) = seat.known_cost().filter(|_| seat.attempts > 0) {
         figures.push(format!("{}{cost}", if seat.cost_is_estimate { "~" } else { "" }));
+    }
+    if !seat.without.is_empty() {
+        figures.push(format!("without {}", seat.without.join(", ")));
     }
     figures.join("  ")
 }
