@@ -4,17 +4,23 @@
 //! every address made from it has the same host, so that the key cannot leave it.
 
 use std::fmt;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use parallel_llm_engine::{Code, Failure, ProviderId};
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 use url::{Host, Url};
 
 use crate::api_key::ApiKey;
 use crate::codec::Address;
 use crate::dialect::{Dialect, KeyRule};
 use crate::known::Known;
+
+/// A key that could not be fetched is fetched again after so long: its keeper may have been locked. Sooner, each seat of
+/// a panel would wait for the same failure.
+const REFETCH_AFTER: Duration = Duration::from_secs(60);
 
 /// Fetches a key when a call first needs it, for instance from a program that keeps it.
 pub type KeyFetch = Box<dyn Fn() -> BoxFuture<'static, Result<Option<ApiKey>, Failure>> + Send + Sync>;
@@ -34,8 +40,21 @@ pub struct Endpoint {
 enum KeySource {
     /// It is known, or there is none.
     Known(Option<ApiKey>),
-    /// It is fetched once; what came of that holds as long as the program runs.
-    Fetched { fetch: KeyFetch, came: OnceCell<Result<Option<ApiKey>, Failure>> },
+    /// It is fetched when it is first needed. Held while that is done, so that it is done once however many need it.
+    Fetched { fetch: KeyFetch, came: Mutex<Option<Came>> },
+}
+
+/// What came of fetching a key.
+struct Came {
+    at: Instant,
+    key: Result<Option<ApiKey>, Failure>,
+}
+
+impl Came {
+    /// A key holds as long as the program runs; that there is none holds only so long.
+    fn holds(&self) -> bool {
+        matches!(self.key, Ok(Some(_))) || self.at.elapsed() < REFETCH_AFTER
+    }
 }
 
 impl fmt::Debug for KeySource {
@@ -60,7 +79,7 @@ impl Endpoint {
     /// Fetches the key when it is first needed.
     #[must_use]
     pub fn with_key_fetch(mut self, fetch: KeyFetch) -> Self {
-        self.key = KeySource::Fetched { fetch, came: OnceCell::new() };
+        self.key = KeySource::Fetched { fetch, came: Mutex::new(None) };
         self
     }
 
@@ -135,7 +154,15 @@ impl Endpoint {
     pub(crate) async fn key(&self) -> Result<Option<ApiKey>, Failure> {
         let key = match &self.key {
             KeySource::Known(key) => key.clone(),
-            KeySource::Fetched { fetch, came } => came.get_or_init(fetch).await.clone()?,
+            KeySource::Fetched { fetch, came } => {
+                let mut came = came.lock().await;
+                if let Some(came) = came.as_ref().filter(|came| came.holds()) {
+                    came.key.clone()?
+                } else {
+                    let key = fetch().await;
+                    came.insert(Came { at: Instant::now(), key }).key.clone()?
+                }
+            }
         };
         if key.is_none() && self.needs_key() { Err(self.key_missing()) } else { Ok(key) }
     }
@@ -279,9 +306,9 @@ mod tests {
         assert_eq!(missing("mine", Dialect::OPENAI_COMPATIBLE), "keep it with `keys set mine`");
     }
 
-    #[test]
-    fn a_key_is_fetched_once_whatever_comes_of_it() {
-        let fetched = |came: Result<Option<ApiKey>, Failure>| {
+    #[tokio::test(start_paused = true)]
+    async fn a_key_is_fetched_once_and_a_missing_one_again_after_a_while() {
+        let fetched = async |came: Result<Option<ApiKey>, Failure>| {
             let times = Arc::new(AtomicUsize::new(0));
             let counted = Arc::clone(&times);
             let fetch: KeyFetch = Box::new(move || {
@@ -291,11 +318,15 @@ mod tests {
             let endpoint = endpoint("https://a.b/v1").unwrap().with_key_fetch(fetch);
             let codes =
                 [key(&endpoint), key(&endpoint)].map(|key| key.map(|_| ()).map_err(|failure| failure.code));
-            (codes, times.load(Ordering::SeqCst))
+            let at_once = times.load(Ordering::SeqCst);
+            tokio::time::advance(REFETCH_AFTER).await;
+            let _ = key(&endpoint);
+            (codes, at_once, times.load(Ordering::SeqCst))
         };
-        assert_eq!(fetched(Ok(ApiKey::parse("some-key").unwrap())), ([Ok(()), Ok(())], 1));
-        assert_eq!(fetched(Ok(None)), ([Err(Code::KeyMissing), Err(Code::KeyMissing)], 1));
+        assert_eq!(fetched(Ok(ApiKey::parse("some-key").unwrap())).await, ([Ok(()), Ok(())], 1, 1));
+        let missing = [Err(Code::KeyMissing), Err(Code::KeyMissing)];
+        assert_eq!(fetched(Ok(None)).await, (missing, 1, 2));
         let failed = Failure::new(Code::KeyMissing, "the keeper is locked");
-        assert_eq!(fetched(Err(failed)), ([Err(Code::KeyMissing), Err(Code::KeyMissing)], 1));
+        assert_eq!(fetched(Err(failed)).await, (missing, 1, 2));
     }
 }
