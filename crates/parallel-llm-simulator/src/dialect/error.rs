@@ -5,26 +5,10 @@ use serde_json::{Value, json};
 
 use super::openrouter;
 use super::wordings::FALLBACK;
-use super::words::{Case, Kind, Words};
+use super::words::{Kind, Trouble, Words};
 use super::{Dialect, Shape};
 use crate::json::Object;
 use crate::reply::Reply;
-
-/// Something that is wrong with a request, or made to look so.
-#[derive(Clone, Debug)]
-pub(crate) struct Trouble {
-    pub(crate) kind: Kind,
-    /// A rule's own words, in place of the provider's usual ones.
-    pub(crate) words: Option<&'static Words>,
-    /// In a box, since it is large and rare.
-    pub(crate) case: Box<Case>,
-}
-
-impl Trouble {
-    pub(crate) fn new(kind: Kind) -> Self {
-        Self { kind, words: None, case: Box::default() }
-    }
-}
 
 /// The reply that refuses.
 pub(crate) fn refuse(dialect: &Dialect, trouble: &Trouble) -> Reply {

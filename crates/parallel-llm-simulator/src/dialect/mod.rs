@@ -15,10 +15,10 @@ mod wordings;
 mod words;
 
 pub(crate) use auth::{KEY_PARAMETERS, check_key, sent_key};
-pub(crate) use error::{Trouble, refuse, stream_error};
+pub(crate) use error::{refuse, stream_error};
 pub(crate) use fields::{Subject, check_fields};
 pub(crate) use rules::check_rules;
-pub(crate) use words::{Case, Kind};
+pub(crate) use words::{Case, Kind, Trouble};
 
 use fields::Fields;
 use table::ROWS;

@@ -1,7 +1,6 @@
 //! What is wrong, in OpenRouter's words: each kind is one constructor of `refusal`.
 
-use super::error::Trouble;
-use super::words::Kind;
+use super::words::{Kind, Trouble};
 use crate::odd;
 use crate::refusal::{FreePeriod, RateHint, Refusal};
 use crate::reply::Reply;

@@ -176,6 +176,22 @@ fn masked(key: &str) -> String {
     }
 }
 
+/// Something that is wrong with a request, or made to look so.
+#[derive(Clone, Debug)]
+pub(crate) struct Trouble {
+    pub(crate) kind: Kind,
+    /// A rule's own words, in place of the provider's usual ones.
+    pub(crate) words: Option<&'static Words>,
+    /// In a box, since it is large and rare.
+    pub(crate) case: Box<Case>,
+}
+
+impl Trouble {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self { kind, words: None, case: Box::default() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
