@@ -159,7 +159,7 @@ impl Caller for Provider {
         async move {
             let endpoint = Arc::clone(shared.endpoint(&call.model.provider)?);
             check_inputs(&endpoint, &call)?;
-            let key = shared.key(&endpoint).await.map_err(|failure| shared.scrubber.clean(failure))?;
+            let key = shared.key(&endpoint).await?;
             let place = shared.pace.place(&call.model.provider).await;
             let exchange =
                 Exchange { shared, endpoint, place, stage: Stage::Unsent(call, key), parts: Parts::new() };
@@ -196,9 +196,9 @@ impl Shared {
         }
     }
 
-    /// The key of an endpoint, which from now on stands in no text.
+    /// The key of an endpoint, which from now on stands in no text. A failure may quote the program that keeps it.
     async fn key(&self, endpoint: &Endpoint) -> Result<Option<ApiKey>, Failure> {
-        let key = endpoint.key().await?;
+        let key = endpoint.key().await.map_err(|failure| self.scrubber.clean(failure))?;
         if let Some(key) = &key {
             self.scrubber.learn(key.secret());
         }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use parallel_llm_engine::port::{Caller, ReplyEnd, ReplyPart};
-use parallel_llm_engine::{Code, Finish, PicoUsd, Usage};
-use parallel_llm_provider::{Dialect, Endpoint, Provider, ProviderConfig};
+use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Usage};
+use parallel_llm_provider::{Dialect, Endpoint, KeyFetch, Provider, ProviderConfig};
 use upstream::{Act, EVENTS, KEY, Upstream, answer_of, ask, call, id, provider, say};
 
 const HELLO: &str = "data: {\"model\":\"a/b-1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\n";
@@ -314,4 +314,25 @@ async fn a_handshake_that_stalls_is_given_up_by_the_connect_timer() {
     assert_eq!((failure.code, failure.retryable), (Code::Timeout, true), "{}", failure.message);
     assert!(failure.message.contains("timer `connect` of 1000 ms"), "{}", failure.message);
     assert!(failure.next_step().contains("connect_timeout_ms"));
+}
+
+#[tokio::test]
+async fn what_a_keeper_of_keys_says_is_told_without_keys() {
+    let token = format!("sk-or-v1-{}", "0".repeat(64));
+    let said = format!("the keeper says: token {token} expired");
+    let fetch: KeyFetch = Box::new(move || {
+        let failure = Failure::new(Code::KeyMissing, said.clone());
+        Box::pin(async move { Err(failure) })
+    });
+    let endpoint = Endpoint::new(id(), "http://127.0.0.1:1/api/v1", None, Dialect::OPENROUTER).unwrap();
+    let endpoints = vec![endpoint.with_key_fetch(fetch)];
+    let provider = Provider::new(ProviderConfig { endpoints, ..ProviderConfig::default() }).unwrap();
+    let told = [
+        provider.check_key(&id()).await.unwrap_err(),
+        provider.fetch_credit(&id()).await.unwrap_err(),
+        provider.admit(call()).await.unwrap_err(),
+    ];
+    for failure in told {
+        assert_eq!(failure.message, "the keeper says: token *** expired");
+    }
 }

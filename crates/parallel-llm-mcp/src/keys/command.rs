@@ -123,12 +123,14 @@ fn first_line(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == b'\n').next().unwrap_or_default()
 }
 
-/// The first line of its stderr, for a message; nothing where it repeats the first line of stdout.
+/// The first line of its stderr, for a message; nothing where it repeats a line of stdout, which may be a key. What is
+/// shaped like one is taken out where failures leave the provider.
 fn said(written: &Written) -> String {
     let line = String::from_utf8_lossy(first_line(&written.stderr)).into_owned();
-    let secret = String::from_utf8_lossy(first_line(&written.stdout)).trim().to_owned();
+    let stdout = String::from_utf8_lossy(&written.stdout);
+    let repeats = stdout.lines().map(str::trim).any(|secret| !secret.is_empty() && line.contains(secret));
     match safe::excerpt(&line, TOLD_CHARS_MAX) {
-        told if told.is_empty() || (!secret.is_empty() && line.contains(&secret)) => String::new(),
+        told if told.is_empty() || repeats => String::new(),
         told => format!(": {told}"),
     }
 }
@@ -169,6 +171,7 @@ mod tests {
         check("echo 0000; echo 'locked' >&2; echo more >&2; exit 3", "ended with exit status: 3: locked")
             .await;
         check("echo 0000; echo 'is 0000' >&2; exit 1", "ended with exit status: 1").await;
+        check("echo user; echo 0000; echo 'is 0000' >&2; exit 1", "ended with exit status: 1").await;
         check("kill -9 $$", "ended with signal: 9 (SIGKILL)").await;
         check("true", "wrote no key on its first line").await;
         check("echo; echo 0000", "wrote no key on its first line").await;
