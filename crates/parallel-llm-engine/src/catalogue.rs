@@ -64,6 +64,9 @@ impl Inputs {
 pub struct ModelInfo {
     /// The name it is called by, a leading `~` included.
     pub id: String,
+    /// Further names it is called by, such as one with the day of its release; empty where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_ids: Vec<String>,
     /// Its name for people.
     pub name: String,
     /// The model an alias stands for at the moment.
@@ -92,6 +95,7 @@ impl ModelInfo {
         Self {
             name: id.clone(),
             id,
+            other_ids: Vec::new(),
             alias_of: None,
             context_tokens: None,
             output_tokens_max: None,
@@ -144,10 +148,20 @@ impl Catalogue {
         &self.models
     }
 
-    /// Finds a model by name. A leading `~` may be left out, because shells expand it.
+    /// Finds a model by name. A leading `~` may be left out, because shells expand it. A name with a suffix that is
+    /// not listed, such as `:nitro`, is the model before the suffix: a router sorts its providers by it. Which of
+    /// them answers is not known before the call, so that price is an estimate: it may be more (`:nitro`, `:online`)
+    /// or less (`:floor`).
     pub fn find(&self, name: &str) -> Option<&ModelInfo> {
-        let exact = self.models.iter().find(|model| model.id == name);
-        exact.or_else(|| self.models.iter().find(|model| model.id.strip_prefix('~') == Some(name)))
+        self.listed(name).or_else(|| self.find(name.rsplit_once(':')?.0))
+    }
+
+    fn listed(&self, name: &str) -> Option<&ModelInfo> {
+        let models = || self.models.iter();
+        let exact = models().find(|model| model.id == name);
+        exact
+            .or_else(|| models().find(|model| model.id.strip_prefix('~') == Some(name)))
+            .or_else(|| models().find(|model| model.other_ids.iter().any(|id| id == name)))
     }
 
     /// The known name most like an unknown one, where one is alike enough to be meant.

@@ -76,7 +76,7 @@ codes! {
         next: "write it as `vendor/model`, for example `~openai/gpt-sol-latest`";
     ModelUnknown = "model_unknown", retryable: false,
         "The provider does not know the model, or no longer offers it.",
-        next: "see `list_models` or the provider's list for current names";
+        next: "see `models` (over MCP `list_models`) for current names";
     OutputUnwritable = "output_unwritable", retryable: false,
         "The data folder or the output folder cannot be written. Nothing was sent and nothing was paid.",
         next: "choose another folder with `--output-dir` or `PARALLEL_LLM_DATA_DIR`, or mend its permissions";

@@ -372,8 +372,11 @@ fn resolve_chain(request: &RunRequest, terms: &Terms<'_>, choice: &Choice) -> Re
 fn parse(reference: &str, terms: &Terms<'_>) -> Result<PanelEntry, Failure> {
     let is_provider = |id: &str| terms.providers.iter().any(|known| known.0 == id);
     let mut entry = PanelEntry::parse(reference, default_provider(terms), is_provider)?;
-    if let Some(info) = info(&entry.model, terms) {
-        entry.model.model.clone_from(&info.id);
+    // A suffix and a dated name are asked for as typed; only the `~` that a shell takes away is given back.
+    let lost = info(&entry.model, terms).and_then(|info| info.id.strip_prefix('~'));
+    let rest = lost.and_then(|id| entry.model.model.strip_prefix(id));
+    if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':')) {
+        entry.model.model.insert(0, '~');
     }
     Ok(entry)
 }

@@ -131,6 +131,16 @@ impl Effort {
         }
     }
 
+    /// The nearest of those a provider has words for; of two as near, the greater, so that thinking is not switched off
+    /// by rounding. Itself where there are none.
+    #[must_use]
+    pub fn nearest(self, accepted: &[Self]) -> Self {
+        let distance = |other: Self| (other as u8).abs_diff(self as u8);
+        let nearest =
+            accepted.iter().copied().min_by_key(|other| (distance(*other), std::cmp::Reverse(*other)));
+        nearest.unwrap_or(self)
+    }
+
     /// Finds an effort by its word.
     pub fn by_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|effort| effort.word() == word)
@@ -225,5 +235,29 @@ impl RunRequest {
     /// Asks one question, everything else by default.
     pub fn prompt(prompt: impl Into<String>) -> Self {
         Self { messages: vec![Message::text(Role::User, prompt)], ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effort_is_rounded_up_and_never_to_none() {
+        let common = [Effort::None, Effort::Low, Effort::Medium, Effort::High];
+        let rounded = |effort: Effort| effort.nearest(&common);
+        assert_eq!(
+            Effort::ALL.iter().copied().map(rounded).collect::<Vec<_>>(),
+            [
+                Effort::None,
+                Effort::Low,
+                Effort::Low,
+                Effort::Medium,
+                Effort::High,
+                Effort::High,
+                Effort::High,
+            ]
+        );
+        assert_eq!(Effort::Max.nearest(&[]), Effort::Max);
     }
 }

@@ -30,6 +30,7 @@ use crate::plan::RunPlan;
 use crate::port::{Call, Caller, Permit, ReplyEnd, ReplyPart, ReplyStream};
 use crate::request::Message;
 use crate::retry::{self, Retry, RetryBudget, Trial};
+use crate::run::SeatView;
 use crate::timer::{ReplyClock, run_timeout};
 
 /// A text on its way is kept each second, or each sixteen kilobytes, whichever comes first.
@@ -365,9 +366,19 @@ impl Asking {
         });
         match decision {
             Retry::After { .. } | Retry::Without { .. } if self.is_unwanted() => Retry::Never,
+            Retry::After { .. } if self.is_key_refused() => Retry::Never,
             Retry::After { .. } if !self.desk.retries.withdraw(&self.seat.model.provider) => Retry::Never,
             decision => decision,
         }
+    }
+
+    /// Whether a sibling with the same key has failed in a way that every other call with it would.
+    fn is_key_refused(&self) -> bool {
+        let has_lost_it = |seat: &SeatView| {
+            let failure = seat.failure.as_ref().filter(|_| seat.model.provider == self.seat.model.provider);
+            failure.is_some_and(|failure| failure.code.stops_key())
+        };
+        self.desk.hub.look(|run| run.seats.iter().chain(&run.synthesizers).any(has_lost_it))
     }
 
     /// Whether a request that has not left may not leave any more: the run is given up, or its answer is settled.

@@ -107,7 +107,7 @@ fn a_model_is_written_as_it_is_read() {
 #[test]
 fn an_unknown_model_is_refused_where_it_was_typed() {
     insta::assert_snapshot!(refused(models(&["anthropic/claude-opus5"])), @"model_unknown: the model `anthropic/claude-opus5` is unknown (did you mean `anthropic/claude-opus-5`?) | did you mean `anthropic/claude-opus-5`? | retryable false");
-    insta::assert_snapshot!(refused(models(&["zzz"])), @"model_unknown: the model `zzz` is unknown | see `list_models` or the provider's list for current names | retryable false");
+    insta::assert_snapshot!(refused(models(&["zzz"])), @"model_unknown: the model `zzz` is unknown | see `models` (over MCP `list_models`) for current names | retryable false");
     let by_hand = RunRequest { synthesizer: Some("openai/gpt-sol-last".to_owned()), ..ask() };
     insta::assert_snapshot!(refused(by_hand), @"model_unknown: the model `openai/gpt-sol-last` is unknown (did you mean `~openai/gpt-sol-latest`?) | did you mean `~openai/gpt-sol-latest`? | retryable false");
     // From the settings it fails its own seat.
@@ -264,4 +264,29 @@ fn a_model_is_shown_with_its_provider_unless_that_goes_without_saying() {
     let plan = resolve(models(&["ollama:llama4:8b", "vendor/small"])).expect("it is sound");
     let names: Vec<String> = plan.seats.iter().map(|seat| seat.model.to_string()).collect();
     assert_eq!(names, ["ollama:llama4:8b", "vendor/small"]);
+}
+
+/// Resolves against a live list of a model, its free variant under the same dated name, and an alias.
+fn resolve_dated(names: &[&str]) -> Result<String, String> {
+    let other_ids = |id: &str| vec![id.to_owned()];
+    let dated = ModelInfo { other_ids: other_ids("lab/sol-0801"), ..info("lab/sol") };
+    let free = ModelInfo { price: None, other_ids: other_ids("lab/sol-0801:free"), ..info("lab/sol:free") };
+    let catalogue = Catalogue::new(vec![free, dated, info("~lab/sol-latest"), info("lab/tiny:free")], true);
+    let defaults =
+        Defaults { panel: Vec::new(), synthesizers: vec!["lab/sol-0801".to_owned()], ..defaults() };
+    let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
+    let plan = RunPlan::resolve(models(names), &terms, identity(1));
+    plan.map(|plan| shown(&plan)).map_err(|failure| story::reason(&failure))
+}
+
+#[test]
+fn a_dated_name_and_a_suffix_are_known_and_asked_for_as_typed() {
+    let known = |names: &[&str]| resolve_dated(names).expect("it is sound");
+    insta::assert_snapshot!(known(&["lab/sol-0801", "lab/sol:nitro", "lab/sol-0801:floor"]), @"1 openrouter:lab/sol-0801 1000, 2 openrouter:lab/sol:nitro 1000, 3 openrouter:lab/sol-0801:floor 1000 → 1 openrouter:lab/sol-0801 1000");
+    insta::assert_snapshot!(known(&["lab/sol:free", "lab/sol-0801:free", "lab/sol:free:online"]), @"1 openrouter:lab/sol:free 1000 unpriced, 2 openrouter:lab/sol-0801:free 1000 unpriced, 3 openrouter:lab/sol:free:online 1000 unpriced → 1 openrouter:lab/sol-0801 1000");
+    insta::assert_snapshot!(known(&["lab/sol-latest:exacto", "~lab/sol-latest:online"]), @"1 openrouter:~lab/sol-latest:exacto 1000, 2 openrouter:~lab/sol-latest:online 1000 → 1 openrouter:lab/sol-0801 1000");
+    for unknown in ["lab/tiny", "lab/tiny:nitro", "lab/sole:nitro", "lab/sol-0802"] {
+        let refusal = resolve_dated(&[unknown]).expect_err("it is refused");
+        assert!(refusal.starts_with("model_unknown: "), "{refusal}");
+    }
 }

@@ -251,6 +251,26 @@ async fn a_rejected_field_is_left_out_and_sent_once_more() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_tries_again_with_a_key_that_was_refused() {
+    let told = scene([
+        ("ada", fails(10, failure(Code::Auth).with_status(401))),
+        ("bob", fails(20, failure(Code::Upstream).with_status(502))),
+        ("ollama:cyd", fails(30, failure(Code::Upstream).with_status(502))),
+        ("ollama:cyd", says(10, "The moon.")),
+    ])
+    .run()
+    .await;
+    insta::assert_snapshot!(told.end(), @"
+    failed decided at 20, closed at 20
+      none
+      because all_failed: no model answered (ada: scripted auth; bob: scripted upstream; ollama:cyd: scripted model_unknown)
+      1 ada failed, 1 request 10 ms, $0.00: auth: scripted auth
+      2 bob failed, 1 request 20 ms, $0.00: upstream: scripted upstream
+      3 ollama:cyd failed, 1 request 0 ms, ~?: model_unknown: scripted model_unknown
+    ");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_begun_text_is_kept_and_not_asked_for_again() {
     async fn check(length: usize) -> String {
         let text: &'static str = "m".repeat(length).leak();

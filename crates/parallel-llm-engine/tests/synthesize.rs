@@ -117,11 +117,11 @@ async fn nobody_answers() {
         ("fuser", hangs()),
     ]);
     insta::assert_snapshot!(differently.run().await.end(), @"
-    failed decided at 684, closed at 684
+    failed decided at 20, closed at 20
       none
       because all_failed: no model answered (ada: scripted credits; bob: the model answered with nothing; cyd: the model declined: I would rather not.)
       1 ada failed, 1 request 5 ms, ~?: credits: scripted credits
-      2 bob failed, 2 requests 684 ms, $0.0020: empty: the model answered with nothing
+      2 bob failed, 1 request 10 ms, $0.0010: empty: the model answered with nothing
       3 cyd refused, 1 request 20 ms, $0.0010: refused: the model declined: I would rather not.
     ");
     let refused = || failure(Code::KeyMissing).with_next("set the key");

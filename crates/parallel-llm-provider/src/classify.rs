@@ -15,6 +15,8 @@ use crate::retry_after;
 use crate::scrubber::Scrubber;
 use crate::wire::error::ErrorBody;
 
+/// A wait that is worth it even where the limit is called a day's.
+const SOON: Duration = Duration::from_secs(60);
 /// A day, for free models are counted afresh at midnight UTC.
 const DAY_S: u64 = 24 * 60 * 60;
 /// The status of an error in a stream whose code says nothing: the provider's own fault, so it may be retried.
@@ -31,8 +33,8 @@ pub(crate) struct Origin {
     pub(crate) now: SystemTime,
     /// Takes keys out while the words are whole: half a key at the end of a shortened text is not known as one.
     pub(crate) scrubber: Scrubber,
-    /// The fields of the request that can be left out.
-    pub(crate) optional_fields: &'static [&'static str],
+    /// The fields that were sent and can be left out. Empty once a reply has begun: then nothing is sent again.
+    pub(crate) optional_fields: Vec<&'static str>,
 }
 
 /// One line of the table: which errors get which code.
@@ -42,8 +44,8 @@ struct Row(u16, u16, fn(&ErrorBody) -> bool, Code);
 const TABLE: &[Row] = &[
     Row(400, 599, is_context_overflow, Code::ContextLength),
     Row(400, 404, is_unknown_model, Code::ModelUnknown),
-    Row(400, 422, is_moderated, Code::Moderated),
-    Row(400, 403, |error| error.has_word("refusal"), Code::Refused),
+    Row(400, 599, is_moderated, Code::Moderated),
+    Row(400, 599, |error| error.has_word("refusal"), Code::Refused),
     // Google and xAI answer 400 or 403 to a bad key.
     Row(400, 403, is_bad_key, Code::Auth),
     Row(401, 401, any, Code::Auth),
@@ -54,10 +56,17 @@ const TABLE: &[Row] = &[
         Code::CreditsInFlight,
     ),
     Row(402, 402, any, Code::Credits),
-    Row(403, 403, is_key_limit, Code::KeyLimit),
+    Row(400, 403, is_key_limit, Code::KeyLimit),
     Row(400, 429, is_out_of_credit, Code::Credits),
     Row(403, 403, any, Code::Forbidden),
     Row(404, 404, is_policy, Code::Forbidden),
+    Row(
+        404,
+        404,
+        |error| error.says(&["no endpoints found that support", "input"]),
+        Code::AttachmentUnsupported,
+    ),
+    Row(404, 404, |error| error.says(&["no endpoints found that can handle"]), Code::BadRequest),
     // A server that knows no such path is not the API we took it for.
     Row(404, 404, is_no_api, Code::Protocol),
     Row(404, 404, any, Code::ModelUnknown),
@@ -78,7 +87,7 @@ pub(crate) fn answered(origin: &Origin, status: StatusCode, headers: &HeaderMap,
     }
     let error = ErrorBody::parse(body).unwrap_or_default();
     let verb = format!("answered {}", status.as_u16());
-    failure(&Said { origin, verb, status: status.as_u16(), headers, error })
+    failure(&Said { origin, verb, status: status.as_u16(), headers, error }).with_status(status.as_u16())
 }
 
 /// The failure that an error inside a reply of status 200 is.
@@ -112,10 +121,10 @@ fn failure(said: &Said<'_>) -> Failure {
     let error = &said.error;
     let row = TABLE.iter().find(|Row(from, to, when, _)| (*from..=*to).contains(&said.status) && when(error));
     let code = row.map_or(Code::Upstream, |Row(.., code)| *code);
-    let mut failure = Failure::new(code, said.origin.scrubber.scrub(&message(said))).with_status(said.status);
+    let mut failure = Failure::new(code, said.origin.scrubber.scrub(&message(said)));
     match code {
         Code::RateLimited => failure = rate_limited(failure, said),
-        Code::BadRequest => failure.rejected_field = rejected_field(error, said.origin.optional_fields),
+        Code::BadRequest => failure.rejected_field = rejected_field(error, &said.origin.optional_fields),
         Code::Forbidden if is_policy(error) => {
             failure = failure.with_next("change what the account's privacy and guardrail settings allow");
         }
@@ -149,13 +158,15 @@ fn message(said: &Said<'_>) -> String {
 /// A cap on free models per day is not waited for; the failure says when it ends.
 fn rate_limited(failure: Failure, said: &Said<'_>) -> Failure {
     let error = &said.error;
-    if !is_daily(error) {
+    let now = said.origin.now;
+    let hint = retry_after::wait(said.headers, Some(error.value()), now);
+    // A limit that is counted over the last day's hours may be free again in seconds.
+    if !is_daily(error) || hint.is_some_and(|hint| hint <= SOON) {
         return failure;
     }
     let failure = failure.with_retryable(false);
-    let now = said.origin.now;
     // OpenRouter counts afresh at midnight UTC; of the others only a reset they name is known.
-    let midnight = || says(error, &["free-models-per-day"]).then(|| next_midnight(now));
+    let midnight = || error.says(&["free-models-per-day"]).then(|| next_midnight(now));
     let Some(reset) = retry_after::reset(said.headers, Some(error.value()), now).or_else(midnight) else {
         return failure.with_next("wait until the day's limit is renewed, or ask another model");
     };
@@ -186,7 +197,7 @@ fn redirected(origin: &Origin, status: StatusCode, headers: &HeaderMap) -> Failu
     Failure::new(Code::Redirect, message).with_status(status.as_u16())
 }
 
-/// The status an error would have had if it had come before the reply began: its number, its own word, what its
+/// The status an error would have had if it had come before the reply began: by its own word, its number, what its
 /// sentence is known for, or a word that nearly every error has.
 fn reported_status(error: &ErrorBody) -> u16 {
     const SENTENCES: [(&str, u16); 7] = [
@@ -198,11 +209,14 @@ fn reported_status(error: &ErrorBody) -> u16 {
         ("at capacity", 529),
         ("internal server error", 500),
     ];
-    let number = error.code().and_then(|code| code.parse().ok()).filter(|code| (400..600).contains(code));
-    let sentence = || SENTENCES.iter().find(|(phrase, _)| says(error, &[phrase])).map(|(_, status)| *status);
+    let number = || error.code().and_then(|code| code.parse().ok()).filter(|code| (400..600).contains(code));
+    let sentence = || SENTENCES.iter().find(|(phrase, _)| error.says(&[phrase])).map(|(_, status)| *status);
     let general = || error.words().find_map(status_of_general_word);
-    number
-        .or_else(|| error.words().find_map(status_of_word))
+    // Its word says more than its number: a refusal in the middle of a stream comes with 502.
+    error
+        .words()
+        .find_map(status_of_word)
+        .or_else(number)
         .or_else(sentence)
         .or_else(general)
         .unwrap_or(STATUS_UNKNOWN)
@@ -211,11 +225,12 @@ fn reported_status(error: &ErrorBody) -> u16 {
 fn status_of_word(word: &str) -> Option<u16> {
     Some(match word {
         "authentication" | "authentication_error" | "invalid_api_key" => 401,
-        "payment_required" => 402,
+        "payment_required" | "billing_error" => 402,
         "permission_denied"
         | "permission_error"
         | "content_filter"
         | "content_policy_violation"
+        | "safety_violation"
         | "refusal" => 403,
         "not_found" | "not_found_error" | "model_not_found" => 404,
         "payload_too_large" | "request_too_large" => 413,
@@ -236,17 +251,9 @@ const fn any(_: &ErrorBody) -> bool {
     true
 }
 
-/// Whether all phrases stand in the provider's words, whatever their case.
-fn says(error: &ErrorBody, phrases: &[&str]) -> bool {
-    let upstream = error.upstream_words();
-    let texts = error.message().into_iter().chain(upstream.as_deref());
-    let mut texts = texts.map(str::to_lowercase);
-    texts.any(|text| phrases.iter().all(|phrase| text.contains(phrase)))
-}
-
 /// Whether one of these sentences stands in the provider's words: all phrases of one.
 fn says_any(error: &ErrorBody, sentences: &[&[&str]]) -> bool {
-    sentences.iter().any(|phrases| says(error, phrases))
+    sentences.iter().any(|phrases| error.says(phrases))
 }
 
 /// Whether one of these is a word of the error.
@@ -279,27 +286,27 @@ fn is_context_overflow(error: &ErrorBody) -> bool {
 
 fn is_unknown_model(error: &ErrorBody) -> bool {
     has_any(error, &["model_not_found", "invalid_model", "DeploymentNotFound"])
-        || says_any(error, &[&["is not a valid model id"], &["model not exist"]])
+        || says_any(error, &[&["is not a valid model id"], &["model not exist"], &["model not found"]])
 }
 
 fn is_bad_key(error: &ErrorBody) -> bool {
+    // What OpenRouter passes on is about its key, not the user's.
+    let phrases = ["api key not valid", "incorrect api key", "unregistered callers"];
     has_any(error, &["invalid_api_key", "authentication_error"])
-        || says_any(error, &[&["api key not valid"], &["incorrect api key"], &["unregistered callers"]])
+        || phrases.iter().any(|phrase| error.says_itself(&[phrase]))
 }
 
-/// An empty account, in the words of those who have no status for it. OpenRouter uses OpenAI's word in metadata for
-/// a passing state, which is not read.
+/// An empty account, in the words of those who have no status for it. What OpenRouter passes on, and its metadata, are
+/// about accounts of its own.
 fn is_out_of_credit(error: &ErrorBody) -> bool {
+    const PHRASES: [&str; 4] = [
+        "credit balance is too low",
+        "insufficient balance",
+        "used all available credits",
+        "has no credits left",
+    ];
     has_any(error, &["insufficient_quota", "blocked_api_access", "exceeded_current_quota_error"])
-        || says_any(
-            error,
-            &[
-                &["credit balance is too low"],
-                &["insufficient balance"],
-                &["used all available credits"],
-                &["has no credits left"],
-            ],
-        )
+        || PHRASES.iter().any(|phrase| error.says_itself(&[phrase]))
 }
 
 /// Whether a moderator stopped the question or the answer: by the protocol's own marks, or by the sentences of those
@@ -323,14 +330,14 @@ fn is_moderated(error: &ErrorBody) -> bool {
 fn is_key_limit(error: &ErrorBody) -> bool {
     let source = error.metadata("limit_source").unwrap_or_default();
     let sources = ["openrouter_key_limit", "openrouter_workspace_budget", "openrouter_guardrail_budget"];
-    sources.contains(&source) || says(error, &["key limit exceeded"])
+    sources.contains(&source) || says_any(error, &[&["key limit exceeded"], &["specified api usage limits"]])
 }
 
 /// Whether the account's own settings leave no provider for the model.
 fn is_policy(error: &ErrorBody) -> bool {
     ["data policy", "no allowed providers", "model restrictions", "guardrail"]
         .into_iter()
-        .any(|phrase| says(error, &[phrase]))
+        .any(|phrase| error.says(&[phrase]))
         || ["privacy_restricted", "constraint_filtered", "region_restricted"].into_iter().any(|code| {
             error.value().pointer("/availability/code").and_then(|own| own.as_str()) == Some(code)
         })
@@ -340,17 +347,13 @@ fn is_no_api(error: &ErrorBody) -> bool {
     error.message().is_none_or(|message| message.trim_end_matches('.').eq_ignore_ascii_case("not found"))
 }
 
-/// The optional field of ours that the provider will not take, if that is what it says. Naming a field is not
-/// enough: `max_tokens is too large` is about the value, and leaving the cap out would cost money.
-fn rejected_field(error: &ErrorBody, optional_fields: &[&str]) -> Option<String> {
-    const REJECTIONS: [&str; 13] = [
-        "unsupported",
+/// The optional field of ours that the provider will not take, if that is what it says. Only fields that were sent
+/// count, and what it names itself goes before what its sentence mentions. Naming a field is not enough:
+/// `max_tokens must not exceed 8192` is about the value, and leaving the cap out would cost money.
+fn rejected_field(error: &ErrorBody, sent: &[&'static str]) -> Option<String> {
+    const REJECTIONS: [&str; 8] = [
         "not supported",
         "not support",
-        "unrecognized",
-        "unknown",
-        "unexpected",
-        "not permitted",
         "deprecated",
         "mandatory",
         "must be one of",
@@ -358,27 +361,53 @@ fn rejected_field(error: &ErrorBody, optional_fields: &[&str]) -> Option<String>
         "cannot answer without",
         "cannot find field",
     ];
-    let rejects = error.has_extra_field()
-        || ["unsupported_parameter", "unknown_parameter", "unsupported_value"]
-            .iter()
-            .any(|word| error.has_word(word))
-        || REJECTIONS.iter().any(|phrase| says(error, &[phrase]));
-    if !rejects {
+    let is_unknown = is_field_unknown(error);
+    if !is_unknown && !error.has_word("unsupported_value") && !says_any_of(error, &REJECTIONS) {
         return None;
     }
     let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
     let ours = |word: &str| {
         let word = plain(word);
-        optional_fields.iter().find(|field| plain(field) == word).map(|field| (*field).to_owned())
+        // The cap is renamed where its name is not known, and never left out for its value.
+        let fits = |field: &&&str| plain(field) == word && (is_unknown || !CAPS.contains(*field));
+        sent.iter().find(fits).map(|field| (*field).to_owned())
     };
+    if error.named_fields().next().is_some() {
+        return error.named_fields().find_map(ours);
+    }
     let upstream = error.upstream_words();
     let texts = error.message().into_iter().chain(upstream.as_deref());
-    let words =
-        texts.flat_map(|text| text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_'));
-    error.named_fields().find_map(ours).or_else(|| {
-        let mut words = words;
-        words.find_map(ours)
-    })
+    texts.flat_map(mentioned).find_map(ours)
+}
+
+/// The names of the output cap.
+const CAPS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
+/// Whether a field is not known at all, as opposed to its value.
+fn is_field_unknown(error: &ErrorBody) -> bool {
+    const PHRASES: [&str; 7] = [
+        "unsupported parameter",
+        "is unsupported",
+        "unrecognized",
+        "unknown",
+        "unexpected",
+        "not permitted",
+        "argument not supported",
+    ];
+    error.has_extra_field()
+        || has_any(error, &["unsupported_parameter", "unknown_parameter"])
+        || says_any_of(error, &PHRASES)
+}
+
+fn says_any_of(error: &ErrorBody, phrases: &[&str]) -> bool {
+    phrases.iter().any(|phrase| error.says(&[phrase]))
+}
+
+/// The words of a sentence that may be names of fields. `usage` is a word of its own, so it counts only in quotes.
+fn mentioned(text: &str) -> impl Iterator<Item = &str> {
+    let is_quoted = ["`usage`", "'usage'", "\"usage\""].iter().any(|name| text.contains(name));
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.filter(move |word| is_quoted || *word != "usage")
 }
 
 #[cfg(test)]

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use parallel_llm_engine::panel::UNSAID;
 use parallel_llm_engine::port::{Call, Caller, Permit, ReplyPart, ReplyStream};
 use parallel_llm_engine::{Catalogue, Code, Failure, Finish, Message, ProviderId};
 use reqwest::{Client, Response};
@@ -38,6 +40,8 @@ const ERROR_WAIT: Duration = Duration::from_secs(5);
 const MODELS_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The longest account of a key. Real ones are under 1 kB.
 const CREDIT_BYTES_MAX: usize = 64 * 1024;
+/// What such a document is written in.
+const JSON: &str = "application/json";
 /// How long such a document is waited for.
 const GET_WAIT: Duration = Duration::from_secs(30);
 /// How long a connection whose reply has ended is given to end its body, so that it can be used again.
@@ -54,6 +58,8 @@ const LINGERING_MAX: usize = 64;
 pub struct ProviderConfig {
     /// The providers, each with its key.
     pub endpoints: Vec<Endpoint>,
+    /// The providers that cannot be called as they are configured, and why.
+    pub unusable: BTreeMap<ProviderId, Failure>,
     /// Calls at once with one provider's key, where the endpoint has no bound of its own.
     pub calls_per_key_max: usize,
     /// Calls at once in the whole process.
@@ -72,6 +78,7 @@ impl Default for ProviderConfig {
     fn default() -> Self {
         Self {
             endpoints: Vec::new(),
+            unusable: BTreeMap::new(),
             calls_per_key_max: 64,
             calls_max: 4096,
             connect_timeout_ms: 10_000,
@@ -91,6 +98,7 @@ pub struct Provider {
 #[derive(Debug)]
 struct Shared {
     endpoints: BTreeMap<ProviderId, Arc<Endpoint>>,
+    unusable: BTreeMap<ProviderId, Failure>,
     app_headers: HeaderMap,
     http: Http,
     pace: Pace,
@@ -113,6 +121,7 @@ impl Provider {
             config.endpoints.into_iter().map(|endpoint| (endpoint.id().clone(), Arc::new(endpoint)));
         let shared = Shared {
             endpoints: endpoints.collect(),
+            unusable: config.unusable,
             app_headers,
             http: Http::new(config.connect_timeout_ms, config.certificates),
             pace,
@@ -135,16 +144,24 @@ impl Provider {
         if !endpoint.dialect().routes {
             return Ok(None);
         }
-        shared.key(endpoint).await?;
-        let body = shared.get(provider, "key", CREDIT_BYTES_MAX).await?;
+        let key = shared.key(endpoint).await?;
+        let headers = shared.headers(endpoint, key.as_ref(), JSON);
+        let body = shared.get(endpoint, &Address::path("key"), CREDIT_BYTES_MAX, headers).await?;
         Credit::read(&body).map(Some)
     }
 
     /// Asks a provider for its models. Also makes the connection that the first calls will use.
     pub async fn fetch_catalogue(&self, provider: &ProviderId) -> Result<Catalogue, Failure> {
-        let body = self.shared.get(provider, "models", MODELS_BYTES_MAX).await?;
-        let is_whole = self.shared.endpoint(provider)?.dialect().routes;
-        models::read(&body, is_whole)
+        let endpoint = self.shared.endpoint(provider)?;
+        // Some lists can be read without a key; who wants one says so.
+        let key = self.shared.key(endpoint).await.unwrap_or_default();
+        self.shared.catalogue(endpoint, self.shared.headers(endpoint, key.as_ref(), JSON)).await
+    }
+
+    /// Asks for its models as a stranger would: no key and no header of the user's goes along, and none is fetched.
+    pub async fn fetch_catalogue_keyless(&self, provider: &ProviderId) -> Result<Catalogue, Failure> {
+        let accept = (header::ACCEPT, HeaderValue::from_static(JSON));
+        self.shared.catalogue(self.shared.endpoint(provider)?, HeaderMap::from_iter([accept])).await
     }
 
     /// Closes idle connections. Calls in flight go on; a later call makes a new connection.
@@ -159,6 +176,7 @@ impl Caller for Provider {
         async move {
             let endpoint = Arc::clone(shared.endpoint(&call.model.provider)?);
             check_inputs(&endpoint, &call)?;
+            check_privacy(&endpoint, &call)?;
             let key = shared.key(&endpoint).await?;
             let place = shared.pace.place(&call.model.provider).await;
             let exchange =
@@ -173,6 +191,9 @@ impl Caller for Provider {
 impl Shared {
     fn endpoint(&self, id: &ProviderId) -> Result<&Arc<Endpoint>, Failure> {
         self.endpoints.get(id).ok_or_else(|| {
+            if let Some(failure) = self.unusable.get(id) {
+                return failure.clone();
+            }
             let known: Vec<&str> = self.endpoints.keys().map(|id| id.0.as_str()).collect();
             let failure = Failure::new(Code::SettingsInvalid, format!("no provider `{id}` is configured"));
             failure.with_next(format!("use one of: {}", known.join(", ")))
@@ -192,7 +213,7 @@ impl Shared {
             provider: endpoint.id().0.clone(),
             now: SystemTime::now(),
             scrubber: self.scrubber.clone(),
-            optional_fields: codec::of(endpoint.dialect().protocol).optional_fields(),
+            optional_fields: Vec::new(),
         }
     }
 
@@ -234,14 +255,17 @@ impl Shared {
         let codec = codec::of(endpoint.dialect().protocol);
         let mut headers = self.headers(endpoint, key.as_ref(), "text/event-stream, application/json");
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let request = client
-            .post(endpoint.url(&codec.address(&call.model.model)))
-            .headers(headers)
-            .body(codec.body(call, endpoint.dialect()));
+        // Shared with the request, so that a refusal can be held against what was sent.
+        let body = Bytes::from(codec.body(call, endpoint.dialect()));
+        let request =
+            client.post(endpoint.url(&codec.address(&call.model.model))).headers(headers).body(body.clone());
         let response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
         if !response.status().is_success() {
-            return Err(rejected(self.origin(endpoint), response).await);
+            let optional_fields = codec::sent_fields(codec, &body);
+            let origin = Origin { optional_fields, ..self.origin(endpoint) };
+            return Err(rejected(origin, response).await);
         }
+        drop(body);
         let kind = response
             .headers()
             .get(header::CONTENT_TYPE)
@@ -251,23 +275,37 @@ impl Shared {
         Ok((response, reply))
     }
 
+    async fn catalogue(&self, endpoint: &Endpoint, headers: HeaderMap) -> Result<Catalogue, Failure> {
+        let dialect = endpoint.dialect();
+        let body = self.get(endpoint, &models::address(dialect), MODELS_BYTES_MAX, headers).await?;
+        models::read(&body, dialect)
+    }
+
     /// The body of a small document of a provider's, within a time and a size.
-    async fn get(&self, provider: &ProviderId, path: &str, bytes_max: usize) -> Result<Vec<u8>, Failure> {
-        let got =
-            tokio::time::timeout(GET_WAIT, self.got(provider, path, bytes_max)).await.unwrap_or_else(|_| {
-                let limit = GET_WAIT.as_millis();
-                let message = format!("{provider} gave no `{path}` within {limit} ms");
-                Err(Failure::new(Code::Timeout, message).with_next("check the network and the base URL"))
-            });
+    async fn get(
+        &self,
+        endpoint: &Endpoint,
+        address: &Address,
+        bytes_max: usize,
+        headers: HeaderMap,
+    ) -> Result<Vec<u8>, Failure> {
+        let got = self.got(endpoint, address, bytes_max, headers);
+        let got = tokio::time::timeout(GET_WAIT, got).await.unwrap_or_else(|_| {
+            let (provider, limit) = (endpoint.id(), GET_WAIT.as_millis());
+            let message = format!("{provider} gave no `{address}` within {limit} ms");
+            Err(Failure::new(Code::Timeout, message).with_next("check the network and the base URL"))
+        });
         got.map_err(|failure| self.scrubber.clean(failure))
     }
 
-    async fn got(&self, provider: &ProviderId, path: &str, bytes_max: usize) -> Result<Vec<u8>, Failure> {
-        let endpoint = self.endpoint(provider)?;
-        // Some lists can be read without a key; who wants one says so.
-        let key = self.key(endpoint).await.unwrap_or_default();
-        let headers = self.headers(endpoint, key.as_ref(), "application/json");
-        let request = self.http.client(endpoint)?.get(endpoint.url(&Address::path(path))).headers(headers);
+    async fn got(
+        &self,
+        endpoint: &Endpoint,
+        address: &Address,
+        bytes_max: usize,
+        headers: HeaderMap,
+    ) -> Result<Vec<u8>, Failure> {
+        let request = self.http.client(endpoint)?.get(endpoint.url(address)).headers(headers);
         let mut response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
         if !response.status().is_success() {
             return Err(rejected(self.origin(endpoint), response).await);
@@ -275,7 +313,7 @@ impl Shared {
         let mut body = Vec::new();
         let whole = pooled::read(&mut response, bytes_max, &mut body).await;
         if !whole.map_err(|error| self.failed(endpoint, &error))? {
-            let message = format!("the `{path}` of {provider} is longer than {bytes_max} bytes");
+            let message = format!("the `{address}` of {} is longer than {bytes_max} bytes", endpoint.id());
             return Err(Failure::new(Code::Protocol, message));
         }
         Ok(body)
@@ -403,6 +441,18 @@ fn check_inputs(endpoint: &Endpoint, call: &Call) -> Result<(), Failure> {
         let message = format!("{} takes no {}s such as `{}`", endpoint.id(), file.kind().word(), file.name);
         Err(Failure::new(Code::AttachmentUnsupported, message))
     })
+}
+
+/// Fails where a question that is to stay private would go to what is called OpenRouter and is not spoken to as such.
+fn check_privacy(endpoint: &Endpoint, call: &Call) -> Result<(), Failure> {
+    if endpoint.id().0 != UNSAID || endpoint.dialect().routes || !call.routing.is_private() {
+        return Ok(());
+    }
+    let host = endpoint.authority();
+    let message =
+        format!("the terms of privacy cannot be told to {host}, which is not spoken to as OpenRouter");
+    Err(Failure::new(Code::Forbidden, message)
+        .with_next("let its base URL end in `/api/v1`, or take `zdr` and `data_collection` back"))
 }
 
 /// The provider's name for a call, where its headers have it.

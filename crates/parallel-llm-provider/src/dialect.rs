@@ -4,6 +4,7 @@
 //! is a row of [`known`](crate::known) and a test. Reading is the same for all who share a protocol: every known
 //! place for usage, reasoning and errors is looked at.
 
+use parallel_llm_engine::Effort;
 use parallel_llm_engine::catalogue::Inputs;
 
 /// Which protocol is spoken: how a call is written and how its reply is read.
@@ -57,12 +58,22 @@ pub enum EffortField {
     ThinkingAndEffort,
     /// `reasoning: {enabled}`, which knows on and off only: Together's.
     ReasoningEnabled,
-    /// `thinking: {type, budget_tokens}`, a share of the output cap: Anthropic's.
-    ThinkingBudget,
+    /// `thinking: {type}` and, where thinking is on, `output_config: {effort}`: Anthropic's.
+    ThinkingAndConfig,
     /// `generationConfig.thinkingConfig`: Google's.
     ThinkingLevel,
     /// Not at all; the model decides.
     Nowhere,
+}
+
+/// Which prices of a list of models are read, and for how many tokens they are. The same fields mean a token at one
+/// provider and a million at another, so what a provider does not document is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListPrices {
+    /// `prompt` and `completion`, in US dollars for a token: OpenRouter's, which others have taken over.
+    PerToken,
+    /// `input` and `output`, in US dollars for a million tokens: Together's.
+    PerMillion,
 }
 
 /// When a call cannot be made without a key.
@@ -74,6 +85,8 @@ pub enum KeyRule {
     UnlessLoopback,
 }
 
+/// OpenRouter's own host; its regional ones lie below it.
+const OPENROUTER_HOST: &str = "openrouter.ai";
 /// How the base URLs of OpenRouter end, its regional ones and the simulator's too; no other provider's does.
 const OPENROUTER_PATH: &str = "/api/v1";
 
@@ -92,6 +105,8 @@ pub struct Dialect {
     pub usage_wish: UsageWish,
     /// How thinking is asked for.
     pub effort_field: EffortField,
+    /// The efforts it has words for; another is asked for by the nearest.
+    pub efforts: &'static [Effort],
     /// The role of instructions: `system` nearly everywhere.
     pub system_role: &'static str,
     /// The highest sampling temperature it takes; a higher one is lowered to it.
@@ -99,12 +114,21 @@ pub struct Dialect {
     /// Whether it routes to other providers: it takes routing terms, a service tier and a session, and the program
     /// names itself to it.
     pub routes: bool,
+    /// How its list of models gives prices.
+    pub list_prices: ListPrices,
     /// Which files its protocol can carry. What a model takes is another matter.
     pub inputs: Inputs,
 }
 
 /// Pictures and documents.
 const ALL_INPUTS: Inputs = Inputs { image: true, document: true };
+/// What every provider with a word for an effort has.
+const COMMON_EFFORTS: &[Effort] = &[Effort::None, Effort::Low, Effort::Medium, Effort::High];
+/// OpenAI's words.
+const OPENAI_EFFORTS: &[Effort] =
+    &[Effort::None, Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh];
+/// Anthropic's words; none is said by switching thinking off.
+const ANTHROPIC_EFFORTS: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High, Effort::Max];
 /// Pictures only.
 const IMAGES: Inputs = Inputs { image: true, document: false };
 
@@ -112,8 +136,13 @@ impl Dialect {
     /// What is spoken at a base URL of OpenRouter's: its own path is its own, everything else is taken for a server
     /// that speaks the protocol.
     pub fn of_base_url(base_url: &str) -> Self {
-        let openrouters = base_url.trim_end_matches('/').ends_with(OPENROUTER_PATH);
-        if openrouters { Self::OPENROUTER } else { Self::OPENAI_COMPATIBLE }
+        let host = base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':']).next());
+        let is_theirs = host.is_some_and(|host| host == OPENROUTER_HOST || host.ends_with(".openrouter.ai"));
+        if is_theirs || base_url.trim_end_matches('/').ends_with(OPENROUTER_PATH) {
+            Self::OPENROUTER
+        } else {
+            Self::OPENAI_COMPATIBLE
+        }
     }
 
     /// Any server that speaks the chat protocol. `max_tokens`, because Mistral, Ollama and LM Studio know no other;
@@ -125,9 +154,11 @@ impl Dialect {
         cap_field: CapField::MaxTokens,
         usage_wish: UsageWish::StreamOptions,
         effort_field: EffortField::ReasoningEffort,
+        efforts: COMMON_EFFORTS,
         system_role: "system",
         temperature_max: 2.0,
         routes: false,
+        list_prices: ListPrices::PerToken,
         inputs: IMAGES,
     };
 
@@ -137,6 +168,7 @@ impl Dialect {
         cap_field: CapField::MaxCompletionTokens,
         usage_wish: UsageWish::Usage,
         effort_field: EffortField::Reasoning,
+        efforts: Effort::ALL,
         routes: true,
         inputs: ALL_INPUTS,
         ..Self::OPENAI_COMPATIBLE
@@ -145,6 +177,7 @@ impl Dialect {
     /// OpenAI. `system` is still taken, and mapped to `developer` where a model wants that.
     pub const OPENAI: Self = Self {
         key_rule: KeyRule::Always,
+        efforts: OPENAI_EFFORTS,
         cap_field: CapField::MaxCompletionTokens,
         inputs: ALL_INPUTS,
         ..Self::OPENAI_COMPATIBLE
@@ -159,7 +192,8 @@ impl Dialect {
         key_header: KeyHeader::Bare("x-api-key"),
         key_rule: KeyRule::Always,
         usage_wish: UsageWish::Unasked,
-        effort_field: EffortField::ThinkingBudget,
+        effort_field: EffortField::ThinkingAndConfig,
+        efforts: ANTHROPIC_EFFORTS,
         temperature_max: 1.0,
         inputs: ALL_INPUTS,
         ..Self::OPENAI_COMPATIBLE
@@ -222,6 +256,7 @@ impl Dialect {
     pub const TOGETHER: Self = Self {
         key_rule: KeyRule::Always,
         effort_field: EffortField::ReasoningEnabled,
+        list_prices: ListPrices::PerMillion,
         ..Self::OPENAI_COMPATIBLE
     };
 

@@ -16,7 +16,6 @@ use url::{Host, Url};
 use crate::api_key::ApiKey;
 use crate::codec::Address;
 use crate::dialect::{Dialect, KeyRule};
-use crate::known::Known;
 
 /// A key that could not be fetched is fetched again after so long: its keeper may have been locked. Sooner, each seat of
 /// a panel would wait for the same failure.
@@ -34,6 +33,7 @@ pub struct Endpoint {
     dialect: Dialect,
     headers: HeaderMap,
     calls_max: Option<usize>,
+    key_advice: Option<String>,
 }
 
 /// Where a key comes from.
@@ -73,7 +73,7 @@ impl Endpoint {
     ) -> Result<Self, Failure> {
         let base = parse_base(&id, base_url.trim())?;
         let key = KeySource::Known(key);
-        Ok(Self { id, base, key, dialect, headers: HeaderMap::new(), calls_max: None })
+        Ok(Self { id, base, key, dialect, headers: HeaderMap::new(), calls_max: None, key_advice: None })
     }
 
     /// Fetches the key when it is first needed.
@@ -96,6 +96,14 @@ impl Endpoint {
     #[must_use]
     pub const fn with_calls_max(mut self, calls_max: usize) -> Self {
         self.calls_max = Some(calls_max);
+        self
+    }
+
+    /// What to do where a key is missing, in place of the code's own advice: only the settings know where this one is
+    /// looked for.
+    #[must_use]
+    pub fn with_key_advice(mut self, advice: String) -> Self {
+        self.key_advice = Some(advice);
         self
     }
 
@@ -168,15 +176,10 @@ impl Endpoint {
     }
 
     fn key_missing(&self) -> Failure {
-        let id = &self.id;
-        let failure = Failure::new(Code::KeyMissing, format!("no API key is set for `{id}`"));
-        match Known::by_id(&id.0) {
-            // The code's own advice names its variable.
-            Some(known) if known.dialect == Dialect::OPENROUTER => failure,
-            Some(known) => {
-                failure.with_next(format!("set `{}`, or keep it with `keys set {id}`", known.key_variable))
-            }
-            None => failure.with_next(format!("keep it with `keys set {id}`")),
+        let failure = Failure::new(Code::KeyMissing, format!("no API key is set for `{}`", self.id));
+        match &self.key_advice {
+            Some(advice) => failure.with_next(advice.clone()),
+            None => failure,
         }
     }
 
@@ -294,16 +297,15 @@ mod tests {
     #[test]
     fn a_key_is_needed_where_the_dialect_says() {
         assert!(key(&endpoint("http://localhost:11434/v1").unwrap()).unwrap().is_none());
-        let missing = |id: &str, dialect| {
-            let endpoint = Endpoint::new(ProviderId(id.into()), "https://a.b/v1", None, dialect).unwrap();
+        let missing = |endpoint: Endpoint| {
             let failure = key(&endpoint).unwrap_err();
             assert_eq!(failure.code, Code::KeyMissing);
+            assert_eq!(failure.message, "no API key is set for `test`");
             failure.next_step().to_owned()
         };
-        assert!(missing("openrouter", Dialect::OPENROUTER).contains("OPENROUTER_API_KEY"));
-        let next = "set `MISTRAL_API_KEY`, or keep it with `keys set mistral`";
-        assert_eq!(missing("mistral", Dialect::MISTRAL), next);
-        assert_eq!(missing("mine", Dialect::OPENAI_COMPATIBLE), "keep it with `keys set mine`");
+        let elsewhere = || endpoint("https://a.b/v1").unwrap();
+        assert_eq!(missing(elsewhere()), Code::KeyMissing.next());
+        assert_eq!(missing(elsewhere().with_key_advice("set `WORK_KEY`".to_owned())), "set `WORK_KEY`");
     }
 
     #[tokio::test(start_paused = true)]

@@ -65,7 +65,7 @@ pub fn error_body(message: &[u8]) {
     let Message { status, headers, body } = Message::read(message);
     for protocol in PROTOCOLS {
         let origin = origin(codec::of(protocol));
-        let optional_fields = origin.optional_fields;
+        let optional_fields = origin.optional_fields.clone();
         let failure = classify::answered(&origin, status, &headers, body);
         check_failure(&failure);
         assert_eq!(failure.status, Some(status.as_u16()));
@@ -100,7 +100,7 @@ fn origin(codec: &dyn Codec) -> Origin {
         provider: "provider".to_owned(),
         now: now(),
         scrubber: Scrubber::new([SecretString::from(key())]),
-        optional_fields: codec.optional_fields(),
+        optional_fields: codec.optional_fields().to_vec(),
     }
 }
 

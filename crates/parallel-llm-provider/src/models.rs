@@ -4,12 +4,16 @@
 //! is exact or absent; a list counts as live only if its provider lists every name it takes and all of it was read,
 //! because a name that is missing from a live list is refused.
 
+use std::borrow::Cow;
+
 use parallel_llm_engine::catalogue::{Inputs, PriceOverride};
 use parallel_llm_engine::{Catalogue, Code, Failure, ModelInfo, PicoUsd, Price};
 use serde_json::value::RawValue;
 
+use crate::codec::{self, Address};
+use crate::dialect::{Dialect, ListPrices};
 use crate::wire::loose;
-use crate::wire::model::{Architecture, Entry, List, Override, Pricing};
+use crate::wire::model::{Fields, List};
 
 /// The day of the embedded list.
 pub const EMBEDDED_ON: &str = "2026-11-10";
@@ -21,77 +25,114 @@ const ID_BYTES_MAX: usize = 200;
 const NAME_CHARS_MAX: usize = 200;
 /// What Google puts before the name of each model.
 const GEMINI_PREFIX: &str = "models/";
-/// Some lists give prices for a million tokens.
+/// The tokens that a price is for at a provider that gives prices for a million.
 const PER_MILLION: i64 = 1_000_000;
+/// What the lists call the tokens a model can read and write together, the most telling name first.
+const CONTEXT_NAMES: &[&str] = &[
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "max_model_len",
+    "max_input_tokens",
+    "inputTokenLimit",
+];
+/// What they call the tokens it can write at most.
+const OUTPUT_NAMES: &[&str] = &["max_completion_tokens", "max_tokens", "outputTokenLimit"];
 
 /// The models known without asking anyone, for estimates and suggestions.
 pub fn embedded_catalogue() -> Catalogue {
-    read(EMBEDDED.as_bytes(), false).expect("the embedded list is tested")
+    // It is not of today, so a name that is missing is not refused.
+    let dialect = Dialect { routes: false, ..Dialect::OPENROUTER };
+    read(EMBEDDED.as_bytes(), &dialect).expect("the embedded list is tested")
 }
 
-/// Reads a list of models. `is_whole` says whether its provider lists every name it takes: most take aliases and
-/// dated names besides, and Azure the names of deployments.
-pub(crate) fn read(body: &[u8], is_whole: bool) -> Result<Catalogue, Failure> {
+/// Where the list of models is, in one page if it can be.
+pub(crate) fn address(dialect: &Dialect) -> Address {
+    Address { query: codec::of(dialect.protocol).models_query(), ..Address::path("models") }
+}
+
+/// Reads a list of models. Only a router lists every name it takes: most others take aliases and dated names
+/// besides, and Azure the names of deployments.
+pub(crate) fn read(body: &[u8], dialect: &Dialect) -> Result<Catalogue, Failure> {
     let list = List::read(body.trim_ascii())
         .ok_or_else(|| Failure::new(Code::Protocol, "the list of models cannot be understood"))?;
-    let models: Vec<ModelInfo> = list.models.iter().filter_map(|entry| model(entry)).collect();
+    let models: Vec<ModelInfo> =
+        list.models.iter().filter_map(|entry| model(entry, dialect.list_prices)).collect();
     let all_read = models.len() == list.models.len() && !list.goes_on;
-    let live = is_whole && all_read && !models.is_empty();
+    let live = dialect.routes && all_read && !models.is_empty();
     Ok(Catalogue::new(models, live))
 }
 
-fn model(entry: &RawValue) -> Option<ModelInfo> {
-    let entry: Entry<'_> = serde_json::from_str(entry.get()).ok()?;
-    let id = entry.id.or_else(|| entry.name.clone()).unwrap_or_default();
+fn model(entry: &RawValue, list_prices: ListPrices) -> Option<ModelInfo> {
+    let entry: Fields<'_> = serde_json::from_str(entry.get()).ok()?;
+    let id = entry.text(&["id", "name"])?;
     let id = id.strip_prefix(GEMINI_PREFIX).unwrap_or(&id);
-    if id.is_empty() || id.len() > ID_BYTES_MAX || !id.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if !is_id(id) {
         return None;
     }
-    let name = entry.display_name.as_deref().or(entry.name.as_deref()).unwrap_or(id);
-    let limits = entry.top_provider.unwrap_or_default();
-    let pricing = entry.pricing.as_ref();
+    let name = entry.text(&["display_name", "displayName", "name"]);
+    let pricing = entry.part("pricing");
+    // The limit of the provider that a router prefers is the one that holds.
+    let preferred = entry.part("top_provider").first(OUTPUT_NAMES, loose::count);
     Some(ModelInfo {
-        name: shown(name, NAME_CHARS_MAX),
-        alias_of: entry.alias_target.map(|alias| alias.slug),
-        context_tokens: loose::count(entry.context_tokens),
-        output_tokens_max: [limits.max_completion_tokens, entry.output_tokens_max]
-            .into_iter()
-            .find_map(loose::count),
-        price: pricing.and_then(price),
-        price_overrides: pricing.map(overrides).unwrap_or_default(),
-        inputs: entry.architecture.and_then(|architecture| inputs(&architecture)),
-        expires_on: entry.expiration_date.and_then(|date| day(&date)),
+        other_ids: dated(id, &entry).into_iter().collect(),
+        name: shown(name.as_deref().unwrap_or(id), NAME_CHARS_MAX),
+        alias_of: entry.part("alias_target").text(&["slug"]).map(Cow::into_owned),
+        context_tokens: entry.first(CONTEXT_NAMES, loose::count),
+        output_tokens_max: preferred.or_else(|| entry.first(OUTPUT_NAMES, loose::count)),
+        price: price(&pricing, list_prices),
+        price_overrides: overrides(&pricing),
+        inputs: inputs(&entry.part("architecture")),
+        expires_on: entry.text(&["expiration_date"]).and_then(|date| day(&date)),
         ..ModelInfo::named(id)
     })
 }
 
+/// Whether a name is one that a model can be asked for by.
+fn is_id(name: &str) -> bool {
+    !name.is_empty() && name.len() <= ID_BYTES_MAX && name.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// The name with the day of the release, where it is another. All variants of a model give the same one, so it gets
+/// the suffix of this variant: without it a free variant would be found where the paid one is meant.
+fn dated(id: &str, entry: &Fields<'_>) -> Option<String> {
+    let suffix = id.find(':').map_or("", |at| &id[at..]);
+    let mut dated = entry.text(&["canonical_slug"])?.into_owned();
+    if !dated.ends_with(suffix) {
+        dated.push_str(suffix);
+    }
+    (dated != id && is_id(&dated)).then_some(dated)
+}
+
 /// `None` where the price varies, which is written `-1`, or is not given.
-fn price(pricing: &Pricing<'_>) -> Option<Price> {
-    let request = match pricing.request {
-        Some(_) => loose::usd(pricing.request)?,
-        None => PicoUsd::ZERO,
+fn price(pricing: &Fields<'_>, list_prices: ListPrices) -> Option<Price> {
+    let (input, output, tokens) = match list_prices {
+        ListPrices::PerToken => ("prompt", "completion", 1),
+        ListPrices::PerMillion => ("input", "output", PER_MILLION),
     };
-    let token =
-        |each, million| loose::usd(each).or_else(|| Some(PicoUsd(loose::usd(million)?.0 / PER_MILLION)));
-    let input = token(pricing.prompt, pricing.input)?;
-    Some(Price { input, output: token(pricing.completion, pricing.output)?, request })
+    let token = |name| loose::usd(pricing.get(name)).map(|price| PicoUsd(price.0 / tokens));
+    let request = pricing.get("request").map_or(Some(PicoUsd::ZERO), |price| loose::usd(Some(price)))?;
+    Some(Price { input: token(input)?, output: token(output)?, request })
 }
 
 /// Other prices under conditions. One that cannot be read would make an estimate too low or too high, but never
 /// what the provider charges, so it is passed over.
-fn overrides(pricing: &Pricing<'_>) -> Vec<PriceOverride> {
-    let list: Vec<Override<'_>> = loose::part(pricing.overrides);
-    let read = |it: &Override<'_>| PriceOverride {
-        above_input_tokens: loose::count(it.min_prompt_tokens),
-        input: loose::usd(it.prompt),
-        output: loose::usd(it.completion),
+fn overrides(pricing: &Fields<'_>) -> Vec<PriceOverride> {
+    let list: Vec<&RawValue> = loose::part(pricing.get("overrides"));
+    let read = |it: Fields<'_>| PriceOverride {
+        above_input_tokens: loose::count(it.get("min_prompt_tokens")),
+        input: loose::usd(it.get("prompt")),
+        output: loose::usd(it.get("completion")),
     };
-    list.iter().map(read).filter(|it| it.input.is_some() || it.output.is_some()).collect()
+    list.into_iter()
+        .map(|it| read(loose::part(Some(it))))
+        .filter(|it| it.input.is_some() || it.output.is_some())
+        .collect()
 }
 
 /// Which files a model takes. A list that names no modality says nothing.
-fn inputs(architecture: &Architecture<'_>) -> Option<Inputs> {
-    let words: Vec<String> = loose::part(architecture.input_modalities);
+fn inputs(architecture: &Fields<'_>) -> Option<Inputs> {
+    let words: Vec<String> = loose::part(architecture.get("input_modalities"));
     let has = |word: &str| words.iter().any(|own| own == word);
     (!words.is_empty()).then(|| Inputs { image: has("image"), document: has("file") })
 }
@@ -113,7 +154,11 @@ fn shown(text: &str, chars_max: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use parallel_llm_engine::ProviderId;
+
     use super::*;
+    use crate::endpoint::Endpoint;
+    use crate::known::Known;
 
     #[test]
     fn the_embedded_list_is_whole_and_not_live() {
@@ -138,7 +183,7 @@ mod tests {
     #[test]
     fn a_strange_entry_costs_only_itself_and_the_word_live() {
         let read = |body: &str| {
-            let catalogue = super::read(body.as_bytes(), true).unwrap();
+            let catalogue = super::read(body.as_bytes(), &Dialect::OPENROUTER).unwrap();
             (catalogue.models().iter().map(|model| model.id.clone()).collect::<Vec<_>>(), catalogue.is_live())
         };
         assert_eq!(
@@ -148,19 +193,22 @@ mod tests {
         assert_eq!(read(r#"{"data":[{"id":"a"},{"id":7},{"id":"b c"}]}"#), (vec!["a".into()], false));
         assert_eq!(read(r#"{"data":[{"id":"a"}],"total_count":9}"#), (vec!["a".into()], false));
         assert_eq!(read(r#"{"data":[{"id":"a"}],"links":{"next":"/x"}}"#), (vec!["a".into()], false));
+        assert_eq!(read(r#"{"data":[{"id":"a"}],"has_more":true}"#), (vec!["a".into()], false));
+        assert_eq!(read(r#"{"models":[{"name":"a"}],"nextPageToken":"x"}"#), (vec!["a".into()], false));
         assert_eq!(read(r#"{"data":[]}"#), (vec![], false));
     }
 
     #[test]
     fn what_is_no_list_is_said() {
         for body in ["", "<html>", "7", r#"{"error":"x"}"#, r#"{"data":7}"#] {
-            assert_eq!(super::read(body.as_bytes(), true).unwrap_err().code, Code::Protocol, "{body}");
+            let failure = super::read(body.as_bytes(), &Dialect::OPENROUTER).unwrap_err();
+            assert_eq!(failure.code, Code::Protocol, "{body}");
         }
     }
 
     /// The models of a list, one line each.
     fn lines(body: &str) -> Vec<String> {
-        let catalogue = super::read(body.as_bytes(), false).unwrap();
+        let catalogue = super::read(body.as_bytes(), &Dialect::OPENAI_COMPATIBLE).unwrap();
         assert!(!catalogue.is_live(), "only who lists every name can be live");
         let line = |model: &ModelInfo| {
             let ModelInfo { id, name, context_tokens, output_tokens_max, price, inputs, .. } = model;
@@ -188,7 +236,7 @@ mod tests {
             ),
             (
                 r#"[{"id":"zai/glm","context_length":9,"pricing":{"input":0.88,"output":2,"hourly":0}}]"#,
-                "zai/glm \"zai/glm\" Some(9) None Some((880000, 2000000)) None",
+                "zai/glm \"zai/glm\" Some(9) None None None",
             ),
             (
                 r#"{"data":[{"id":"groq","context_window":9,"max_completion_tokens":8}]}"#,
@@ -211,8 +259,8 @@ mod tests {
     #[test]
     fn a_model_may_cost_otherwise_and_may_end() {
         let body = r#"{"data":[{"id":"a","expiration_date":"2026-12-10T00:00:00Z","pricing":{"prompt":"1","completion":"2",
-            "overrides":[{"min_prompt_tokens":200000,"prompt":"3"},{"utc_start":1,"utc_end":2,"completion":"4"},{"prompt":"x"}]}}]}"#;
-        let catalogue = super::read(body.as_bytes(), true).unwrap();
+            "overrides":[{"min_prompt_tokens":200000,"prompt":"3"},{"utc_start":1,"utc_end":2,"completion":"4"},{"prompt":"x"},7]}}]}"#;
+        let catalogue = super::read(body.as_bytes(), &Dialect::OPENROUTER).unwrap();
         let model = &catalogue.models()[0];
         assert_eq!(model.expires_on.as_deref(), Some("2026-12-10"));
         let usd = |dollars| Some(PicoUsd::from_usd(dollars));
@@ -222,5 +270,87 @@ mod tests {
         for date in ["soon", "2026-1-1", "2026-12-1x"] {
             assert_eq!(day(date), None, "{date}");
         }
+    }
+
+    #[test]
+    fn a_price_is_for_what_its_provider_says() {
+        let priced = |pricing: &str, dialect: Dialect| {
+            let body = format!(r#"{{"data":[{{"id":"a","pricing":{pricing}}}]}}"#);
+            let price = super::read(body.as_bytes(), &dialect).unwrap().models()[0].price;
+            price.map(|price| (price.input.0, price.output.0))
+        };
+        let million = r#"{"hourly":0,"input":0.88,"output":2,"base":0,"finetune":0}"#;
+        let token = r#"{"prompt":"0.0000025","completion":"0.00001","request":null}"#;
+        let unsaid = r#"{"input":"0.0000025","output":"0.00001"}"#;
+        assert_eq!(priced(million, Dialect::TOGETHER), Some((880_000, 2_000_000)));
+        assert_eq!(priced(token, Dialect::TOGETHER), None);
+        for dialect in [Dialect::OPENROUTER, Dialect::OPENAI_COMPATIBLE, Dialect::GROQ] {
+            assert_eq!(priced(token, dialect), Some((2_500_000, 10_000_000)));
+            assert_eq!(priced(unsaid, dialect), None, "nobody says for how many tokens");
+        }
+        assert_eq!(priced("7", Dialect::OPENROUTER), None);
+    }
+
+    #[test]
+    fn a_field_that_cannot_be_read_or_stands_twice_costs_only_itself() {
+        for (body, line) in [
+            (r#"{"models":[{"id":"b"}],"data":[{"id":"a"}]}"#, r#"a "a" None None None None"#),
+            (r#"{"data":7,"models":[{"id":"a"}]}"#, r#"a "a" None None None None"#),
+            (
+                r#"{"data":[{"id":"a"}],"has_more":null,"links":null,"total_count":"x"}"#,
+                r#"a "a" None None None None"#,
+            ),
+            (
+                r#"{"data":[{"id":"a","max_model_len":8,"context_length":9}]}"#,
+                r#"a "a" Some(9) None None None"#,
+            ),
+            (
+                r#"{"data":[{"id":"a","max_model_len":8,"context_length":"x"}]}"#,
+                r#"a "a" Some(8) None None None"#,
+            ),
+            (
+                r#"{"data":[{"id":"a","max_tokens":8,"max_completion_tokens":7}]}"#,
+                r#"a "a" None Some(7) None None"#,
+            ),
+            (
+                r#"{"data":[{"id":"a","displayName":"B","display_name":null,"name":7}]}"#,
+                r#"a "B" None None None None"#,
+            ),
+            (
+                r#"{"data":[{"id":"a","expiration_date":7,"top_provider":"x","max_tokens":8}]}"#,
+                r#"a "a" None Some(8) None None"#,
+            ),
+            (
+                r#"{"data":[{"id":"a","alias_target":"x","architecture":[],"pricing":"x","canonical_slug":{}}]}"#,
+                r#"a "a" None None None None"#,
+            ),
+        ] {
+            assert_eq!(lines(body), [line], "{body}");
+        }
+    }
+
+    #[test]
+    fn a_dated_name_names_the_same_variant() {
+        let body = r#"{"data":[{"id":"a","canonical_slug":"a-0801"},{"id":"b","canonical_slug":"b"},
+            {"id":"a:free","canonical_slug":"a-0801"},{"id":"c:free","canonical_slug":"c"},
+            {"id":"d","canonical_slug":"d 0801"}]}"#;
+        let catalogue = super::read(body.as_bytes(), &Dialect::OPENROUTER).unwrap();
+        let ids: Vec<String> = catalogue.models().iter().map(|model| model.other_ids.join(",")).collect();
+        assert_eq!(ids, ["a-0801", "", "a-0801:free", "", ""]);
+        let found = |name: &str| catalogue.find(name).map(|model| model.id.as_str());
+        assert_eq!((found("a-0801"), found("a-0801:free"), found("c")), (Some("a"), Some("a:free"), None));
+    }
+
+    #[test]
+    fn the_longest_page_of_a_list_is_asked_for() {
+        let asked = |id: &str| {
+            let known = Known::by_id(id).unwrap();
+            let endpoint = Endpoint::new(ProviderId(id.into()), known.base_url, None, known.dialect).unwrap();
+            endpoint.url(&address(&known.dialect)).to_string()
+        };
+        assert_eq!(asked("anthropic"), "https://api.anthropic.com/v1/models?limit=1000");
+        let google = "https://generativelanguage.googleapis.com/v1beta/models?pageSize=1000";
+        assert_eq!(asked("gemini"), google);
+        assert_eq!(asked("openrouter"), "https://openrouter.ai/api/v1/models");
     }
 }

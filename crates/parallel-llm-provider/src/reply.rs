@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 
 use parallel_llm_engine::port::{ReplyEnd, ReplyPart};
 use parallel_llm_engine::{Code, Failure, Finish};
+use serde_json::value::RawValue;
 
 use crate::classify::{self, Origin};
 use crate::codec::{Codec, Declined, Piece, Spent};
@@ -91,7 +92,7 @@ impl Reply {
         }
         match &self.shape {
             Shape::Whole(body) => self.heard.whole(body, parts),
-            Shape::Events(_) if self.heard.finish.is_some() => self.heard.end(parts),
+            Shape::Events(_) if self.heard.may_end() => self.heard.end(parts),
             _ => {
                 let failure = self.heard.stopped();
                 self.heard.fail(failure, parts);
@@ -207,20 +208,32 @@ impl Heard {
 
     /// A body that is no stream: a whole reply, an error, or a stream sent as one list of its events.
     fn whole(&mut self, body: &[u8], parts: &mut Parts) {
-        let json = String::from_utf8_lossy(body);
-        let piece = self.codec.read(&json, true);
-        if !piece.as_ref().is_ok_and(|piece| piece.speaks)
-            && let Some(error) = ErrorBody::parse(body)
-        {
+        let json = lossy(body);
+        let list: Vec<&RawValue> = serde_json::from_str(&json).unwrap_or_default();
+        let events: Vec<&str> =
+            if list.is_empty() { vec![&json] } else { list.into_iter().map(RawValue::get).collect() };
+        let pieces = events.iter().map(|event| self.codec.read(event, true)).collect::<Result<Vec<_>, _>>();
+        let speaks = pieces.as_ref().is_ok_and(|pieces| pieces.iter().any(|piece| piece.speaks));
+        if !speaks && let Some(error) = ErrorBody::parse(body) {
             return self.fail(classify::reported(&self.origin, error), parts);
         }
-        let Ok(piece) = piece else {
-            return self.fail(Failure::new(Code::Protocol, self.by("the reply is no valid JSON")), parts);
+        let Some(pieces) = pieces.ok().filter(|_| speaks) else {
+            return self.fail(classify::no_api(&self.origin, body), parts);
         };
-        self.piece(piece, parts);
+        for piece in pieces {
+            if !self.over {
+                self.piece(piece, parts);
+            }
+        }
         if !self.over {
             self.end(parts);
         }
+    }
+
+    /// Whether the end of a stream is the end of a reply, though nothing said so.
+    fn may_end(&self) -> bool {
+        let said_nothing = self.text_bytes == 0 && self.spent != Spent::default();
+        self.finish.is_some() || (said_nothing && self.codec.ends_without_a_word())
     }
 
     fn piece(&mut self, piece: Piece<'_>, parts: &mut Parts) {

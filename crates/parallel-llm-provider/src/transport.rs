@@ -25,7 +25,7 @@ pub(crate) fn failure(endpoint: &Endpoint, connect_timeout_ms: u64, error: &reqw
         return Failure::new(Code::Connection, message)
             .never_sent()
             .with_retryable(false)
-            .with_next("check the clock, the base URL and the certificates of this machine");
+            .with_next("check the clock and the base URL, or name the certificate to trust in `ca_file`");
     }
     if is_malformed(error) {
         return Failure::new(Code::Protocol, format!("the reply of {id} at {host} cannot be read: {cause}"));

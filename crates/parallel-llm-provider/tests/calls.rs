@@ -264,6 +264,9 @@ async fn the_catalogue_is_fetched_and_bounded() {
     let catalogue = upstream.provider().fetch_catalogue(&id()).await.unwrap();
     assert!(catalogue.is_live() && catalogue.find("a/b").unwrap().price.is_none());
     assert!(upstream.asked()[0].starts_with("GET /api/v1/models "));
+    upstream.provider().fetch_catalogue_keyless(&id()).await.unwrap();
+    let has_key: Vec<bool> = upstream.asked().iter().map(|request| request.contains(KEY)).collect();
+    assert_eq!(has_key, [true, false]);
 
     let refused =
         Upstream::start(vec![json("401 Unauthorized", "", r#"{"error":{"message":"User not found."}}"#)])

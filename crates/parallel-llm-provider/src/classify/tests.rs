@@ -8,7 +8,7 @@ use crate::dialect::Protocol;
 fn origin() -> Origin {
     let now = UNIX_EPOCH + Duration::from_secs(1_795_176_000);
     let scrubber = Scrubber::new(["plain0key0without0shape".into()]);
-    let optional_fields = codec::of(Protocol::Chat).optional_fields();
+    let optional_fields = codec::of(Protocol::Chat).optional_fields().to_vec();
     Origin { provider: "openrouter".to_owned(), now, scrubber, optional_fields }
 }
 
@@ -508,4 +508,103 @@ fn an_error_in_a_stream_is_sorted_by_what_it_says() {
     ] {
         assert_eq!(told(body), expected, "{body}");
     }
+}
+
+#[test]
+fn a_sentence_that_mentions_a_field_is_no_rejection_of_it() {
+    check(&[
+        (
+            400,
+            r#"{"error":{"message":"Your request violates our usage policy: this content is not permitted."}}"#,
+            "bad_request",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unexpected image in message 3. See the usage guide."}}"#,
+            "bad_request",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"messages[0].role is not supported with reasoning","param":"messages[0].role","code":"unsupported_value"}}"#,
+            "bad_request",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"`max_tokens` must not exceed 8192: larger values are not supported by this model"}}"#,
+            "bad_request",
+        ),
+        (400, r#"{"error":{"message":"The model does not support a max_tokens above 4096"}}"#, "bad_request"),
+        (
+            400,
+            r#"{"error":{"message":"Unsupported parameter: 'max_tokens'","code":"unsupported_parameter","param":"max_tokens"}}"#,
+            "bad_request without max_tokens",
+        ),
+        (400, r#"{"error":{"message":"Unknown parameter: 'usage'."}}"#, "bad_request without usage"),
+    ]);
+}
+
+#[test]
+fn a_field_that_was_not_sent_is_not_left_out() {
+    let sent = Origin { optional_fields: vec!["temperature"], ..origin() };
+    let body = br#"{"error":{"message":"Reasoning is mandatory for this endpoint and cannot be disabled."}}"#;
+    let failure = answered(&sent, StatusCode::BAD_REQUEST, &HeaderMap::new(), body);
+    assert_eq!(told(&failure), "bad_request");
+}
+
+#[test]
+fn a_refusal_is_one_whatever_its_number() {
+    check(&[
+        (
+            500,
+            r#"{"type":"error","error":{"type":"api_error","message":"Output blocked by content filtering policy"}}"#,
+            "moderated",
+        ),
+        (403, r#"{"error":{"message":"x","metadata":{"reasons":null}}}"#, "forbidden"),
+        (
+            404,
+            r#"{"error":{"message":"No endpoints found that support image input"}}"#,
+            "attachment_unsupported",
+        ),
+        (400, r#"{"error":{"message":"You have reached your specified API usage limits."}}"#, "key_limit"),
+        (
+            429,
+            r#"{"error":{"message":"Provider returned error","metadata":{"raw":"Insufficient Balance"}}}"#,
+            "rate_limited retry",
+        ),
+    ]);
+    let told = |body: &str| told(&reported(&origin(), ErrorBody::parse(body.as_bytes()).unwrap()));
+    assert_eq!(
+        told(r#"{"error":{"code":502,"message":"x","metadata":{"error_type":"content_policy_violation"}}}"#),
+        "moderated"
+    );
+    assert_eq!(
+        told(r#"{"error":{"code":502,"message":"x","metadata":{"error_type":"refusal"}}}"#),
+        "refused"
+    );
+    assert_eq!(told(r#"{"error":{"code":"safety_violation","message":"x"}}"#), "moderated");
+    assert_eq!(told(r#"{"error":{"type":"billing_error","message":"x"}}"#), "credits");
+}
+
+#[test]
+fn a_days_limit_that_is_soon_free_is_waited_for() {
+    let body = br#"{"error":{"message":"Rate limit reached on requests per day (RPD): Limit 50, Used 50."}}"#;
+    let after = |seconds| {
+        told(&answered(&origin(), StatusCode::TOO_MANY_REQUESTS, &headers(&[("retry-after", seconds)]), body))
+    };
+    assert_eq!(after("2"), "rate_limited retry after 2000");
+    assert_eq!(after("7200"), "rate_limited");
+}
+
+#[test]
+fn a_long_error_is_looked_at_from_its_beginning() {
+    let long = "\u{e9}".repeat(1024 * 1024);
+    let body = format!(r#"{{"error":{{"message":"{long}","metadata":{{"raw":"{long}"}}}}}}"#);
+    let error = ErrorBody::parse(body.as_bytes()).unwrap();
+    assert_eq!(
+        error.message().unwrap().len(),
+        16 * 1024,
+        "every phrase of the tables looks at no more than this"
+    );
+    assert_eq!(error.upstream_words().unwrap().len(), 16 * 1024);
+    assert_eq!(told(&fail(400, &body)), "bad_request");
 }

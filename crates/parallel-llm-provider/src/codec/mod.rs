@@ -22,6 +22,11 @@ pub(crate) trait Codec: fmt::Debug + Sync {
     /// Where a call to this model goes, below the base URL.
     fn address(&self, model: &str) -> Address;
 
+    /// The query that makes the list of models come whole, or as long as its provider gives it in one page.
+    fn models_query(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Headers that every request has.
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
@@ -33,6 +38,11 @@ pub(crate) trait Codec: fmt::Debug + Sync {
     /// The JSON of the request for a call. It asks for a stream, carries an output cap as long as the provider
     /// takes one under any name, and holds no field that the provider has rejected.
     fn body(&self, call: &Call, dialect: &Dialect) -> Vec<u8>;
+
+    /// Whether a stream may simply end, so that usage and nothing else is a whole reply, an empty one.
+    fn ends_without_a_word(&self) -> bool {
+        false
+    }
 
     /// What one JSON object of a reply says: an event of a stream, or a `whole` reply. Fails only where it is no
     /// JSON object.
@@ -48,6 +58,17 @@ pub(crate) fn of(protocol: Protocol) -> &'static dyn Codec {
     }
 }
 
+/// The optional fields that stand in a request. What asks for thinking goes by many names in refusals, so with one of
+/// them all of them count.
+pub(crate) fn sent_fields(codec: &dyn Codec, body: &[u8]) -> Vec<&'static str> {
+    // A quote inside a text is escaped, so no text looks like a field.
+    let stands = |field: &str| memchr::memmem::find(body, format!("\"{field}\":").as_bytes()).is_some();
+    let asks_to_think = |field: &str| field.starts_with("think") || field.starts_with("reasoning");
+    let fields = codec.optional_fields();
+    let thinks = fields.iter().any(|field| asks_to_think(field) && stands(field));
+    fields.iter().copied().filter(|field| stands(field) || (thinks && asks_to_think(field))).collect()
+}
+
 /// Segments of a path, and a query. Segments are escaped where they are joined, so no name can leave the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
@@ -59,6 +80,13 @@ impl Address {
     /// A path without a query.
     pub(crate) fn path(path: &str) -> Self {
         Self { segments: path.split('/').map(str::to_owned).collect(), query: None }
+    }
+}
+
+/// The path, without the query, as it is named to people.
+impl fmt::Display for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.segments.join("/"))
     }
 }
 
@@ -87,6 +115,18 @@ pub(crate) struct Piece<'a> {
     pub(crate) error: Option<ErrorBody>,
     /// Whether nothing follows.
     pub(crate) ends: bool,
+}
+
+impl Piece<'_> {
+    /// The same, on its own.
+    pub(crate) fn into_owned(self) -> Piece<'static> {
+        let owned = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
+        let Piece { speaks, reasoning, declined, spent, error, ends, .. } = self;
+        let (id, model, refusal, finish) =
+            (owned(self.id), owned(self.model), owned(self.refusal), owned(self.finish));
+        let text = Cow::Owned(self.text.into_owned());
+        Piece { speaks, id, model, text, reasoning, refusal, finish, declined, spent, error, ends }
+    }
 }
 
 /// Who stopped an answer.

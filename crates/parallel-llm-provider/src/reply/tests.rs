@@ -13,7 +13,7 @@ fn origin() -> Origin {
         provider: "p".to_owned(),
         now: SystemTime::UNIX_EPOCH,
         scrubber: Scrubber::default(),
-        optional_fields: &[],
+        optional_fields: Vec::new(),
     }
 }
 
@@ -255,4 +255,69 @@ proptest! {
         let parts = parts([whole.as_slice()]);
         prop_assert!(!parts.is_empty());
     }
+}
+
+/// The parts of a whole stream of events in Google's protocol.
+fn of_gemini(events: &[&str]) -> Vec<String> {
+    let (mut reply, mut parts) = (Reply::new(origin(), codec::of(Protocol::Gemini), true), Parts::new());
+    for event in events {
+        reply.feed(format!("data: {event}\n\n").as_bytes(), &mut parts);
+    }
+    reply.finish(&mut parts);
+    parts.iter().filter(|part| **part != Ok(ReplyPart::Alive)).map(told).collect()
+}
+
+#[test]
+fn a_stream_that_simply_ends_is_whole_only_where_it_said_why() {
+    const TEXT: &str = r#"{"candidates":[{"content":{"parts":[{"text":"half an"}]}}]}"#;
+    const USAGE: &str = r#"{"usageMetadata":{"promptTokenCount":5}}"#;
+    const LENGTH: &str = r#"{"candidates":[{"finishReason":"MAX_TOKENS"}]}"#;
+    assert_eq!(of_gemini(&[USAGE, TEXT]), ["text half an", "incomplete"]);
+    assert_eq!(of_gemini(&[TEXT, r#"{"candidates":[],"usageMetadata":{}}"#]), ["text half an", "incomplete"]);
+    assert_eq!(of_gemini(&[TEXT, LENGTH, USAGE]), ["text half an", "end length"]);
+    assert_eq!(of_gemini(&[USAGE]), ["end -"], "usage and nothing else is an empty reply");
+    assert_eq!(of_gemini(&[]), ["connection retry"]);
+}
+
+#[test]
+fn counts_that_no_model_reaches_are_no_defect() {
+    let huge = u64::MAX;
+    let usage = format!(
+        r#"{{"candidates":[{{"finishReason":"STOP"}}],"usageMetadata":{{"candidatesTokenCount":{huge},"thoughtsTokenCount":{huge}}}}}"#
+    );
+    assert_eq!(of_gemini(&[&usage]), [format!("end stop {huge}")]);
+    let codec = codec::of(Protocol::Messages);
+    let usage = format!(
+        r#"{{"type":"message_delta","delta":{{}},"usage":{{"input_tokens":{huge},"cache_read_input_tokens":1}}}}"#
+    );
+    assert_eq!(codec.read(&usage, false).unwrap().spent.unwrap().usage.input_tokens, Some(huge));
+}
+
+#[test]
+fn a_stream_sent_as_a_list_is_a_stream() {
+    let whole = |protocol, body: &str| {
+        let (mut reply, mut parts) = (Reply::new(origin(), codec::of(protocol), false), Parts::new());
+        reply.feed(body.as_bytes(), &mut parts);
+        reply.finish(&mut parts);
+        parts.iter().filter(|part| **part != Ok(ReplyPart::Alive)).map(told).collect::<Vec<_>>()
+    };
+    let list = r#"[{"candidates":[{"content":{"parts":[{"text":"Hel"}]}}]},{"candidates":[{"content":{"parts":[{"text":"lo"}]},"finishReason":"STOP"}]}]"#;
+    assert_eq!(whole(Protocol::Gemini, list), ["text Hel", "text lo", "end stop"]);
+    assert_eq!(whole(Protocol::Gemini, r#"[{"error":{"code":429}}]"#), ["rate_limited retry"]);
+    assert_eq!(
+        whole(Protocol::Chat, r#"{"status":"ok"}"#),
+        ["protocol"],
+        "what is no reply is not an empty one"
+    );
+    assert_eq!(whole(Protocol::Chat, r#"{"choices":[]}"#), ["end -"]);
+}
+
+#[test]
+fn a_field_of_another_kind_costs_only_itself() {
+    let odd = "data: {\"choices\":[{\"delta\":\"\",\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":7}}\n\n";
+    check(&[TEXT, odd, DONE].concat(), &["accepted gen-1", "text Hi", "end stop 7"]);
+    check(
+        &[TEXT, "data: {\"choices\":[null]}\n\n", STOP, DONE].concat(),
+        &["accepted gen-1", "text Hi", "end stop"],
+    );
 }

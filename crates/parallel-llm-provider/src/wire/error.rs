@@ -2,13 +2,20 @@
 //!
 //! Errors are rare, so they are read as plain JSON values and not as borrowed chunks.
 
+use std::cell::OnceCell;
+
 use serde_json::{Value, json};
+
+/// The most of a provider's words that is looked at. Real ones are under 2 kB; what is shown is shorter still.
+const WORDS_BYTES_MAX: usize = 16 * 1024;
 
 /// What a provider says went wrong.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorBody {
     /// The error object itself, or the text in its place.
     value: Value,
+    /// Its own words and its upstream's, in lower case, once they have been looked at.
+    lowercase: OnceCell<[String; 2]>,
 }
 
 impl ErrorBody {
@@ -19,7 +26,7 @@ impl ErrorBody {
 
     /// Takes a value that stands where an error is expected.
     pub(crate) fn of(value: Value) -> Self {
-        Self { value }
+        Self { value, lowercase: OnceCell::new() }
     }
 
     /// `{"error": …}`, `[{"error": …}]`, `{"detail": …}` or `{"message": …}`.
@@ -54,7 +61,25 @@ impl ErrorBody {
     pub(crate) fn message(&self) -> Option<&str> {
         let detail = || self.text("/detail").or_else(|| self.text("/detail/0/msg"));
         let message = self.value.as_str().or_else(|| self.text("/message")).or_else(detail);
-        message.map(str::trim).filter(|message| !message.is_empty())
+        message.map(|message| beginning(message.trim())).filter(|message| !message.is_empty())
+    }
+
+    /// Whether all phrases, given in lower case, stand in the provider's own words.
+    pub(crate) fn says_itself(&self, phrases: &[&str]) -> bool {
+        phrases.iter().all(|phrase| self.lowercase()[0].contains(phrase))
+    }
+
+    /// Whether all phrases, given in lower case, stand in its own words or in those of its upstream.
+    pub(crate) fn says(&self, phrases: &[&str]) -> bool {
+        self.lowercase().iter().any(|text| phrases.iter().all(|phrase| text.contains(phrase)))
+    }
+
+    /// Looked at many times, so made once.
+    fn lowercase(&self) -> &[String; 2] {
+        self.lowercase.get_or_init(|| {
+            let own = self.message().unwrap_or_default().to_lowercase();
+            [own, self.upstream_words().unwrap_or_default().to_lowercase()]
+        })
     }
 
     /// The number or the word of the error.
@@ -90,7 +115,7 @@ impl ErrorBody {
 
     /// What the upstream itself said, where OpenRouter passes it on.
     pub(crate) fn upstream_words(&self) -> Option<String> {
-        let raw = self.text("/metadata/raw")?.trim();
+        let raw = beginning(self.text("/metadata/raw")?.trim());
         if raw.is_empty() || raw.starts_with('<') {
             return None;
         }
@@ -105,10 +130,8 @@ impl ErrorBody {
 
     /// Whether a moderator flagged the question.
     pub(crate) fn is_moderation(&self) -> bool {
-        let metadata = self.value.get("metadata");
-        metadata.is_some_and(|metadata| {
-            metadata.get("reasons").is_some() || metadata.get("flagged_input").is_some()
-        })
+        let holds = |name| self.value.pointer(name).is_some_and(|value| !value.is_null());
+        holds("/metadata/reasons") || holds("/metadata/flagged_input")
     }
 
     /// The fields of our request that the error names by itself: `param`, and the places of a validation error.
@@ -128,6 +151,11 @@ impl ErrorBody {
     fn text(&self, pointer: &str) -> Option<&str> {
         self.value.pointer(pointer)?.as_str()
     }
+}
+
+/// As much of a text as is looked at.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(WORDS_BYTES_MAX)]
 }
 
 #[cfg(test)]

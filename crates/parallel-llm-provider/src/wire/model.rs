@@ -1,7 +1,15 @@
 //! The list of models, as `GET models` gives it.
+//!
+//! Nobody promises its fields, their kinds or their names, and some lists give the same fact under two names. So an
+//! object is kept as its fields, and a fact is the first of its names that can be read.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use crate::wire::loose;
 
 /// The whole list. Entries are read one by one, so that a strange one costs only itself.
 #[derive(Debug)]
@@ -11,131 +19,52 @@ pub(crate) struct List<'a> {
     pub(crate) goes_on: bool,
 }
 
-/// `{"data": […]}` nearly everywhere, `{"models": […]}` at Google.
-#[derive(Debug, Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow, alias = "models")]
-    data: Vec<&'a RawValue>,
-    #[serde(default)]
-    total_count: Option<u64>,
-    #[serde(default)]
-    links: Links,
-    #[serde(default)]
-    has_more: bool,
-    #[serde(default, rename = "nextPageToken")]
-    next_page_token: Option<serde_json::Value>,
-}
-
-/// Where the rest of a long list is.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Links {
-    next: Option<serde_json::Value>,
-}
-
 impl<'a> List<'a> {
-    /// Reads a list that stands alone or in an envelope. `None` where it is neither.
+    /// Reads a list that stands alone or in an envelope: `{"data": […]}` nearly everywhere, `{"models": […]}` at
+    /// Google. `None` where it is neither.
     pub(crate) fn read(body: &'a [u8]) -> Option<Self> {
         if let Ok(models) = serde_json::from_slice(body) {
             return Some(Self { models, goes_on: false });
         }
-        let list: Envelope<'a> = serde_json::from_slice(body).ok()?;
-        let counted = list.total_count.is_some_and(|count| count > list.data.len() as u64);
-        let goes_on = counted || list.has_more || list.links.next.is_some() || list.next_page_token.is_some();
-        Some(Self { models: list.data, goes_on })
+        let envelope: Fields<'a> = serde_json::from_slice(body).ok()?;
+        let list = |field: Option<&'a RawValue>| serde_json::from_str(field?.get()).ok();
+        let models: Vec<&RawValue> = envelope.first(&["data", "models"], list)?;
+        let counted = envelope.first(&["total_count"], loose::count);
+        let goes_on = counted.is_some_and(|count| count > models.len() as u64)
+            || envelope.get("has_more").is_some_and(|more| more.get() == "true")
+            || loose::holds_any(envelope.part("links").get("next"))
+            || loose::holds_any(envelope.get("nextPageToken"));
+        Some(Self { models, goes_on })
     }
 }
 
-/// One model, under all the names its facts go by.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Entry<'a> {
-    #[serde(default)]
-    pub(crate) id: Option<String>,
-    #[serde(default)]
-    pub(crate) name: Option<String>,
-    #[serde(default, alias = "displayName")]
-    pub(crate) display_name: Option<String>,
-    #[serde(default)]
-    pub(crate) alias_target: Option<Alias>,
-    #[serde(
-        default,
-        borrow,
-        rename = "context_length",
-        alias = "context_window",
-        alias = "max_context_length",
-        alias = "max_model_len",
-        alias = "max_input_tokens",
-        alias = "inputTokenLimit"
-    )]
-    pub(crate) context_tokens: Option<&'a RawValue>,
-    #[serde(
-        default,
-        borrow,
-        rename = "max_completion_tokens",
-        alias = "max_tokens",
-        alias = "outputTokenLimit"
-    )]
-    pub(crate) output_tokens_max: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    pub(crate) top_provider: Option<TopProvider<'a>>,
-    #[serde(default, borrow)]
-    pub(crate) architecture: Option<Architecture<'a>>,
-    #[serde(default, borrow)]
-    pub(crate) pricing: Option<Pricing<'a>>,
-    #[serde(default)]
-    pub(crate) expiration_date: Option<String>,
-}
-
-/// The model an alias stands for.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Alias {
-    pub(crate) slug: String,
-}
-
-/// Limits of the provider that OpenRouter prefers.
+/// The fields of an object. One that is `null` is missing.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct TopProvider<'a> {
-    #[serde(borrow)]
-    pub(crate) max_completion_tokens: Option<&'a RawValue>,
-}
+#[serde(transparent)]
+pub(crate) struct Fields<'a>(#[serde(borrow)] BTreeMap<String, &'a RawValue>);
 
-/// What a model reads.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Architecture<'a> {
-    #[serde(borrow)]
-    pub(crate) input_modalities: Option<&'a RawValue>,
-}
+impl<'a> Fields<'a> {
+    /// One field.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.get(name).copied().filter(|raw| raw.get() != "null")
+    }
 
-/// US dollars per token and per request as decimals in text, or per million tokens as numbers.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Pricing<'a> {
-    #[serde(borrow)]
-    pub(crate) prompt: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) completion: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) request: Option<&'a RawValue>,
-    /// Together's, for a million tokens sent.
-    #[serde(borrow)]
-    pub(crate) input: Option<&'a RawValue>,
-    /// Together's, for a million tokens received.
-    #[serde(borrow)]
-    pub(crate) output: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) overrides: Option<&'a RawValue>,
-}
+    /// The first of these fields that can be read so.
+    pub(crate) fn first<T>(
+        &self,
+        names: &[&str],
+        read: impl Fn(Option<&'a RawValue>) -> Option<T>,
+    ) -> Option<T> {
+        names.iter().find_map(|name| read(self.get(name)))
+    }
 
-/// Another price for long prompts, or for certain hours.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Override<'a> {
-    #[serde(borrow)]
-    pub(crate) min_prompt_tokens: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) prompt: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) completion: Option<&'a RawValue>,
+    /// The first of these fields that is text.
+    pub(crate) fn text(&self, names: &[&str]) -> Option<Cow<'a, str>> {
+        self.first(names, loose::text_of)
+    }
+
+    /// The fields of an object in this one, none where there is no such object.
+    pub(crate) fn part(&self, name: &str) -> Self {
+        loose::part(self.get(name))
+    }
 }

@@ -8,6 +8,7 @@ use parallel_llm_engine::{PicoUsd, Usage};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::super::Spent;
 use crate::wire::loose;
@@ -22,7 +23,7 @@ pub(super) struct Chunk<'a> {
     pub(super) model: Option<&'a RawValue>,
     /// The first choice. We never ask for a second.
     #[serde(borrow, deserialize_with = "first_choice")]
-    pub(super) choices: Option<Choice<'a>>,
+    pub(super) choices: Choices<'a>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -33,6 +34,15 @@ pub(super) struct Chunk<'a> {
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
     x_groq: Option<&'a RawValue>,
+}
+
+/// The texts a model wrote, as far as they are read.
+#[derive(Debug, Default)]
+pub(super) struct Choices<'a> {
+    /// Whether there is a list of them, were it an empty one.
+    are_there: bool,
+    /// The first.
+    pub(super) first: Option<Choice<'a>>,
 }
 
 /// One of the texts a model wrote.
@@ -89,9 +99,14 @@ impl<'a> Chunk<'a> {
         serde_json::from_str(json)
     }
 
+    /// Whether there is anything of a completion in it.
+    pub(super) const fn speaks(&self) -> bool {
+        self.choices.are_there
+    }
+
     /// Whether it is the error of one who puts no `error` around it: Mistral's, or a FastAPI server's.
     pub(super) fn is_error(&self) -> bool {
-        self.choices.is_none() && (loose::holds_any(self.message) || loose::holds_any(self.detail))
+        !self.speaks() && (loose::holds_any(self.message) || loose::holds_any(self.detail))
     }
 
     /// What was used and what it cost, from wherever the provider puts it.
@@ -102,7 +117,7 @@ impl<'a> Chunk<'a> {
             #[serde(borrow)]
             usage: Option<&'a RawValue>,
         }
-        let in_choice = || self.choices.as_ref().and_then(|choice| choice.usage);
+        let in_choice = || self.choices.first.as_ref().and_then(|choice| choice.usage);
         let in_groq = || loose::part::<Groq<'_>>(self.x_groq).usage;
         self.usage.or_else(in_choice).or_else(in_groq).map(read_spent)
     }
@@ -225,32 +240,50 @@ impl RawUsage<'_> {
 }
 
 /// Reads the first choice of a list without keeping the list.
-fn first_choice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Choice<'de>>, D::Error> {
+fn first_choice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Choices<'de>, D::Error> {
     struct First;
 
     impl<'de> Visitor<'de> for First {
-        type Value = Option<Choice<'de>>;
+        type Value = Choices<'de>;
 
         fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
             out.write_str("a list of choices")
         }
 
         fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(None)
+            Ok(Choices::default())
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
             while let Some(choice) = list.next_element::<Choice<'de>>()? {
                 if choice.is_first() {
                     while list.next_element::<IgnoredAny>()?.is_some() {}
-                    return Ok(Some(choice));
+                    return Ok(Choices { are_there: true, first: Some(choice) });
                 }
             }
-            Ok(None)
+            Ok(Choices { are_there: true, first: None })
         }
     }
 
     deserializer.deserialize_any(First)
+}
+
+/// The same JSON without what is of another kind than it should be: choices that are no list of objects, and deltas and
+/// messages that are no objects. `None` where it is no JSON object at all.
+pub(super) fn mended(json: &str) -> Option<String> {
+    let mut chunk: Value = serde_json::from_str(json).ok()?;
+    let fields = chunk.as_object_mut()?;
+    if !fields.get("choices").is_none_or(Value::is_array) {
+        fields.insert("choices".to_owned(), json!([]));
+    }
+    let choices = fields.get_mut("choices").and_then(Value::as_array_mut);
+    for choices in choices {
+        choices.retain(Value::is_object);
+        for choice in choices.iter_mut().filter_map(Value::as_object_mut) {
+            choice.retain(|name, value| !matches!(name.as_str(), "delta" | "message") || value.is_object());
+        }
+    }
+    Some(chunk.to_string())
 }
 
 #[cfg(test)]
@@ -286,12 +319,14 @@ mod tests {
     fn only_the_first_choice_is_read() {
         let json =
             r#"{"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes"}},{}]}"#;
-        let choice = Chunk::read(json).unwrap().choices.unwrap();
+        let choice = Chunk::read(json).unwrap().choices.first.unwrap();
         assert_eq!(choice.delta.unwrap().text(), "yes");
         for none in [r#"{"choices":[]}"#, r#"{"choices":null}"#, "{}"] {
-            assert!(Chunk::read(none).unwrap().choices.is_none(), "{none}");
+            assert!(Chunk::read(none).unwrap().choices.first.is_none(), "{none}");
         }
-        assert!(Chunk::read(r#"{"choices":[{"delta":null}]}"#).unwrap().choices.unwrap().delta.is_none());
+        assert!(
+            Chunk::read(r#"{"choices":[{"delta":null}]}"#).unwrap().choices.first.unwrap().delta.is_none()
+        );
     }
 
     #[test]
@@ -354,5 +389,23 @@ mod tests {
         assert_eq!(spent(json).unwrap().cost, PicoUsd::from_decimal("2.1"));
         let json = r#"{"usage":{"cost":2,"is_byok":false,"cost_details":{"upstream_inference_cost":2}}}"#;
         assert_eq!(spent(json).unwrap().cost, PicoUsd::from_decimal("2"));
+    }
+
+    #[test]
+    fn what_is_of_another_kind_is_left_out() {
+        let mended = |json: &str| {
+            let text = mended(json).unwrap();
+            let chunk = Chunk::read(&text).unwrap();
+            let first = chunk
+                .choices
+                .first
+                .as_ref()
+                .map(|choice| (choice.finish_reason.is_some(), choice.delta.is_some()));
+            (chunk.speaks(), first, chunk.usage().is_some())
+        };
+        let stop = r#"{"choices":[null,{"delta":"","finish_reason":"stop"}],"usage":{}}"#;
+        assert_eq!(mended(stop), (true, Some((true, false)), true));
+        assert_eq!(mended(r#"{"choices":{},"usage":{"prompt_tokens":1}}"#), (true, None, true));
+        assert!(super::mended("[1]").is_none() && super::mended("{").is_none());
     }
 }

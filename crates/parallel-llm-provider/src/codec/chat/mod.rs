@@ -69,7 +69,7 @@ impl Codec for Chat {
             ..Request::default()
         };
         if let Some(effort) = call.effort.filter(|_| THINKING_FIELDS.into_iter().all(may)) {
-            think(&mut request, effort, dialect.effort_field);
+            think(&mut request, effort.nearest(dialect.efforts), dialect.effort_field);
         }
         if dialect.routes {
             route(&mut request, call, may);
@@ -78,25 +78,36 @@ impl Codec for Chat {
     }
 
     fn read<'a>(&self, json: &'a str, whole: bool) -> serde_json::Result<Piece<'a>> {
-        let chunk = Chunk::read(json)?;
-        let mut piece = Piece {
-            speaks: chunk.choices.is_some(),
-            id: loose::text_of(chunk.id),
-            model: loose::text_of(chunk.model),
-            spent: chunk.usage(),
-            ..Piece::default()
-        };
-        if let Some(choice) = &chunk.choices {
-            read_choice(choice, whole, &mut piece);
+        match Chunk::read(json) {
+            Ok(chunk) => Ok(read_chunk(&chunk, json, whole)),
+            Err(error) => {
+                // A field of an unexpected kind costs itself, not what was paid for around it.
+                let mended = chunk::mended(json).ok_or(error)?;
+                let chunk = Chunk::read(&mended)?;
+                Ok(read_chunk(&chunk, &mended, whole).into_owned())
+            }
         }
-        if piece.error.is_none() && (loose::holds_any(chunk.error) || chunk.is_error()) {
-            piece.error = ErrorBody::parse(json.as_bytes());
-        }
-        if piece.error.is_none() && piece.finish.as_deref() == Some("error") {
-            piece.error = Some(ErrorBody::default());
-        }
-        Ok(piece)
     }
+}
+
+fn read_chunk<'a>(chunk: &Chunk<'a>, json: &str, whole: bool) -> Piece<'a> {
+    let mut piece = Piece {
+        speaks: chunk.speaks(),
+        id: loose::text_of(chunk.id),
+        model: loose::text_of(chunk.model),
+        spent: chunk.usage(),
+        ..Piece::default()
+    };
+    if let Some(choice) = &chunk.choices.first {
+        read_choice(choice, whole, &mut piece);
+    }
+    if piece.error.is_none() && (loose::holds_any(chunk.error) || chunk.is_error()) {
+        piece.error = ErrorBody::parse(json.as_bytes());
+    }
+    if piece.error.is_none() && piece.finish.as_deref() == Some("error") {
+        piece.error = Some(ErrorBody::default());
+    }
+    piece
 }
 
 fn read_choice<'a>(choice: &Choice<'a>, whole: bool, piece: &mut Piece<'a>) {
@@ -113,8 +124,8 @@ fn read_choice<'a>(choice: &Choice<'a>, whole: bool, piece: &mut Piece<'a>) {
     piece.finish = loose::text_of(choice.finish_reason).filter(|finish| !finish.is_empty());
     let native = loose::text_of(choice.native_finish_reason);
     piece.declined = match (piece.finish.as_deref(), native.as_deref()) {
-        (Some("content_filter"), _) => Some(Declined::Filter),
         (Some("refusal"), _) | (Some(_), Some("refusal")) => Some(Declined::Model),
+        (Some("content_filter"), _) => Some(Declined::Filter),
         _ => None,
     };
 }

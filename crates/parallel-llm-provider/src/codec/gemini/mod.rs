@@ -47,6 +47,11 @@ impl Codec for Gemini {
         Address { query: Some("alt=sse"), ..Address::path(&format!("{path}:streamGenerateContent")) }
     }
 
+    /// The longest page there is; without a word it has 50 models.
+    fn models_query(&self) -> Option<&'static str> {
+        Some("pageSize=1000")
+    }
+
     fn optional_fields(&self) -> &'static [&'static str] {
         &["temperature", "thinkingConfig", "thinkingLevel", "thinkingBudget", "thinking"]
     }
@@ -70,6 +75,10 @@ impl Codec for Gemini {
         serde_json::to_vec(&request).expect("a request is text, numbers and flags under fixed names")
     }
 
+    fn ends_without_a_word(&self) -> bool {
+        true
+    }
+
     fn read<'a>(&self, json: &'a str, _whole: bool) -> serde_json::Result<Piece<'a>> {
         let response: Response<'a> = serde_json::from_str(json)?;
         let mut piece = Piece {
@@ -80,13 +89,8 @@ impl Codec for Gemini {
             ..Piece::default()
         };
         let candidates: Vec<Candidate<'a>> = loose::part(response.candidates);
-        match candidates.into_iter().next() {
-            Some(candidate) => read_candidate(&candidate, &mut piece),
-            // A stream ends without a word of its own: usage and nothing else is a reply, an empty one.
-            None if response.prompt_feedback.is_none() => {
-                piece.finish = piece.spent.map(|_| Cow::Borrowed("stop"));
-            }
-            None => {}
+        if let Some(candidate) = candidates.into_iter().next() {
+            read_candidate(&candidate, &mut piece);
         }
         let feedback: response::Feedback<'a> = loose::part(response.prompt_feedback);
         if loose::holds_any(response.error) {
@@ -138,7 +142,7 @@ fn spent(usage: &RawValue) -> Spent {
         input_tokens: loose::count(usage.prompt),
         output_tokens: match (answer, thoughts) {
             (None, None) => None,
-            (answer, thoughts) => Some(answer.unwrap_or(0) + thoughts.unwrap_or(0)),
+            (answer, thoughts) => Some(answer.unwrap_or(0).saturating_add(thoughts.unwrap_or(0))),
         },
         reasoning_tokens: thoughts,
         cached_tokens: loose::count(usage.cached),

@@ -58,5 +58,5 @@ fn every_response_is_read() {
     insta::assert_snapshot!(piece(r#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#), @r#"true None None "" false Some("MALFORMED_FUNCTION_CALL") None None None"#);
     insta::assert_snapshot!(piece(r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":5}}"#), @r#"true None None "" false None None Some((Some(5), None, None, None)) Some((Some("content_filter"), Some("the question was blocked: PROHIBITED_CONTENT")))"#);
     insta::assert_snapshot!(piece(r#"{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}"#), @r#"false None None "" false None None None Some((Some("503"), Some("The model is overloaded.")))"#);
-    insta::assert_snapshot!(piece(r#"{"candidates":7,"usageMetadata":"none"}"#), @r#"true None None "" false Some("stop") None Some((None, None, None, None)) None"#);
+    insta::assert_snapshot!(piece(r#"{"candidates":7,"usageMetadata":"none"}"#), @r#"true None None "" false None None Some((None, None, None, None)) None"#);
 }

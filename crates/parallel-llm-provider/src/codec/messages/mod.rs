@@ -1,7 +1,7 @@
 //! Anthropic's own protocol, `POST messages`.
 //!
-//! Instructions stand beside the messages, the output cap is required, thinking has a budget of its own within the
-//! cap, and a stream is a series of typed events whose last is `message_stop`.
+//! Instructions stand beside the messages, the output cap is required, a model that is asked to think decides itself how
+//! much within an effort, and a stream is a series of typed events whose last is `message_stop`.
 
 mod event;
 mod request;
@@ -15,14 +15,11 @@ use parallel_llm_engine::{Attachment, AttachmentKind, Effort, Message, Part, Rol
 use serde_json::value::RawValue;
 
 use self::event::{Block, Event, RawUsage};
-use self::request::{Content, Request, Source, Thinking};
+use self::request::{Content, OutputConfig, Request, Source, Thinking};
 use super::{Address, Codec, Declined, Piece, Spent};
 use crate::dialect::Dialect;
 use crate::wire::error::ErrorBody;
 use crate::wire::loose;
-
-/// The smallest budget for thinking that the protocol takes, in tokens.
-const THINKING_TOKENS_MIN: u32 = 1_024;
 
 /// Anthropic's protocol.
 #[derive(Debug)]
@@ -33,21 +30,30 @@ impl Codec for Messages {
         Address::path("messages")
     }
 
+    /// The longest page there is; without a word it has 20 models.
+    fn models_query(&self) -> Option<&'static str> {
+        Some("limit=1000")
+    }
+
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[("anthropic-version", "2023-06-01")]
     }
 
     /// The cap is required, so it is not among them.
     fn optional_fields(&self) -> &'static [&'static str] {
-        &["temperature", "thinking"]
+        &["temperature", "thinking", "output_config"]
     }
 
     fn body(&self, call: &Call, dialect: &Dialect) -> Vec<u8> {
         let may = |field: &str| !call.without.iter().any(|without| without == field);
         let effort = call.effort.filter(|_| may("thinking"));
-        let thinking = effort.and_then(|effort| thinking(effort, call.max_tokens));
+        let thinking = effort.map(|effort| match effort {
+            Effort::None => Thinking::Disabled,
+            _ => Thinking::Adaptive,
+        });
+        let output_config = effort.filter(|effort| *effort != Effort::None && may("output_config"));
         // With thinking the protocol takes no temperature but its own.
-        let takes_temperature = may("temperature") && !matches!(thinking, Some(Thinking::Enabled { .. }));
+        let takes_temperature = may("temperature") && thinking != Some(Thinking::Adaptive);
         let instructions: Vec<&str> = call
             .messages
             .iter()
@@ -65,6 +71,8 @@ impl Codec for Messages {
                 .filter(|_| takes_temperature)
                 .map(|wanted| wanted.min(dialect.temperature_max)),
             thinking,
+            output_config: output_config
+                .map(|effort| OutputConfig { effort: effort.nearest(dialect.efforts).word() }),
         };
         serde_json::to_vec(&request).expect("a request is text, numbers and flags under fixed names")
     }
@@ -139,36 +147,13 @@ fn spent(usage: &RawValue) -> Spent {
     let usage: RawUsage<'_> = loose::part(Some(usage));
     let [new, from_cache, to_cache] = [usage.new, usage.from_cache, usage.to_cache].map(loose::count);
     let usage = Usage {
-        input_tokens: new.map(|new| new + from_cache.unwrap_or(0) + to_cache.unwrap_or(0)),
+        input_tokens: new
+            .map(|new| new.saturating_add(from_cache.unwrap_or(0)).saturating_add(to_cache.unwrap_or(0))),
         output_tokens: loose::count(usage.written),
         reasoning_tokens: None,
         cached_tokens: from_cache,
     };
     Spent { usage, cost: None }
-}
-
-/// The share of the output cap that an effort gives to thinking, in per cent. The protocol has no words for efforts;
-/// the rest of the cap is left for the answer.
-const fn thinking_percent(effort: Effort) -> u32 {
-    match effort {
-        Effort::None => 0,
-        Effort::Minimal => 10,
-        Effort::Low => 25,
-        Effort::Medium => 50,
-        Effort::High => 75,
-        Effort::Xhigh => 85,
-        Effort::Max => 90,
-    }
-}
-
-/// `None` where the cap has no room for the smallest budget and an answer.
-fn thinking(effort: Effort, max_tokens: u32) -> Option<Thinking> {
-    if effort == Effort::None {
-        return Some(Thinking::Disabled);
-    }
-    let share = u64::from(max_tokens) * u64::from(thinking_percent(effort)) / 100;
-    let budget_tokens = u32::try_from(share).unwrap_or(u32::MAX).max(THINKING_TOKENS_MIN);
-    (budget_tokens < max_tokens).then_some(Thinking::Enabled { budget_tokens })
 }
 
 fn translated(message: &Message) -> Option<request::Message<'_>> {

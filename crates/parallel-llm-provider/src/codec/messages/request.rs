@@ -15,6 +15,8 @@ pub(super) struct Request<'a> {
     pub(super) temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_config: Option<OutputConfig>,
 }
 
 /// One message of the conversation.
@@ -42,10 +44,17 @@ pub(super) struct Source<'a> {
     pub(super) data: &'a str,
 }
 
-/// Whether the model thinks before it answers, and how long.
+/// Whether the model thinks before it answers. Budgets in tokens, which older models took, are refused by those of
+/// this year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum Thinking {
-    Enabled { budget_tokens: u32 },
+    Adaptive,
     Disabled,
+}
+
+/// How much it thinks and writes.
+#[derive(Debug, Serialize)]
+pub(super) struct OutputConfig {
+    pub(super) effort: &'static str,
 }

@@ -24,24 +24,24 @@ fn piece(json: &str) -> String {
 #[test]
 fn instructions_stand_apart_and_the_cap_is_always_there() {
     insta::assert_snapshot!(json(&call()), @r#"{"model":"~a/b","max_tokens":100,"system":"Be brief.","messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}],"stream":true}"#);
-    let without = ["temperature", "thinking", "max_tokens"].map(str::to_owned).into();
+    let without = ["temperature", "thinking", "output_config", "max_tokens"].map(str::to_owned).into();
     let call =
         Call { temperature: Some(2.0), effort: Some(Effort::High), without, max_tokens: 9_000, ..call() };
     assert!(json(&call).ends_with(r#""stream":true}"#) && json(&call).contains(r#""max_tokens":9000"#));
 }
 
 #[test]
-fn an_effort_is_a_share_of_the_cap() {
-    let shown = |effort, max_tokens| {
-        let json = json(&Call { temperature: Some(1.5), effort: Some(effort), max_tokens, ..call() });
+fn an_effort_is_asked_for_in_words() {
+    let shown = |effort| {
+        let json = json(&Call { temperature: Some(1.5), effort: Some(effort), ..call() });
         json.split_once(r#""stream":true"#).unwrap().1.to_owned()
     };
-    insta::assert_snapshot!(shown(Effort::None, 16_000), @r#","temperature":1.0,"thinking":{"type":"disabled"}}"#);
-    insta::assert_snapshot!(shown(Effort::Minimal, 16_000), @r#","thinking":{"type":"enabled","budget_tokens":1600}}"#);
-    insta::assert_snapshot!(shown(Effort::Medium, 16_000), @r#","thinking":{"type":"enabled","budget_tokens":8000}}"#);
-    insta::assert_snapshot!(shown(Effort::Max, 16_000), @r#","thinking":{"type":"enabled","budget_tokens":14400}}"#);
-    insta::assert_snapshot!(shown(Effort::Low, 1_100), @r#","thinking":{"type":"enabled","budget_tokens":1024}}"#);
-    insta::assert_snapshot!(shown(Effort::Max, 1_000), @r#","temperature":1.0}"#);
+    insta::assert_snapshot!(shown(Effort::None), @r#","temperature":1.0,"thinking":{"type":"disabled"}}"#);
+    insta::assert_snapshot!(shown(Effort::Minimal), @r#","thinking":{"type":"adaptive"},"output_config":{"effort":"low"}}"#);
+    insta::assert_snapshot!(shown(Effort::Max), @r#","thinking":{"type":"adaptive"},"output_config":{"effort":"max"}}"#);
+    let without = vec!["output_config".to_owned()];
+    let bare = Call { effort: Some(Effort::High), without, ..call() };
+    assert!(json(&bare).ends_with(r#""thinking":{"type":"adaptive"}}"#));
 }
 
 #[test]
