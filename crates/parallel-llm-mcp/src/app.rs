@@ -7,24 +7,18 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::Journal;
-use parallel_llm_engine::{Code, Engine, Failure, ProviderId, Routing};
+use parallel_llm_engine::{Code, Engine, Failure, Routing};
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig};
 use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::service::{Catalogues, CheckKey, FetchCredit, Journals, Later, Parts, Runs, Service};
+use crate::service::{Catalogues, CheckKey, FetchCredit, Journals, KeyUse, Later, Parts, Runs, Service};
 use crate::settings::{KeyWish, Origin, ProviderSettings, Settings};
 use crate::{certificates, keys};
 
 /// The name of the database inside the data folder.
 const DATABASE: &str = "runs.db";
-
-/// The providers that can be called, and why the others cannot: one that is not used must not hold up the rest.
-struct Upstream {
-    provider: Provider,
-    unusable: BTreeMap<ProviderId, Failure>,
-}
 
 /// The program over these settings.
 pub fn wire(settings: &Settings) -> Service {
@@ -32,23 +26,29 @@ pub fn wire(settings: &Settings) -> Service {
     let upstream = later_upstream(settings);
     let catalogues = Catalogues::new(settings, {
         let upstream = Arc::clone(&upstream);
-        Box::new(move |id| {
+        Box::new(move |id, key| {
             let upstream = Arc::clone(&upstream);
-            Box::pin(async move { upstream.get().await?.usable(&id)?.fetch_catalogue(&id).await })
+            Box::pin(async move {
+                let provider = upstream.get().await?;
+                match key {
+                    KeyUse::Sent => provider.fetch_catalogue(&id).await,
+                    KeyUse::Withheld => provider.fetch_catalogue_keyless(&id).await,
+                }
+            })
         })
     });
     let check_key: CheckKey = {
         let upstream = Arc::clone(&upstream);
         Box::new(move |id| {
             let upstream = Arc::clone(&upstream);
-            Box::pin(async move { upstream.get().await?.usable(&id)?.check_key(&id).await })
+            Box::pin(async move { upstream.get().await?.check_key(&id).await })
         })
     };
     let fetch_credit: FetchCredit = {
         let upstream = Arc::clone(&upstream);
         Box::new(move |id| {
             let upstream = Arc::clone(&upstream);
-            Box::pin(async move { upstream.get().await?.usable(&id)?.fetch_credit(&id).await })
+            Box::pin(async move { upstream.get().await?.fetch_credit(&id).await })
         })
     };
     let runs = {
@@ -56,7 +56,7 @@ pub fn wire(settings: &Settings) -> Service {
         Later::new(move || {
             let (upstream, store) = (Arc::clone(&upstream), Arc::clone(&store));
             Box::pin(async move {
-                let caller = Arc::new(upstream.get().await?.provider.clone());
+                let caller = Arc::new(upstream.get().await?.clone());
                 let journal: Arc<dyn Journal> = Arc::new(Journals::new(store));
                 Ok(Runs::new(Engine::new(caller, journal)))
             })
@@ -102,45 +102,39 @@ pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Service), Fai
     Ok((simulator, service))
 }
 
-impl Upstream {
-    fn new(settings: &Settings) -> Result<Self, Failure> {
-        let (mut endpoints, mut unusable) = (Vec::new(), BTreeMap::new());
-        for provider in &settings.providers {
-            match make_endpoint(provider) {
-                Ok(endpoint) => endpoints.push(endpoint),
-                Err(failure) => drop(unusable.insert(provider.id.clone(), failure)),
-            }
-        }
-        let certificates = settings.ca_file.as_deref().map(certificates::read).transpose()?;
-        let provider = Provider::new(ProviderConfig {
-            endpoints,
-            calls_per_key_max: settings.calls_per_key_max,
-            calls_max: settings.calls_max,
-            connect_timeout_ms: settings.connect_timeout_ms,
-            app_title: settings.app_title.clone(),
-            app_url: settings.app_url.clone(),
-            certificates: certificates.unwrap_or_default(),
-        })?;
-        Ok(Self { provider, unusable })
-    }
-
-    /// The client, where it can reach this provider.
-    fn usable(&self, id: &ProviderId) -> Result<&Provider, Failure> {
-        self.unusable.get(id).map_or(Ok(&self.provider), |failure| Err(failure.clone()))
-    }
-}
-
 fn later_store(settings: &Settings) -> Arc<Later<Store>> {
     let path = settings.data_dir.join(DATABASE);
     Arc::new(Later::new(move || Box::pin(Store::open(StoreConfig::new(path.clone())))))
 }
 
-fn later_upstream(settings: &Settings) -> Arc<Later<Upstream>> {
+fn later_upstream(settings: &Settings) -> Arc<Later<Provider>> {
     let settings = settings.clone();
     Arc::new(Later::new(move || {
-        let made = Upstream::new(&settings);
+        let made = make_upstream(&settings);
         Box::pin(async move { made })
     }))
+}
+
+/// The client of every provider. One that cannot be called holds up nobody who does not ask it.
+fn make_upstream(settings: &Settings) -> Result<Provider, Failure> {
+    let (mut endpoints, mut unusable) = (Vec::new(), BTreeMap::new());
+    for provider in &settings.providers {
+        match make_endpoint(provider) {
+            Ok(endpoint) => endpoints.push(endpoint),
+            Err(failure) => drop(unusable.insert(provider.id.clone(), failure)),
+        }
+    }
+    let certificates = settings.ca_file.as_deref().map(certificates::read).transpose()?;
+    Provider::new(ProviderConfig {
+        endpoints,
+        unusable,
+        calls_per_key_max: settings.calls_per_key_max,
+        calls_max: settings.calls_max,
+        connect_timeout_ms: settings.connect_timeout_ms,
+        app_title: settings.app_title.clone(),
+        app_url: settings.app_url.clone(),
+        certificates: certificates.unwrap_or_default(),
+    })
 }
 
 fn make_endpoint(provider: &ProviderSettings) -> Result<Endpoint, Failure> {
@@ -155,8 +149,9 @@ fn make_endpoint(provider: &ProviderSettings) -> Result<Endpoint, Failure> {
         })?,
         KeyWish::Command(_) | KeyWish::Nothing => None,
     };
-    let mut endpoint =
-        Endpoint::new(id.clone(), base_url, key, provider.dialect)?.with_headers(headers(provider));
+    let mut endpoint = Endpoint::new(id.clone(), base_url, key, provider.dialect)?
+        .with_headers(headers(provider))
+        .with_key_advice(provider.call_advice());
     if let KeyWish::Command(words) = &provider.key {
         endpoint = endpoint.with_key_fetch(keys::fetch(id, words));
     }

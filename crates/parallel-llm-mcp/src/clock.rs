@@ -22,6 +22,11 @@ pub(crate) fn days_until(day: &str) -> Option<i64> {
     Some(days_since_1970(day)? - today)
 }
 
+/// The beginning of a day written `YYYY-MM-DD`, in UTC, in milliseconds since 1970. `None` where it is no day.
+pub(crate) fn day_ms(day: &str) -> Option<u64> {
+    u64::try_from(days_since_1970(day)?).ok()?.checked_mul(DAY_MS)
+}
+
 /// The number of a day of the Gregorian calendar. Years begin in March here, so that the odd day of a leap year is
 /// the last.
 fn days_since_1970(day: &str) -> Option<i64> {

@@ -100,6 +100,19 @@ fn one_survivor_is_given_word_for_word() {
 }
 
 #[test]
+fn quiet_leaves_the_errors() {
+    let stage = stage().scripted(ONE, Script::fault(Fault::NoEndpoints));
+    let failed = stage.call(["ask", "-q", "-m", ONE, "Which is safer?"]).run();
+    assert_eq!((failed.code, failed.stdout.as_slice()), (Some(2), b"".as_slice()));
+    insta::assert_snapshot!(failed.stderr, @"
+    error[model_unknown]: no model answered (openai/gpt-6.1-sol: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol.)
+      next: see `models` (over MCP `list_models`) for current names
+    ");
+    let answered = stage.call(["ask", "-q", "-m", TWO, "Which is safer?"]).run();
+    assert_eq!((answered.code, answered.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
 fn when_all_fail_each_reason_is_told() {
     let stage = stage()
         .scripted(ONE, Script::fault(Fault::NoEndpoints))
@@ -111,7 +124,7 @@ fn when_all_fail_each_reason_is_told() {
     exit 1
     ---
     no answer
-    missing: openai/gpt-6.1-sol failed: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol. (next: see `list_models` or the provider's list for current names)
+    missing: openai/gpt-6.1-sol failed: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol. (next: see `models` (over MCP `list_models`) for current names)
     missing: x-ai/grok-4.7 failed: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up… (next: add credit at the provider, or lower `--max-tokens`)
     missing: mistralai/mistral-large-4-0 refused: openrouter (Mistral) answered 403: Your input was flagged (next: rephrase the question, or ask a model of another provider)
     0 of 3 answered · $0.00 · <time> · run <run>
@@ -151,7 +164,7 @@ fn the_next_synthesizer_takes_over() {
     Take the first design, and test it.
     ---
     fused by anthropic/claude-opus-5.5 from 3 answers, starting from seat 3 (0 % changed)
-    warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see `list_models` or the provider's list for current names)
+    warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see `models` (over MCP `list_models`) for current names)
     3 of 3 answered · $0.0044 (fusing $0.0042) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");

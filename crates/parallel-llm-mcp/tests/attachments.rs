@@ -250,6 +250,23 @@ fn a_model_that_takes_no_pictures_is_not_asked() {
 }
 
 #[test]
+fn a_provider_that_takes_no_documents_is_not_asked_and_nobody_pays() {
+    let stage = stage();
+    stage.write("paper.pdf", b"%PDF-1.4\n%%EOF\n");
+    let base_url = stage.simulator().base_url_of("mistral").expect("the simulator speaks it");
+    let call =
+        stage.call(["ask", "-m", SEES, "-m", "mistral:mistral-large-4-0", "What is it?", "-a", "paper.pdf"]);
+    let call = call.env("MISTRAL_BASE_URL", &base_url).env("MISTRAL_API_KEY", stage.simulator().api_key());
+    insta::assert_snapshot!(refused(&stage, call), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_unsupported]: mistral takes no documents such as `paper.pdf`
+      next: ask a model that takes such files (`models --attachments`), or leave the file out
+    ");
+}
+
+#[test]
 fn an_effort_is_sent_and_a_wrong_one_refused() {
     let stage = stage();
     insta::assert_snapshot!(refused(&stage, stage.call(["ask", "-m", SEES, "--effort", "huge", "Why?"])), @r"

@@ -166,7 +166,7 @@ fn check_refusals(table: &str) {
     auth_bad             failed auth x1, free
     bad_model            failed model_unknown x1, free
     ctx_overflow         failed context_length x1, free
-    reasoning_mandatory  failed bad_request x2, free
+    reasoning_mandatory  failed bad_request x1, free
     credits              failed credits x1, free
                            failed rate_limited x2, free: gemini
     in_flight            failed credits_in_flight x2, free

@@ -170,3 +170,40 @@ fn a_folder_or_a_database_that_cannot_be_used_is_found() {
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert_eq!([state_of(&output, "data folder"), state_of(&output, "database")], ["ok", "failed"]);
 }
+
+#[test]
+fn a_key_that_is_refused_is_in_the_way_of_a_run() {
+    let stage = stage();
+    let call = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_API_KEY", &"0".repeat(40));
+    let output = call.run();
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    let diagnosis = findings(&output);
+    let credit =
+        diagnosis["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "credit");
+    assert_eq!(credit.unwrap()["state"], "failed", "{diagnosis}");
+}
+
+/// Takes as long as such a program is waited for, once for all three.
+#[cfg(unix)]
+#[test]
+fn what_a_program_that_keeps_a_key_does_is_told_before_the_check_is_given_up() {
+    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
+    let team = |name: &str| {
+        format!("[providers.{name}]\nbase_url = '{}'\nkey_command = ['/bin/sleep', '600']\n", lists::NOBODY)
+    };
+    let text = format!(
+        "panel = ['lab/a', 'one:a', 'two:a', 'three:a']\nsynthesizer = ['lab/a']\n{PRESETS}{}",
+        ["one", "two", "three"].map(team).concat()
+    );
+    stage.write(".config/parallel-llm-mcp/config.toml", text);
+    let call = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+    let diagnosis = findings(&call.run());
+    let told = |check: &str| {
+        let findings = diagnosis["findings"].as_array().unwrap().iter();
+        let late = "cannot be fetched: `/bin/sleep` did not end within 10000 ms";
+        findings
+            .filter(|finding| finding["check"] == check && finding["found"].as_str().unwrap().contains(late))
+            .count()
+    };
+    assert_eq!((told("keys"), told("models")), (3, 3), "{diagnosis}");
+}

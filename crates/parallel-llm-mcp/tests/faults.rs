@@ -193,7 +193,7 @@ fn one_seat_of_three_meets_every_fault() {
     auth_bad             failed auth x1 | partial fused by google/gemini-4-argon | exit 0
     bad_model            failed model_unknown x1 | partial fused by google/gemini-4-argon | exit 0
     ctx_overflow         failed context_length x1 | partial fused by google/gemini-4-argon | exit 0
-    reasoning_mandatory  failed bad_request x2 | partial fused by google/gemini-4-argon | exit 0
+    reasoning_mandatory  failed bad_request x1 | partial fused by google/gemini-4-argon | exit 0
     credits              failed credits x1 | partial fused by google/gemini-4-argon | exit 0
     in_flight            failed credits_in_flight x3 | partial fused by google/gemini-4-argon | exit 0
     key_limit            failed key_limit x1 | partial fused by google/gemini-4-argon | exit 0
@@ -302,11 +302,11 @@ fn the_request_is_in_the_way() {
     insta::assert_snapshot!(table(alone, REQUEST), @r#"
     bad_model            failed model_unknown x1 | failed none by - | exit 2
         openrouter answered 400: x-ai/grok-4.7 is not a valid model ID
-        next: see `list_models` or the provider's list for current names
+        next: see `models` (over MCP `list_models`) for current names
     ctx_overflow         failed context_length x1 | failed none by - | exit 1
         openrouter answered 400: This endpoint's maximum context length is 500000 tokens. However, you requested about 16008 tokens (8 of text input, 16000 in the output). Please reduce the length of either one, or use the context-compression plugin to compress your prompt automatically.
         next: shorten the prompt, or choose a model with a larger context
-    reasoning_mandatory  failed bad_request x2 | failed none by - | exit 1
+    reasoning_mandatory  failed bad_request x1 | failed none by - | exit 1
         openrouter answered 400: Reasoning is mandatory for this endpoint and cannot be disabled.
         next: read the provider's message; an option may not suit this model
     moderation           refused moderated x1 | failed none by - | exit 1
@@ -314,7 +314,7 @@ fn the_request_is_in_the_way() {
         next: rephrase the question, or ask a model of another provider
     no_endpoints         failed model_unknown x1 | failed none by - | exit 2
         openrouter answered 404: No endpoints found for x-ai/grok-4.7.
-        next: see `list_models` or the provider's list for current names
+        next: see `models` (over MCP `list_models`) for current names
     too_large_413        failed too_large x1 | failed none by - | exit 1
         openrouter answered 413: Request payload too large
         next: shorten the prompt

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use parallel_llm_testkit::{Call, Output, Stage};
 
 const KEYS_FILE: &str = ".config/parallel-llm-mcp/keys.toml";
+const LOCK_FILE: &str = ".config/parallel-llm-mcp/keys.lock";
 const MODEL: &str = "x-ai/grok-4.7";
 
 fn stage() -> Stage {
@@ -55,7 +56,10 @@ fn a_kept_key_is_used_and_nobody_else_may_read_it() {
         let holds = bytes.windows(key.len()).any(|window| window == key);
         assert_eq!(holds, path == Path::new(KEYS_FILE), "{}", path.display());
     }
-    assert_eq!(stage.files().iter().filter(|(path, _)| path.starts_with(".config")).count(), 1);
+    let names = stage.files().into_iter().map(|(path, _)| path).filter(|path| path.starts_with(".config"));
+    let names: Vec<String> = names.map(|path| path.display().to_string()).collect();
+    assert_eq!(names, [LOCK_FILE, KEYS_FILE]);
+    assert_eq!(mode(&stage.home().join(LOCK_FILE)), 0o600);
 }
 
 #[test]
@@ -144,6 +148,64 @@ fn a_key_outlives_its_provider_and_can_be_removed() {
       next: see `keys list`
     ");
     stage.assert_no_key_in_files();
+}
+
+#[test]
+fn keys_that_are_set_at_once_are_all_kept() {
+    let stage = stage();
+    // A file of somebody else's that stands where a writer might put its own is left alone.
+    let other = stage.write(".config/parallel-llm-mcp/keys.toml.new", "not ours");
+    let providers = ["openai", "anthropic", "gemini", "groq", "deepseek", "xai", "mistral", "together"];
+    let running = providers.map(|provider| {
+        let key = format!("0000-{provider}");
+        (provider, call(&stage, &["keys", "set", provider]).stdin(key).start())
+    });
+    for (provider, running) in running {
+        let output = running.wait();
+        assert_eq!(output.code, Some(0), "{provider}: {}", output.stderr);
+    }
+    let kept = fs::read_to_string(stage.home().join(KEYS_FILE)).unwrap();
+    for provider in providers {
+        assert!(kept.contains(&format!("{provider} = \"0000-{provider}\"\n")), "{provider}: {kept}");
+    }
+    assert_eq!(fs::read_to_string(other).unwrap(), "not ours");
+}
+
+#[test]
+fn keys_never_make_a_file_that_is_not_read_back() {
+    let stage = stage();
+    let set = |provider: &str, length: usize| {
+        run(call(&stage, &["keys", "set", provider]).stdin(format!("{}\n", "0".repeat(length))))
+    };
+    for length in [4_095, 16 * 1024, 100_000] {
+        let output = set("mistral", length);
+        assert!(!output.stderr.contains("0000"), "{}", output.stderr);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(output.told(), @"
+            exit 2
+            --- stdout
+            --- stderr
+            error[usage]: the key is longer than 4095 bytes
+              next: give the key alone, and nothing beside it
+            ");
+        }
+    }
+    assert!(stage.files().is_empty(), "nothing was kept: {:?}", stage.files());
+    // The longest keys of many providers come to the bound of the file, which stays as it was.
+    let table = |at: usize| format!("[providers.p{at}]\nbase_url = 'https://a.example/v1'\n");
+    let tables: Vec<String> = (0..17).map(table).collect();
+    stage.write(".config/parallel-llm-mcp/config.toml", tables.concat());
+    let codes: Vec<Option<i32>> = (0..16).map(|at| set(&format!("p{at}"), 4_094).code).collect();
+    assert_eq!(codes[..15], [Some(0); 15]);
+    insta::assert_snapshot!(set("p16", 4_094).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the kept keys would be longer than 65536 bytes
+      next: take others away with `keys remove`
+    ");
+    assert_eq!(set("p0", 4).code, Some(0), "a shorter key in place of a long one");
+    assert_eq!(run(call(&stage, &["keys", "list"])).code, Some(0));
 }
 
 #[test]

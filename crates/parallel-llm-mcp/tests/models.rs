@@ -182,16 +182,19 @@ fn a_kept_list_serves_when_the_server_is_gone() {
         let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
     }
-    // Three days old, and nobody to ask.
-    let older = kept["fetched_at"].as_u64().unwrap() - 3 * 86_400_000;
+    // No longer fresh, yet newer than the one carried along; and nobody to ask.
+    let older = kept["fetched_at"].as_u64().unwrap() - 180_000;
     let old = kept.to_string().replace(&kept["fetched_at"].to_string(), &older.to_string());
     std::fs::write(&file, old).unwrap();
     drop(openrouter);
-    let call = || alone(&stage, &["models"]).env("OPENROUTER_BASE_URL", &address);
+    let call = || {
+        let call = alone(&stage, &["models"]).env("OPENROUTER_BASE_URL", &address);
+        call.settings([("catalogue_max_age_ms", "60000")])
+    };
     let output = call().run();
     assert_eq!((output.code, output.text().lines().count()), (Some(0), 5));
     let lines: Vec<&str> = output.stderr.lines().collect();
-    assert_eq!(lines[1], "OpenRouter: 4 models, kept 3 d ago");
+    assert_eq!(lines[1], "OpenRouter: 4 models, kept 3 min ago");
     assert!(lines[2].starts_with("  not newer: openrouter at "), "{}", output.stderr);
     // A list of another address says nothing of this one, and a broken one nothing at all.
     let other = alone(&stage, &["models"]).env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1").run();
@@ -412,4 +415,100 @@ fn what_a_provider_cannot_do_is_said() {
              (`mistral:mistralai/mistral-large-4-0`)",
         ]
     );
+}
+
+#[test]
+fn an_mcp_client_gets_no_more_than_it_can_read() {
+    use std::fmt::Write as _;
+    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
+    let panel: Vec<String> =
+        (0..64).map(|number| format!("'laboratory-of-long-names/model-of-some-length-{number}'")).collect();
+    let mut text = format!("panel = [{}]\n", panel.join(", "));
+    for number in 0..60 {
+        writeln!(text, "[presets.preset-of-some-length-{number}]\npanel = ['lab/large']").unwrap();
+        if number < 50 {
+            writeln!(text, "[providers.team-of-some-length-{number}]\nbase_url = '{NOBODY}'").unwrap();
+            writeln!(text, "key_command = ['/no/program']").unwrap();
+        }
+    }
+    stage.write(".config/parallel-llm-mcp/config.toml", text);
+    let nobody = ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"].map(|name| (name, NOBODY));
+    let address = openrouter.url("/api/v1");
+    let mut client =
+        Client::new(&stage, &[&nobody[..], &[("OPENROUTER_BASE_URL", address.as_str())]].concat());
+    let result = client.call("list_models", json!({}));
+    let list = told(&result);
+    let size = list.to_string().len();
+    assert!(size <= 10_000, "{size} bytes");
+    let count = |name: &str| list[name].as_array().unwrap().len();
+    assert_eq!(
+        ["panel_total", "presets_total", "providers_total", "models_total", "synthesizer_total"]
+            .map(|name| list[name].as_u64()),
+        [Some(64), Some(64), Some(51), Some(4), None]
+    );
+    assert!(count("panel") > 20 && count("presets") > 20 && count("providers") > 10, "{list}");
+    assert_eq!(count("models"), 4);
+}
+
+#[test]
+fn a_program_that_keeps_a_key_is_run_for_a_list_only_where_its_provider_is_named() {
+    let (stage, openrouter, team) =
+        (stage(), Lists::of(&sold("2099-12-31")), Lists::of(r#"{"data":[{"id":"own"}]}"#));
+    let program = r#"["/bin/sh", "-c", "echo once >> \"$HOME/asked\"; echo 0000000000000000"]"#;
+    let table = format!("[providers.team]\nbase_url = '{}'\nkey_command = {program}\n", team.url("/v1"));
+    stage.write(".config/parallel-llm-mcp/config.toml", table);
+    let asked = stage.home().join("asked");
+    let output = models(&stage, &openrouter, &["own"]);
+    insta::assert_snapshot!(output.told(), @r"
+    exit 0
+    --- stdout
+    --- stderr
+    no model fits, but there is no list of team
+    OpenRouter: 4 models, live
+    team: no list
+      why: the program that keeps the key of `team` is run only when `team` is named (next: name it: `models --provider team`)
+    ");
+    assert!(!asked.exists() && team.asked().is_empty());
+    let named = models(&stage, &openrouter, &["--provider", "team", "--provider", "team", "--json"]);
+    assert_eq!(ids(&named), ["team:own"], "each provider is told once");
+    assert_eq!(std::fs::read_to_string(&asked).unwrap(), "once\n");
+    let kept = models(&stage, &openrouter, &["own", "--json"]);
+    assert_eq!((ids(&kept), &kept.json()["lists"][1]["error"]), (vec!["team:own".to_owned()], &Value::Null));
+    assert_eq!(std::fs::read_to_string(&asked).unwrap(), "once\n", "a kept list serves");
+}
+
+#[test]
+fn what_no_longer_can_be_asked_and_why_is_called() {
+    let stage = stage();
+    let over = in_days(&stage, -19);
+    let openrouter = Lists::of(&sold(&over));
+    let presets = ["quick", "budget", "max"].map(|name| format!("{name}.panel = ['lab/large']\n")).concat();
+    stage.write(
+        ".config/parallel-llm-mcp/config.toml",
+        format!("panel = ['lab/small', 'azure:gpt']\nsynthesizer = 'lab/large'\n[presets]\n{presets}"),
+    );
+    let output = models(&stage, &openrouter, &["--check"]);
+    insta::assert_snapshot!(output.told().replace(&over, "<over>"), @r"
+    exit 2
+    --- stdout
+    STATE    MODEL      NAMED IN                                                                   REMARK
+    dead     lab/small  panel                                                                      it was offered until <over>, which is over; choose another model: see `models`
+    unknown  azure:gpt  panel                                                                      no base URL is set for `azure`; set `AZURE_OPENAI_ENDPOINT`, or `base_url` in `[providers.azure]`
+    alive    lab/large  synthesizer, presets.budget.panel, presets.max.panel, presets.quick.panel
+    --- stderr
+    OpenRouter: 4 models, live
+    Azure OpenAI: no list
+      why: no base URL is set for `azure` (next: set `AZURE_OPENAI_ENDPOINT`, or `base_url` in `[providers.azure]`)
+    1 configured model is gone
+    ");
+}
+
+#[test]
+fn a_seat_of_a_provider_without_an_address_says_what_to_set() {
+    let stage = stage();
+    let call = alone(&stage, &["ask", "--json", "Why?"]).settings([("panel", "x-ai/grok-4.7 azure:gpt")]);
+    let report = call.run().json();
+    let error = &report["answers"][1]["error"];
+    assert_eq!(error["message"], "no base URL is set for `azure`");
+    assert_eq!(error["next"], "set `AZURE_OPENAI_ENDPOINT`, or `base_url` in `[providers.azure]`");
 }

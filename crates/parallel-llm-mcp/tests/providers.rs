@@ -143,7 +143,42 @@ fn a_provider_that_lacks_something_says_what_to_set() {
     error[key_missing]: no API key is set for `team`
       next: set `TEAM_SECRET`, or keep it with `keys set team`
     ");
+    // A variable in place of the usual one is the one to set.
+    stage.write(USER, "[providers.openai]\nkey_variable = 'WORK_OPENAI'\n[providers.openrouter]\nkey_variable = 'WORK_OR'\n");
+    insta::assert_snapshot!(told("openai:x"), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: no API key is set for `openai`
+      next: set `WORK_OPENAI`, or keep it with `keys set openai`
+    ");
+    insta::assert_snapshot!(told(ONE), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: no API key is set for `openrouter`
+      next: set `WORK_OR`, or keep it with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
+    ");
     assert_eq!(stage.chats(), []);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_that_is_no_text_stops_its_own_provider_only() {
+    let stage = stage();
+    // No other program of these tests sets a variable that is no text.
+    let told = |arguments: &[&str]| {
+        let mut program = std::process::Command::new(stage.binary());
+        program.args(arguments).env_clear().envs(parallel_llm_testkit::counts()).env("HOME", stage.home());
+        let odd = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"0000\xff");
+        let output = program.env("LM_API_TOKEN", odd).output().expect("it can be started");
+        (output.status.code(), String::from_utf8(output.stderr).expect("it is text"))
+    };
+    assert_eq!(told(&["keys", "list"]), (Some(0), String::new()));
+    insta::assert_snapshot!(told(&["ask", "-m", "lmstudio:x", "Why?"]).1, @"
+    error[key_missing]: the API key holds white space, control characters or characters that are not ASCII
+      next: copy the key of `lmstudio` again, without line breaks
+    ");
 }
 
 #[test]

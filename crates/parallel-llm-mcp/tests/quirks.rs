@@ -86,7 +86,7 @@ fn an_effort_is_asked_for_in_each_ones_words() {
     insta::assert_snapshot!(table(&[("reasoning_effort", "high")], ""), @"
     openrouter answered [max_completion_tokens reasoning session_id usage]
     openai     answered [max_completion_tokens reasoning_effort stream_options]
-    anthropic  answered [max_tokens thinking]
+    anthropic  answered [max_tokens output_config thinking]
     gemini     answered [maxOutputTokens thinkingConfig]
     azure      answered [max_completion_tokens reasoning_effort stream_options]
     groq       answered [max_completion_tokens reasoning_effort stream_options]

@@ -220,6 +220,19 @@ fn a_killed_process_loses_no_answer() {
 }
 
 #[test]
+fn a_run_whose_seats_have_all_ended_is_resumed_without_a_key() {
+    let stage = hanging();
+    let running = stage.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
+    until_one_has_answered(&stage);
+    running.signal("KILL");
+    running.wait();
+    let resumed = stage.call(["runs", "resume", NEWEST, "--json"]).without("OPENROUTER_API_KEY").run();
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(synthesis(&resumed.json()), "partial verbatim by openai/gpt-6.1-sol");
+    assert_eq!(stage.asked(HANGING), 1);
+}
+
+#[test]
 fn a_killed_process_keeps_the_name_of_a_call_that_never_spoke() {
     let stage = stage().scripted(HANGING, Script::fault(Fault::CommentsForever));
     let running = stage.call(["ask", "-m", HANGING, "Why?"]).start();

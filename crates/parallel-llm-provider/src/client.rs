@@ -14,7 +14,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use parallel_llm_engine::panel::UNSAID;
 use parallel_llm_engine::port::{Call, Caller, Permit, ReplyPart, ReplyStream};
-use parallel_llm_engine::{Catalogue, Code, Failure, Finish, Message, ProviderId};
+use parallel_llm_engine::{Catalogue, Code, Failure, Finish, ProviderId};
 use reqwest::{Client, Response};
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
@@ -175,7 +175,7 @@ impl Caller for Provider {
         let shared = Arc::clone(&self.shared);
         async move {
             let endpoint = Arc::clone(shared.endpoint(&call.model.provider)?);
-            check_inputs(&endpoint, &call)?;
+            endpoint.dialect().check_inputs(endpoint.id(), &call.messages)?;
             check_privacy(&endpoint, &call)?;
             let key = shared.key(&endpoint).await?;
             let place = shared.pace.place(&call.model.provider).await;
@@ -431,16 +431,6 @@ impl Exchange {
 fn secrets(endpoint: &Endpoint) -> Vec<SecretString> {
     let headers = endpoint.headers().values().filter_map(|value| value.to_str().ok()).map(SecretString::from);
     endpoint.known_key().map(ApiKey::secret).into_iter().chain(headers).collect()
-}
-
-/// Fails where a message holds a file that the provider's protocol cannot carry.
-fn check_inputs(endpoint: &Endpoint, call: &Call) -> Result<(), Failure> {
-    let inputs = endpoint.dialect().inputs;
-    let mut files = call.messages.iter().flat_map(Message::files);
-    files.find(|file| !inputs.takes(file.kind())).map_or(Ok(()), |file| {
-        let message = format!("{} takes no {}s such as `{}`", endpoint.id(), file.kind().word(), file.name);
-        Err(Failure::new(Code::AttachmentUnsupported, message))
-    })
 }
 
 /// Fails where a question that is to stay private would go to what is called OpenRouter and is not spoken to as such.

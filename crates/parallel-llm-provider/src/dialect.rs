@@ -4,8 +4,8 @@
 //! is a row of [`known`](crate::known) and a test. Reading is the same for all who share a protocol: every known
 //! place for usage, reasoning and errors is looked at.
 
-use parallel_llm_engine::Effort;
 use parallel_llm_engine::catalogue::Inputs;
+use parallel_llm_engine::{Code, Effort, Failure, Message, ProviderId};
 
 /// Which protocol is spoken: how a call is written and how its reply is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +143,15 @@ impl Dialect {
         } else {
             Self::OPENAI_COMPATIBLE
         }
+    }
+
+    /// Fails where a message holds a file that the provider's protocol cannot carry.
+    pub fn check_inputs(&self, provider: &ProviderId, messages: &[Message]) -> Result<(), Failure> {
+        let mut files = messages.iter().flat_map(Message::files);
+        files.find(|file| !self.inputs.takes(file.kind())).map_or(Ok(()), |file| {
+            let message = format!("{provider} takes no {}s such as `{}`", file.kind().word(), file.name);
+            Err(Failure::new(Code::AttachmentUnsupported, message))
+        })
     }
 
     /// Any server that speaks the chat protocol. `max_tokens`, because Mistral, Ollama and LM Studio know no other;

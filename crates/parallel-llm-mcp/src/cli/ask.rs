@@ -14,7 +14,7 @@ use super::{Desk, prompt};
 use crate::attachment::Attachments;
 use crate::exit;
 use crate::output::report::Report;
-use crate::output::summary;
+use crate::output::{failure, summary};
 use crate::service::{Question, RunHandle};
 use crate::settings::duration_ms;
 use crate::shutdown::Signals;
@@ -204,6 +204,10 @@ fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
     }
     let run = handle.snapshot();
     summary::tell(&desk.console, &run, &report.files);
+    let failure = run.outcome.as_ref().and_then(|outcome| outcome.failure.as_ref());
+    if let Some(failure) = failure.filter(|_| ask.quiet && !ask.json && !ask.jsonl) {
+        failure::tell(&desk.console, failure, false);
+    }
 }
 
 /// What a run's end means for a script.

@@ -4,8 +4,11 @@ use std::io::{BufRead, Read};
 
 use parallel_llm_engine::{Code, Failure};
 
-/// The longest line that is read, in bytes. What is typed or pasted here is a key.
-pub(super) const LINE_BYTES_MAX: u64 = 16 * 1024;
+use crate::keys;
+
+/// What is read of a line, in bytes. What is typed or pasted here is a key: one byte more than its most tells that it
+/// is too long.
+pub(super) const LINE_BYTES_MAX: u64 = keys::KEY_BYTES_MAX as u64 + 1;
 
 /// Reads a line from the terminal on stdin; `None` where it was given up with Ctrl-C. `ask` says what is wanted, once
 /// nothing that is typed shows any more.

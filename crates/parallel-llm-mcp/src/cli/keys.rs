@@ -40,24 +40,24 @@ impl KeysCommand {
 }
 
 /// Does the command.
-pub(super) fn run(desk: &Desk<'_>, command: KeysCommand) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &Desk<'_>, command: KeysCommand) -> Result<u8, Failure> {
     match command {
-        KeysCommand::Set { provider } => set(desk, &provider),
+        KeysCommand::Set { provider } => set(desk, &provider).await,
         KeysCommand::List { json } => list(desk, json),
         KeysCommand::Remove { provider } => {
-            let path = keys::remove(desk.service.settings(), &provider)?;
+            let path = keys::remove(desk.service.settings(), &provider).await?;
             desk.console.say(&format!("the key of `{provider}` is no longer in {}", path.display()));
             Ok(exit::ANSWER)
         }
     }
 }
 
-fn set(desk: &Desk<'_>, provider: &str) -> Result<u8, Failure> {
+async fn set(desk: &Desk<'_>, provider: &str) -> Result<u8, Failure> {
     let settings = desk.service.settings();
     // A name nobody knows is told before anything is typed.
     settings.provider(provider)?;
     let Some(text) = read(desk, provider)? else { return Ok(exit::INTERRUPTED) };
-    let kept = keys::set(settings, provider, &text)?;
+    let kept = keys::set(settings, provider, &text).await?;
     let before = if kept.replaced { ", in place of the one kept before" } else { "" };
     desk.console.say(&format!("the key of `{provider}` is kept in {}{before}", kept.path.display()));
     if let Some(other) = kept.overruled_by {

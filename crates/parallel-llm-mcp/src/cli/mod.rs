@@ -165,7 +165,7 @@ pub async fn run(desk: &Desk<'_>, work: Work) -> Result<u8, Failure> {
         Work::Models(models) => models::run(desk, &models).await,
         Work::Doctor(doctor) => Ok(doctor::run(desk, &doctor).await),
         Work::Explain { code } => explain::run(desk, code.as_deref()),
-        Work::Keys { command } => keys::run(desk, command),
+        Work::Keys { command } => keys::run(desk, command).await,
         Work::Config { command } => Ok(config::run(desk, &command)),
         Work::Simulate(simulate) => simulate::run(desk, &simulate).await,
         Work::Generate { page } => Ok(generate::run(desk, page)),

@@ -21,7 +21,7 @@ const REMARK_CHARS_MAX: usize = 160;
 /// Find models to ask, with their prices
 ///
 /// Lists the models of OpenRouter, of every provider with a key, and of model servers found running on this machine.
-/// Nothing is asked but lists, and nothing is paid.
+/// Nothing is asked but lists, and nothing is paid. A program that keeps a key is run only for a provider you name.
 ///
 /// Example: parallel-llm-mcp models claude --max-price 25 --sort price
 #[derive(Debug, Default, clap::Args)]
@@ -136,13 +136,24 @@ fn tell_found(desk: &Desk<'_>, found: &FoundModels) {
     }
     let shown = found.models.len();
     match found.models_total {
-        0 => desk.console.say("no model fits"),
+        0 => desk.console.say(&safe::for_terminal(&nothing_fits(&found.lists))),
         total if total > shown => desk.console.say(&format!("{shown} of {total} models that fit")),
         total => desk.console.say(&format!("{total} {}", models_word(total))),
     }
     tell_lists(desk, &found.lists);
     for server in &found.servers {
         desk.console.say(&safe::for_terminal(&server.offer()));
+    }
+}
+
+/// Where there is no list, nobody knows whether a model of it fits.
+fn nothing_fits(lists: &[ListLine]) -> String {
+    let missing: Vec<&str> =
+        lists.iter().filter(|list| list.source == "none").map(|list| list.name.as_str()).collect();
+    match missing.as_slice() {
+        [] => "no model fits".to_owned(),
+        missing if missing.len() == lists.len() => format!("there is no list of {}", missing.join(", ")),
+        missing => format!("no model fits, but there is no list of {}", missing.join(", ")),
     }
 }
 

@@ -139,7 +139,7 @@ fn said(written: &Written) -> String {
 mod tests {
     use super::*;
 
-    /// What comes of a line for `sh`, which stands for any program, within a second.
+    /// What comes of a line for `sh`, which stands for any program, within a time that no busy machine needs.
     async fn check(line: &str, expected: &str) {
         let words = ["/bin/sh", "-c", line].map(str::to_owned).to_vec();
         check_words(words, Duration::from_secs(20), expected).await;

@@ -5,19 +5,25 @@
 //! whole or not at all, for its owner alone.
 
 mod command;
+mod lock;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_provider::{ApiKey, Endpoint};
+use parallel_llm_provider::ApiKey;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
 pub(crate) use command::fetch;
+use lock::Lock;
 
 use crate::files;
 use crate::settings::{self, KeptKeys, KeyWish, Origin, ProviderSettings, Settings};
+
+/// The longest text of a key in bytes, the white space around it included: a dozen times a usual key, and short of the
+/// 4096 at which terminals cut a line.
+pub(crate) const KEY_BYTES_MAX: usize = 4_095;
 
 /// A key that was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,13 +73,18 @@ pub enum KeySource {
 }
 
 /// Keeps a key for a provider, in place of the one kept before.
-pub fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey, Failure> {
+pub async fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey, Failure> {
     let provider = settings.provider(name)?;
+    if text.len() > KEY_BYTES_MAX {
+        let failure = Failure::new(Code::Usage, format!("the key is longer than {KEY_BYTES_MAX} bytes"));
+        return Err(failure.with_next("give the key alone, and nothing beside it"));
+    }
     if ApiKey::parse(text)?.is_none() {
         let failure = Failure::new(Code::Usage, "no key was given");
         return Err(failure.with_next(format!("pipe the key in: `keys set {name} < FILE`")));
     }
     let path = keys_file(settings)?;
+    let _lock = lock(path).await?;
     let mut keys = settings::read_kept(path)?;
     let replaced = keys.insert(name.to_owned(), SecretString::from(text.trim())).is_some();
     write(path, &keys)?;
@@ -86,14 +97,17 @@ pub fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey, Failu
 }
 
 /// Takes a provider's kept key away. The provider need not be configured any more.
-pub fn remove(settings: &Settings, name: &str) -> Result<PathBuf, Failure> {
+pub async fn remove(settings: &Settings, name: &str) -> Result<PathBuf, Failure> {
     let path = keys_file(settings)?;
-    let mut keys = settings::read_kept(path)?;
-    if keys.remove(name).is_none() {
+    // Nothing is made where there is nothing to take away.
+    if !settings::read_kept(path)?.contains_key(name) {
         settings.provider(name)?;
         let failure = Failure::new(Code::Usage, format!("no key of `{name}` is kept"));
         return Err(failure.with_next("see `keys list`"));
     }
+    let _lock = lock(path).await?;
+    let mut keys = settings::read_kept(path)?;
+    keys.remove(name);
     write(path, &keys)?;
     Ok(path.to_owned())
 }
@@ -129,17 +143,10 @@ fn line(provider: &ProviderSettings) -> KeyLine {
         source,
         variable: provider.key_variable.clone(),
         program,
-        needed: needs_key(provider),
+        needed: provider.needs_key(),
         configured: true,
         advice: provider.key_advice(),
     }
-}
-
-/// Whether calls need a key. One that cannot be called yet needs what it will need elsewhere than on this machine.
-fn needs_key(provider: &ProviderSettings) -> bool {
-    let base_url = provider.base_url.as_deref().unwrap_or_default();
-    Endpoint::new(provider.id.clone(), base_url, None, provider.dialect)
-        .map_or(true, |endpoint| endpoint.needs_key())
 }
 
 fn keys_file(settings: &Settings) -> Result<&Path, Failure> {
@@ -149,26 +156,45 @@ fn keys_file(settings: &Settings) -> Result<&Path, Failure> {
     })
 }
 
-fn write(path: &Path, keys: &KeptKeys) -> Result<(), Failure> {
-    write_whole(path, settings::kept_text(keys).expose_secret()).map_err(|error| {
-        let message = format!("the keys cannot be kept in `{}`: {error}", path.display());
-        Failure::new(Code::OutputUnwritable, message).with_next("mend the permissions of its folder")
-    })
+/// The right to change the kept keys, and a folder for them that is nobody else's.
+async fn lock(path: &Path) -> Result<Lock, Failure> {
+    make_folder(path).map_err(|error| unwritable(path, &error))?;
+    Lock::acquire(path).await
 }
 
-/// Writes a temporary file, flushes it to the disk and renames it, in a folder that is nobody else's.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+fn make_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
     files::private_folder_builder().recursive(true).create(folder)?;
     // It may have been made by hand, for the settings; it is ours alone either way.
     #[cfg(unix)]
     std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-    let temporary = path.with_extension("toml.new");
-    // One that was left behind by a process that was killed while writing it.
-    let _ = std::fs::remove_file(&temporary);
-    let mut file = files::private_file_options().open(&temporary)?;
+    Ok(())
+}
+
+fn write(path: &Path, keys: &KeptKeys) -> Result<(), Failure> {
+    let text = settings::kept_text(keys)?;
+    let temporary = lock::temporary(path);
+    let written = write_whole(path, &temporary, text.expose_secret());
+    written.map_err(|error| {
+        // Nothing of a key stays behind; what is wrong with that is no news beside the failure.
+        let _ = std::fs::remove_file(&temporary);
+        unwritable(path, &error)
+    })
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("the keys cannot be kept in `{}`: {error}", path.display());
+    Failure::new(Code::OutputUnwritable, message).with_next("mend the permissions of its folder")
+}
+
+/// Writes a temporary file, flushes it to the disk and renames it.
+fn write_whole(path: &Path, temporary: &Path, text: &str) -> std::io::Result<()> {
+    // One that was left behind by a process of the same number that was killed while writing it.
+    let _ = std::fs::remove_file(temporary);
+    let mut file = files::private_file_options().open(temporary)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    std::fs::rename(&temporary, path)?;
+    std::fs::rename(temporary, path)?;
+    let folder = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
     std::fs::File::open(folder)?.sync_all()
 }

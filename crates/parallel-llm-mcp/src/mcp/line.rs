@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 
 use super::salvage;
 
-/// The longest line that is read, in bytes: twice the longest prompt that can be allowed, for its escapes.
+/// The longest line that is read, in bytes: twice the longest prompt that can be allowed, for its escapes. Attachments
+/// share it with the prompt, whatever `attachment_bytes_max` allows.
 pub(super) const LINE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// JSON-RPC's range for a server's own errors begins here: the request is right, the server cannot take it now.
@@ -59,7 +60,10 @@ impl Refusal {
         let mebibytes = LINE_BYTES_MAX / (1024 * 1024);
         Self::invalid(
             id,
-            format!("the line is longer than {mebibytes} MiB and was not read: send a shorter prompt"),
+            format!(
+                "the line is longer than {mebibytes} MiB and was not read: send a shorter prompt, or fewer or \
+                 smaller attachments"
+            ),
         )
     }
 
@@ -201,6 +205,14 @@ mod tests {
             reply.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"#)),
             "{reply}"
         );
+    }
+
+    #[test]
+    fn what_makes_a_line_too_long_is_said() {
+        let reply = String::from_utf8(Refusal::too_long(br#"{"id":7,"params":"#, b"").to_line()).unwrap();
+        let told =
+            "longer than 32 MiB and was not read: send a shorter prompt, or fewer or smaller attachments";
+        assert!(reply.contains(r#""id":7"#) && reply.contains(told), "{reply}");
     }
 
     #[test]

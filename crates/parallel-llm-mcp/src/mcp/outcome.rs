@@ -17,7 +17,7 @@ use crate::output::safe::excerpt;
 use crate::output::seat::seconds;
 
 /// The most a report takes of a model's context beyond the answer itself, in bytes.
-const RESULT_BYTES_MAX: usize = 10_000;
+pub(super) const RESULT_BYTES_MAX: usize = 10_000;
 /// The longest answer given at once, in characters: beyond it clients cut by themselves, and do not say where.
 const ANSWER_CHARS_MAX: usize = 100_000;
 /// The longest wait one call of `get_run` is asked for, in seconds: below the shortest wall of a client.

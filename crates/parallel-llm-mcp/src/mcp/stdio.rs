@@ -21,9 +21,9 @@ const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// Serves the client on stdin and stdout to its end.
 pub async fn run(service: Service) {
-    if !service.settings().has_key() {
+    if let Some(advice) = service.settings().panel_key_advice() {
         tracing::warn!(
-            "no provider has a key and OPENROUTER_API_KEY is not set: tools are listed, and calls that cost money answer with what to set"
+            "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({advice})"
         );
     }
     let mut signals = Signals::new();

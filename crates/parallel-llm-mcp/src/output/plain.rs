@@ -37,7 +37,7 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
                 1 => "1 model".to_owned(),
                 count => format!("{count} models"),
             };
-            format!("run {} started: {seats}, at most {reserved}", run.plan.run_id)
+            format!("run {} started: {seats}, at most {reserved}{}", run.plan.run_id, unpriced(run))
         }
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
         Event::Closed { cost } => format!("closed: {cost} in all"),
@@ -50,6 +50,15 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
         }
     };
     format!("[{:>8}] {what}", format!("+{}", seconds(recorded.elapsed_ms)))
+}
+
+/// What the most a run may cost leaves out.
+fn unpriced(run: &Run) -> String {
+    match run.plan.seats.iter().filter(|seat| seat.price.is_none()).count() {
+        0 => String::new(),
+        1 => " and what one model without a known price costs".to_owned(),
+        count => format!(" and what {count} models without a known price cost"),
+    }
 }
 
 fn told(event: &Event) -> String {

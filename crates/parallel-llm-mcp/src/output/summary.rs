@@ -99,7 +99,12 @@ fn origin(run: &Run) -> String {
 
 /// What it cost, or that nobody knows.
 fn cost(run: &Run) -> String {
-    let about = if run.cost_is_estimate() { "about " } else { "" };
+    let mut calls = run.seats.iter().chain(&run.synthesizers).filter(|seat| seat.attempts > 0);
+    let about = match run.cost_is_estimate() {
+        true if calls.any(|seat| seat.known_cost().is_none()) => "at least ",
+        true => "about ",
+        false => "",
+    };
     run.known_cost().map_or_else(|| "cost unknown".to_owned(), |cost| format!("{about}{cost}"))
 }
 

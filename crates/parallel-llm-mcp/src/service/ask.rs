@@ -46,7 +46,8 @@ impl Service {
         })?;
         let typed = Typed::of(&request);
         let mut plan = RunPlan::resolve(request, &terms, identity)?;
-        self.check_keys(&plan, typed).await?;
+        self.check_inputs(&plan, typed)?;
+        self.check_keys(&typed.places(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
         plan.warnings.extend(self.warnings_of(&plan));
         Ok(plan)
     }

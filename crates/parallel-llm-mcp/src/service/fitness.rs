@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures_util::future::join_all;
 use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::panel::Seat;
 use parallel_llm_engine::{Code, Failure, ProviderId, RunPlan, RunRequest};
@@ -10,7 +11,7 @@ use parallel_llm_provider::{Dialect, EffortField};
 use super::Service;
 
 /// What of a plan was typed in this call, and so is refused where it cannot be; the rest fails its own seat.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Typed {
     panel: bool,
     synthesizer: bool,
@@ -22,30 +23,33 @@ impl Typed {
     }
 
     /// The places of the plan that were typed. A synthesizer given by hand is the first of its chain.
-    fn places(self, plan: &RunPlan) -> impl Iterator<Item = &Seat> {
+    pub(super) fn places(self, plan: &RunPlan) -> Vec<&Seat> {
         let seats = if self.panel { plan.seats.as_slice() } else { &[] };
-        seats.iter().chain(plan.synthesizers.iter().take(usize::from(self.synthesizer)))
+        seats.iter().chain(plan.synthesizers.iter().take(usize::from(self.synthesizer))).collect()
     }
 }
 
 impl Service {
-    /// Fails where a typed model has no key, and where nobody on the panel has one. Said before a run is begun.
-    pub(super) async fn check_keys(&self, plan: &RunPlan, typed: Typed) -> Result<(), Failure> {
-        let places = plan.seats.iter().chain(&plan.synthesizers);
+    /// Fails where one of these typed places has no key, and where none of these seats has one. Said before a run is
+    /// begun.
+    pub(super) async fn check_keys(&self, typed: &[&Seat], seats: &[&Seat]) -> Result<(), Failure> {
+        let places = typed.iter().chain(seats);
         let providers: BTreeSet<&ProviderId> = places.map(|seat| &seat.model.provider).collect();
-        let mut keyless = BTreeMap::new();
-        for provider in providers {
-            if let Err(failure) = self.check_key(provider).await {
-                keyless.insert(provider.clone(), failure);
-            }
-        }
-        let failure = |seat: &Seat| keyless.get(&seat.model.provider);
-        let refused = typed.places(plan).find_map(failure);
-        let all = || plan.seats.iter().all(|seat| failure(seat).is_some());
-        match refused.or_else(|| plan.seats.first().and_then(failure).filter(|_| all())) {
-            Some(failure) => Err(failure.clone()),
-            None => Ok(()),
-        }
+        let checks =
+            providers.into_iter().map(|id| async move { Some((id, self.check_key(id).await.err()?)) });
+        let keyless: BTreeMap<&ProviderId, Failure> = join_all(checks).await.into_iter().flatten().collect();
+        let failure = |seat: &&Seat| keyless.get(&seat.model.provider);
+        let all = || seats.iter().all(|seat| failure(seat).is_some());
+        let refused = typed.iter().find_map(failure);
+        refused.or_else(|| seats.first().and_then(failure).filter(|_| all())).cloned().map_or(Ok(()), Err)
+    }
+
+    /// Fails where a typed seat's provider has no way to be sent a file of the question. A seat from the settings is
+    /// left out of the asking by itself.
+    pub(super) fn check_inputs(&self, plan: &RunPlan, typed: Typed) -> Result<(), Failure> {
+        let seats = plan.seats.iter().filter(|_| typed.panel);
+        let mut providers = seats.filter_map(|seat| self.provider(&seat.model.provider));
+        providers.try_for_each(|provider| provider.dialect.check_inputs(&provider.id, &plan.messages))
     }
 
     /// What was asked for and some provider on the plan cannot do.

@@ -1,6 +1,7 @@
 //! Model servers on this machine: looked for where they usually listen, and offered. Never used unasked.
 //!
-//! What always holds: a server that was not configured is sent one request for its list, and no key and no prompt.
+//! What always holds: a server that was not configured is sent one request for its list, and no key and no prompt. A
+//! key alone is no configuration: its variable may serve another program.
 
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use parallel_llm_engine::panel::ModelRef;
 use serde::Serialize;
 
 use super::Service;
+use super::catalogue::KeyUse;
 use super::providers::{has_key, is_local};
 use crate::settings::ProviderSettings;
 
@@ -33,17 +35,24 @@ pub struct LocalServer {
 }
 
 impl Service {
-    /// Looks for all of them at once. One with a key of its own is no find: somebody has set it up.
+    /// Looks for all of them at once. One with an address and a key of its own is no find: somebody has set it up.
     pub async fn look_for_local_servers(&self) -> Vec<LocalServer> {
-        let places = self.providers().filter(|provider| is_local(provider) && !has_key(provider));
+        let is_find = |provider: &&ProviderSettings| {
+            is_local(provider) && (self.is_presumed(provider) || !has_key(provider))
+        };
         let look = async |provider: &ProviderSettings| {
-            // Where a key would be needed, it is another machine.
-            self.check_key(&provider.id).await.ok()?;
-            let list =
-                tokio::time::timeout(LOOK_MAX, self.0.catalogues.fetch_now(&provider.id)).await.ok()?.ok()?;
+            let key = if self.is_presumed(provider) {
+                KeyUse::Withheld
+            } else {
+                // Where a key would be needed, it is another machine.
+                self.check_key(&provider.id).await.ok()?;
+                KeyUse::Sent
+            };
+            let fetched = self.0.catalogues.fetch_now(&provider.id, key);
+            let list = tokio::time::timeout(LOOK_MAX, fetched).await.ok()?.ok()?;
             Some(LocalServer::of(provider, &list.catalogue))
         };
-        join_all(places.map(look)).await.into_iter().flatten().collect()
+        join_all(self.providers().filter(is_find).map(look)).await.into_iter().flatten().collect()
     }
 }
 

@@ -25,7 +25,7 @@ use parallel_llm_provider::Credit;
 use parallel_llm_store::Store;
 
 pub use ask::Question;
-pub use catalogue::{Catalogues, Fetch};
+pub use catalogue::{Catalogues, Fetch, KeyUse};
 pub use doctor::{Diagnosis, Finding, Health};
 pub use history::{Kept, PastRun};
 pub use journals::Journals;

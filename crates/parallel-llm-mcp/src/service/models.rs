@@ -10,12 +10,12 @@ use parallel_llm_provider::EMBEDDED_ON;
 use serde::Serialize;
 
 use super::Service;
-use super::catalogue::{Lookup, Source, Wanted};
+use super::catalogue::{KeyUse, Lookup, Source, Wanted};
 use super::local::LocalServer;
 use super::providers::{has_key, lists_for_all};
 use crate::clock;
 use crate::output::report::ErrorReport;
-use crate::settings::ProviderSettings;
+use crate::settings::{KeyWish, ProviderSettings};
 
 /// Prices are told for so many tokens.
 const TOLD_TOKENS: u64 = 1_000_000;
@@ -25,7 +25,8 @@ const TOLD_TOKENS: u64 = 1_000_000;
 pub struct ModelQuery {
     /// Words that all stand in a model's id or name, in any case.
     pub search: String,
-    /// Whose models; without any, those of OpenRouter, of every provider with a key, and of servers found here.
+    /// Whose models, each told once; without any, those of OpenRouter, of every provider with a key, and of servers
+    /// found here.
     pub providers: Vec<String>,
     /// Tokens a model can read and write together, at least.
     pub context_min: Option<u64>,
@@ -143,7 +144,14 @@ impl Service {
             if query.providers.is_empty() { self.look_for_local_servers().await } else { Vec::new() };
         let providers = if query.providers.is_empty() { self.usual_providers(&servers) } else { named };
         let wanted = if query.refresh { Wanted::New } else { Wanted::Fresh };
-        let shelves = join_all(providers.into_iter().map(|provider| self.shelf(provider, wanted))).await;
+        let shelf = async |provider| {
+            if query.providers.is_empty() {
+                self.shelf_unasked(provider, wanted).await
+            } else {
+                self.shelf(provider, wanted).await
+            }
+        };
+        let shelves = join_all(providers.into_iter().map(shelf)).await;
         let mut models: Vec<(ModelLine, &ModelInfo)> =
             shelves.iter().flat_map(Shelf::models).filter(|(line, info)| query.fits(line, info)).collect();
         if let Some(sort) = query.sort {
@@ -156,7 +164,7 @@ impl Service {
         Ok(FoundModels { schema: 1, lists, servers, models_total, models })
     }
 
-    /// The providers of these ids.
+    /// The providers of these ids, each once.
     fn named(&self, ids: &[String]) -> Result<Vec<&ProviderSettings>, Failure> {
         let find = |id: &String| {
             let provider = self.settings().provider(id)?;
@@ -167,7 +175,14 @@ impl Service {
                 None => Err(homeless().with_next(provider.address_advice())),
             }
         };
-        ids.iter().map(find).collect()
+        let mut named = Vec::<&ProviderSettings>::new();
+        for id in ids {
+            let provider = find(id)?;
+            if named.iter().all(|known| known.id != provider.id) {
+                named.push(provider);
+            }
+        }
+        Ok(named)
     }
 
     /// Those whose models are shown unasked: the default one, those with a key, and servers found here.
@@ -175,21 +190,49 @@ impl Service {
         let default = &self.settings().default_provider().id;
         let runs_here = |id: &ProviderId| servers.iter().any(|server| server.provider == id.0);
         let is_usual = |provider: &&ProviderSettings| {
-            provider.id == *default || has_key(provider) || runs_here(&provider.id)
+            let is_set_up = has_key(provider) && !self.is_presumed(provider);
+            provider.id == *default || is_set_up || runs_here(&provider.id)
         };
         self.providers().filter(is_usual).collect()
     }
 
-    /// What is known of one provider's models. Who would refuse for want of a key is not asked.
+    /// What is known of the models of a provider that somebody named. Who would refuse for want of a key is not asked.
     pub(super) async fn shelf<'a>(&self, provider: &'a ProviderSettings, wanted: Wanted<'_>) -> Shelf<'a> {
-        let known = match self.check_key(&provider.id).await {
-            Err(failure) if !lists_for_all(provider) => Lookup {
-                failure: Some(failure),
-                ..self.0.catalogues.look_up(&provider.id, Wanted::AtHand).await
-            },
-            _ => self.0.catalogues.look_up(&provider.id, wanted).await,
+        let needs_no_key = matches!(wanted, Wanted::AtHand) || lists_for_all(provider);
+        let checked = if needs_no_key { Ok(()) } else { self.check_key(&provider.id).await };
+        let known = match checked {
+            Ok(()) => self.0.catalogues.look_up(&provider.id, wanted, KeyUse::Sent).await,
+            Err(failure) => self.at_hand(provider, Some(failure)).await,
         };
         Shelf { provider, known }
+    }
+
+    /// What is known of the models of a provider that nobody named: for a mere look no key goes where nobody sent it,
+    /// and no program is run for one.
+    async fn shelf_unasked<'a>(&self, provider: &'a ProviderSettings, wanted: Wanted<'_>) -> Shelf<'a> {
+        let is_from_program = matches!(provider.key, KeyWish::Command(_));
+        if self.is_presumed(provider) || (is_from_program && lists_for_all(provider)) {
+            let known = self.0.catalogues.look_up(&provider.id, wanted, KeyUse::Withheld).await;
+            return Shelf { provider, known };
+        }
+        if !is_from_program {
+            return self.shelf(provider, wanted).await;
+        }
+        let mut known = self.at_hand(provider, None).await;
+        let is_fresh = known.list.as_ref().is_some_and(|list| self.0.catalogues.is_fresh(list));
+        if !is_fresh || matches!(wanted, Wanted::New) {
+            let id = &provider.id;
+            let message =
+                format!("the program that keeps the key of `{id}` is run only when `{id}` is named");
+            let failure = Failure::new(Code::KeyMissing, message);
+            known.failure = Some(failure.with_next(format!("name it: `models --provider {id}`")));
+        }
+        Shelf { provider, known }
+    }
+
+    async fn at_hand(&self, provider: &ProviderSettings, failure: Option<Failure>) -> Lookup {
+        let known = self.0.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
+        Lookup { failure, ..known }
     }
 }
 
@@ -210,12 +253,11 @@ impl Shelf<'_> {
 impl ModelQuery {
     fn fits(&self, line: &ModelLine, info: &ModelInfo) -> bool {
         let told = format!("{} {}", line.id, line.name).to_lowercase();
-        let at_most = |price: f64, most: f64| price <= most;
         self.search.to_lowercase().split_whitespace().all(|word| told.contains(word))
             && self.context_min.is_none_or(|least| line.context_tokens.is_some_and(|tokens| tokens >= least))
             && self
                 .price_max
-                .is_none_or(|most| line.output_usd_per_million.is_some_and(|price| at_most(price, most)))
+                .is_none_or(|most| line.output_usd_per_million.is_some_and(|price| price <= most))
             && (!self.attachments || info.inputs.is_some_and(|inputs| inputs.image || inputs.document))
     }
 }
@@ -293,4 +335,79 @@ impl OverrideLine {
 
 fn per_million(price: PicoUsd) -> f64 {
     price.times(TOLD_TOKENS).as_usd()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use parallel_llm_engine::Catalogue;
+
+    use super::*;
+    use crate::service::{Catalogues, Fetch, Later, Parts};
+    use crate::settings::{Environment, Folders, Settings};
+
+    /// A key for a server on this machine, in the variable of the program that such servers come with.
+    const KEY: (&str, &str) = ("OLLAMA_API_KEY", "0000000000000000");
+    /// Providers whose keys are with a program.
+    const KEEPERS: &str = "[providers.openrouter]\nkey_command = ['/no/program']\n\
+        [providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_command = ['/no/program']\n";
+
+    /// Who is asked for a list and whether a key goes along, where Ollama is the one server here.
+    async fn asked(user_file: &str, variables: &[(&str, &str)], providers: &[&str]) -> Vec<String> {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(".config/parallel-llm-mcp");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), user_file).unwrap();
+        let environment = Environment::with_folders(Folders::of_home(home.path().to_owned()));
+        let environment = variables.iter().fold(environment, |all, (name, value)| all.with(name, *value));
+        let settings = Settings::load(&environment, home.path(), &[]).unwrap();
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let fetch: Fetch = {
+            let asked = Arc::clone(&asked);
+            Box::new(move |id, key| {
+                asked.lock().unwrap().push(format!("{id} {key:?}"));
+                let is_down = ["lmstudio", "vllm"].contains(&id.0.as_str());
+                let list = Catalogue::new(vec![ModelInfo::named("a")], false);
+                let down = Failure::new(Code::Connection, "nobody is there");
+                Box::pin(async move { if is_down { Err(down) } else { Ok(list) } })
+            })
+        };
+        let nothing = || Failure::new(Code::Internal, "no list needs this");
+        let service = Service::new(Parts {
+            providers: settings.providers.iter().map(|provider| provider.id.clone()).collect(),
+            catalogues: Catalogues::new(&settings, fetch),
+            settings,
+            check_key: Box::new(|_| Box::pin(async { Ok(()) })),
+            fetch_credit: Box::new(|_| Box::pin(async { Ok(None) })),
+            runs: Later::new(move || Box::pin(async move { Err(nothing()) })),
+            store: Arc::new(Later::new(move || Box::pin(async move { Err(nothing()) }))),
+        });
+        let providers = providers.iter().map(|id| (*id).to_owned()).collect();
+        service.find_models(&ModelQuery { providers, ..ModelQuery::default() }).await.unwrap();
+        let mut asked = asked.lock().unwrap().clone();
+        asked.retain(|line| !line.starts_with("lmstudio") && !line.starts_with("vllm"));
+        // All are asked at once, so in any order.
+        asked.sort();
+        asked
+    }
+
+    #[tokio::test]
+    async fn a_key_goes_to_a_server_here_only_where_somebody_put_the_server() {
+        let unasked = ["ollama Withheld", "openrouter Sent"];
+        assert_eq!(asked("", &[KEY], &[]).await, unasked);
+        let kept_by_program = "[providers.ollama]\nkey_command = ['/no/program']\n";
+        assert_eq!(asked(kept_by_program, &[], &[]).await, unasked);
+        assert_eq!(asked("", &[KEY], &["ollama"]).await, ["ollama Sent"]);
+        let moved = ("OLLAMA_BASE_URL", "http://127.0.0.1:11434/v1");
+        assert_eq!(asked("", &[KEY, moved], &[]).await, ["ollama Sent", "openrouter Sent"]);
+        let table = "[providers.ollama]\nbase_url = 'http://127.0.0.1:11434/v1'\n";
+        assert_eq!(asked(table, &[KEY], &[]).await, ["ollama Sent", "openrouter Sent"]);
+    }
+
+    #[tokio::test]
+    async fn no_program_is_run_for_a_list_nobody_named() {
+        assert_eq!(asked(KEEPERS, &[], &[]).await, ["ollama Withheld", "openrouter Withheld"]);
+        assert_eq!(asked(KEEPERS, &[], &["team", "openrouter"]).await, ["openrouter Sent", "team Sent"]);
+    }
 }

@@ -2,11 +2,11 @@
 //!
 //! Never a key itself: whether there is one is all that needs to be known here.
 
-use parallel_llm_engine::{Code, Failure, ProviderId};
+use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::Known;
 
 use super::Service;
-use crate::settings::{KeyWish, ProviderSettings};
+use crate::settings::{KeyWish, Origin, ProviderSettings};
 
 /// Whether a key is set, or a program that prints one.
 pub(super) const fn has_key(provider: &ProviderSettings) -> bool {
@@ -34,19 +34,16 @@ impl Service {
         self.providers().find(|provider| provider.id == *id)
     }
 
+    /// Whether it is only presumed to be there: a local server at its usual address, which nobody has set. Anybody may
+    /// listen there, so that no key goes there before a model of it is asked for.
+    pub(super) fn is_presumed(&self, provider: &ProviderSettings) -> bool {
+        let name = format!("providers.{}.base_url", provider.id);
+        let mut shown = self.settings().shown().iter();
+        is_local(provider) && !shown.any(|shown| shown.name == name && shown.origin != Origin::Default)
+    }
+
     /// Fails where a call to this provider needs a key and there is none, with what to set.
     pub(super) async fn check_key(&self, id: &ProviderId) -> Result<(), Failure> {
-        let checked = (self.0.check_key)(id.clone()).await;
-        checked.map_err(|failure| match self.provider(id) {
-            // The code's own advice names the default provider's variable.
-            Some(provider)
-                if failure.code == Code::KeyMissing
-                    && !has_key(provider)
-                    && *id != self.settings().default_provider().id =>
-            {
-                failure.with_next(provider.key_advice())
-            }
-            _ => failure,
-        })
+        (self.0.check_key)(id.clone()).await
     }
 }

@@ -1,9 +1,10 @@
 //! Resuming: a run that was interrupted goes on where it stopped.
 
+use parallel_llm_engine::panel::Seat;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::{SeatStatus, SeatView};
 use parallel_llm_engine::{Code, Failure, RunStatus};
 
-use super::fitness::Typed;
 use super::{Kept, RunHandle, Service};
 
 impl Service {
@@ -25,7 +26,15 @@ impl Service {
                 format!("the texts of run {} were not kept, so it cannot be finished", run.plan.run_id);
             return Err(Failure::new(Code::Usage, message).with_next("ask again; `--store full` keeps texts"));
         }
-        self.check_keys(&run.plan, Typed::default()).await?;
+        // The synthesizers need no key: without one the best answer is chosen.
+        let seats = run.plan.seats.iter().zip(&run.seats);
+        let unasked: Vec<&Seat> = seats.filter(|(_, view)| is_asked(view)).map(|(seat, _)| seat).collect();
+        self.check_keys(&[], &unasked).await?;
         self.runs().await?.resume(run, self.output_dir()).await
     }
+}
+
+/// Whether resuming asks the seat: it gave no answer, and no request of its own is unheard of.
+const fn is_asked(seat: &SeatView) -> bool {
+    !matches!(seat.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown)
 }

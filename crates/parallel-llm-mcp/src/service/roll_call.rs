@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::Service;
 use super::catalogue::{List, Source, Wanted};
 use super::models::{ListLine, Shelf};
+use super::providers::has_key;
 use crate::clock;
 use crate::settings::ProviderSettings;
 
@@ -62,7 +63,7 @@ pub enum Standing {
     Alive,
     /// Its provider offers it for a few days more.
     Expiring,
-    /// Its provider does not offer it.
+    /// Its provider does not offer it, or no longer.
     Dead,
     /// Nobody can tell: there is no list of its provider's, or none of today.
     Unknown,
@@ -94,15 +95,17 @@ impl Service {
         for Named { model, .. } in &named {
             names.entry(&model.provider).or_default().push(model.model.clone());
         }
-        let asked = self.providers().filter_map(|provider| Some((provider, names.get(&provider.id)?)));
+        // Those without an address too: what to set is told as if it were a key.
+        let providers = self.settings().providers.iter();
+        let asked = providers.filter_map(|provider| Some((provider, names.get(&provider.id)?)));
         let shelves = join_all(asked.map(|(provider, names)| self.searched(provider, names))).await;
         let stands = |Named { model, places }| {
             let own = shelves.iter().find(|(shelf, _)| shelf.provider.id == model.provider);
             let mut present = Present::new(&model, places);
-            if let Some((shelf, has_key)) = own {
+            if let Some((shelf, is_ready)) = own {
                 present.look_up(&model, shelf);
-                if let Err(failure) = has_key {
-                    present.lacks_key(failure);
+                if let Err(failure) = is_ready {
+                    present.cannot_be_asked(failure, shelf.provider);
                 }
             }
             present
@@ -116,18 +119,18 @@ impl Service {
         }
     }
 
-    /// The list to look for these names in, and whether the provider has its key.
+    /// The list to look for these names in, and whether the provider has its address and its key.
     async fn searched<'a>(
         &self,
         provider: &'a ProviderSettings,
         names: &[String],
     ) -> (Shelf<'a>, Result<(), Failure>) {
-        let has_key = self.check_key(&provider.id).await;
+        let is_ready = self.check_key(&provider.id).await;
         let shelf = self.shelf(provider, Wanted::Fresh).await;
         // A name that a kept list does not have may be newer than the list.
         let is_lacking = shelf.known.failure.is_none() && !shelf.has_all(names);
         let shelf = if is_lacking { self.shelf(provider, Wanted::Names(names)).await } else { shelf };
-        (shelf, has_key)
+        (shelf, is_ready)
     }
 
     /// Every model that the settings name, once, with each place that names it.
@@ -178,7 +181,10 @@ impl Present {
         };
         let Some(info) = list.catalogue.find(&model.model) else { return self.miss(model, list) };
         let named = |id: &str| ModelRef { provider: model.provider.clone(), model: id.to_owned() };
-        self.id = named(&info.id).to_string();
+        // A lost `~` is given back; a variant or a dated name stays what it is.
+        if info.id.strip_prefix('~') == Some(model.model.as_str()) {
+            self.id = named(&info.id).to_string();
+        }
         self.alias_of = info.alias_of.as_deref().map(|target| named(target).to_string());
         self.expires_on.clone_from(&info.expires_on);
         if shelf.known.failure.is_some() {
@@ -186,13 +192,25 @@ impl Present {
             return;
         }
         self.standing = Standing::Alive;
-        let days_left = info.expires_on.as_deref().and_then(clock::days_until);
-        if let (Some(day), Some(days)) =
-            (&info.expires_on, days_left.filter(|days| *days < EXPIRES_SOON_DAYS))
-        {
-            self.standing = Standing::Expiring;
-            self.message = Some(format!("it is offered until {day}, {days} days from now"));
-            self.next = Some("choose another model before that day".to_owned());
+        if let Some(day) = &info.expires_on {
+            self.expire(day);
+        }
+    }
+
+    /// Says how long it is still offered, where that is not long.
+    fn expire(&mut self, day: &str) {
+        match clock::days_until(day) {
+            Some(..0) => {
+                self.standing = Standing::Dead;
+                self.message = Some(format!("it was offered until {day}, which is over"));
+                self.next = Some("choose another model: see `models`".to_owned());
+            }
+            Some(days @ 0..EXPIRES_SOON_DAYS) => {
+                self.standing = Standing::Expiring;
+                self.message = Some(format!("it is offered until {day}, {days} days from now"));
+                self.next = Some("choose another model before that day".to_owned());
+            }
+            Some(EXPIRES_SOON_DAYS..) | None => {}
         }
     }
 
@@ -210,9 +228,12 @@ impl Present {
             self.message = Some("it is not in the list at hand, which is not of today".to_owned());
         }
     }
-    /// Without a key a model cannot be asked, whether it is alive or not. That it is gone is the worse news.
-    fn lacks_key(&mut self, failure: &Failure) {
-        self.has_key = false;
+
+    /// Without a key or an address a model cannot be asked, whether it is alive or not. That it is gone is the worse
+    /// news.
+    fn cannot_be_asked(&mut self, failure: &Failure, provider: &ProviderSettings) {
+        // Of a provider without an address nobody knows whether its key is right.
+        self.has_key = provider.base_url.is_none() && has_key(provider);
         if self.standing != Standing::Dead {
             self.message = Some(failure.message.clone());
             self.next = Some(failure.next_step().to_owned());

@@ -1,16 +1,18 @@
 //! What a settings file says: TOML to a layer of settings and its presets, every error with its place.
 //!
 //! A project's file comes with a repository, from a stranger: it is held to the settings it may touch, and to
-//! the user's own limits.
+//! the user's own limits, and sends no question to anyone whom the user does not ask.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use parallel_llm_engine::Failure;
+use parallel_llm_engine::panel::UNSAID;
+use parallel_llm_engine::{Failure, ProviderId};
+use parallel_llm_provider::Known;
 
 use super::file::Source;
 use super::invalid;
-use super::kind::Value;
+use super::kind::{self, Kind, Value};
 use super::layer::{Entry, Layer};
 use super::origin::Origin;
 use super::preset::{self, Preset, Presets};
@@ -36,8 +38,53 @@ const PRESET_NAME_BYTES_MAX: usize = 40;
 pub(super) enum Owner<'a> {
     /// The user's own.
     User,
-    /// A project's, and what holds without it.
-    Project(&'a Layer),
+    /// A project's, and what it is held to.
+    Project(&'a Own<'a>),
+}
+
+/// What is the user's own, without a project's file.
+#[derive(Debug)]
+pub(super) struct Own<'a> {
+    /// What holds.
+    layer: &'a Layer,
+    /// What the user's file says.
+    user: &'a Document,
+    /// Who reads questions anyway: the default provider, and those that the user names models of.
+    readers: BTreeSet<ProviderId>,
+}
+
+impl<'a> Own<'a> {
+    /// `usual` is what holds from call to call, `layer` what holds for this one.
+    pub(super) fn new(usual: &Layer, layer: &'a Layer, user: &'a Document) -> Self {
+        let mut own = Self { layer, user, readers: BTreeSet::from([ProviderId(UNSAID.to_owned())]) };
+        let lists = [usual, layer]
+            .into_iter()
+            .flat_map(|layer| [Setting::Panel, Setting::Synthesizer].map(|setting| layer.list(setting)));
+        let presets = user.presets.values().flat_map(|preset| [&preset.panel, &preset.synthesizer]);
+        let named: Vec<String> = lists.flatten().chain(presets.flatten().flatten().cloned()).collect();
+        let readers: Vec<ProviderId> = named.iter().filter_map(|model| own.reader(model)).collect();
+        own.readers.extend(readers);
+        own
+    }
+
+    /// Who would read the question; `None` where the reference fails by itself.
+    fn reader(&self, model: &str) -> Option<ProviderId> {
+        let is_provider = |name: &str| Known::by_id(name).is_some() || self.user.providers.contains_key(name);
+        kind::provider_of(model, is_provider)
+    }
+
+    /// Whether the question goes to nobody but those who read it anyway.
+    fn check_reader(&self, name: &str, model: &str) -> Result<(), Failure> {
+        let Some(reader) = self.reader(model).filter(|reader| !self.readers.contains(reader)) else {
+            return Ok(());
+        };
+        let message = format!(
+            "a project file may not set `{name}` to a model of `{reader}`: a stranger's project does not choose who reads a question"
+        );
+        Err(invalid(message).with_next(format!(
+            "take it out, or name a model of `{reader}` in your own panel, synthesizer or a preset"
+        )))
+    }
 }
 
 /// What a file says.
@@ -85,10 +132,12 @@ impl Reading<'_> {
         };
         if let Owner::Project(own) = self.owner
             && setting.reach() == Reach::Tighter
-            && matches!(own.entry(setting).origin, Origin::Default | Origin::User(_))
+            && matches!(own.layer.entry(setting).origin, Origin::Default | Origin::User(_))
         {
-            check_limit(own, setting, &entry.value).map_err(|failure| self.refuse(value.span(), failure))?;
+            check_limit(own.layer, setting, &entry.value)
+                .map_err(|failure| self.refuse(value.span(), failure))?;
         }
+        self.check_readers(setting.name(), value, &entry.value)?;
         Ok(entry)
     }
 
@@ -100,6 +149,16 @@ impl Reading<'_> {
                 .with_next(format!("set it in your own file or as `{variable}`"))),
             _ => Ok(()),
         }
+    }
+
+    /// Whether a project's list of models names only providers that read questions anyway.
+    fn check_readers(&self, name: &str, item: &Item<'_>, value: &Value) -> Result<(), Failure> {
+        let (Owner::Project(own), Value::List(models)) = (self.owner, value) else { return Ok(()) };
+        for (at, model) in models.iter().enumerate() {
+            let entry = item.get_ref().as_array().and_then(|items| items.get(at)).unwrap_or(item);
+            own.check_reader(name, model).map_err(|failure| self.refuse(entry.span(), failure))?;
+        }
+        Ok(())
     }
 
     fn presets(&self, value: &Item<'_>) -> Result<Presets, Failure> {
@@ -123,15 +182,28 @@ impl Reading<'_> {
 
     fn preset(&self, name: &Key<'_>, value: &Item<'_>) -> Result<(String, Preset), Failure> {
         self.check_preset_name(name)?;
-        let mut preset = Preset::new(self.origin(name.span()));
+        let users = match self.owner {
+            Owner::Project(own) => own.user.presets.get(&**name.get_ref()),
+            Owner::User => None,
+        };
+        let origin = self.origin(name.span());
+        let mut preset = match users {
+            Some(users) => Preset { origin, ..users.clone() },
+            None => Preset::new(origin),
+        };
         for (key, value) in in_order(self.reader.table(name.get_ref(), value, PRESETS_WRITTEN)?) {
             let kind = preset::kind(key.get_ref()).ok_or_else(|| self.reader.unknown(key, preset::keys()))?;
             let read = self.reader.value(key.get_ref(), kind, value)?;
+            let refuse = |failure| self.refuse(value.span(), failure);
             if let (Owner::Project(own), Some(setting)) = (self.owner, Setting::by_name(key.get_ref()))
                 && setting.reach() == Reach::Tighter
             {
-                check_limit(own, setting, &read).map_err(|failure| self.refuse(value.span(), failure))?;
+                check_limit(own.layer, setting, &read).map_err(refuse)?;
             }
+            if let Some(users) = users {
+                check_preset_limit(name.get_ref(), users, (key.get_ref(), kind), &read).map_err(refuse)?;
+            }
+            self.check_readers(key.get_ref(), value, &read)?;
             preset.set(key.get_ref(), read);
         }
         Ok((name.get_ref().to_string(), preset))
@@ -178,6 +250,19 @@ fn check_limit(own: &Layer, setting: Setting, value: &Value) -> Result<(), Failu
         .with_next(format!("tighten it, or set `{name}` in your own file or as `{}`", setting.variable())))
 }
 
+/// Whether the value of a project's preset keeps to what the user's preset of that name says.
+fn check_preset_limit(
+    name: &str,
+    users: &Preset,
+    (key, kind): (&str, Kind),
+    value: &Value,
+) -> Result<(), Failure> {
+    let Some(limit) = users.limit(key).filter(|limit| kind.is_looser(value, limit)) else { return Ok(()) };
+    let origin = &users.origin;
+    let message = format!("a project file may not set `{key}` to `{value}`: you allow `{limit}` ({origin})");
+    Err(invalid(message).with_next(format!("tighten it, or set `{key}` in your own `[presets.{name}]`")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::reference::EXAMPLE;
@@ -186,7 +271,8 @@ mod tests {
     /// Whatever a file holds, it is read or refused with its place.
     fn check(text: String) {
         let source = Source { path: "it.toml".into(), text };
-        for owner in [Owner::User, Owner::Project(&Layer::defaults())] {
+        let (layer, user) = (Layer::defaults(), Document::default());
+        for owner in [Owner::User, Owner::Project(&Own::new(&layer, &layer, &user))] {
             if let Err(failure) = Document::read(&source, owner) {
                 assert!(failure.message.starts_with("it.toml:"), "{}: {}", failure.message, source.text);
             }

@@ -120,14 +120,19 @@ impl Environment {
         text_of(name, value)
     }
 
-    /// A secret, which may be in a variable that only the user's file names.
-    pub(super) fn secret(&self, name: &str) -> Result<Option<SecretString>, Failure> {
-        if self.is_process && !is_ours(name) {
+    /// A secret, which may be in a variable that only the user's file names. One that is not text has marks in its
+    /// place that no key has, so that it is refused where it is used and stops nobody else.
+    pub(super) fn secret(&self, name: &str) -> Option<SecretString> {
+        let of_process = || {
             #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
-            let Some(value) = std::env::var_os(name) else { return Ok(None) };
-            return Ok(text_of(name, &value)?.map(SecretString::from));
-        }
-        Ok(self.text(name)?.map(SecretString::from))
+            std::env::var_os(name)
+        };
+        let value = match self.variables.get(name) {
+            None if self.is_process && !is_ours(name) => of_process()?,
+            value => value?.clone(),
+        };
+        let value = value.to_string_lossy();
+        Some(value.trim()).filter(|text| !text.is_empty()).map(SecretString::from)
     }
 
     /// What the environment says of the settings.

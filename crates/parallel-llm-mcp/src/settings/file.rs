@@ -59,7 +59,7 @@ pub(super) fn project(environment: &Environment, current_dir: &Path) -> Result<O
 }
 
 /// A file's text; `None` where there is no file.
-pub(super) fn read(path: &Path) -> Result<Option<Source>, Failure> {
+fn read(path: &Path) -> Result<Option<Source>, Failure> {
     let refused = |why: &str| {
         invalid(format!("cannot read `{}`: {why}", path.display()))
             .with_next("mend the file, or move it out of the way")

@@ -4,10 +4,11 @@
 //! refused with what mends it, and no failure shows anything of what it holds.
 
 use std::collections::BTreeMap;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use parallel_llm_engine::Failure;
+use parallel_llm_engine::{Code, Failure};
 use secrecy::{ExposeSecret, SecretString};
 use toml::de::DeTable;
 
@@ -23,6 +24,9 @@ const PROVIDERS: &str = "providers";
 const OPENING: &str = "# Written by `parallel-llm-mcp keys`. Nobody else may read it.\n";
 /// The longest file that is read: a hundred keys, several times over.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
+/// How often the file is looked at again that was replaced between the look and the opening. Each writer replaces it
+/// once, and a crowd does not come just then.
+const LOOKS_MAX: usize = 16;
 
 /// Keys by the names of their providers.
 pub(crate) type KeptKeys = BTreeMap<String, SecretString>;
@@ -34,24 +38,62 @@ pub(super) fn path(environment: &Environment) -> Option<PathBuf> {
 
 /// The keys in the file; none where there is no file.
 pub(crate) fn read(path: &Path) -> Result<KeptKeys, Failure> {
-    if let Ok(metadata) = path.symlink_metadata() {
-        check_private(path, &metadata)?;
-    }
+    let Some(file) = open(path)? else { return Ok(KeptKeys::new()) };
     let unreadable = || {
         invalid(format!("the kept keys in `{}` cannot be read", path.display()))
             .with_next("mend the file, or move it away and set the keys again")
     };
-    let Some(source) = file::read(path)? else { return Ok(KeptKeys::new()) };
+    let mut text = String::new();
+    // It may have grown since it was looked at; what is cut off then does not parse, or is a key that is too long.
+    file.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(|_| unreadable())?;
+    let source = file::Source { path: path.to_owned(), text };
     let table = Reader(&source).parse().map_err(|_| unreadable())?;
     keys_of(table.get_ref()).ok_or_else(unreadable)
 }
 
-/// The text of a file that holds these keys.
-pub(crate) fn text(keys: &KeptKeys) -> SecretString {
+/// Opens the file where it is private; `None` where there is none. What is judged is what was opened, and that stands
+/// there by its own name: no link is followed.
+fn open(path: &Path) -> Result<Option<File>, Failure> {
+    let unreadable = |error: std::io::Error| {
+        refused(path, &error.to_string()).with_next("mend the file, or move it out of the way")
+    };
+    for _ in 0..LOOKS_MAX {
+        let named = match path.symlink_metadata() {
+            Err(error) if is_missing(&error) => return Ok(None),
+            named => named.map_err(unreadable)?,
+        };
+        if !named.is_file() {
+            // Opening anything else, such as a pipe, could wait for ever.
+            return Err(refused(path, "it is a link or no plain file").with_next("move it away"));
+        }
+        let file = match File::open(path) {
+            Err(error) if is_missing(&error) => continue,
+            file => file.map_err(unreadable)?,
+        };
+        let opened = file.metadata().map_err(unreadable)?;
+        if is_same(&named, &opened) {
+            check_private(path, &opened)?;
+            return Ok(Some(file));
+        }
+    }
+    Err(refused(path, "it is being changed").with_next("try again"))
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// The text of a file that holds these keys. Fails where it is longer than what is read.
+pub(crate) fn text(keys: &KeptKeys) -> Result<SecretString, Failure> {
     // Visible ASCII, as every key is, needs no other escape.
     let quoted = |key: &SecretString| key.expose_secret().replace('\\', "\\\\").replace('"', "\\\"");
     let lines = keys.iter().map(|(name, key)| format!("{name} = \"{}\"\n", quoted(key)));
-    SecretString::from(format!("{OPENING}\n[{PROVIDERS}]\n{}", lines.collect::<String>()))
+    let text = SecretString::from(format!("{OPENING}\n[{PROVIDERS}]\n{}", lines.collect::<String>()));
+    if text.expose_secret().len() as u64 > FILE_BYTES_MAX {
+        let message = format!("the kept keys would be longer than {FILE_BYTES_MAX} bytes");
+        return Err(Failure::new(Code::Usage, message).with_next("take others away with `keys remove`"));
+    }
+    Ok(text)
 }
 
 fn keys_of(table: &DeTable<'_>) -> Option<KeptKeys> {
@@ -70,11 +112,8 @@ fn keys_of(table: &DeTable<'_>) -> Option<KeptKeys> {
 
 /// Whether it is a file that only its owner can have read or written.
 fn check_private(path: &Path, metadata: &Metadata) -> Result<(), Failure> {
-    let refused =
-        |why: &str| invalid(format!("the file of kept keys `{}` is refused: {why}", path.display()));
-    if !metadata.is_file() {
-        return Err(refused("it is a link or no plain file").with_next("move it away"));
-    }
+    let refused = |why: &str| refused(path, why);
+    let folder = path.parent().unwrap_or(path);
     if metadata.len() > FILE_BYTES_MAX {
         return Err(refused(&format!("it is larger than {FILE_BYTES_MAX} bytes")).with_next("move it away"));
     }
@@ -82,13 +121,46 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<(), Failure> {
         return Err(refused("others may read or write it")
             .with_next(format!("run `chmod 600 {}`; if others had access, renew the keys", path.display())));
     }
-    let folder = path.parent().unwrap_or(path);
-    if folder.metadata().is_ok_and(|folder| allows(&folder, 0o022)) {
+    let of_folder = folder.metadata().map_err(|error| refused(&error.to_string()))?;
+    if allows(&of_folder, 0o022) {
         return Err(
             refused("others may write its folder").with_next(format!("run `chmod 700 {}`", folder.display()))
         );
     }
+    // The folder is the user's own, whoever runs this for the user.
+    if !has_same_owner(metadata, &of_folder) {
+        return Err(refused("it is not its folder's owner's").with_next("move it away"));
+    }
     Ok(())
+}
+
+fn refused(path: &Path, why: &str) -> Failure {
+    invalid(format!("the file of kept keys `{}` is refused: {why}", path.display()))
+}
+
+/// Whether the file that was opened is the one that was looked at.
+#[cfg(unix)]
+fn is_same(named: &Metadata, opened: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (named.dev(), named.ino()) == (opened.dev(), opened.ino())
+}
+
+/// Elsewhere the system does not tell.
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
+
+#[cfg(unix)]
+fn has_same_owner(file: &Metadata, folder: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    file.uid() == folder.uid()
+}
+
+/// Elsewhere the system does not tell.
+#[cfg(not(unix))]
+fn has_same_owner(_: &Metadata, _: &Metadata) -> bool {
+    true
 }
 
 /// Whether any of these permissions is given.
@@ -117,7 +189,7 @@ mod tests {
             .map(|(name, key)| (name.to_owned(), SecretString::from(key)))
             .into();
         for keys in [KeptKeys::new(), keys] {
-            let source = source(text(&keys));
+            let source = source(text(&keys).unwrap());
             let table = Reader(&source).parse().unwrap();
             let read = keys_of(table.get_ref()).unwrap();
             let plain = |keys: &KeptKeys| -> Vec<(String, String)> {

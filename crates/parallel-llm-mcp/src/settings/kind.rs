@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use parallel_llm_engine::code::Code;
-use parallel_llm_engine::panel::{PanelEntry, ProviderId, SEATS_MAX};
+use parallel_llm_engine::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
 use parallel_llm_engine::plan::Strategy;
 use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
@@ -243,6 +243,13 @@ pub(super) fn read_model(text: &str) -> Result<String, Failure> {
         Ok(_) => Ok(text.trim().to_owned()),
         Err(failure) => Err(invalid(&failure.message).with_next(Code::ModelInvalid.next())),
     }
+}
+
+/// The provider that a model reference names; the default one where it names none that there is. `None` where the
+/// reference cannot be read so.
+pub(super) fn provider_of(reference: &str, is_provider: impl Fn(&str) -> bool) -> Option<ProviderId> {
+    let default = ProviderId(UNSAID.to_owned());
+    PanelEntry::parse(reference, &default, is_provider).ok().map(|entry| entry.model.provider)
 }
 
 /// Takes a list apart at white space and commas. A comma inside an entry's options does not end the entry:

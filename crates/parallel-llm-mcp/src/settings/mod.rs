@@ -35,7 +35,7 @@ use parallel_llm_engine::request::{Effort, StoreMode};
 use parallel_llm_engine::routing::{DataCollection, Session};
 use parallel_llm_engine::{Failure, PicoUsd, Routing};
 
-use document::{Document, Owner};
+use document::{Document, Own, Owner};
 use layer::Layer;
 use provider::Sources;
 use table::Setting;
@@ -152,7 +152,8 @@ impl Settings {
         let user = read(&user_source, Owner::User)?;
         let own = Layer::defaults().under(&user.layer);
         let without_project = own.clone().under(&variables).under(&flags);
-        let project = read(&project_source, Owner::Project(&without_project))?;
+        let held_to = Own::new(&own, &without_project, &user);
+        let project = read(&project_source, Owner::Project(&held_to))?;
 
         let mut layer = own.under(&project.layer).under(&variables).under(&flags);
         let folders = environment.folders();
@@ -210,9 +211,14 @@ impl Settings {
         self.providers.first().expect("the table of known providers is not empty")
     }
 
-    /// Whether any provider has a key.
-    pub fn has_key(&self) -> bool {
-        self.providers.iter().any(|provider| !matches!(provider.key, KeyWish::Nothing))
+    /// What to do for a key, where every provider of the panel needs one and none has one.
+    pub fn panel_key_advice(&self) -> Option<String> {
+        let is_provider = |name: &str| self.providers.iter().any(|provider| provider.id.0 == name);
+        let named = self.panel.iter().filter_map(|model| kind::provider_of(model, is_provider));
+        let asked: Vec<&ProviderSettings> = named.filter_map(|id| self.provider(&id.0).ok()).collect();
+        let lacks =
+            |provider: &&ProviderSettings| matches!(provider.key, KeyWish::Nothing) && provider.needs_key();
+        asked.first().filter(|_| asked.iter().all(lacks)).map(|provider| provider.key_advice())
     }
 
     /// Finds a provider by its name.

@@ -1,7 +1,7 @@
 //! Presets: wishes under a name, such as `quick`, that a caller picks with one word.
 //!
 //! A preset says nothing of what it leaves out: there the settings hold. Files may add presets and replace the
-//! built-in ones.
+//! built-in ones; a project's is laid over the user's of the same name, and keeps to its limits.
 
 use std::collections::BTreeMap;
 
@@ -83,6 +83,15 @@ impl Preset {
         defaults.max_tokens = self.max_tokens.unwrap_or(defaults.max_tokens);
         defaults.budget = self.budget.unwrap_or(defaults.budget);
         request.temperature = request.temperature.or(self.temperature);
+    }
+
+    /// What it says of one of its keys that is a limit.
+    pub(super) fn limit(&self, key: &str) -> Option<Value> {
+        match key {
+            "max_tokens" => self.max_tokens.map(|tokens| Value::Whole(tokens.into())),
+            "budget_usd" => self.budget.map(Value::Usd),
+            _ => None,
+        }
     }
 
     /// Takes the value of one of its keys, read by that key's [`kind`].

@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::{Failure, ProviderId};
-use parallel_llm_provider::{Dialect, Known};
+use parallel_llm_provider::{Dialect, Endpoint, Known};
 use secrecy::SecretString;
 use url::Url;
 
 use super::environment::Environment;
 use super::kept::KeptKeys;
 use super::origin::Origin;
-use super::provider_table::{Said, Table};
+use super::provider_table::Table;
 use super::{Shown, at, invalid};
 
 /// How a provider of the user's own speaks where nothing else is said.
@@ -71,6 +71,26 @@ impl ProviderSettings {
         }
     }
 
+    /// What to do where a call fails for want of a key. Whoever comes for the first time comes by the default provider,
+    /// and is told of the demo.
+    pub fn call_advice(&self) -> String {
+        let demo =
+            if self.is_default() { ", or try `parallel-llm-mcp demo`, which needs no key" } else { "" };
+        self.key_advice() + demo
+    }
+
+    /// Whether calls need a key. One that cannot be called yet needs what it will need elsewhere than on this machine.
+    pub fn needs_key(&self) -> bool {
+        let base_url = self.base_url.as_deref().unwrap_or_default();
+        Endpoint::new(self.id.clone(), base_url, None, self.dialect)
+            .map_or(true, |endpoint| endpoint.needs_key())
+    }
+
+    /// Whether it is the one that a reference without a provider means.
+    fn is_default(&self) -> bool {
+        self.id.0 == Known::ALL[0].id
+    }
+
     /// What to do where the address is missing.
     pub fn address_advice(&self) -> String {
         let table = format!("`base_url` in `[providers.{}]`", self.id);
@@ -99,10 +119,12 @@ pub(super) fn resolve(sources: Sources<'_>) -> Result<(Vec<ProviderSettings>, Ve
         providers.push(provider);
         shown.extend(lines);
     }
-    for (id, table) in sources.tables {
-        if let Some(said) = &table.key_variable {
-            check_binding(id, said, &providers).map_err(|failure| at(&said.place, failure))?;
-        }
+    for provider in &providers {
+        let said = sources.tables.get(&provider.id.0).and_then(|table| table.key_variable.as_ref());
+        check_binding(provider, &providers).map_err(|failure| match said {
+            Some(said) => at(&said.place, failure),
+            None => failure,
+        })?;
     }
     Ok((providers, shown))
 }
@@ -116,13 +138,14 @@ impl Sources<'_> {
             (None, Some(known)) => known.id,
             (None, None) => USUAL_KIND,
         };
-        let pattern = Known::by_id(kind);
+        // How a known provider speaks does not move it: its key stays at its own address.
+        let pattern = known.or_else(|| Known::by_id(kind));
         let (base_url, address_origin) = self.address(known, pattern, table)?;
         if let (None, None, Some(place)) = (&base_url, known, &table.place) {
             let failure = invalid(format!("the provider `{id}` has no `base_url`"));
             return Err(at(place, failure.with_next("write where it is, like `https://example.com/v1`")));
         }
-        let (key, key_variable) = self.key(id, known, table)?;
+        let (key, key_variable) = self.key(id, known, table);
         let dialect = match (&table.kind, &base_url) {
             // OpenRouter's variable is also used for other servers, which are told by their paths.
             (None, Some(base_url)) if id == Known::ALL[0].id => Dialect::of_base_url(base_url),
@@ -168,21 +191,14 @@ impl Sources<'_> {
     }
 
     /// Its key and the variable it is looked for in: the environment, then a program, then what was kept.
-    fn key(
-        self,
-        id: &str,
-        known: Option<&Known>,
-        table: &Table,
-    ) -> Result<(KeyWish, Option<String>), Failure> {
+    fn key(self, id: &str, known: Option<&Known>, table: &Table) -> (KeyWish, Option<String>) {
         let named = table.key_variable.as_ref().map(|said| said.value.clone());
         let variable = named.or_else(|| known.map(|known| known.key_variable.to_owned()));
         if let Some(variable) = &variable
-            && let Some(key) = self.environment.secret(variable)?
+            && let Some(key) = self.environment.secret(variable)
         {
-            return Ok((
-                KeyWish::Set { key, origin: Origin::Environment(variable.clone()) },
-                Some(variable.clone()),
-            ));
+            let origin = Origin::Environment(variable.clone());
+            return (KeyWish::Set { key, origin }, Some(variable.clone()));
         }
         let wish = match (&table.key_command, self.kept) {
             (Some(said), _) => KeyWish::Command(said.value.clone()),
@@ -192,7 +208,7 @@ impl Sources<'_> {
             }),
             (None, (_, None)) => KeyWish::Nothing,
         };
-        Ok((wish, variable))
+        (wish, variable)
     }
 }
 
@@ -207,22 +223,20 @@ fn with_path(text: &str, path: &str) -> String {
     }
 }
 
-/// A variable that is a known provider's by its name is bound to that provider's host: a key in it goes nowhere else.
-fn check_binding(id: &str, said: &Said<String>, providers: &[ProviderSettings]) -> Result<(), Failure> {
-    let Some(known) = Known::ALL.iter().find(|known| known.key_variable == said.value && known.id != id)
-    else {
-        return Ok(());
-    };
-    let host_of = |id: &str| {
-        let provider = providers.iter().find(|provider| provider.id.0 == id);
-        provider.and_then(|provider| host(provider.base_url.as_deref()?))
-    };
-    let mine = host_of(id);
-    if mine.is_some() && (mine == host(known.base_url) || mine == host_of(known.id)) {
+/// A variable that is a known provider's by its name is bound to that provider's host: a key in it goes nowhere else,
+/// whoever looks for it there. Only the user moves a known provider: its own address is that of its row.
+fn check_binding(provider: &ProviderSettings, providers: &[ProviderSettings]) -> Result<(), Failure> {
+    let variable = provider.key_variable.as_deref();
+    let bound = Known::ALL.iter().find(|known| Some(known.key_variable) == variable);
+    let Some(known) = bound.filter(|known| known.id != provider.id.0) else { return Ok(()) };
+    let host_of = |provider: &ProviderSettings| host(provider.base_url.as_deref()?);
+    let mine = host_of(provider);
+    let theirs = providers.iter().find(|provider| provider.id.0 == known.id).and_then(host_of);
+    if mine.is_some() && (mine == host(known.base_url) || mine == theirs) {
         return Ok(());
     }
-    let message =
-        format!("`{}` holds the key of `{}`, which goes to that provider's host only", said.value, known.id);
+    let (name, id) = (known.key_variable, known.id);
+    let message = format!("`{name}` holds the key of `{id}`, which goes to that provider's host only");
     Err(invalid(message).with_next("keep this provider's key in a variable of another name"))
 }
 
@@ -232,7 +246,7 @@ fn host(base_url: &str) -> Option<String> {
 
 /// What is shown of a provider: all that somebody said, and of the default one where it is and whether it has a key.
 fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> Vec<Shown> {
-    let (id, is_default) = (&provider.id, provider.id.0 == Known::ALL[0].id);
+    let (id, is_default) = (&provider.id, provider.is_default());
     let line = |name: &str, value: String, origin: Origin| Shown {
         name: format!("providers.{id}.{name}"),
         value,

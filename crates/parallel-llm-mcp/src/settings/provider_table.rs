@@ -27,7 +27,7 @@ pub(super) const KEYS: [(&str, &str, &str); 6] = [
     (
         "kind",
         "a string",
-        "How it speaks: a known provider's id, whose address is then the default, or one of the further kinds below. A name that is not known is `openai-compatible`.",
+        "How it speaks: a known provider's id, or one of the further kinds below. A provider of your own that speaks like a known one has its address for the default, and never its key; a known one stays at its own. A name that is not known is `openai-compatible`.",
     ),
     (
         "key_variable",

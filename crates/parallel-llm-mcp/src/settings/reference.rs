@@ -18,7 +18,9 @@ file, the default. `parallel-llm-mcp config show --origin` prints every value in
 
 - The user's file is `~/.config/parallel-llm-mcp/config.toml` (XDG).
 - The project's file is `.parallel-llm.toml`, in the current folder or the nearest above it, up to the
-  repository's root or the home folder. It comes with other people's code, so it may not set everything.
+  repository's root or the home folder. It comes with other people's code, so it may not set everything. Its panel,
+  its synthesizers and its presets name models of OpenRouter, or of providers that your own panel, synthesizers or
+  presets name already: who else reads a question is not for a project to choose.
 - A blank variable counts as unset. A name that is not known is an error, with the nearest that is.
 - Lists are separated by white space or commas in the environment; in a file they are lists.
 - Keys stand in no settings file: see [Providers](#providers).
@@ -164,7 +166,8 @@ fn presets() -> String {
     let keys: Vec<String> = preset::keys().map(|key| format!("`{key}`")).collect();
     let mut text = format!(
         "\n## Presets\n\nA preset is a table `[presets.NAME]` in the user's file or the project's (`{PROJECT_FILE}`) with any \
-         of\n{}. Where it says nothing, the settings hold. A file may replace a built-in one.\n\n",
+         of\n{}. Where it says nothing, the settings hold. A file may replace a built-in one. A project's is laid \
+         over\nyours of the same name, and may not loosen the limits that yours sets.\n\n",
         keys.join(", ")
     );
     for (name, preset) in preset::built_in() {

@@ -151,7 +151,7 @@ settings! {
     LogFile = "log_file", Kind::Path, "", User,
         "A file that the log is written to besides.",
         because "stderr is enough until something has to be found again";
-    AttachmentBytesMax = "attachment_bytes_max", Kind::Whole { min: 1, max: 67_108_864 }, "10485760", Project,
+    AttachmentBytesMax = "attachment_bytes_max", Kind::Whole { min: 1, max: 67_108_864 }, "10485760", Tighter,
         "The bytes of all files attached to one question.",
         because "it holds a dozen pictures or a long document, and every seat is sent all of it";
     CatalogueMaxAgeMs = "catalogue_max_age_ms", Kind::Whole { min: 0, max: 30 * DAY_MS }, "86400000", User,
@@ -187,7 +187,7 @@ settings! {
     ServiceTier = "service_tier", Kind::Word, "", User,
         "The service tier to ask OpenRouter for, in the provider's word, such as `flex` or `priority`.",
         because "the usual tier is what the list of models tells the price of";
-    Session = "session", Kind::Choice(&["run", "seat", "off"]), "run", Project,
+    Session = "session", Kind::Choice(&["run", "seat", "off"]), "run", Tighter,
         "Which calls OpenRouter is told belong together, so that a provider's prompt cache is met again.",
         because "all seats of a run are sent the same question";
     AppTitle = "app_title", Kind::TextOrOff, "parallel-llm-mcp", User,

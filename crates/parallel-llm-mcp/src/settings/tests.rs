@@ -82,7 +82,9 @@ fn the_defaults_are_the_engines() {
     assert_eq!((settings.panel.len(), settings.synthesizer.len()), (5, 2));
     assert_eq!((settings.max_tokens, settings.budget), (16_000, PicoUsd::from_usd(3)));
     assert_eq!(settings.data_dir, home.root.path().join("home/.local/share/parallel-llm-mcp"));
-    assert!(settings.output_dir.is_none() && !settings.has_key());
+    assert!(settings.output_dir.is_none());
+    let advice = "set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`";
+    assert_eq!(settings.panel_key_advice().as_deref(), Some(advice));
     assert_eq!(settings.defaults().synthesizers, settings.synthesizer);
     assert_eq!((settings.routing, settings.effort), (Routing::default(), None));
     assert_eq!(settings.app_title.as_deref(), Some("parallel-llm-mcp"));
@@ -222,14 +224,17 @@ fn an_error_in_the_environment_names_its_variable() {
 #[cfg(unix)]
 #[test]
 fn a_variable_that_is_not_utf_8_is_named() {
-    use std::os::unix::ffi::OsStringExt;
+    let odd = || <std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(vec![0x66, 0xff]);
     let mut home = Home::of(&[]);
-    let value = std::ffi::OsString::from_vec(vec![0x66, 0xff]);
-    home.environment = home.environment.with("OPENROUTER_API_KEY", value);
+    home.environment = home.environment.with("OPENROUTER_BASE_URL", odd());
     assert_eq!(
         home.refusal(&[]),
-        "environment OPENROUTER_API_KEY: the value is not valid UTF-8 | set `OPENROUTER_API_KEY` again, or unset it"
+        "environment OPENROUTER_BASE_URL: the value is not valid UTF-8 | set `OPENROUTER_BASE_URL` again, or unset it"
     );
+    // Other programs read keys too, so one that cannot be used is told where it is used.
+    let mut home = Home::of(&[]);
+    home.environment = home.environment.with("LM_API_TOKEN", odd());
+    assert!(matches!(home.load().provider("lmstudio").unwrap().key, KeyWish::Set { .. }));
 }
 
 #[test]
@@ -305,6 +310,22 @@ fn a_project_file_keeps_to_the_users_limits() {
             tighten("store", "PARALLEL_LLM_STORE")
         ),
     );
+    check_project(
+        "session = 'seat'\nattachment_bytes_max = 10",
+        "session = 'run'",
+        &format!(
+            "PROJECT:1:11: a project file may not set `session` to `run`: you allow `seat` (user file USER:1) | {}",
+            tighten("session", "PARALLEL_LLM_SESSION")
+        ),
+    );
+    check_project(
+        "session = 'seat'\nattachment_bytes_max = 10",
+        "session = 'off'\nattachment_bytes_max = 11",
+        &format!(
+            "PROJECT:2:24: a project file may not set `attachment_bytes_max` to `11`: you allow `10` (user file USER:2) | {}",
+            tighten("attachment_bytes_max", "PARALLEL_LLM_ATTACHMENT_BYTES_MAX")
+        ),
+    );
     let project = "budget_usd = 0.5\nstore = 'none'\nfiles = 'off'\nzdr = true\ndata_collection = 'deny'\nprovider_fallbacks = false\nmax_output_usd_per_million = 5\nreasoning_effort = 'low'\nsession = 'off'";
     let home = Home::of(&[(USER, "budget_usd = 2"), (PROJECT, project)]);
     let settings = home.load();
@@ -322,6 +343,65 @@ fn a_project_file_keeps_to_the_users_limits() {
         }
     );
     assert_eq!(settings.effort, Some(Effort::Low));
+}
+
+#[test]
+fn a_projects_preset_keeps_to_the_users_of_that_name() {
+    let user = "[presets.cheap]\npanel = ['a/b']\nbudget_usd = 0.1\nmax_tokens = 100\n";
+    for (line, column, wanted, allowed) in
+        [("budget_usd = 2", 14, "2", "0.1"), ("max_tokens = 101", 14, "101", "100")]
+    {
+        let name = line.split(' ').next().unwrap();
+        check_project(
+            user,
+            &format!("[presets.cheap]\n{line}"),
+            &format!(
+                "PROJECT:2:{column}: a project file may not set `{name}` to `{wanted}`: you allow `{allowed}` (user file USER:1) | tighten it, or set `{name}` in your own `[presets.cheap]`"
+            ),
+        );
+    }
+    let project = "[presets.cheap]\npanel = ['c/d']\nmax_tokens = 50\n[presets.other]\nmax_tokens = 500\n";
+    let settings = Home::of(&[(USER, user), (PROJECT, project)]).load();
+    let cheap = settings.preset("cheap").unwrap();
+    assert_eq!(cheap.panel, Some(vec!["c/d".to_owned()]));
+    // What the project's does not say is still the user's.
+    assert_eq!((cheap.budget, cheap.max_tokens), (PicoUsd::from_decimal("0.1"), Some(50)));
+    assert_eq!(settings.preset("other").unwrap().max_tokens, Some(500));
+}
+
+#[test]
+fn a_project_file_does_not_choose_who_reads_a_question() {
+    let refused = |project: &str, place: &str, name: &str, provider: &str| {
+        check_project(
+            "[providers.team]\nbase_url = 'https://a.b/v1'\n",
+            project,
+            &format!(
+                "PROJECT:{place}: a project file may not set `{name}` to a model of `{provider}`: a stranger's project does not choose who reads a question | take it out, or name a model of `{provider}` in your own panel, synthesizer or a preset"
+            ),
+        );
+    };
+    refused("panel = ['a/b', 'mistral:x*2']", "1:17", "panel", "mistral");
+    refused("synthesizer = 'a/b team:x'", "1:15", "synthesizer", "team");
+    refused("\n[presets.p]\npanel = ['a/b',\n  'openai:x@temperature=1']", "4:3", "panel", "openai");
+    refused("[presets.p]\nsynthesizer = ['ollama:x']", "2:16", "synthesizer", "ollama");
+    // A colon alone names nobody, and the default provider is everybody's.
+    for project in ["panel = ['a/b:free', 'openrouter:c/d']", "panel = ['nobody:x']"] {
+        assert!(Home::of(&[(PROJECT, project)]).load_with(&[]).is_ok(), "{project}");
+    }
+    // Whom the user names anywhere reads anyway.
+    let project = "panel = ['mistral:x', 'team:y']\n[presets.p]\nsynthesizer = 'mistral:z'";
+    for user in [
+        "panel = ['mistral:a', 'team:b']\n",
+        "synthesizer = 'team:b'\n[presets.mine]\npanel = ['mistral:a']\n",
+    ] {
+        let user = format!("{user}[providers.team]\nbase_url = 'https://a.b/v1'\n");
+        assert!(Home::of(&[(USER, &user), (PROJECT, project)]).load_with(&[]).is_ok(), "{user}");
+        // A flag changes the panel of one call, and nothing of whom the user trusts.
+        let flags = [("panel", "a/b".to_owned())];
+        assert!(Home::of(&[(USER, &user), (PROJECT, project)]).load_with(&flags).is_ok(), "{user}");
+    }
+    let named = Home::of(&[(PROJECT, "panel = ['mistral:x']")]).with("PARALLEL_LLM_SYNTHESIZER", "mistral:y");
+    assert_eq!(named.load().panel, ["mistral:x"]);
 }
 
 #[test]

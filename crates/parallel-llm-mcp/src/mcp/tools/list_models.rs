@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::mcp::arguments::{self, Argument, Kind, Values};
 use crate::mcp::call::Call;
-use crate::mcp::outcome;
+use crate::mcp::outcome::{self, RESULT_BYTES_MAX};
 use crate::service::Overview;
 
 pub(super) const NAME: &str = "list_models";
@@ -16,11 +16,13 @@ pub(super) const NAME: &str = "list_models";
 const ABOUT: &str = "List the models that can be asked, with prices, and the settings in force: panel, synthesizer, \
     presets, limits.";
 
-/// What the list takes of a model's context at most, in bytes. A provider's whole list is twenty times as long.
-const LIST_BYTES_MAX: usize = 7_500;
+/// What each list beside the models takes at most, in bytes: a few dozen entries. The models get what is left of a
+/// result.
+const LISTS: [(&str, usize); 4] =
+    [("panel", 2_000), ("synthesizer", 800), ("presets", 800), ("providers", 1_000)];
 
-/// What the list of providers takes at most, in bytes: a dozen of them.
-const PROVIDERS_BYTES_MAX: usize = 1_000;
+/// Room for the sentence that says how to find the rest, in bytes.
+const NEXT_BYTES_MAX: usize = 150;
 
 /// What is not told of a model: it stands in its id, or matters to few.
 const SPARED: [&str; 5] = ["name", "provider", "alias_of", "output_tokens_max", "price_overrides"];
@@ -43,12 +45,21 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
 
 fn tell(list: &Overview) -> CallToolResult {
     let mut told = json!(list);
+    for (name, bytes_max) in LISTS {
+        let total = told[name].as_array().map_or(0, Vec::len);
+        let shown = bounded(told[name].take(), bytes_max);
+        if shown.len() < total || name == "providers" {
+            told[format!("{name}_total")] = total.into();
+        }
+        told[name] = shown.into();
+    }
     let total = list.models.len();
-    told["providers"] = bounded(told["providers"].take(), PROVIDERS_BYTES_MAX).into();
-    let shown = bounded(told["models"].take(), LIST_BYTES_MAX);
+    told["models_total"] = total.into();
+    let models = told["models"].take();
+    let room = RESULT_BYTES_MAX.saturating_sub(told.to_string().len() + NEXT_BYTES_MAX);
+    let shown = bounded(models, room);
     let left_out = total - shown.len();
     told["models"] = shown.into();
-    told["models_total"] = total.into();
     if left_out > 0 {
         told["next"] =
             format!("{left_out} more: call list_models with {{\"search\":\"part of a name\"}}").into();
@@ -80,6 +91,8 @@ fn in_short(mut entry: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LIST_BYTES_MAX: usize = 7_500;
 
     #[test]
     fn no_list_is_too_long_and_what_is_missing_is_counted() {

@@ -1,8 +1,8 @@
 //! What is known of each provider's models: a list fetched lately, one kept on disk, or the one carried along.
 //!
 //! Nobody waits for a list without need: what is fresh is used, and a provider is asked at most once at a time, for
-//! [`FETCH_MAX`], and not again for [`RETRY_AFTER`] once it has failed. What always holds: only a list that was just
-//! fetched may say that a name is wrong.
+//! [`FETCH_MAX`]. Once it has failed it is not asked again for [`RETRY_AFTER`], unless somebody wants a list of now.
+//! What always holds: only a list that was just fetched may say that a name is wrong.
 
 mod kept;
 
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId};
-use parallel_llm_provider::embedded_catalogue;
+use parallel_llm_provider::{EMBEDDED_ON, embedded_catalogue};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -36,7 +36,17 @@ const FOLDER: &str = "models";
 static EMBEDDED: LazyLock<Arc<Catalogue>> = LazyLock::new(|| Arc::new(embedded_catalogue()));
 
 /// How a provider's list is fetched.
-pub type Fetch = Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<Catalogue, Failure>> + Send + Sync>;
+pub type Fetch =
+    Box<dyn Fn(ProviderId, KeyUse) -> BoxFuture<'static, Result<Catalogue, Failure>> + Send + Sync>;
+
+/// Whether a key may go along when a list is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyUse {
+    /// No key goes along, and no program is run for one: nobody has said that the provider is to be used.
+    Withheld,
+    /// The key goes along, where there is one.
+    Sent,
+}
 
 /// The lists of models, one for each provider.
 pub struct Catalogues {
@@ -56,6 +66,7 @@ struct Shelf {
 /// The last fetch, and what came of it.
 struct Fetched {
     at: Instant,
+    key: KeyUse,
     list: Result<List, Failure>,
 }
 
@@ -117,7 +128,7 @@ impl Catalogues {
     }
 
     /// What is known of a provider's models, fetched where that is wanted.
-    pub async fn look_up(&self, provider: &ProviderId, wanted: Wanted<'_>) -> Lookup {
+    pub async fn look_up(&self, provider: &ProviderId, wanted: Wanted<'_>, key: KeyUse) -> Lookup {
         let Some(shelf) = self.shelves.get(provider) else { return Lookup::default() };
         let at_hand = match wanted {
             Wanted::New => None,
@@ -132,36 +143,39 @@ impl Catalogues {
         // It may be what another has fetched and kept meanwhile, which says more than the file of it.
         let meanwhile = || shelf.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()));
         let kept = if matches!(wanted, Wanted::New) { kept } else { meanwhile().or(kept) };
-        let embedded = || (provider.0 == OPENROUTER).then(List::embedded);
+        let carried = provider.0 == OPENROUTER;
+        let after_embedded = || kept.clone().filter(List::is_after_embedded);
+        let newest = if carried { Some(after_embedded().unwrap_or_else(List::embedded)) } else { kept };
         let enough = match wanted {
-            Wanted::AtHand => return Lookup { list: kept.or_else(embedded), failure: None },
-            Wanted::Names(names) => {
-                let fresh = kept.clone().filter(|list| self.is_fresh(list)).or_else(embedded);
-                fresh.filter(|list| names.iter().all(|name| list.catalogue.find(name).is_some()))
-            }
-            Wanted::Fresh => kept.clone().filter(|list| self.is_fresh(list)),
+            Wanted::AtHand => return Lookup { list: newest, failure: None },
+            Wanted::Names(names) => newest
+                .clone()
+                .filter(|list| carried || self.is_fresh(list))
+                .filter(|list| names.iter().all(|name| list.catalogue.find(name).is_some())),
+            Wanted::Fresh => newest.clone().filter(|list| self.is_fresh(list)),
             Wanted::New => None,
         };
         if enough.is_some() {
             return Lookup { list: enough, failure: None };
         }
-        match self.fetched(provider, shelf, matches!(wanted, Wanted::New)).await {
+        match self.fetched(provider, shelf, key, matches!(wanted, Wanted::New)).await {
             Ok(list) => Lookup { list: Some(list), failure: None },
-            Err(failure) => Lookup { list: kept.or_else(embedded), failure: Some(failure) },
+            Err(failure) => Lookup { list: newest, failure: Some(failure) },
         }
     }
 
     /// The provider's own list, asked for now.
-    pub async fn fetch_now(&self, provider: &ProviderId) -> Result<List, Failure> {
+    pub async fn fetch_now(&self, provider: &ProviderId, key: KeyUse) -> Result<List, Failure> {
         match self.shelves.get(provider) {
-            Some(shelf) => self.fetched(provider, shelf, true).await,
+            Some(shelf) => self.fetched(provider, shelf, key, true).await,
             None => {
                 Err(Failure::new(Code::SettingsInvalid, format!("no provider `{provider}` is configured")))
             }
         }
     }
 
-    fn is_fresh(&self, list: &List) -> bool {
+    /// Whether a list is young enough to be told without asking again.
+    pub fn is_fresh(&self, list: &List) -> bool {
         match list.source {
             Source::Live(_) => true,
             // A file from the future, of a clock that was wrong, is not fresh for ever.
@@ -182,17 +196,23 @@ impl Catalogues {
     }
 
     /// The provider's own list, fetched now unless that was tried lately.
-    async fn fetched(&self, provider: &ProviderId, shelf: &Shelf, anew: bool) -> Result<List, Failure> {
+    async fn fetched(
+        &self,
+        provider: &ProviderId,
+        shelf: &Shelf,
+        key: KeyUse,
+        anew: bool,
+    ) -> Result<List, Failure> {
         let mut fetched = shelf.fetched.lock().await;
-        if let Some(known) = fetched.as_ref().filter(|known| known.holds() && !anew) {
+        if let Some(known) = fetched.as_ref().filter(|known| known.holds_for(key) && !anew) {
             return known.list.clone();
         }
         let late = || Err(Failure::new(Code::Timeout, format!("{provider} gave no list of models in time")));
-        let asked = tokio::time::timeout(FETCH_MAX, (self.fetch)(provider.clone())).await;
+        let asked = tokio::time::timeout(FETCH_MAX, (self.fetch)(provider.clone(), key)).await;
         let list = asked
             .unwrap_or_else(|_| late())
             .map(|catalogue| List { catalogue: Arc::new(catalogue), source: Source::Live(clock::unix_ms()) });
-        *fetched = Some(Fetched { at: Instant::now(), list: list.clone() });
+        *fetched = Some(Fetched { at: Instant::now(), key, list: list.clone() });
         drop(fetched);
         // Remembered before it is kept, so that nobody finds the file and not what it was made of.
         if let Ok(list) = &list {
@@ -212,18 +232,35 @@ impl Catalogues {
 }
 
 fn remembered(fetched: Option<&Fetched>) -> Option<List> {
-    fetched.filter(|known| known.holds()).and_then(|known| known.list.clone().ok())
+    fetched.and_then(|known| known.list.clone().ok().filter(|_| known.holds_for(known.key)))
 }
 
 impl Fetched {
-    fn holds(&self) -> bool {
-        self.at.elapsed() < if self.list.is_ok() { FRESH_FOR } else { RETRY_AFTER }
+    /// Whether it spares another fetch. Who refused without a key may give its list with one.
+    fn holds_for(&self, key: KeyUse) -> bool {
+        let held_for = match self.list {
+            Ok(_) => FRESH_FOR,
+            Err(_) if self.key >= key => RETRY_AFTER,
+            Err(_) => Duration::ZERO,
+        };
+        self.at.elapsed() < held_for
     }
 }
 
 impl List {
     fn embedded() -> Self {
         Self { catalogue: Arc::clone(&EMBEDDED), source: Source::Embedded }
+    }
+
+    /// Whether it is newer than the one carried along. One from the future is of a clock that was wrong: of no time.
+    fn is_after_embedded(&self) -> bool {
+        match self.source {
+            Source::Live(_) => true,
+            Source::Kept(at_ms) => {
+                at_ms <= clock::unix_ms() && clock::day_ms(EMBEDDED_ON).is_none_or(|day_ms| day_ms <= at_ms)
+            }
+            Source::Embedded => false,
+        }
     }
 }
 
@@ -236,11 +273,13 @@ mod tests {
 
     use super::*;
 
-    /// Lists of one provider that sells this model, or is down; and how often it was asked.
+    const BASE_URL: &str = "http://127.0.0.1:1/v1";
+
+    /// Lists of two providers that sell this model, or are down; and how often they were asked.
     fn lists(home: &tempfile::TempDir, sold: Option<&'static str>) -> (Catalogues, Arc<AtomicUsize>) {
         let fetches = Arc::<AtomicUsize>::default();
         let counted = Arc::clone(&fetches);
-        let fetch: Fetch = Box::new(move |_| {
+        let fetch: Fetch = Box::new(move |_, _| {
             counted.fetch_add(1, Ordering::SeqCst);
             Box::pin(async move {
                 tokio::task::yield_now().await;
@@ -248,8 +287,8 @@ mod tests {
                     .ok_or_else(|| Failure::new(Code::Connection, "nobody is there"))
             })
         });
-        let shelf = Shelf { base_url: "http://127.0.0.1:1/v1".to_owned(), fetched: Mutex::new(None) };
-        let shelves = [(mistral(), shelf)].into();
+        let shelf = || Shelf { base_url: BASE_URL.to_owned(), fetched: Mutex::new(None) };
+        let shelves = [mistral(), openrouter()].map(|id| (id, shelf())).into();
         let folder = home.path().join(FOLDER);
         (Catalogues { fetch, folder, max_age_ms: 60_000, shelves }, fetches)
     }
@@ -258,15 +297,19 @@ mod tests {
         ProviderId("mistral".to_owned())
     }
 
+    fn openrouter() -> ProviderId {
+        ProviderId(OPENROUTER.to_owned())
+    }
+
     #[tokio::test]
     async fn many_who_want_a_list_at_once_fetch_it_once() {
         let home = tempfile::tempdir().unwrap();
         let (lists, fetches) = lists(&home, Some("large"));
         let mistral = mistral();
-        let found = join_all((0..10).map(|_| lists.look_up(&mistral, Wanted::Fresh))).await;
+        let found = join_all((0..10).map(|_| lists.look_up(&mistral, Wanted::Fresh, KeyUse::Sent))).await;
         assert!(found.iter().all(|found| found.list.as_ref().is_some_and(|list| list.catalogue.is_live())));
         assert_eq!(fetches.load(Ordering::SeqCst), 1);
-        lists.look_up(&mistral, Wanted::New).await;
+        lists.look_up(&mistral, Wanted::New, KeyUse::Sent).await;
         assert_eq!(fetches.load(Ordering::SeqCst), 2);
     }
 
@@ -276,21 +319,21 @@ mod tests {
         let (lists, fetches) = lists(&home, None);
         let (mistral, names) = (mistral(), ["large".to_owned()]);
         for _ in 0..3 {
-            let found = lists.look_up(&mistral, Wanted::Names(&names)).await;
+            let found = lists.look_up(&mistral, Wanted::Names(&names), KeyUse::Sent).await;
             assert!(found.list.is_none() && found.failure.is_some());
         }
         assert_eq!(fetches.load(Ordering::SeqCst), 1);
-        assert!(lists.look_up(&mistral, Wanted::AtHand).await.failure.is_none());
+        assert!(lists.look_up(&mistral, Wanted::AtHand, KeyUse::Sent).await.failure.is_none());
     }
 
     #[tokio::test]
     async fn a_kept_list_answers_the_next_process_for_the_names_it_knows() {
         let home = tempfile::tempdir().unwrap();
-        lists(&home, Some("large")).0.look_up(&mistral(), Wanted::Fresh).await;
+        lists(&home, Some("large")).0.look_up(&mistral(), Wanted::Fresh, KeyUse::Sent).await;
         let (lists, fetches) = lists(&home, None);
         let source = async |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-            let found = lists.look_up(&mistral(), Wanted::Names(&names)).await;
+            let found = lists.look_up(&mistral(), Wanted::Names(&names), KeyUse::Sent).await;
             let list = found.list.unwrap();
             assert!(!list.catalogue.is_live(), "only a list of now says that a name is wrong");
             (matches!(list.source, Source::Kept(_)), found.failure.is_some())
@@ -299,5 +342,35 @@ mod tests {
         assert_eq!(fetches.load(Ordering::SeqCst), 0);
         assert_eq!(source(&["large", "newest"]).await, (true, true));
         assert_eq!(fetches.load(Ordering::SeqCst), 1);
+    }
+    #[tokio::test]
+    async fn of_a_kept_list_and_the_one_carried_along_the_newer_serves() {
+        let home = tempfile::tempdir().unwrap();
+        let (lists, _) = lists(&home, None);
+        let carried_on = clock::day_ms(EMBEDDED_ON).unwrap();
+        let in_an_hour = clock::unix_ms() + 3_600_000;
+        for (kept_at, is_kept) in [(carried_on - 1, false), (carried_on, true), (in_an_hour, false)] {
+            let kept = Kept::new(kept_at, BASE_URL, &[ModelInfo::named("lab/old")]);
+            kept.write(&lists.folder, &openrouter()).unwrap();
+            let expected = if is_kept { Source::Kept(kept_at) } else { Source::Embedded };
+            let known = EMBEDDED.models()[0].id.clone();
+            let names = [if is_kept { "lab/old".to_owned() } else { known }];
+            for wanted in [Wanted::AtHand, Wanted::Names(&names), Wanted::Fresh, Wanted::New] {
+                let found = lists.look_up(&openrouter(), wanted, KeyUse::Sent).await;
+                assert_eq!(found.list.map(|list| list.source), Some(expected), "{kept_at} {wanted:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn who_refused_without_a_key_is_asked_with_one() {
+        let home = tempfile::tempdir().unwrap();
+        let (lists, fetches) = lists(&home, None);
+        for (key, expected) in
+            [(KeyUse::Withheld, 1), (KeyUse::Withheld, 1), (KeyUse::Sent, 2), (KeyUse::Withheld, 2)]
+        {
+            lists.look_up(&mistral(), Wanted::Fresh, key).await;
+            assert_eq!(fetches.load(Ordering::SeqCst), expected, "{key:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 use parallel_llm_provider::Credit;
 
-use super::{Finding, Service};
+use super::{Finding, Health, Service};
 
 pub(super) async fn look(service: &Service) -> Vec<Finding> {
     let routers = service.settings().providers.iter().filter(|provider| provider.dialect.routes);
@@ -19,7 +19,10 @@ fn finding(name: &str, credit: Result<Option<Credit>, Failure>) -> Option<Findin
     let credit = match credit {
         Ok(credit) => credit?,
         Err(failure) if failure.code == Code::KeyMissing => return None,
-        Err(failure) => return Some(Finding::warning(failure.message.clone(), failure.next_step())),
+        Err(failure) => {
+            let state = if is_final(failure.code) { Health::Failed } else { Health::Warning };
+            return Some(Finding::of(state, failure.message.clone(), Some(failure.next_step().to_owned())));
+        }
     };
     let free = if credit.is_free_tier { ", on the free tier" } else { "" };
     Some(match credit.remaining {
@@ -29,6 +32,11 @@ fn finding(name: &str, credit: Result<Option<Credit>, Failure>) -> Option<Findin
         Some(left) => Finding::ok(format!("{left} is left of {name}'s key{free}")),
         None => Finding::ok(format!("{name}'s key has no limit of its own{free}")),
     })
+}
+
+/// Whether calls with this key would fail too. Who could not be reached, or says nothing of its keys, may still answer.
+const fn is_final(code: Code) -> bool {
+    matches!(code, Code::Auth | Code::Forbidden | Code::KeyLimit | Code::Credits)
 }
 
 #[cfg(test)]

@@ -80,7 +80,11 @@ async fn free_bytes(place: &Path) -> Option<u64> {
 }
 
 fn free_of(told: &str) -> Option<u64> {
-    let kilobytes: u64 = told.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
+    // The name of the file system may hold spaces. What is free stands before the only column in percent; a name in the
+    // shape of both would have to be somebody's jest.
+    let columns: Vec<&str> = told.lines().nth(1)?.split_whitespace().collect();
+    let kilobytes: u64 =
+        columns.array_windows().find_map(|[free, used]| used.ends_with('%').then(|| free.parse().ok())?)?;
     kilobytes.checked_mul(1024)
 }
 
@@ -98,10 +102,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fourth_column_is_what_is_free() {
-        let told = "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/x 100 40 60 40% /\n";
-        assert_eq!(free_of(told), Some(61_440));
-        for odd in ["", "one line", "a\nb c d e"] {
+    fn the_column_before_the_percentage_is_what_is_free() {
+        const HEAD: &str = "Filesystem 1024-blocks Used Available Capacity Mounted on";
+        for place in ["/dev/x", "map auto home", "//nas/my 100% share"] {
+            assert_eq!(free_of(&format!("{HEAD}\n{place} 100 40 60 40% /\n")), Some(61_440), "{place}");
+        }
+        for odd in ["", "one line", "a\nb c d e", "a\n40% /", "a\nb c 40% /"] {
             assert_eq!(free_of(odd), None, "{odd}");
         }
         assert_eq!([268_435_456, 25_000_000_000].map(size), ["268 MB", "25 GB"]);

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::future::join_all;
+use parallel_llm_engine::{Failure, ProviderId};
+
 use super::{Finding, Service};
 use crate::service::roll_call::Named;
 use crate::settings::KeyWish;
@@ -13,13 +16,12 @@ pub(super) async fn look(service: &Service) -> Vec<Finding> {
     for model in &named {
         *providers.entry(&model.model.provider).or_default() |= is_of_panel(model);
     }
-    let mut checked = Vec::new();
-    for (provider, is_of_panel) in providers {
-        checked.push((provider, is_of_panel, service.check_key(provider).await));
-    }
+    // All at once: each may have a program that takes its time.
+    let check = async |(provider, is_of_panel)| (provider, is_of_panel, service.check_key(provider).await);
+    let checked = join_all(providers.into_iter().map(check)).await;
     // One key is enough for a run; without any there is none.
     let panel_is_mute = checked.iter().filter(|(_, of_panel, _)| *of_panel).all(|(_, _, key)| key.is_err());
-    let finding = |(provider, is_of_panel, key): (_, bool, Result<(), parallel_llm_engine::Failure>)| {
+    let finding = |(provider, is_of_panel, key): (&ProviderId, bool, Result<(), Failure>)| {
         let settings = service.provider(provider);
         let name = settings.map_or(provider.0.as_str(), |settings| settings.name.as_str());
         match key {

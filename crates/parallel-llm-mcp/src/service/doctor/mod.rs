@@ -20,8 +20,9 @@ use serde::Serialize;
 
 use super::Service;
 
-/// A check that has said nothing by then is told as such. Twice what a list of models is waited for.
-const CHECK_MAX: Duration = Duration::from_secs(10);
+/// A check that has said nothing by then is told as such. The longest one waits 10 s for a program that keeps a key,
+/// then twice 5 s for a list of models, and each of them says better what was late.
+const CHECK_MAX: Duration = Duration::from_secs(25);
 
 /// A check by its name, and what does it.
 struct Check {

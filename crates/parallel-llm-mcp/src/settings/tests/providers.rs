@@ -302,6 +302,13 @@ fn a_key_is_bound_to_its_host() {
         "mistral",
         "https://api.mistral.ai/v1 MY_KEY=k",
     );
+    // How a known provider speaks moves neither it nor its key.
+    let speaking = |id: &str, kind: &str| format!("[providers.{id}]\nkind = '{kind}'\n");
+    let keys = [("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")];
+    check(&speaking("openai", "vllm"), &keys, "openai", "https://api.openai.com/v1 OPENAI_API_KEY=k");
+    let anthropic = "https://api.anthropic.com/v1 ANTHROPIC_API_KEY=k";
+    check(&speaking("anthropic", "anthropic-chat"), &keys, "anthropic", anthropic);
+    check(&speaking("anthropic", "ollama"), &keys, "anthropic", anthropic);
     for (variable, expected) in [
         (
             "sk-or-v1-0000",

@@ -276,8 +276,7 @@ pub(super) fn mended(json: &str) -> Option<String> {
     if !fields.get("choices").is_none_or(Value::is_array) {
         fields.insert("choices".to_owned(), json!([]));
     }
-    let choices = fields.get_mut("choices").and_then(Value::as_array_mut);
-    for choices in choices {
+    if let Some(choices) = fields.get_mut("choices").and_then(Value::as_array_mut) {
         choices.retain(Value::is_object);
         for choice in choices.iter_mut().filter_map(Value::as_object_mut) {
             choice.retain(|name, value| !matches!(name.as_str(), "delta" | "message") || value.is_object());

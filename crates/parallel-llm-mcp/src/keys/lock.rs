@@ -1,0 +1,86 @@
+//! One writer at a time: a lock file beside the file of kept keys, held while that is read, changed and written.
+//!
+//! The system gives the lock back when the process ends, however it ends, so the file may stay.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use parallel_llm_engine::{Code, Failure};
+
+/// How long to wait for the others. Each takes milliseconds, so whoever waits longer waits for one that is stuck.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+/// Between two looks at the lock: short beside the writing it waits for.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The right to change the kept keys; given back when dropped.
+#[derive(Debug)]
+pub(super) struct Lock {
+    /// Held for its lock.
+    _file: File,
+}
+
+impl Lock {
+    /// Waits for the right to change this file, whose folder is there.
+    pub(super) async fn acquire(path: &Path) -> Result<Self, Failure> {
+        Self::acquire_within(path, WAIT_MAX).await
+    }
+
+    async fn acquire_within(path: &Path, wait_max: Duration) -> Result<Self, Failure> {
+        let path = path.with_extension("lock");
+        let file = open_private(&path).map_err(|error| unusable(&path, &error))?;
+        let taken = |_| Err(taken(&path, wait_max));
+        tokio::time::timeout(wait_max, hold(file, &path)).await.unwrap_or_else(taken)
+    }
+}
+
+async fn hold(file: File, path: &Path) -> Result<Lock, Failure> {
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Lock { _file: file }),
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
+            Err(TryLockError::Error(error)) => return Err(unusable(path, &error)),
+        }
+    }
+}
+
+fn open_private(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn unusable(path: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("the lock of the kept keys `{}` cannot be used: {error}", path.display());
+    Failure::new(Code::OutputUnwritable, message).with_next("mend the permissions of its folder")
+}
+
+fn taken(path: &Path, waited: Duration) -> Failure {
+    let message = format!("another process has been changing the kept keys for {} ms", waited.as_millis());
+    let next = format!("end the process that holds `{}`, or try again", path.display());
+    Failure::new(Code::OutputUnwritable, message).with_next(next)
+}
+
+/// A name for a file being written that no other process writes.
+pub(super) fn temporary(path: &Path) -> PathBuf {
+    path.with_extension(format!("toml.{}.new", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_lock_is_waited_for_so_long_and_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys.toml");
+        let held = Lock::acquire(&path).await.unwrap();
+        let failure = Lock::acquire_within(&path, Duration::from_millis(20)).await.unwrap_err();
+        assert_eq!(failure.code, Code::OutputUnwritable);
+        assert_eq!(failure.message, "another process has been changing the kept keys for 20 ms");
+        drop(held);
+        Lock::acquire(&path).await.unwrap();
+    }
+}
