@@ -215,8 +215,7 @@ fn check_replies(table: &str) {
                            refused moderated x1, paid: openrouter, xai
                            refused refused x1, unknown: anthropic
     sse_error_mid        cut rate_limited x1, text kept, unknown
-    sse_error_first      failed upstream x2, free
-                           failed upstream x2, unknown: openrouter
+    sse_error_first      failed upstream x2, unknown
     sse_error_bare       cut upstream x1, text kept, unknown
     sse_cut              cut incomplete x1, text kept, unknown
     sse_reset            cut connection x1, text kept, unknown
