@@ -59,7 +59,7 @@ impl Panel {
         let mut panel = Self { desk: Arc::clone(desk), seats: JoinSet::new(), quorum, usable, failures };
         let mut admitted = Vec::new();
         for (seat, view) in desk.plan.seats.iter().zip(&before.seats) {
-            if is_settled(view) {
+            if view.is_settled() {
                 panel.remember(seat.number, view);
                 continue;
             }
@@ -175,11 +175,6 @@ impl Panel {
         }
         self.desk.log.stage(event);
     }
-}
-
-/// Whether a seat is not to be asked (again): it has a text, or it was sent and may have been paid.
-const fn is_settled(view: &SeatView) -> bool {
-    matches!(view.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown)
 }
 
 fn usable(seat: SeatNumber, answer: &Answer, cut: bool) -> Option<Usable> {

@@ -159,6 +159,11 @@ impl SeatView {
         self.answer.as_ref().map(|answer| &*answer.text).filter(|text| !text.is_empty()).or(so_far)
     }
 
+    /// Whether the seat is not to be asked (again): it has a text, or it was sent and may have been paid.
+    pub const fn is_settled(&self) -> bool {
+        matches!(self.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown)
+    }
+
     fn add_cost(&mut self, cost: Option<PicoUsd>, is_estimate: bool) {
         match cost {
             Some(cost) => self.cost = Some(self.cost.unwrap_or_default().plus(cost)),

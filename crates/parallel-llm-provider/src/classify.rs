@@ -335,9 +335,7 @@ fn is_key_limit(error: &ErrorBody) -> bool {
 
 /// Whether the account's own settings leave no provider for the model.
 fn is_policy(error: &ErrorBody) -> bool {
-    ["data policy", "no allowed providers", "model restrictions", "guardrail"]
-        .into_iter()
-        .any(|phrase| error.says(&[phrase]))
+    says_any_of(error, &["data policy", "no allowed providers", "model restrictions", "guardrail"])
         || ["privacy_restricted", "constraint_filtered", "region_restricted"].into_iter().any(|code| {
             error.value().pointer("/availability/code").and_then(|own| own.as_str()) == Some(code)
         })

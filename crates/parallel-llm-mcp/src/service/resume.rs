@@ -2,7 +2,6 @@
 
 use parallel_llm_engine::panel::Seat;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::run::{SeatStatus, SeatView};
 use parallel_llm_engine::{Code, Failure, RunStatus};
 
 use super::{Kept, RunHandle, Service};
@@ -28,13 +27,9 @@ impl Service {
         }
         // The synthesizers need no key: without one the best answer is chosen.
         let seats = run.plan.seats.iter().zip(&run.seats);
-        let unasked: Vec<&Seat> = seats.filter(|(_, view)| is_asked(view)).map(|(seat, _)| seat).collect();
+        let unasked: Vec<&Seat> =
+            seats.filter(|(_, view)| !view.is_settled()).map(|(seat, _)| seat).collect();
         self.check_keys(&[], &unasked).await?;
         self.runs().await?.resume(run, self.output_dir()).await
     }
-}
-
-/// Whether resuming asks the seat: it gave no answer, and no request of its own is unheard of.
-const fn is_asked(seat: &SeatView) -> bool {
-    !matches!(seat.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown)
 }

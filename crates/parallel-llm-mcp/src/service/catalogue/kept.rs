@@ -3,12 +3,14 @@
 //! What always holds: nothing partial stands under a final name; folder 0700, file 0600; a file that cannot be read
 //! or is of another address counts as missing and is replaced by the next fetch. Nothing here is ever fatal.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::{ModelInfo, ProviderId};
 use serde::{Deserialize, Serialize};
+
+use crate::files;
 
 /// The version of the stored shape. Another one counts as missing.
 const VERSION: u32 = 1;
@@ -49,7 +51,7 @@ impl Kept {
         let Some(path) = path(folder, provider).filter(|_| json.len() <= FILE_BYTES_MAX) else {
             return Ok(());
         };
-        private_folders().create(folder)?;
+        files::private_folder_builder().recursive(true).create(folder)?;
         // Two processes may write at once: each under a name of its own, and the last one is as good as the first.
         let temporary = folder.join(format!(".{provider}.{}.new", std::process::id()));
         let written = write_private(&temporary, &json).and_then(|()| std::fs::rename(&temporary, path));
@@ -75,14 +77,6 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)?.write_all(bytes)
-}
-
-fn private_folders() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
 }
 
 #[cfg(test)]

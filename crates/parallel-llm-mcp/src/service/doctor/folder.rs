@@ -1,6 +1,6 @@
 //! The data folder: whether it can be written, who else may read it, and what room there is.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::{Finding, Service};
+use crate::files;
 
 /// Room below this is told: a run comes to some hundred kilobytes, and a full disk loses answers.
 const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
@@ -29,12 +30,9 @@ pub(super) async fn look(service: &Service) -> Vec<Finding> {
 
 /// Writes a word into the folder, which is made where there is none, as the first run would.
 fn writable(folder: &Path) -> Finding {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let probe = folder.join(format!(".{}.probe", std::process::id()));
-    let written = builder
+    let written = files::private_folder_builder()
+        .recursive(true)
         .create(folder)
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&probe)?.write_all(b"a word"));
     // Where it could not be written there is nothing to remove.
