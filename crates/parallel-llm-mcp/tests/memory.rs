@@ -18,6 +18,9 @@ use flood::{Flood, Server};
 /// what becomes of it.
 const ABOVE_IDLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// Longer than any flood takes.
+const CLIENT_WALL_MS: &str = "3600000";
+
 /// The program, talked to in lines.
 struct Program {
     child: Child,
@@ -36,6 +39,8 @@ impl Program {
             .env("OPENROUTER_BASE_URL", base_url)
             .env("OPENROUTER_API_KEY", "a-key-of-no-worth")
             .env("PARALLEL_LLM_RETRIES_MAX", "0")
+            // However slow the machine is, the answer is waited for and not put off.
+            .env("PARALLEL_LLM_CLIENT_WALL_MS", CLIENT_WALL_MS)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -51,7 +51,8 @@ impl Flood {
 
     /// What goes before the flood, and what the flood is made of.
     fn body(self) -> (&'static str, Vec<u8>) {
-        let event = "data: {\"choices\":[{\"delta\":{\"content\":\"more and more and more\"}}]}\n\n";
+        let words = "more and more and more ".repeat(8);
+        let event = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{words}\"}}}}]}}\n\n");
         match self {
             Self::None | Self::Gzip => ("", Vec::new()),
             Self::Answer => ("", event.repeat(PIECE_BYTES / event.len()).into_bytes()),
