@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
+use crate::id::RunId;
 use crate::money::PicoUsd;
 use crate::usage::Usage;
 
@@ -134,6 +135,10 @@ pub struct Failure {
     /// Whether no byte of the request can have reached the provider, so that it cannot cost anything.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsent: bool,
+    /// The run it is about, where it is about another than the reader asked for. Boxed, because it is rare and a failure
+    /// is the other half of every result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<Box<RunId>>,
 }
 
 impl Failure {
@@ -148,6 +153,7 @@ impl Failure {
             rejected_field: None,
             status: None,
             unsent: false,
+            run_id: None,
         }
     }
 
@@ -168,6 +174,13 @@ impl Failure {
     #[must_use]
     pub fn with_next(mut self, next: impl Into<String>) -> Self {
         self.next = Some(next.into());
+        self
+    }
+
+    /// Names the run it is about.
+    #[must_use]
+    pub fn with_run(mut self, run_id: RunId) -> Self {
+        self.run_id = Some(Box::new(run_id));
         self
     }
 

@@ -20,13 +20,19 @@ pub fn worst_call(seat: &Seat, input_bytes: u64) -> Option<PicoUsd> {
 /// reading all of it and writing up to its own.
 pub fn worst_case(panel: &[Seat], synthesizers: &[Seat], prompt_bytes: u64) -> PicoUsd {
     let asking: PicoUsd = panel.iter().filter_map(|seat| worst_call(seat, prompt_bytes)).sum();
+    asking.plus(worst_fusing(panel, synthesizers, prompt_bytes))
+}
+
+/// The most it can cost to make one text of the panel's answers: the first synthesizer reads all of them and writes
+/// up to its cap.
+pub fn worst_fusing(panel: &[Seat], synthesizers: &[Seat], prompt_bytes: u64) -> PicoUsd {
     let answers: u64 = panel.iter().map(|seat| u64::from(seat.max_tokens)).sum();
     let fusing = synthesizers.first().filter(|_| panel.len() > 1).and_then(|synthesizer| {
         let read =
             (2 * tokens_in(prompt_bytes) + answers).min(synthesizer.context_tokens.unwrap_or(u64::MAX));
         synthesizer.price.map(|price| price.cost(read, u64::from(synthesizer.max_tokens)))
     });
-    asking.plus(fusing.unwrap_or_default())
+    fusing.unwrap_or_default()
 }
 
 /// Refuses a worst case beyond the budget.
@@ -51,9 +57,15 @@ struct Held {
 }
 
 impl Budget {
-    /// A purse with so much in it, of which so much is spent.
-    pub fn new(limit: PicoUsd, spent: PicoUsd) -> Self {
-        Self { limit, held: Mutex::new(Held { spent, reserved: PicoUsd::ZERO }) }
+    /// A purse with so much in it.
+    pub fn new(limit: PicoUsd) -> Self {
+        Self { limit, held: Mutex::new(Held { spent: PicoUsd::ZERO, reserved: PicoUsd::ZERO }) }
+    }
+
+    /// Books what was spent before.
+    pub fn book(&self, spent: PicoUsd) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.spent = held.spent.plus(spent);
     }
 
     /// Holds the worst case of a call before it is sent.
@@ -85,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_is_held_is_not_spent_twice() {
-        let budget = Budget::new(PicoUsd(100), PicoUsd::ZERO);
+        let budget = Budget::new(PicoUsd(100));
         let first = budget.reserve(Some(PicoUsd(60))).unwrap();
         assert_eq!(budget.reserve(Some(PicoUsd(60))).unwrap_err().code, Code::Budget);
         budget.settle(first, Some(PicoUsd(10)));

@@ -152,6 +152,15 @@ codes! {
     AllFailed = "all_failed", retryable: true,
         "No model of the panel gave an answer.",
         next: "read the reason of each model below";
+    CircuitOpen = "circuit_open", retryable: true,
+        "The model has failed so often that it is not asked for a while.",
+        next: "wait until it is asked again, or ask another model";
+    Repeated = "repeated", retryable: false,
+        "The same question is being answered already, or was under the same idempotency key. The message names its run.",
+        next: "see that run with `runs wait` or `runs show`";
+    IdempotencyConflict = "idempotency_conflict", retryable: false,
+        "Another question was asked under the same idempotency key.",
+        next: "give each question a key of its own";
     Cancelled = "cancelled", retryable: true,
         "The run was cancelled. Answers that had arrived are kept.",
         next: "see `runs show` for what had arrived";

@@ -33,13 +33,18 @@ impl Deadline {
         Self { started, before_ms, panel: started + whole.saturating_sub(fusing), run: started + whole }
     }
 
-    /// The moment so many milliseconds into the run.
+    /// The moment so many milliseconds into this part of the run.
     pub fn at_ms(&self, ms: u64) -> Instant {
-        self.started + Duration::from_millis(ms.saturating_sub(self.before_ms))
+        self.started + Duration::from_millis(ms)
+    }
+
+    /// Milliseconds this part of the run has been worked on.
+    pub fn part_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Milliseconds the run has been worked on, earlier parts included.
     pub fn elapsed_ms(&self) -> u64 {
-        self.before_ms.saturating_add(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
+        self.before_ms.saturating_add(self.part_ms())
     }
 }

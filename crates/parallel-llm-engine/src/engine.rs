@@ -3,26 +3,26 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use tokio_util::sync::CancellationToken;
-
 use crate::answer::Failure;
-use crate::budget::{self, Budget};
+use crate::budget::Budget;
 use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::event::Event;
 use crate::gather::{Gathered, Panel};
 use crate::live::Hub;
 use crate::log::RunLog;
-use crate::money::PicoUsd;
 use crate::outcome::Outcome;
-use crate::panel::{Seat, SeatNumber};
+use crate::panel::SeatNumber;
 use crate::plan::RunPlan;
 use crate::port::{Caller, Journal, Lease};
+use crate::reconcile;
+use crate::reopening::Reopening;
 use crate::retry::RetryBudget;
-use crate::run::{Run, SeatStatus, SeatView};
+use crate::run::Run;
 use crate::seat::Desk;
+use crate::stop::Stop;
 use crate::strategy;
+use futures_util::FutureExt;
 
 /// Does runs. One serves a whole process; cloning shares it.
 #[derive(Clone)]
@@ -44,46 +44,63 @@ impl Engine {
         Self { caller, journal, retries: Arc::default() }
     }
 
-    /// Takes the right to do a new run. Nothing is sent and nothing is durable before [`Underway::finish`].
-    pub async fn open(&self, hub: Arc<Hub>, cancel: CancellationToken) -> Result<Underway, Failure> {
-        let plan = hub.look(|run| Arc::clone(&run.plan));
-        let lease = self.journal.open(plan).await?;
-        Ok(self.underway(hub, cancel, lease))
+    /// Begins a new run. When this returns, its plan and the requests that may leave at once are durable, and none has
+    /// left: a journal that refuses the run has cost nothing.
+    pub async fn open(&self, hub: Arc<Hub>, stop: Stop) -> Result<Underway, Failure> {
+        let before = hub.snapshot();
+        let plan = Arc::clone(&before.plan);
+        let lease = self.journal.open(Arc::clone(&plan)).await?;
+        let desk = self.desk(hub, stop, (lease, plan));
+        desk.log.stage(Event::Started { plan_hash: desk.plan.hash(), reserved: desk.plan.worst_case });
+        begin(before, desk).await
     }
 
-    /// Takes over a run that was interrupted. Answers it has are not asked for again; a seat of which nobody knows
-    /// what came is not sent again either, because it may have been paid.
-    pub async fn reopen(&self, hub: Arc<Hub>, cancel: CancellationToken) -> Result<Underway, Failure> {
-        let (run_id, seq) = hub.look(|run| (run.plan.run_id, run.seq));
+    /// Takes over a run that was interrupted, or goes on with one that has its answer. Answers it has are not asked for
+    /// again; neither is a seat of which nobody knows what came, because it may have been paid, unless `reopening`
+    /// names it.
+    pub async fn reopen(&self, hub: Arc<Hub>, stop: Stop, reopening: Reopening) -> Result<Underway, Failure> {
+        let mut before = hub.snapshot();
+        let run_id = before.plan.run_id;
         let lease = self.journal.reopen(run_id).await?;
-        if lease.next_seq != seq + 1 {
+        if lease.next_seq != before.seq + 1 {
             // What is known here is not all that happened: seats could be asked again that have answered.
             return Err(Failure::new(Code::Busy, format!("another process has gone on with run {run_id}")));
         }
-        Ok(self.underway(hub, cancel, lease))
+        let reserved = reopening.worst_case(&before.plan);
+        before.reopen(&reopening);
+        let plan = Arc::clone(&before.plan);
+        let desk = self.desk(hub, stop, (lease, plan));
+        // Alone and first: until it is told, the run has an answer, after which nothing is sent.
+        desk.log.append(Event::Reopened { reopening, reserved }).await?;
+        begin(before, desk).await
     }
 
-    fn underway(&self, hub: Arc<Hub>, cancel: CancellationToken, lease: Lease) -> Underway {
-        let before = hub.snapshot();
-        let plan = Arc::clone(&before.plan);
-        let deadline = Deadline::starting_now(&plan.timers, before.elapsed_ms);
-        let desk = Desk {
+    fn desk(&self, hub: Arc<Hub>, stop: Stop, (lease, plan): (Lease, Arc<RunPlan>)) -> Desk {
+        let deadline = Deadline::starting_now(&plan.timers, hub.look(|run| run.elapsed_ms));
+        Desk {
             caller: Arc::clone(&self.caller),
             log: RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease),
-            budget: Budget::new(plan.budget, before.cost().plus(unheard_of(&before))),
+            budget: Budget::new(plan.budget),
             retries: Arc::clone(&self.retries),
             hub,
             deadline,
-            cancel,
+            stop,
             plan,
-        };
-        Underway { desk: Arc::new(desk), before }
+        }
     }
 }
 
-/// A run that may begin.
+async fn begin(before: Run, desk: Desk) -> Result<Underway, Failure> {
+    desk.budget.book(before.cost_max());
+    let desk = Arc::new(desk);
+    let panel = Panel::begin(&desk, &before).await?;
+    Ok(Underway { desk, panel, before })
+}
+
+/// A run that has begun.
 pub struct Underway {
     desk: Arc<Desk>,
+    panel: Panel,
     /// What had happened before: nothing, for a new run.
     before: Run,
 }
@@ -98,43 +115,41 @@ impl Underway {
     /// Does the run. Everything that happens is told through its hub, events once they are durable: its answer
     /// is settled with `Decided`; with `Closed`, when this returns, it is over.
     pub async fn finish(self) {
-        let Self { desk, before } = self;
-        if before.seq == 0 {
-            desk.log.stage(Event::Started { plan_hash: desk.plan.hash(), reserved: desk.plan.worst_case });
-        }
-        let mut panel = Panel::begin(&desk, &before);
-
-        let outcome = match panel.gather().await {
-            Gathered::Enough => {
-                let mut usable = panel.usable.clone();
-                // Sorted, so that the order of arrival leaves no trace.
-                usable.sort_by_key(|one| one.seat);
-                let deciding = AssertUnwindSafe(strategy::decide(&desk, &usable)).catch_unwind();
-                let outcome =
-                    panel.meanwhile(deciding).await.unwrap_or_else(|_| strategy::fallback(&desk, &usable));
-                Outcome { considered: usable.iter().map(|one| one.seat).collect(), ..outcome }
-            }
-            Gathered::Nothing => Outcome::none(nobody_answered(&desk.plan, &panel.failures)),
-            Gathered::Cancelled => Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")),
-        };
-        // What was paid for is given even where it could not be stored; a warning says that it was not.
-        let _ = desk.log.append(Event::Decided { outcome }).await;
-
-        panel.rest().await;
+        let Self { desk, panel, before } = self;
+        tokio::join!(answer(&desk, panel), reconcile::look_up(&desk, &before));
         let cost = desk.hub.look(Run::cost);
         let _ = desk.log.append(Event::Closed { cost }).await;
     }
 }
 
-/// What the requests nobody heard of may have cost at most, as far as prices are known.
-fn unheard_of(before: &Run) -> PicoUsd {
-    let plan = &before.plan;
-    let worst = |(seat, view): (&Seat, &SeatView)| {
-        let input_bytes = plan.input_bytes();
-        (view.status == SeatStatus::Unknown).then(|| budget::worst_call(seat, input_bytes)).flatten()
-    };
-    let panel = plan.seats.iter().zip(&before.seats).filter_map(worst);
-    panel.chain(plan.synthesizers.iter().zip(&before.synthesizers).filter_map(worst)).sum()
+/// Waits for the panel, makes one text of its answers, and collects the seats left behind.
+async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
+    match panel.gather().await {
+        Gathered::Enough => {
+            let mut usable = panel.usable.clone();
+            // Sorted, so that the order of arrival leaves no trace.
+            usable.sort_by_key(|one| one.seat);
+            let deciding = async {
+                let decided = AssertUnwindSafe(strategy::decide(desk, &usable)).catch_unwind().await;
+                let outcome = decided.unwrap_or_else(|_| strategy::fallback(desk, &usable));
+                // Noted in the same breath as the synthesizer's answer, so that no commit takes that without this:
+                // a process that took over then would have it made, and paid, again.
+                decide(desk, Outcome { considered: usable.iter().map(|one| one.seat).collect(), ..outcome });
+            };
+            panel.meanwhile(deciding).await;
+        }
+        Gathered::Nothing => decide(desk, Outcome::none(nobody_answered(&desk.plan, &panel.failures))),
+        Gathered::Cancelled => {
+            decide(desk, Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")));
+        }
+    }
+    // What was paid for is given even where it could not be stored; a warning says that it was not.
+    let _ = desk.log.commit().await;
+    panel.rest().await;
+}
+
+fn decide(desk: &Desk, outcome: Outcome) {
+    desk.log.stage(Event::Decided { outcome });
 }
 
 /// One failure that tells every seat's reason. Its code is the seats' own where they all agree.

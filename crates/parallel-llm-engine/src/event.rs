@@ -9,7 +9,9 @@ use crate::answer::{Answer, Failure};
 use crate::money::PicoUsd;
 use crate::outcome::Outcome;
 use crate::panel::SeatNumber;
+use crate::reopening::Reopening;
 use crate::retry::Retry;
+use crate::usage::Usage;
 
 /// Who makes a call: a seat of the panel, or a synthesizer by its place in the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -100,6 +102,23 @@ pub enum Event {
         /// The text so far, where there was any.
         answer: Option<Answer>,
     },
+    /// The run goes on: it was interrupted, or there is more to be had of it than its newest answer.
+    Reopened {
+        /// What is wanted of it now.
+        #[serde(flatten)]
+        reopening: Reopening,
+        /// The worst case of what that costs, held against the budget.
+        reserved: PicoUsd,
+    },
+    /// What a request cost of which nobody had heard the end, as its provider tells it later.
+    Reconciled {
+        /// Which request.
+        attempt: Attempt,
+        /// What it cost.
+        cost: PicoUsd,
+        /// What it used.
+        usage: Usage,
+    },
     /// The answer of the run is settled.
     Decided {
         /// What came of it.
@@ -121,8 +140,9 @@ impl Event {
             | Self::Answered { attempt, .. }
             | Self::Cut { attempt, .. }
             | Self::Failed { attempt, .. }
-            | Self::Cancelled { attempt, .. } => Some(*attempt),
-            Self::Started { .. } | Self::Decided { .. } | Self::Closed { .. } => None,
+            | Self::Cancelled { attempt, .. }
+            | Self::Reconciled { attempt, .. } => Some(*attempt),
+            Self::Started { .. } | Self::Reopened { .. } | Self::Decided { .. } | Self::Closed { .. } => None,
         }
     }
 

@@ -51,15 +51,15 @@ pub(crate) struct Panel {
 }
 
 impl Panel {
-    /// Begins every call that `before` leaves to be made. Those admitted at once share one commit with what has
-    /// been noted already.
-    pub(crate) fn begin(desk: &Arc<Desk>, before: &Run) -> Self {
+    /// Begins every call that `before` leaves to be made. Those admitted at once are noted in one commit with what has
+    /// been noted already, and nothing is sent before that is durable.
+    pub(crate) async fn begin(desk: &Arc<Desk>, before: &Run) -> Result<Self, Failure> {
         let quorum = Quorum::new(desk.plan.wait, &desk.plan.seats);
         let (usable, failures) = (Vec::new(), Vec::new());
         let mut panel = Self { desk: Arc::clone(desk), seats: JoinSet::new(), quorum, usable, failures };
         let mut admitted = Vec::new();
         for (seat, view) in desk.plan.seats.iter().zip(&before.seats) {
-            if view.is_settled() {
+            if view.status.is_final() {
                 panel.remember(seat.number, view);
                 continue;
             }
@@ -67,18 +67,17 @@ impl Panel {
             let mut asking = Asking::new(desk, Place::Seat(seat.number), seat, messages, Reveal::all());
             admitted.push((asking.admit(), asking));
         }
-        // Only now: a seat that began at once would commit its `Sent` alone.
+        desk.log.commit().await?;
         for (admission, asking) in admitted {
             panel.seats.spawn(asking.finish(admission));
         }
-        panel
+        Ok(panel)
     }
 
     /// Takes in what an earlier part of the run knows of a seat.
     fn remember(&mut self, seat: SeatNumber, view: &SeatView) {
-        let usable =
-            view.answer.as_ref().and_then(|answer| usable(seat, answer, view.status == SeatStatus::Cut));
-        self.quorum.observe(seat, usable.is_some(), view.elapsed_ms.unwrap_or(0));
+        let usable = earlier(seat, view);
+        self.quorum.remember(seat, usable.is_some());
         match (usable, &view.failure) {
             (Some(usable), _) => self.usable.push(usable),
             (None, Some(failure)) => self.failures.push((seat, failure.clone())),
@@ -91,9 +90,9 @@ impl Panel {
     pub(crate) async fn gather(&mut self) -> Gathered {
         let desk = Arc::clone(&self.desk);
         loop {
-            let until = match self.quorum.verdict(desk.deadline.elapsed_ms()) {
+            let until = match self.quorum.verdict(desk.deadline.part_ms()) {
                 Verdict::Enough => return Gathered::Enough,
-                Verdict::Impossible if desk.cancel.is_cancelled() => return Gathered::Cancelled,
+                Verdict::Impossible if desk.stop.is_cancelled() => return Gathered::Cancelled,
                 Verdict::Impossible => return Gathered::Nothing,
                 Verdict::Wait { until_ms } => until_ms,
             };
@@ -102,7 +101,7 @@ impl Panel {
             let patience = patience.unwrap_or(desk.deadline.panel).min(desk.deadline.panel);
             tokio::select! {
                 biased;
-                () = desk.cancel.cancelled() => return Gathered::Cancelled,
+                () = desk.stop.cancelled() => return Gathered::Cancelled,
                 Some(ended) = self.seats.join_next() => {
                     self.take(ended.expect(GUARDED));
                     // Those that ended during the last commit share the next.
@@ -116,7 +115,7 @@ impl Panel {
                     }
                 }
             }
-            if matches!(self.quorum.verdict(desk.deadline.elapsed_ms()), Verdict::Wait { .. }) {
+            if matches!(self.quorum.verdict(desk.deadline.part_ms()), Verdict::Wait { .. }) {
                 // A failed write shows where the next call wants to be sent, and in the report.
                 let _ = desk.log.commit().await;
             }
@@ -157,12 +156,13 @@ impl Panel {
     }
 
     fn take(&mut self, event: Event) {
-        let elapsed_ms = self.desk.deadline.elapsed_ms();
+        let elapsed_ms = self.desk.deadline.part_ms();
         if let Some(Attempt { place: Place::Seat(seat), .. }) = event.attempt() {
             let usable = match &event {
                 Event::Answered { answer, .. } => usable(seat, answer, false),
                 Event::Cut { answer, .. } => usable(seat, answer, true),
-                _ => None,
+                // Asked again in vain: what it gave before is still there.
+                _ => self.desk.hub.look(|run| run.seat(seat).and_then(|view| earlier(seat, view))),
             };
             self.quorum.observe(seat, usable.is_some(), elapsed_ms);
             match (&event, usable) {
@@ -175,6 +175,11 @@ impl Panel {
         }
         self.desk.log.stage(event);
     }
+}
+
+/// What a seat gave in an earlier part of the run, as far as it can be used.
+fn earlier(seat: SeatNumber, view: &SeatView) -> Option<Usable> {
+    view.answer.as_ref().and_then(|answer| usable(seat, answer, view.status != SeatStatus::Answered))
 }
 
 fn usable(seat: SeatNumber, answer: &Answer, cut: bool) -> Option<Usable> {

@@ -63,10 +63,40 @@ impl Hub {
         Self::of(Run::new(plan))
     }
 
-    /// The hub of a run that has a history.
+    /// The hub of a run that has a history and goes on.
     pub fn of(run: Run) -> Self {
         let (events, texts) = (broadcast::Sender::new(LAG_MAX), broadcast::Sender::new(LAG_MAX));
         Self { run: Mutex::new(run), events, texts, stage: watch::Sender::default() }
+    }
+
+    /// The hub of a run that is done elsewhere, or is over; what happens in it is brought by [`Hub::relay`].
+    pub fn elsewhere(run: Run) -> Self {
+        let stage = stage_of(&run);
+        let hub = Self::of(run);
+        hub.stage.send_replace(stage);
+        hub
+    }
+
+    /// Brings in what another process has made durable, and the texts on their way there as far as it has kept them.
+    pub fn relay(&self, events: Vec<Recorded>, texts: Vec<(Place, String)>) {
+        self.record(events, None);
+        for (place, text) in texts {
+            let so_far = self.look(|run| run.place(place).map_or(0, |seat| seat.partial.len()));
+            // A text that does not go on from the one shown belongs to another try; the next event tells.
+            if let Some(piece) = text.get(so_far..).filter(|piece| !piece.is_empty()) {
+                self.text(place, piece);
+            }
+        }
+    }
+
+    /// The process that did the run is gone: whoever waits is told what there is.
+    pub fn lose(&self) {
+        let mut run = self.lock();
+        run.interrupt();
+        // An error means that nobody watches.
+        let _ = self.events.send(Update::Snapshot(Box::new(run.clone())));
+        drop(run);
+        self.stage.send_replace(Stage::Closed);
     }
 
     /// The run as it stands, text on its way included.
@@ -119,11 +149,7 @@ impl Hub {
                 outcome.warnings.push(warning);
             }
         }
-        let stage = match (&run.outcome, run.closed) {
-            (_, true) => Stage::Closed,
-            (Some(_), false) => Stage::Decided,
-            (None, false) => Stage::Running,
-        };
+        let stage = stage_of(&run);
         drop(run);
         self.stage.send_if_modified(|now| std::mem::replace(now, stage) != stage);
     }
@@ -155,6 +181,14 @@ impl Hub {
     fn lock(&self) -> MutexGuard<'_, Run> {
         // A panic while folding leaves a run that is at worst one event behind; watching it is still right.
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn stage_of(run: &Run) -> Stage {
+    match (&run.outcome, run.closed) {
+        (_, true) => Stage::Closed,
+        (Some(_), false) => Stage::Decided,
+        (None, false) => Stage::Running,
     }
 }
 

@@ -42,6 +42,9 @@ pub struct Worth {
     /// How much of the final text differs from that answer: 0 the same, 1 nothing in common. `None` where the
     /// texts are too long to compare.
     pub edit_ratio: Option<f64>,
+    /// Seats whose answers have wording of the final text that the base's has not: what fusing drew on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drawn_from: Vec<SeatNumber>,
     /// What fusing cost beyond the panel.
     pub extra_cost: Option<PicoUsd>,
     /// How long fusing took beyond the panel, in milliseconds.

@@ -81,6 +81,11 @@ pub struct PanelEntry {
 pub struct SeatNumber(pub u8);
 
 impl SeatNumber {
+    /// The number of the place that lies here in a list of all places. A list never has more than there are numbers.
+    pub fn at(index: usize) -> Self {
+        Self(u8::try_from(index + 1).unwrap_or(u8::MAX))
+    }
+
     /// Where the seat lies in a list of all seats.
     pub const fn index(self) -> usize {
         self.0 as usize - 1

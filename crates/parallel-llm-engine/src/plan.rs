@@ -16,14 +16,16 @@ use crate::id::RunId;
 use crate::money::PicoUsd;
 use crate::outcome::Warning;
 use crate::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
-use crate::quorum::Wait;
 use crate::request::{Effort, Message, RunRequest, StoreMode};
 use crate::routing::Routing;
 use crate::usage::tokens_in;
+use crate::wait::Wait;
 
 /// An output cap is not lowered below this to make room for the prompt: what comes out would not be an answer, and
 /// our count of the prompt is on the high side.
 const OUTPUT_TOKENS_MIN: u32 = 1_000;
+/// Longer than any name or digest that is used as a key, and short enough for an index.
+const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 /// The version of the stored shape.
 const VERSION: u32 = 1;
 
@@ -112,6 +114,8 @@ pub struct Defaults {
     pub store: StoreMode,
     /// Whether answers are also written as files.
     pub files: bool,
+    /// What may be spent in a day.
+    pub limits: Vec<DayLimit>,
 }
 
 /// Everything a request is resolved against.
@@ -123,6 +127,18 @@ pub struct Terms<'a> {
     pub providers: &'a [ProviderId],
     /// What is known of the providers' models; one that is missing here is not known at all.
     pub catalogues: &'a BTreeMap<ProviderId, Arc<Catalogue>>,
+}
+
+/// The most that all runs together may cost in a day, in UTC.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DayLimit {
+    /// The provider whose key it is about; `None` for all of them together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<ProviderId>,
+    /// The limit.
+    pub usd: PicoUsd,
+    /// The setting that says so.
+    pub setting: String,
 }
 
 /// What makes one run different from the next that asks the same.
@@ -169,6 +185,15 @@ pub struct RunPlan {
     /// The terms for the providers behind a router.
     #[serde(default, skip_serializing_if = "is_default")]
     pub routing: Arc<Routing>,
+    /// Who asks, where that is known: the same question of another is another question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<String>,
+    /// The caller's own name for the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+    /// What may be spent in a day besides, by the settings in force when the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<DayLimit>,
     /// What the reader should know of the plan itself.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -202,6 +227,9 @@ impl RunPlan {
             store: request.store.unwrap_or(defaults.store),
             files: request.files.unwrap_or(defaults.files),
             routing: Arc::new(defaults.routing.clone()),
+            asked_by: request.asked_by,
+            idempotency_key: request.idempotency_key,
+            limits: defaults.limits.clone(),
             warnings,
         };
         plan.worst_case = budget::worst_case(&plan.seats, &plan.synthesizers, plan.input_bytes());
@@ -210,7 +238,7 @@ impl RunPlan {
     }
 
     /// Names what is asked, whatever the run: BLAKE3 of what is asked as a JSON list, without what belongs to this
-    /// run (its name and seed) or to this day (prices and limits of the catalogue, and what follows from them).
+    /// run (its name and seed, who asks) or to this day (prices and limits of the catalogue, and what follows from them).
     /// Two runs that ask the same have the same hash.
     pub fn hash(&self) -> String {
         // Taken apart whole, so that whoever adds a field decides whether it is asked.
@@ -230,6 +258,9 @@ impl RunPlan {
             store,
             files,
             routing,
+            asked_by: _,
+            idempotency_key: _,
+            limits: _,
             warnings: _,
         } = self;
         let asked = |seat: &Seat| {
@@ -288,6 +319,10 @@ impl Choice {
         }
         if request.deadline_ms == Some(0) {
             return usage("the deadline is longer than nothing");
+        }
+        let key_bytes = request.idempotency_key.as_ref().map(String::len);
+        if key_bytes.is_some_and(|bytes| !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&bytes)) {
+            return usage(&format!("an idempotency key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes"));
         }
         Ok(Self {
             temperature: request.temperature,
@@ -348,6 +383,23 @@ fn resolve_panel(
         return Err(Failure::new(Code::PanelSize, format!("the panel has {count}")));
     }
     Ok(seats)
+}
+
+/// The seats and synthesizers that a request names for a run that is there already. Their numbers are those of lists
+/// of their own.
+pub(crate) fn further(
+    request: &RunRequest,
+    terms: &Terms<'_>,
+    messages: &Arc<[Message]>,
+) -> Result<(Vec<Seat>, Vec<Seat>), Failure> {
+    let request = RunRequest { messages: messages.to_vec(), ..request.clone() };
+    let choice = Choice::of(&request, terms.defaults)?;
+    let seats = match &request.models {
+        // A model of the settings is never added unasked, so there are no warnings of theirs.
+        Some(_) => resolve_panel(&request, terms, &choice, &mut Vec::new())?,
+        None => Vec::new(),
+    };
+    Ok((seats, resolve_chain(&request, terms, &choice)?))
 }
 
 /// The chain of synthesizers: one given by hand goes in front of the configured ones.
@@ -431,7 +483,7 @@ fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, choice: &Choice) ->
     let context_tokens = info.and_then(|info| info.context_tokens);
     let most = info.and_then(|info| info.output_tokens_max).and_then(|most| u32::try_from(most).ok());
     Seat {
-        number: SeatNumber(u8::try_from(index + 1).unwrap_or(u8::MAX)),
+        number: SeatNumber::at(index),
         model: entry.model.clone(),
         temperature: entry.options.temperature.or(choice.temperature),
         max_tokens: fitted(

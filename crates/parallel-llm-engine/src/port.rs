@@ -84,17 +84,33 @@ pub type ReplyStream = BoxStream<'static, Result<ReplyPart, Failure>>;
 
 /// The right to send one request now. Dropping it gives the right back; sending keeps it until the reply is
 /// dropped.
-pub struct Permit(Box<dyn FnOnce() -> ReplyStream + Send>);
+pub struct Permit {
+    send: Box<dyn FnOnce() -> ReplyStream + Send>,
+    stops_billing: bool,
+}
 
 impl Permit {
-    /// A permit that sends by calling `send`.
+    /// A permit that sends by calling `send`. Closing its connection is taken to stop its cost.
     pub fn new(send: impl FnOnce() -> ReplyStream + Send + 'static) -> Self {
-        Self(Box::new(send))
+        Self { send: Box::new(send), stops_billing: true }
+    }
+
+    /// Says whether closing the connection stops what the request costs. Where it does not, a run that is given up
+    /// still reads the reply to its end: it is paid for either way.
+    #[must_use]
+    pub const fn with_stops_billing(mut self, stops_billing: bool) -> Self {
+        self.stops_billing = stops_billing;
+        self
+    }
+
+    /// Whether closing the connection stops what the request costs.
+    pub const fn stops_billing(&self) -> bool {
+        self.stops_billing
     }
 
     /// Sends the request. Its bytes leave when the reply is first polled.
     pub fn send(self) -> ReplyStream {
-        (self.0)()
+        (self.send)()
     }
 }
 
@@ -104,11 +120,28 @@ impl std::fmt::Debug for Permit {
     }
 }
 
+/// What a provider says of a request afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Charge {
+    /// What it cost.
+    pub cost: PicoUsd,
+    /// What it used.
+    pub usage: Usage,
+}
+
 /// How a model is called.
 pub trait Caller: Send + Sync + 'static {
     /// Waits until the call may be sent: within the bounds of calls at once, past a shared wait. Fails where it
     /// may never be, for instance because there is no key. Costs nothing and sends nothing.
     fn admit(&self, call: Call) -> BoxFuture<'static, Result<Permit, Failure>>;
+
+    /// Asks the provider what a request cost that nobody heard the end of; `None` where it cannot say (yet).
+    /// `generation_id` is the provider's own name for the request. Bounded by the caller's own timers; costs nothing.
+    fn look_up(
+        &self,
+        model: &ModelRef,
+        generation_id: &str,
+    ) -> BoxFuture<'static, Result<Option<Charge>, Failure>>;
 }
 
 /// The right to write one run's history. A store refuses an append whose epoch is not its newest, so a process

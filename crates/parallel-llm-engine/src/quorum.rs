@@ -3,64 +3,11 @@
 //! What always holds: with every seat ended the verdict is final, and no verdict waits past the run's deadline
 //! (which the caller holds).
 
-use serde::{Deserialize, Serialize};
-
 use crate::panel::{Seat, SeatNumber};
+use crate::wait::Wait;
 
-/// Seats that must have answered before stragglers may be left behind, in per cent of those that still can.
-pub const STRAGGLER_SHARE_PERCENT: u8 = 60;
-/// The shortest time stragglers are given, in milliseconds.
-pub const STRAGGLER_AFTER_MS: u64 = 45_000;
-/// The part of a caller's wall that stragglers are given, in per cent.
-const STRAGGLER_WALL_PERCENT: u64 = 40;
 /// A straggler takes longer than this many times the median of those that answered.
 const STRAGGLER_MEDIANS: u64 = 3;
-
-/// The rule that says "enough".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "rule", rename_all = "snake_case")]
-pub enum Wait {
-    /// Every seat ends by itself.
-    All,
-    /// So many answers.
-    Seats {
-        /// How many.
-        count: u8,
-    },
-    /// What has come by then, if anything has.
-    Until {
-        /// Milliseconds from the start.
-        ms: u64,
-    },
-    /// All, but for the few that take much longer than the others.
-    Stragglers {
-        /// Per cent of the seats that must have answered.
-        share_percent: u8,
-        /// The shortest time they are given, in milliseconds.
-        after_ms: u64,
-    },
-}
-
-impl Wait {
-    /// The rule for a caller that gives up at this wall: stragglers get less time, so that there is enough left
-    /// for fusing.
-    #[must_use]
-    pub fn under_wall(self, wall_ms: Option<u64>) -> Self {
-        match (self, wall_ms) {
-            (Self::Stragglers { share_percent, after_ms }, Some(wall_ms)) => Self::Stragglers {
-                share_percent,
-                after_ms: after_ms.min(wall_ms / 100 * STRAGGLER_WALL_PERCENT),
-            },
-            (rule, _) => rule,
-        }
-    }
-}
-
-impl Default for Wait {
-    fn default() -> Self {
-        Self::Stragglers { share_percent: STRAGGLER_SHARE_PERCENT, after_ms: STRAGGLER_AFTER_MS }
-    }
-}
 
 /// What to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,10 +24,16 @@ pub enum Verdict {
 }
 
 /// Counts what the panel has done.
+///
+/// The rule is about the seats that are asked now: answers that are there already are used, but they do not end the
+/// waiting for those that were wished for beside them.
 #[derive(Clone, Debug)]
 pub struct Quorum {
     wait: Wait,
+    /// Seats asked now.
     seats: usize,
+    /// Answers that were there before.
+    before: usize,
     failed: usize,
     answered_ms: Vec<u64>,
     strongest_open: Vec<SeatNumber>,
@@ -90,7 +43,14 @@ impl Quorum {
     /// A panel nobody of which has ended.
     pub fn new(wait: Wait, seats: &[Seat]) -> Self {
         let strongest_open = seats.iter().filter(|seat| seat.strongest).map(|seat| seat.number).collect();
-        Self { wait, seats: seats.len(), failed: 0, answered_ms: Vec::new(), strongest_open }
+        Self { wait, seats: seats.len(), before: 0, failed: 0, answered_ms: Vec::new(), strongest_open }
+    }
+
+    /// A seat had ended before: it is not asked now.
+    pub fn remember(&mut self, seat: SeatNumber, answered: bool) {
+        self.strongest_open.retain(|open| *open != seat);
+        self.seats -= 1;
+        self.before += usize::from(answered);
     }
 
     /// A seat has ended, with an answer that can be used or without.
@@ -107,7 +67,7 @@ impl Quorum {
     pub fn verdict(&self, now_ms: u64) -> Verdict {
         let answered = self.answered_ms.len();
         if answered + self.failed >= self.seats {
-            return if answered == 0 { Verdict::Impossible } else { Verdict::Enough };
+            return if answered + self.before == 0 { Verdict::Impossible } else { Verdict::Enough };
         }
         if answered == 0 || !self.strongest_open.is_empty() {
             return Verdict::Wait { until_ms: None };
@@ -176,17 +136,6 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_that_gives_up_early_waits_less_for_stragglers() {
-        let after_ms = |wait: Wait| match wait {
-            Wait::Stragglers { after_ms, .. } => Some(after_ms),
-            _ => None,
-        };
-        let at = |wall_ms| after_ms(Wait::default().under_wall(wall_ms));
-        assert_eq!([None, Some(60_000), Some(300_000)].map(at), [Some(45_000), Some(24_000), Some(45_000)]);
-        assert_eq!(Wait::All.under_wall(Some(60_000)), Wait::All);
-    }
-
-    #[test]
     fn failed_seats_are_not_waited_for() {
         let mut quorum = Quorum::new(Wait::default(), &panel(5));
         after(&mut quorum, &[(1, false, 10), (2, false, 10), (3, true, 1_000), (4, true, 1_000)]);
@@ -205,6 +154,23 @@ mod tests {
         assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
         after(&mut quorum, &[(3, true, 20)]);
         assert_eq!(quorum.verdict(20), Verdict::Enough);
+    }
+
+    #[test]
+    fn answers_that_were_there_before_do_not_end_the_waiting() {
+        let rules = [Wait::default(), Wait::Seats { count: 1 }, Wait::Until { ms: 100 }];
+        for mut quorum in rules.map(|rule| Quorum::new(rule, &panel(4))) {
+            quorum.remember(SeatNumber(1), true);
+            quorum.remember(SeatNumber(2), false);
+            assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
+            after(&mut quorum, &[(3, false, 10)]);
+            assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
+            let mut other = quorum.clone();
+            after(&mut quorum, &[(4, false, 20)]);
+            assert_eq!(quorum.verdict(20), Verdict::Enough);
+            after(&mut other, &[(4, true, 20)]);
+            assert_eq!(other.verdict(20), Verdict::Enough);
+        }
     }
 
     #[test]

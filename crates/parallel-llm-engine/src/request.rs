@@ -229,6 +229,12 @@ pub struct RunRequest {
     pub store: Option<StoreMode>,
     /// Whether answers are also written as files.
     pub files: Option<bool>,
+    /// Who asks. Questions of different askers are never taken for the same.
+    #[serde(default)]
+    pub asked_by: Option<String>,
+    /// The caller's own name for this question: asked again under it, the same run is given, whenever that is.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
 }
 
 impl RunRequest {

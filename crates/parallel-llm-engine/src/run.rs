@@ -6,12 +6,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Failure};
+use crate::budget;
 use crate::code::Code;
 use crate::event::{Attempt, Event, Place, Recorded};
 use crate::money::PicoUsd;
-use crate::outcome::{Outcome, OutcomeKind};
-use crate::panel::{ModelRef, SeatNumber};
+use crate::outcome::{Outcome, OutcomeKind, Warning};
+use crate::panel::{ModelRef, Seat, SeatNumber};
 use crate::plan::RunPlan;
+use crate::reopening::Reopening;
 use crate::retry::Retry;
 
 /// How a run stands.
@@ -125,6 +127,16 @@ pub struct SeatView {
     pub elapsed_ms: Option<u64>,
     /// The text so far, while it is on its way. Shown, never the truth.
     pub partial: String,
+    /// Whether an outcome has been settled since it gave what it gave.
+    pub(crate) told_of: bool,
+    /// How it stood before it was asked again, until that request leaves.
+    stood: Option<SeatStatus>,
+    /// Whether a request has left and nothing was heard of its end.
+    under_way: bool,
+    /// Requests that are over and of which nobody knows what they cost.
+    unpriced: u32,
+    /// Whether the cost of its newest request is not known.
+    newest_unpriced: bool,
 }
 
 impl SeatView {
@@ -145,6 +157,11 @@ impl SeatView {
             sent_ms: None,
             elapsed_ms: None,
             partial: String::new(),
+            told_of: false,
+            stood: None,
+            under_way: false,
+            unpriced: 0,
+            newest_unpriced: false,
         }
     }
 
@@ -164,6 +181,31 @@ impl SeatView {
         matches!(self.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown)
     }
 
+    /// The request nobody heard the end of, and its provider's name for it, where that can be looked up.
+    pub fn unheard_of(&self) -> Option<(Attempt, &str)> {
+        let attempt = Attempt { place: self.place, number: self.attempts };
+        let stood = self.stood.unwrap_or(self.status);
+        let is_open = matches!(stood, SeatStatus::Unknown | SeatStatus::Cancelled) && self.newest_unpriced;
+        self.generation_id.as_deref().filter(|_| is_open).map(|id| (attempt, id))
+    }
+
+    /// The run goes on: the seat is asked (again) now, or left as it is. A whole answer is never asked for again.
+    fn reopen(&mut self, is_asked: bool) {
+        self.retry_at_ms = None;
+        if is_asked && self.status != SeatStatus::Answered {
+            self.stood = self.status.is_final().then_some(self.status);
+            self.status = SeatStatus::Waiting;
+            self.late = false;
+        } else if !self.status.is_final() && self.attempts > 0 {
+            // It was to be sent again; why it was is told already.
+            self.status = SeatStatus::Failed;
+        } else if !self.status.is_final() {
+            self.status = SeatStatus::Skipped;
+            self.failure =
+                Some(Failure::new(Code::Interrupted, "the run was interrupted before it was asked"));
+        }
+    }
+
     fn add_cost(&mut self, cost: Option<PicoUsd>, is_estimate: bool) {
         match cost {
             Some(cost) => self.cost = Some(self.cost.unwrap_or_default().plus(cost)),
@@ -172,25 +214,41 @@ impl SeatView {
         self.cost_is_estimate |= is_estimate;
     }
 
+    /// Its request is over, where one was under way. Says whether one was.
+    fn hear_end(&mut self, cost: Option<PicoUsd>) -> bool {
+        self.stood = None;
+        let was_under_way = std::mem::take(&mut self.under_way);
+        if was_under_way {
+            self.newest_unpriced = cost.is_none();
+            self.unpriced += u32::from(cost.is_none());
+        }
+        was_under_way
+    }
+
     fn end(&mut self, status: SeatStatus, at_ms: u64) {
+        self.hear_end(None);
         self.status = status;
         self.retry_at_ms = None;
         self.elapsed_ms = self.sent_ms.map(|sent| at_ms.saturating_sub(sent));
     }
 
     fn give(&mut self, answer: &Answer, status: SeatStatus, at_ms: u64) {
+        self.hear_end(answer.cost);
         self.add_cost(answer.cost, answer.cost_is_estimate);
         self.generation_id = answer.generation_id.clone().or_else(|| self.generation_id.take());
         self.answer = Some(answer.clone());
+        self.told_of = false;
         self.failure = None;
         self.partial = String::new();
         self.end(status, at_ms);
     }
 
-    /// Nobody will hear of its request any more, where one was under way: a call that waits to be sent again has
+    /// Nobody will hear of its request any more, where one was under way: a call that waits to be sent (again) has
     /// none.
     fn lose_track(&mut self) {
-        if self.attempts > 0 && self.retry_at_ms.is_none() {
+        if let Some(stood) = self.stood.take() {
+            self.status = stood;
+        } else if self.hear_end(None) {
             self.status = SeatStatus::Unknown;
             self.cost_is_estimate = true;
             let message = "the process that did the run ended before this was known";
@@ -208,6 +266,9 @@ impl SeatView {
             Event::Sent { .. } => {
                 self.sent_ms.get_or_insert(at_ms);
                 self.retry_at_ms = None;
+                (self.stood, self.under_way, self.newest_unpriced) = (None, true, true);
+                // The name of the request before is not its own.
+                self.generation_id = None;
                 self.status = SeatStatus::Waiting;
             }
             Event::Accepted { generation_id, .. } => self.generation_id = Some(generation_id.clone()),
@@ -221,10 +282,11 @@ impl SeatView {
                     Some(answer) => self.give(answer, SeatStatus::Cancelled, at_ms),
                     None => self.end(SeatStatus::Cancelled, at_ms),
                 }
-                self.cost_is_estimate |= self.attempts > 0;
+                self.cost_is_estimate |= self.unpriced > 0;
                 self.failure = Some(Failure::new(Code::Cancelled, "given up before it had answered"));
             }
             Event::Failed { failure, retry, cost, .. } => {
+                self.hear_end(*cost);
                 self.add_cost(*cost, false);
                 self.failure = Some(failure.clone());
                 self.partial = String::new();
@@ -240,7 +302,15 @@ impl SeatView {
                     self.status = SeatStatus::Waiting;
                 }
             }
-            Event::Started { .. } | Event::Decided { .. } | Event::Closed { .. } => {}
+            Event::Reconciled { cost, .. } => {
+                // With one request the cost is known now; with several, those before may still be unknown.
+                self.cost_is_estimate &= self.attempts > 1;
+                self.unpriced = self.unpriced.saturating_sub(1);
+                self.newest_unpriced &= attempt.number != self.attempts;
+                self.add_cost(Some(*cost), false);
+            }
+            Event::Started { .. } | Event::Reopened { .. } | Event::Decided { .. } | Event::Closed { .. } => {
+            }
         }
     }
 }
@@ -264,10 +334,14 @@ pub struct Run {
     pub status: RunStatus,
     /// The panel, in the order of the plan.
     pub seats: Vec<SeatView>,
-    /// The synthesizers, in the order of their chain; those never asked are `waiting`.
+    /// The synthesizers of all parts of the run, each in the order of its chain; those never asked are `waiting`.
     pub synthesizers: Vec<SeatView>,
+    /// How many of them belong to earlier parts.
+    pub synthesizers_before: usize,
     /// What came of it, once settled.
     pub outcome: Option<Outcome>,
+    /// What came of its earlier parts, oldest first: a run that goes on after its answer has another one later.
+    pub earlier: Vec<Outcome>,
     /// When the outcome was settled, in milliseconds from the start.
     pub decided_ms: Option<u64>,
     /// When the newest event happened, in milliseconds from the start.
@@ -290,7 +364,9 @@ impl Run {
             synthesizers: synthesizers.collect(),
             plan_hash: String::new(),
             status: RunStatus::Running,
+            synthesizers_before: 0,
             outcome: None,
+            earlier: Vec::new(),
             decided_ms: None,
             elapsed_ms: 0,
             seq: 0,
@@ -318,6 +394,7 @@ impl Run {
         let settled = self.outcome.is_some();
         match &recorded.event {
             Event::Started { plan_hash, .. } => self.plan_hash.clone_from(plan_hash),
+            Event::Reopened { reopening, .. } => self.reopen(reopening),
             Event::Decided { outcome } => self.settle(outcome, recorded.elapsed_ms),
             Event::Closed { .. } => {
                 // Those of a process that is gone; a run that was not resumed has none.
@@ -329,7 +406,7 @@ impl Run {
                 let Some(attempt) = event.attempt() else { return };
                 if let Some(seat) = self.place_mut(attempt.place) {
                     seat.apply(attempt, event, recorded.elapsed_ms);
-                    seat.late = settled && event.answer().is_some() && seat.status != SeatStatus::Cancelled;
+                    seat.late |= settled && event.answer().is_some() && seat.status != SeatStatus::Cancelled;
                 }
                 if settled {
                     self.status = self.final_status();
@@ -363,6 +440,28 @@ impl Run {
         self.status = if self.outcome.is_some() { self.final_status() } else { RunStatus::Interrupted };
     }
 
+    /// The run goes on, in the same process or another. What was under way is lost; what was settled is kept.
+    pub(crate) fn reopen(&mut self, reopening: &Reopening) {
+        self.lose_track();
+        for seat in &mut self.seats {
+            let Place::Seat(number) = seat.place else { continue };
+            seat.reopen(reopening.ask.contains(&number));
+        }
+        let view = |place: fn(SeatNumber) -> Place| {
+            move |seat: &Seat| SeatView::new(place(seat.number), seat.model.clone())
+        };
+        self.seats.extend(reopening.seats.iter().map(view(Place::Seat)));
+        if !reopening.synthesizers.is_empty() {
+            self.synthesizers_before = self.synthesizers.len();
+            self.synthesizers.extend(reopening.synthesizers.iter().map(view(Place::Synthesizer)));
+        }
+        self.plan = Arc::new(reopening.extend(&self.plan));
+        self.earlier.extend(self.outcome.take());
+        self.decided_ms = None;
+        self.closed = false;
+        self.status = RunStatus::Running;
+    }
+
     /// Nobody will hear of requests still under way any more.
     fn lose_track(&mut self) {
         for seat in self.seats.iter_mut().chain(&mut self.synthesizers).filter(|seat| !seat.status.is_final())
@@ -379,6 +478,18 @@ impl Run {
     /// What all requests cost as far as known, to be reckoned with.
     pub fn cost(&self) -> PicoUsd {
         self.seats.iter().chain(&self.synthesizers).filter_map(|seat| seat.cost).sum()
+    }
+
+    /// What all requests may have cost: those that are over and of which nobody knows it count with their worst case,
+    /// as far as prices are known. A further part of the run may spend the rest of its budget.
+    pub fn cost_max(&self) -> PicoUsd {
+        let input_bytes = self.plan.input_bytes();
+        let panel = self.plan.seats.iter().zip(&self.seats);
+        let places = panel.chain(self.plan.synthesizers.iter().zip(&self.synthesizers));
+        let worst = |(seat, view): (&Seat, &SeatView)| {
+            Some(budget::worst_call(seat, input_bytes)?.times(u64::from(view.unpriced)))
+        };
+        self.cost().plus(places.filter_map(worst).sum())
     }
 
     /// Whether a part of the cost is unknown or computed from prices.
@@ -411,9 +522,25 @@ impl Run {
                 seat.late = seat.status == SeatStatus::Answered && !outcome.considered.contains(&number);
             }
         }
-        self.outcome = Some(outcome.clone());
+        self.synthesizers.iter_mut().for_each(|synthesizer| synthesizer.told_of = true);
+        self.outcome = Some(self.best_of(outcome));
         self.decided_ms = Some(at_ms);
         self.status = self.final_status();
+    }
+
+    /// A further part of a run that came to no text does not take away the one there is; it is told as a warning.
+    fn best_of(&mut self, outcome: &Outcome) -> Outcome {
+        let failure = outcome.failure.as_ref().filter(|_| outcome.kind == OutcomeKind::None);
+        match (failure, self.earlier.pop_if(|earlier| earlier.kind != OutcomeKind::None)) {
+            (Some(failure), Some(mut kept)) => {
+                kept.warnings.push(Warning::of("going on with the run gave no other text", failure));
+                kept
+            }
+            (_, kept) => {
+                self.earlier.extend(kept);
+                outcome.clone()
+            }
+        }
     }
 
     fn final_status(&self) -> RunStatus {

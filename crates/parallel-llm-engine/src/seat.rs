@@ -13,7 +13,6 @@ use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
-use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, Failure, Finish};
 use crate::budget::{self, Budget};
@@ -31,6 +30,7 @@ use crate::port::{Call, Caller, Permit, ReplyEnd, ReplyPart, ReplyStream};
 use crate::request::Message;
 use crate::retry::{self, Retry, RetryBudget, Trial};
 use crate::run::SeatView;
+use crate::stop::Stop;
 use crate::timer::{ReplyClock, run_timeout};
 
 /// A text on its way is kept each second, or each sixteen kilobytes, whichever comes first.
@@ -46,7 +46,7 @@ pub(crate) struct Desk {
     pub(crate) budget: Budget,
     pub(crate) retries: Arc<RetryBudget>,
     pub(crate) deadline: Deadline,
-    pub(crate) cancel: CancellationToken,
+    pub(crate) stop: Stop,
 }
 
 /// One call in the making.
@@ -164,7 +164,7 @@ impl Asking {
                 Ok(permit) => permit,
                 Err(event) => return *event,
             };
-            let reply = self.read(permit.send()).await;
+            let reply = self.read(permit).await;
             let event = self.judge(&reply);
             let retry = match &event {
                 Event::Failed { retry: Retry::Never, .. } => return event,
@@ -177,7 +177,7 @@ impl Asking {
             match retry {
                 Retry::After { ms } => {
                     let wait = tokio::time::sleep(Duration::from_millis(ms));
-                    if self.desk.cancel.run_until_cancelled(wait).await.is_none() {
+                    if self.desk.stop.unless_cancelled(wait).await.is_none() {
                         return Event::Cancelled { attempt: self.attempt(), answer: None };
                     }
                 }
@@ -198,8 +198,7 @@ impl Asking {
             Admission::Cancelled => return Err(Box::new(Event::Cancelled { attempt: before, answer: None })),
             Admission::Waiting(admission) => {
                 let desk = Arc::clone(&self.desk);
-                let admitted =
-                    desk.cancel.run_until_cancelled(timeout_at(desk.deadline.run, admission)).await;
+                let admitted = desk.stop.unless_cancelled(timeout_at(desk.deadline.run, admission)).await;
                 // What ends all calls at once frees their turns: such a turn comes too late.
                 let admitted = match admitted {
                     Some(Ok(admitted)) if Instant::now() < desk.deadline.run => Some(admitted),
@@ -231,9 +230,11 @@ impl Asking {
         }
     }
 
-    /// Reads a reply to its end, within the timers.
-    async fn read(&mut self, mut parts: ReplyStream) -> Reply {
+    /// Sends the request and reads its reply to the end, within the timers.
+    async fn read(&mut self, permit: Permit) -> Reply {
         let desk = Arc::clone(&self.desk);
+        let mut closing = std::pin::pin!(desk.stop.closing(permit.stops_billing()));
+        let mut parts: ReplyStream = permit.send();
         let mut clock = ReplyClock::starting_now(&desk.plan.timers, desk.deadline);
         let mut saving = Saving::new(clock.sent);
         let mut reply = Reply {
@@ -244,11 +245,14 @@ impl Asking {
             elapsed_ms: 0,
             end: End::Cancelled,
         };
-        let mut cancelled = std::pin::pin!(desk.cancel.cancelled());
+        if desk.stop.is_cancelled() {
+            // Given up while its note became durable: it does not leave, however it is billed.
+            return reply;
+        }
         reply.end = loop {
             let part = tokio::select! {
                 biased;
-                () = &mut cancelled => break End::Cancelled,
+                () = &mut closing => break End::Cancelled,
                 part = clock.wait_for(parts.next()) => part,
                 () = saving.due(&reply.text) => {
                     self.keep(&mut saving, &reply.text).await;
@@ -384,7 +388,7 @@ impl Asking {
     /// Whether a request that has not left may not leave any more: the run is given up, or its answer is settled.
     /// A late seat is worth its answer, not another payment.
     fn is_unwanted(&self) -> bool {
-        self.desk.cancel.is_cancelled() || self.desk.hub.look(|run| run.outcome.is_some())
+        self.desk.stop.is_cancelled() || self.desk.hub.look(|run| run.outcome.is_some())
     }
 
     fn refuse(&mut self, failure: Failure) -> Admission {

@@ -1,6 +1,6 @@
 //! A run that is given up: how it stands, what is kept, and that every reply is dropped in the same instant.
 
-use parallel_llm_engine::quorum::Wait;
+use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Code, Failure};
 
 use crate::scene::{Scene, scene};
@@ -72,9 +72,9 @@ async fn with_an_answer_in() {
     0 request bob #1
     0 request cyd #1
     100 durable: accepted 2, answered 1
-    200 durable: decided
     200 dropped bob
     200 dropped cyd
+    200 durable: decided
     200 durable: cancelled 2
     200 durable: cancelled 3
     200 durable: closed
@@ -106,9 +106,9 @@ async fn during_synthesis() {
     100 durable: accepted 2, answered 1
     450 durable: answered 2, sent s1
     450 request fuser #1
-    500 dropped cyd
     500 dropped fuser
     500 durable: cancelled s1, decided
+    500 dropped cyd
     500 durable: cancelled 3
     500 durable: closed
     ");
@@ -146,22 +146,27 @@ async fn after_it_was_decided() {
 #[tokio::test(start_paused = true)]
 async fn at_once_and_while_waiting() {
     insta::assert_snapshot!(check(three().cancel_at(0)).await, @"
-    0 started | 0 decided none
-    0 cancelled 1#0
-    0 cancelled 2#0
-    0 cancelled 3#0
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    0 decided none
+    0 cancelled 1
+    0 cancelled 2
+    0 cancelled 3
     0 closed $0.00
     cancelled decided at 0, closed at 0
       none
       because cancelled: the run was cancelled
-      1 ada cancelled, 0 requests, ?: cancelled: given up before it had answered
-      2 bob cancelled, 0 requests, ?: cancelled: given up before it had answered
-      3 cyd cancelled, 0 requests, ?: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 0 ms, ~?: cancelled: given up before it had answered
+      2 bob cancelled, 1 request 0 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 0 ms, ~?: cancelled: given up before it had answered
 
-    0 durable: started, decided
-    0 durable: cancelled 1#0
-    0 durable: cancelled 2#0
-    0 durable: cancelled 3#0
+    0 durable: started, sent 1, sent 2, sent 3
+    0 durable: decided
+    0 dropped ada
+    0 dropped bob
+    0 dropped cyd
+    0 durable: cancelled 1
+    0 durable: cancelled 2
+    0 durable: cancelled 3
     0 durable: closed
     ");
     // Held back by the number of calls at once, and between two tries.
@@ -196,7 +201,7 @@ async fn at_once_and_while_waiting() {
     cancelled decided at 200, closed at 200
       none
       because cancelled: the run was cancelled
-      1 ada cancelled, 1 request 200 ms, ~$0.00: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 200 ms, $0.00: cancelled: given up before it had answered
 
     0 durable: started, sent 1
     0 request ada #1
@@ -205,4 +210,100 @@ async fn at_once_and_while_waiting() {
     200 durable: cancelled 1
     200 durable: closed
     ");
+}
+
+/// One whose connection stops its cost when it is closed, and two that are paid for either way.
+fn billed() -> Scene {
+    let failing = failure(Code::Upstream).with_status(502);
+    scene([
+        ("ada", after(50).text("The ").wait(300).text("moon.").end()),
+        ("bob", after(50).text("The ").wait(300).text("sun.").end().billed_anyway()),
+        ("cyd", fails(200, failing).billed_anyway()),
+        ("fuser", says(10, "Both.")),
+    ])
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_paid_for_anyway_is_read_to_its_end() {
+    insta::assert_snapshot!(check(billed().cancel_at(100)).await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    100 decided none
+    100 cancelled 1 `The `
+    200 failed 3 upstream, never again
+    350 answered 2 `The sun.`
+    350 closed $0.0010
+    cancelled decided at 100, closed at 350
+      none
+      because cancelled: the run was cancelled
+      1 ada cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
+      2 bob answered late, 1 request 350 ms, $0.0010
+      3 cyd failed, 1 request 200 ms, $0.00: upstream: scripted upstream
+
+    0 durable: started, sent 1, sent 2, sent 3
+    0 request ada #1
+    0 request bob #1
+    0 request cyd #1
+    100 durable: decided
+    100 dropped ada
+    100 durable: cancelled 1
+    200 durable: failed 3
+    350 durable: answered 2
+    350 durable: closed
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_closes_everything() {
+    insta::assert_snapshot!(check(billed().cancel_at(100).abort_at(150)).await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    100 decided none
+    100 cancelled 1 `The `
+    150 cancelled 2 `The `
+    150 cancelled 3
+    150 closed $0.00
+    cancelled decided at 100, closed at 150
+      none
+      because cancelled: the run was cancelled
+      1 ada cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
+      2 bob cancelled, 1 request 150 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 150 ms, ~?: cancelled: given up before it had answered
+
+    0 durable: started, sent 1, sent 2, sent 3
+    0 request ada #1
+    0 request bob #1
+    0 request cyd #1
+    100 durable: decided
+    100 dropped ada
+    100 durable: cancelled 1
+    150 dropped bob
+    150 dropped cyd
+    150 durable: cancelled 2
+    150 durable: cancelled 3
+    150 durable: closed
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_synthesis_that_is_paid_for_anyway_is_the_answer() {
+    let told = scene([
+        ("ada", says(10, "The moon.")),
+        ("bob", says(20, "The sun.")),
+        ("fuser", after(50).text("Both.").end().billed_anyway()),
+    ]);
+    insta::assert_snapshot!(told.cancel_at(30).run().await.end(), @"
+    complete decided at 70, closed at 70
+      fused by fuser: `Both.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 1 request 50 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_leaves_that_was_only_noted() {
+    let told = scene([("ada", says(10, "The moon.").billed_anyway()), ("bob", says(10, "The sun."))]);
+    // Given up while the notes become durable.
+    let told = told.commit_ms(20).at_once(1).cancel_at(0).run().await;
+    assert!(told.asked.is_empty(), "{}", told.ledger());
 }

@@ -1,8 +1,8 @@
 //! A panic, in a provider or in us, costs one call only.
 
 use parallel_llm_engine::event::{Attempt, Place};
-use parallel_llm_engine::port::{Call, Caller, Permit};
-use parallel_llm_engine::{Code, Failure, SeatNumber};
+use parallel_llm_engine::port::{Call, Caller, Charge, Permit};
+use parallel_llm_engine::{Code, Failure, ModelRef, Reopening, SeatNumber};
 
 use crate::scene::scene;
 use crate::script::{after, fails, failure, fuses, says};
@@ -76,13 +76,38 @@ impl Caller for Broken {
         }
         std::panic::resume_unwind(Box::new("scripted"))
     }
+
+    fn look_up(
+        &self,
+        _: &ModelRef,
+        _: &str,
+    ) -> futures_util::future::BoxFuture<'static, Result<Option<Charge>, Failure>> {
+        std::panic::resume_unwind(Box::new("scripted"))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panicking_look_up_leaves_the_cost_unknown() {
+    let run = || scene([("ada", after(10).accepted("gen-1").hang())]);
+    let first = run().cancel_at(2_000).run().await;
+    let told = run()
+        .with_caller(Broken)
+        .after(&first.commits)
+        .reopened(|run| Reopening::resume(&run.plan, Vec::new()));
+    insta::assert_snapshot!(told.run().await.end(), @"
+    cancelled decided at 2000, closed at 2000
+      none
+      because cancelled: no model answered (ada: given up before it had answered)
+      1 ada cancelled, 1 request 2000 ms, ~?: cancelled: given up before it had answered
+    ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn admission_is_guarded_too() {
     let told = scene([("ada", says(1, "x")), ("bob", says(1, "y")), ("cyd", says(1, "z"))]);
     insta::assert_snapshot!(told.with_caller(Broken).story().await, @"
-    0 started | 0 failed 1#0 internal, never again | 0 failed 2#0 internal, never again | 0 failed 3#0 internal, never again | 0 decided none
+    0 started
+    0 failed 1#0 internal, never again | 0 failed 2#0 internal, never again | 0 failed 3#0 internal, never again | 0 decided none
     0 closed $0.00
     failed decided at 0, closed at 0
       none

@@ -5,19 +5,21 @@ use std::sync::Arc;
 use parallel_llm_engine::catalogue::Inputs;
 use parallel_llm_engine::event::{Attempt, Event, Place, Recorded};
 use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
-use parallel_llm_engine::plan::{RunPlan, Strategy, Timers};
-use parallel_llm_engine::quorum::Wait;
+use parallel_llm_engine::plan::{DayLimit, RunPlan, Strategy, Timers};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::routing::{DataCollection, Session};
+use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{
     Answer, Attachment, Code, Effort, Failure, Finish, Message, ModelRef, Outcome, OutcomeKind, Part,
-    PicoUsd, Price, ProviderId, Role, Routing, RunId, Seat, SeatNumber, Usage,
+    PicoUsd, Price, ProviderId, Reopening, Role, Routing, RunId, Seat, SeatNumber, Usage,
 };
 
 const PLAN: &str = include_str!("fixtures/plan_v1.json");
 const PLAN_WITH_FILES: &str = include_str!("fixtures/plan_v1_files.json");
+const PLAN_WITH_LIMITS: &str = include_str!("fixtures/plan_v1_limits.json");
 const EVENTS: &str = include_str!("fixtures/events_v1.json");
+const EVENTS_REOPENED: &str = include_str!("fixtures/events_v1_reopened.json");
 
 fn model(name: &str) -> ModelRef {
     ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }
@@ -62,6 +64,9 @@ fn plan() -> RunPlan {
         store: StoreMode::Full,
         files: true,
         routing: Arc::default(),
+        asked_by: None,
+        idempotency_key: None,
+        limits: Vec::new(),
         warnings: vec![warning()],
     }
 }
@@ -98,6 +103,21 @@ fn plan_with_files() -> RunPlan {
     }
 }
 
+/// A plan that says who asks, under which name, and what may be spent in a day.
+fn plan_with_limits() -> RunPlan {
+    let limit = |provider: Option<&str>, setting: &str| DayLimit {
+        provider: provider.map(|id| ProviderId(id.to_owned())),
+        usd: PicoUsd::from_usd(5),
+        setting: setting.to_owned(),
+    };
+    RunPlan {
+        asked_by: Some("token 7".to_owned()),
+        idempotency_key: Some("order-66".to_owned()),
+        limits: vec![limit(None, "day_usd_max"), limit(Some("openrouter"), "keys.day_usd_max")],
+        ..plan()
+    }
+}
+
 fn warning() -> Warning {
     Warning { code: Code::ModelUnknown, message: "settings: unknown".to_owned(), next: "see".to_owned() }
 }
@@ -113,6 +133,7 @@ fn failure() -> Failure {
         rejected_field: Some("temperature".to_owned()),
         status: Some(429),
         unsent: false,
+        run_id: None,
     }
 }
 
@@ -146,6 +167,7 @@ fn outcome() -> Outcome {
         shortened: vec![Shortened { seat: SeatNumber(1), from_chars: 9, to_chars: 8 }],
         worth: Some(Worth {
             base_seat: SeatNumber(2),
+            drawn_from: Vec::new(),
             edit_ratio: Some(0.125),
             extra_cost: Some(PicoUsd(9)),
             extra_ms: 10,
@@ -183,6 +205,36 @@ fn events() -> Vec<Recorded> {
     events.into_iter().enumerate().map(record).collect()
 }
 
+/// What has been added to the events of version 1 since.
+fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
+    let attempt = Attempt { place: Place::Seat(SeatNumber(2)), number: 3 };
+    let bare = Reopening {
+        ask: Vec::new(),
+        seats: Vec::new(),
+        synthesizers: Vec::new(),
+        strategy: Strategy::Synthesize,
+        budget: PicoUsd::from_usd(3),
+    };
+    let whole = Reopening {
+        ask: vec![SeatNumber(1), SeatNumber(2)],
+        seats: vec![seat(3, "vendor/four")],
+        synthesizers: vec![seat(2, "vendor/five")],
+        ..bare.clone()
+    };
+    let worth =
+        Worth { drawn_from: vec![SeatNumber(1), SeatNumber(3)], ..outcome().worth.expect("it is fused") };
+    let considered = vec![SeatNumber(1), SeatNumber(2), SeatNumber(3)];
+    let events = [
+        Event::Reopened { reopening: bare, reserved: PicoUsd::ZERO },
+        Event::Reopened { reopening: whole, reserved: PicoUsd(13) },
+        Event::Reconciled { attempt, cost: PicoUsd(5), usage: answer().usage },
+        Event::Reconciled { attempt, cost: PicoUsd::ZERO, usage: Usage::default() },
+        Event::Decided { outcome: Outcome { considered, worth: Some(worth), ..outcome() } },
+    ];
+    let record = |(index, event)| Recorded { seq: index as u64 + 1, elapsed_ms: index as u64 * 10, event };
+    events.into_iter().enumerate().map(record).collect()
+}
+
 #[test]
 fn a_plan_of_version_1_is_read() {
     assert_eq!(serde_json::from_str::<RunPlan>(PLAN).expect("it is read"), plan());
@@ -193,6 +245,13 @@ fn a_plan_with_files_effort_and_routing_is_read() {
     assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_FILES).expect("it is read"), plan_with_files());
     let text = serde_json::to_value(plan_with_files()).expect("a plan is JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_FILES).expect("it is JSON"));
+}
+
+#[test]
+fn a_plan_with_its_asker_and_limits_is_read() {
+    assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_LIMITS).expect("it is read"), plan_with_limits());
+    let text = serde_json::to_value(plan_with_limits()).expect("a plan is JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_LIMITS).expect("it is JSON"));
 }
 
 #[test]
@@ -222,6 +281,14 @@ fn a_plan_is_read_back_as_written() {
 #[test]
 fn events_of_version_1_are_read() {
     assert_eq!(serde_json::from_str::<Vec<Recorded>>(EVENTS).expect("they are read"), events());
+}
+
+#[test]
+fn events_of_a_run_that_goes_on_are_read() {
+    let told = serde_json::from_str::<Vec<Recorded>>(EVENTS_REOPENED).expect("they are read");
+    assert_eq!(told, events_of_a_run_that_goes_on());
+    let text = serde_json::to_value(events_of_a_run_that_goes_on()).expect("events are JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_REOPENED).expect("it is JSON"));
 }
 
 #[test]

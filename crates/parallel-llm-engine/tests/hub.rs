@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::event::Place;
 use parallel_llm_engine::live::{Stage, Update};
-use parallel_llm_engine::quorum::Wait;
+use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Code, Run};
 use tokio::time::{Instant, sleep};
 
@@ -69,9 +69,6 @@ async fn a_text_is_shown_while_it_comes() {
         })
         .await;
     insta::assert_snapshot!(shown, @r#"
-    0 started
-    0 sent 1
-    0 sent 2
     10 seat 1 begins
     20 seat 2 0 "The sun."
     20 seat 1 0 "The "

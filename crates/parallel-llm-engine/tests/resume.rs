@@ -2,10 +2,10 @@
 //! not asked for again, and the history tells it to the end.
 
 use parallel_llm_engine::event::{Event, Place};
-use parallel_llm_engine::{Code, SeatStatus};
+use parallel_llm_engine::{Code, Recorded, SeatNumber, SeatStatus};
 
-use crate::scene::{Scene, scene};
-use crate::script::{after, fails, failure, fuses, says};
+use crate::scene::{Scene, Told, scene};
+use crate::script::{Reply, after, fails, failure, form, fuses, hangs, says};
 
 fn usual() -> Scene {
     scene([
@@ -59,6 +59,7 @@ async fn what_was_paid_is_used() {
     40 accepted 3 as gen-3 | 40 answered 3 `Both do.`
     674 sent 2#2
     684 answered 2#2 `The sun pulls.`
+    684 reopened
     684 sent s1
     704 answered s1 `<<analysis f…` (113) | 704 decided fused
     704 closed $0.0040
@@ -75,6 +76,7 @@ async fn what_was_paid_is_used() {
     let started = &first.commits[..1];
     insta::assert_snapshot!(usual().after(started).story().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
+    0 reopened
     0 decided none
     0 closed $0.00
     failed decided at 0, closed at 0
@@ -117,4 +119,86 @@ async fn a_synthesizer_nobody_heard_of_is_not_paid_again() {
     ");
     let warned: Vec<_> = told.run.outcome.iter().flat_map(|outcome| &outcome.warnings).collect();
     assert_eq!(warned[0].message, "the synthesizer `fuser-1` was asked before and never heard of");
+}
+
+/// A run that is killed as soon as the second synthesizer has been sent.
+async fn killed_at_the_second_synthesizer(first: Reply) -> Told {
+    let interrupted = scene([
+        ("ada", says(10, "The moon pulls.")),
+        ("bob", says(20, "The sun pulls.")),
+        ("fuser-1", first),
+        ("fuser-2", hangs()),
+    ]);
+    let told = interrupted.plan(|plan| plan.timers.call_ms = 1_000).run().await;
+    let is_sent = |recorded: &Recorded| {
+        let second = Place::Synthesizer(SeatNumber(2));
+        matches!(recorded.event, Event::Sent { attempt } if attempt.place == second)
+    };
+    let sent = told.commits.iter().position(|commit| commit.iter().any(is_sent));
+    let before = &told.commits[..=sent.expect("it was sent")];
+    let names = ["ada", "bob", "fuser-1", "fuser-2"];
+    scene(names.map(|name| (name, says(10, "Asked again.")))).after(before).run().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_synthesizer_that_was_cut_is_not_paid_again() {
+    let cut = after(10).text("Half a").fail(failure(Code::Connection));
+    let told = killed_at_the_second_synthesizer(cut).await;
+    assert_eq!(told.asked.len(), 0);
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 30, closed at 30
+      verbatim by ada from 1: `The moon pulls.`
+      because every synthesizer failed; this is the answer closest to the others, word for word
+      ! connection: the synthesizer `fuser-1` failed: scripted connection (check the network and the base URL)
+      ! interrupted: the synthesizer `fuser-2` was asked before and never heard of (it may have been paid, so it was not asked again)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser-1 cut, 1 request 10 ms, ~?: connection: scripted connection
+      s2 fuser-2 unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_synthesizer_that_wrote_no_answer_is_not_paid_again() {
+    let empty = after(10).compose(|call| form(call, "{}", "")).end();
+    let told = killed_at_the_second_synthesizer(empty).await;
+    assert_eq!(told.asked.len(), 0);
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 30, closed at 30
+      verbatim by ada from 1: `The moon pulls.`
+      because every synthesizer failed; this is the answer closest to the others, word for word
+      ! empty: the synthesizer `fuser-1` failed: the synthesizer wrote no answer (ask again, or ask another model)
+      ! interrupted: the synthesizer `fuser-2` was asked before and never heard of (it may have been paid, so it was not asked again)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser-1 answered, 1 request 10 ms, $0.0010
+      s2 fuser-2 unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_synthesizer_wrote_is_used() {
+    let whole = || {
+        scene([
+            ("ada", says(10, "The moon pulls.")),
+            ("bob", says(20, "The sun pulls.")),
+            ("fuser", fuses(20, "moon", "All pull.")),
+        ])
+    };
+    let mut before = whole().run().await.commits;
+    let decided = |recorded: &Recorded| matches!(recorded.event, Event::Decided { .. });
+    let at = before.iter().position(|commit| commit.iter().any(decided)).expect("the run has an answer");
+    before.truncate(at + 1);
+    before[at].retain(|recorded| !decided(recorded));
+    let told = whole().after(&before).run().await;
+    assert_eq!(told.asked.len(), 0);
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 40, closed at 40
+      fused by fuser from 1: `All pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 0 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+    ");
 }

@@ -11,14 +11,14 @@ use parallel_llm_engine::live::{Hub, Update};
 use parallel_llm_engine::memory::MemoryJournal;
 use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Strategy, Terms, Timers};
 use parallel_llm_engine::port::{Caller, Journal, Lease};
-use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{
-    Catalogue, Code, Engine, Failure, ModelInfo, PicoUsd, Price, ProviderId, Routing, Run, RunId, RunRequest,
+    Catalogue, Code, Engine, Failure, ModelInfo, ModelRef, PicoUsd, Price, ProviderId, Reopening, Routing,
+    Run, RunId, RunRequest, Seat, SeatNumber, Stop,
 };
 use tokio::time::{sleep, timeout};
-use tokio_util::sync::CancellationToken;
 
 use crate::always;
 use crate::ledger::Ledger;
@@ -47,6 +47,7 @@ pub(crate) fn defaults() -> Defaults {
         files: false,
         effort: None,
         routing: Routing::default(),
+        limits: Vec::new(),
     }
 }
 
@@ -69,6 +70,21 @@ pub(crate) fn identity(seed: u64) -> Identity {
     Identity { run_id: RunId::from_parts(1_700_000_000_000, 7), seed }
 }
 
+/// A place as every scene fills it in.
+pub(crate) fn seat(number: u8, model: &str) -> Seat {
+    Seat {
+        number: SeatNumber(number),
+        model: ModelRef { provider: providers()[0].clone(), model: model.to_owned() },
+        temperature: None,
+        max_tokens: defaults().max_tokens,
+        strongest: false,
+        price: info(model).price,
+        context_tokens: None,
+        effort: None,
+        inputs: None,
+    }
+}
+
 /// A run to be.
 pub(crate) struct Scene {
     replies: Vec<(&'static str, Reply)>,
@@ -77,8 +93,10 @@ pub(crate) struct Scene {
     commit_ms: u64,
     breaks_at: Option<usize>,
     cancel_ms: Option<u64>,
+    abort_ms: Option<u64>,
     caller: Option<Arc<dyn Caller>>,
     before: Vec<Vec<Recorded>>,
+    reopening: Option<Reopening>,
     ledger: Ledger,
 }
 
@@ -105,8 +123,10 @@ pub(crate) fn scene(replies: impl IntoIterator<Item = (&'static str, Reply)>) ->
         commit_ms: 0,
         breaks_at: None,
         cancel_ms: None,
+        abort_ms: None,
         caller: None,
         before: Vec::new(),
+        reopening: None,
         ledger: Ledger::new(),
     }
 }
@@ -128,6 +148,11 @@ impl Scene {
     pub(crate) fn plan(mut self, change: impl FnOnce(&mut RunPlan)) -> Self {
         change(&mut self.plan);
         self
+    }
+
+    /// The plan alone.
+    pub(crate) fn planned(self) -> RunPlan {
+        self.plan
     }
 
     pub(crate) fn wait(self, wait: Wait) -> Self {
@@ -156,9 +181,29 @@ impl Scene {
         self
     }
 
+    /// At the same moment as a cancel, or later.
+    pub(crate) fn abort_at(mut self, ms: u64) -> Self {
+        self.abort_ms = Some(ms);
+        self
+    }
+
     /// Goes on after these commits of a process that is gone.
     pub(crate) fn after(mut self, commits: &[Vec<Recorded>]) -> Self {
         self.before = commits.to_vec();
+        self
+    }
+
+    /// Goes on after those commits in this way, and not simply where the run stopped.
+    pub(crate) fn reopened(mut self, wish: impl FnOnce(&Run) -> Reopening) -> Self {
+        let mut run = Run::fold(Arc::new(self.plan.clone()), &self.before.concat());
+        run.interrupt();
+        self.reopening = Some(wish(&run));
+        self
+    }
+
+    /// Models that have no place in the plan (yet).
+    pub(crate) fn beside(mut self, replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Self {
+        self.replies.extend(replies);
         self
     }
 
@@ -181,6 +226,7 @@ impl Scene {
         if is_resumed {
             run.interrupt();
         }
+        let run_before = run.clone();
         let hub = Arc::new(Hub::of(run));
         let models = Models::new(&self.ledger, &self.replies, self.at_once_max);
         let disk = Arc::new(Disk {
@@ -189,24 +235,31 @@ impl Scene {
             commit_ms: self.commit_ms,
             breaks_at: self.breaks_at,
             tried: Mutex::new(self.before.clone()),
+            plan: Arc::clone(&plan),
             hub: OnceLock::from(Arc::clone(&hub)),
         });
         let caller = self.caller.unwrap_or_else(|| Arc::new(Line(Arc::clone(&models))));
         let engine = Engine::new(caller, Arc::clone(&disk) as Arc<dyn Journal>);
-        let cancel = CancellationToken::new();
+        let stop = Stop::default();
+        let unsettled = resuming(&run_before);
+        let reopening = self.reopening.unwrap_or_else(|| Reopening::resume(&run_before.plan, unsettled));
         let underway = if is_resumed {
             let lease = disk.memory.open(Arc::clone(&plan)).await.expect("the run is new");
             for commit in self.before {
                 disk.memory.append(lease, commit).await.expect("memory takes everything");
             }
-            engine.reopen(Arc::clone(&hub), cancel.clone()).await.expect("the run is known")
+            engine.reopen(Arc::clone(&hub), stop.clone(), reopening).await.expect("the run is known")
         } else {
-            engine.open(Arc::clone(&hub), cancel.clone()).await.expect("the run is new")
+            engine.open(Arc::clone(&hub), stop.clone()).await.expect("the run is new")
         };
         let cancelling = async {
             if let Some(ms) = self.cancel_ms {
                 sleep(Duration::from_millis(ms)).await;
-                cancel.cancel();
+                stop.cancel();
+            }
+            if let Some(ms) = self.abort_ms {
+                sleep(Duration::from_millis(ms - self.cancel_ms.unwrap_or(0))).await;
+                stop.abort();
             }
         };
         let watching = watch(&hub);
@@ -229,6 +282,24 @@ impl Scene {
         assert_eq!(story::view(&seen), story::view(&told.run), "a watcher has seen the same run");
         always::check(&told);
         (told, beside)
+    }
+
+    /// What the caller is told where the run cannot even begin, and what was done until then.
+    pub(crate) async fn refusal(self) -> (Failure, Vec<String>) {
+        let hub = Arc::new(Hub::new(Arc::new(self.plan)));
+        let models = Models::new(&self.ledger, &self.replies, self.at_once_max);
+        let disk = Disk {
+            memory: MemoryJournal::keeping_closed(),
+            ledger: self.ledger.clone(),
+            commit_ms: self.commit_ms,
+            breaks_at: self.breaks_at,
+            tried: Mutex::default(),
+            plan: hub.look(|run| Arc::clone(&run.plan)),
+            hub: OnceLock::from(Arc::clone(&hub)),
+        };
+        let engine = Engine::new(Arc::new(Line(Arc::clone(&models))), Arc::new(disk));
+        let refusal = engine.open(hub, Stop::default()).await.expect_err("the run does not begin");
+        (refusal, self.ledger.lines())
     }
 
     /// Does the run and tells it as text.
@@ -257,6 +328,12 @@ impl Told {
     }
 }
 
+/// The seats that are asked where a run simply goes on.
+fn resuming(run: &Run) -> Vec<SeatNumber> {
+    let open = run.plan.seats.iter().zip(&run.seats).filter(|(_, view)| !view.is_settled());
+    open.map(|(seat, _)| seat.number).collect()
+}
+
 /// Follows a run by its events alone.
 async fn watch(hub: &Arc<Hub>) -> Run {
     let (mut run, mut watch) = hub.watch_events();
@@ -283,6 +360,8 @@ struct Disk {
     breaks_at: Option<usize>,
     /// Every commit, failed ones included.
     tried: Mutex<Vec<Vec<Recorded>>>,
+    /// The plan as it was before anything was added to it.
+    plan: Arc<RunPlan>,
     hub: OnceLock<Arc<Hub>>,
 }
 
@@ -294,11 +373,11 @@ impl Disk {
     fn compare(&self) {
         let hub = self.hub.get().expect("the hub is known");
         let mut live = hub.snapshot();
-        let mut told = Run::fold(Arc::clone(&live.plan), &self.tried().concat());
+        let mut told = Run::fold(Arc::clone(&self.plan), &self.tried().concat());
         // In a resumed run the live one knows already what is unknown.
         live.interrupt();
         told.interrupt();
-        assert_eq!(story::settled(&live), story::settled(&told), "the live run is the fold of its events");
+        story::same(&live, &told, "the live run is the fold of its events");
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use parallel_llm_engine::event::{Event, Place, Recorded};
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::run::SeatView;
-use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Run, SeatStatus};
+use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Reopening, Run, SeatStatus};
 
 /// Texts longer than this, in characters, are told by their beginning and length.
 const TEXT_CHARS_MAX: usize = 48;
@@ -31,6 +31,8 @@ pub(crate) fn short(event: &Event) -> String {
         Event::Cut { .. } => "cut",
         Event::Failed { .. } => "failed",
         Event::Cancelled { .. } => "cancelled",
+        Event::Reopened { .. } => "reopened",
+        Event::Reconciled { .. } => "reconciled",
         Event::Decided { .. } => "decided",
         Event::Closed { .. } => "closed",
     };
@@ -55,9 +57,18 @@ fn told(event: &Event) -> String {
                 answer.as_ref().map_or(String::new(), |answer| format!(" {}", text(&answer.text)))
             )
         }
+        Event::Reopened { reopening, .. } => format!("{short}{}", wishes(reopening)),
         Event::Decided { outcome } => format!("{short} {}", kind(outcome)),
-        Event::Closed { cost } => format!("{short} {cost}"),
+        Event::Reconciled { cost, .. } | Event::Closed { cost } => format!("{short} {cost}"),
     }
+}
+
+/// Who is asked now, and who is new.
+fn wishes(reopening: &Reopening) -> String {
+    let again = reopening.ask.iter().map(|seat| format!(" {seat}"));
+    let new = reopening.seats.iter().map(|seat| format!(" +{} {}", seat.number, seat.model.model));
+    let fusers = reopening.synthesizers.iter().map(|seat| format!(" +s{} {}", seat.number, seat.model.model));
+    again.chain(new).chain(fusers).collect()
 }
 
 fn again(retry: &Retry) -> String {
@@ -153,6 +164,17 @@ fn money(cost: Option<PicoUsd>) -> String {
 pub(crate) fn reason(failure: &Failure) -> String {
     let next = failure.next.as_ref().map(|next| format!(" ({next})")).unwrap_or_default();
     format!("{}: {}{next}", failure.code, failure.message)
+}
+
+/// Both runs are the same in all that events tell; where they are not, the lines that differ are told.
+pub(crate) fn same(one: &Run, other: &Run, what: &str) {
+    let (one, other) = (settled(one), settled(other));
+    if one == other {
+        return;
+    }
+    let differing = one.lines().zip(other.lines()).filter(|(one, other)| one != other);
+    let lines: Vec<String> = differing.take(5).map(|(one, other)| format!("{one} | {other}")).collect();
+    panic!("not so: {what}\n{}", lines.join("\n"));
 }
 
 /// Everything of a run that its events tell: without text on its way, and without what is said about the storing of

@@ -1,6 +1,7 @@
 //! Anchored synthesis: the story of a whole run, and everything that can go wrong while answers are fused.
 
-use parallel_llm_engine::{Code, Finish, RunId};
+use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::{Code, Finish, RunId, SeatNumber};
 
 use crate::scene::{Scene, scene};
 use crate::script::{Reply, after, fails, failure, form, fuses, hangs, label_of, prompt, says, unadmitted};
@@ -127,7 +128,8 @@ async fn nobody_answers() {
     let refused = || failure(Code::KeyMissing).with_next("set the key");
     let alike = scene([("ada", unadmitted(refused())), ("bob", unadmitted(refused())), ("fuser", hangs())]);
     insta::assert_snapshot!(alike.story().await, @"
-    0 started | 0 failed 1#0 key_missing, never again | 0 failed 2#0 key_missing, never again | 0 decided none
+    0 started
+    0 failed 1#0 key_missing, never again | 0 failed 2#0 key_missing, never again | 0 decided none
     0 closed $0.00
     failed decided at 0, closed at 0
       none
@@ -234,9 +236,9 @@ async fn whether_fusing_was_worth_it() {
         let told = two_and([("fuser", fuses(10, "Moon and sun", text))]).run().await;
         format!("{:?}", told.run.outcome.and_then(|outcome| outcome.worth))
     }
-    insta::assert_snapshot!(check("Moon and sun pull.").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.0), extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
-    insta::assert_snapshot!(check("Moon and sun pull the sea.").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.333), extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
-    insta::assert_snapshot!(check("Something else entirely").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.667), extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
+    insta::assert_snapshot!(check("Moon and sun pull.").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.0), drawn_from: [], extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
+    insta::assert_snapshot!(check("Moon and sun pull the sea.").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.333), drawn_from: [], extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
+    insta::assert_snapshot!(check("Something else entirely").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.667), drawn_from: [], extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
 }
 
 #[tokio::test(start_paused = true)]
@@ -318,4 +320,54 @@ async fn the_synthesizer_sees_no_names_and_no_order() {
     five three one four two
     ");
     assert_ne!(first, asked(1, 2).await, "another run has another code");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_text_was_drawn_from_is_told() {
+    let told = scene([
+        ("ada", says(10, "The moon pulls the sea.")),
+        ("bob", says(10, "Spring tides come when sun and moon align.")),
+        ("cyd", says(10, "The moon pulls the sea, and nothing else.")),
+        ("dan", says(10, "Shallow bays make tides higher.")),
+        (
+            "fuser",
+            fuses(
+                10,
+                "pulls the sea.",
+                "The moon pulls the sea. SPRING TIDES COME, at new moon; shallow bays help.",
+            ),
+        ),
+    ]);
+    let outcome = told.run().await.run.outcome.expect("it is decided");
+    let worth = outcome.worth.expect("it is fused from one answer");
+    let seats = |numbers: &[u8]| numbers.iter().copied().map(SeatNumber).collect::<Vec<_>>();
+    // Three words in a row that the base has not: of `bob` some are there, of `cyd` none are new, of `dan` only two.
+    assert_eq!((worth.base_seat, worth.drawn_from), (SeatNumber(1), seats(&[2])));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_is_durable_with_the_reply_it_was_taken_from() {
+    // A late seat waits for the pen that another holds, while the synthesizer answers: the commit that takes the reply
+    // takes the outcome too, so that whoever takes over does not have it made again.
+    let told = scene([
+        ("ada", says(10, "The moon.")),
+        ("bob", says(10, "The sun.")),
+        ("cyd", says(220, "Both.")),
+        ("dan", fails(200, failure(Code::Upstream).with_status(502))),
+        ("fuser", fuses(140, "moon", "Both of them.")),
+    ]);
+    let told = told.wait(Wait::Seats { count: 2 }).commit_ms(100).run().await;
+    insta::assert_snapshot!(told.ledger(), @"
+    100 durable: started, sent 1, sent 2, sent 3, sent 4
+    100 request ada #1
+    100 request bob #1
+    100 request cyd #1
+    100 request dan #1
+    210 durable: answered 1, answered 2, sent s1
+    210 request fuser #1
+    400 durable: failed 4
+    500 durable: answered 3, answered s1, decided
+    1138 durable: cancelled 4
+    1238 durable: closed
+    ");
 }

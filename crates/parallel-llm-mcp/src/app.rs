@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::Journal;
@@ -15,13 +16,21 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::service::{Catalogues, CheckKey, FetchCredit, Journals, KeyUse, Later, Parts, Runs, Service};
 use crate::settings::{KeyWish, Origin, ProviderSettings, Settings};
-use crate::{certificates, keys};
+use crate::{certificates, keys, telemetry};
 
 /// The name of the database inside the data folder.
 const DATABASE: &str = "runs.db";
 
 /// The program over these settings.
 pub fn wire(settings: &Settings) -> Service {
+    wire_with(settings, |journal| journal)
+}
+
+/// The program over these settings, with something of the caller's around the journal that its runs write.
+pub fn wire_with(
+    settings: &Settings,
+    wrap: impl Fn(Arc<dyn Journal>) -> Arc<dyn Journal> + Send + Sync + 'static,
+) -> Service {
     let store = later_store(settings);
     let upstream = later_upstream(settings);
     let catalogues = Catalogues::new(settings, {
@@ -53,12 +62,13 @@ pub fn wire(settings: &Settings) -> Service {
     };
     let runs = {
         let store = Arc::clone(&store);
+        let drain = Duration::from_millis(settings.drain_ms);
         Later::new(move || {
-            let (upstream, store) = (Arc::clone(&upstream), Arc::clone(&store));
+            let upstream = Arc::clone(&upstream);
+            let journal = wrap(Arc::new(Journals::new(Arc::clone(&store))));
             Box::pin(async move {
                 let caller = Arc::new(upstream.get().await?.clone());
-                let journal: Arc<dyn Journal> = Arc::new(Journals::new(store));
-                Ok(Runs::new(Engine::new(caller, journal)))
+                Ok(Runs::new(Engine::new(caller, journal), drain))
             })
         })
     };
@@ -104,7 +114,14 @@ pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Service), Fai
 
 fn later_store(settings: &Settings) -> Arc<Later<Store>> {
     let path = settings.data_dir.join(DATABASE);
-    Arc::new(Later::new(move || Box::pin(Store::open(StoreConfig::new(path.clone())))))
+    Arc::new(Later::new(move || {
+        let config = StoreConfig::new(path.clone());
+        Box::pin(async move {
+            let store = Store::open(config).await?;
+            telemetry::tell_interrupted(&store).await;
+            Ok(store)
+        })
+    }))
 }
 
 fn later_upstream(settings: &Settings) -> Arc<Later<Provider>> {

@@ -27,11 +27,25 @@ pub(crate) fn day_ms(day: &str) -> Option<u64> {
     u64::try_from(days_since_1970(day)?).ok()?.checked_mul(DAY_MS)
 }
 
+/// The day of a moment in milliseconds since 1970, in UTC, as `YYYY-MM-DD`.
+pub(crate) fn day(unix_ms: u64) -> String {
+    // Counted from the first of March of the year 0, in eras of 400 years, which all have as many days.
+    let days = unix_ms / DAY_MS + TO_1970.unsigned_abs();
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let months = (5 * day_of_year + 2) / 153;
+    let (day, month) = (day_of_year - (153 * months + 2) / 5 + 1, (months + 2) % 12 + 1);
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Days from the first of March of the year 0 to 1970.
+const TO_1970: i64 = 719_468;
+
 /// The number of a day of the Gregorian calendar. Years begin in March here, so that the odd day of a leap year is
 /// the last.
 fn days_since_1970(day: &str) -> Option<i64> {
-    /// From the first of March of the year 0 to 1970.
-    const TO_1970: i64 = 719_468;
     let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
     if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
@@ -55,6 +69,17 @@ pub(crate) fn new_identity() -> std::io::Result<Identity> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_are_named_as_they_are_counted() {
+        for days in (0..3_000_000).step_by(997) {
+            let named = day(days * DAY_MS + 1);
+            if named.len() == 10 {
+                assert_eq!(day_ms(&named), Some(days * DAY_MS), "{named}");
+            }
+        }
+        assert_eq!([0, 1_795_180_233_000].map(day), ["1970-01-01", "2026-11-20"]);
+    }
 
     #[test]
     fn days_are_counted() {

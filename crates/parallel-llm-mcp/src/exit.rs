@@ -54,7 +54,8 @@ pub const fn of(code: Code) -> u8 {
         | Code::ModelUnknown
         | Code::AttachmentInvalid
         | Code::AttachmentUnsupported
-        | Code::RunNotFound => USAGE,
+        | Code::RunNotFound
+        | Code::IdempotencyConflict => USAGE,
         Code::KeyMissing | Code::Auth | Code::Credits | Code::CreditsInFlight | Code::KeyLimit => AUTH,
         Code::Budget => BUDGET,
         Code::Timeout => TIMEOUT,
@@ -68,6 +69,8 @@ pub const fn of(code: Code) -> u8 {
         | Code::TooLarge
         | Code::BadRequest
         | Code::RateLimited
+        | Code::CircuitOpen
+        | Code::Repeated
         | Code::Upstream
         | Code::Connection
         | Code::Protocol

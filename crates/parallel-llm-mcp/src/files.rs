@@ -4,8 +4,11 @@
 //! nothing else. What always holds: nothing partial stands under a final name, folders are 0700 and files 0600,
 //! and two runs never share a folder.
 
+mod erase;
+mod rebuild;
+
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,28 +17,48 @@ use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Code, Event, Failure, RunId, SeatStatus};
 use tokio::sync::watch;
 
+pub(crate) use erase::{Erased, erase};
+pub(crate) use rebuild::rebuild;
+
+use crate::anchor::{self, Anchor};
 use crate::attachment;
 use crate::output::report::{FilesReport, FilesState, Report};
 
+/// The question.
+const PROMPT: &str = "prompt.md";
+/// The final text.
+const FINAL: &str = "final_best.md";
+/// The report.
+const REPORT: &str = "run.json";
+/// What the name of an answer ends with that stopped before its end.
+const CUT: &str = "_cut";
 /// The longest part of a model's name that enters a file name, in bytes.
 const SLUG_BYTES_MAX: usize = 64;
 
+/// A file to be written: its name, and what writes its content. Long texts stay where they are until then.
+type Due = (String, Box<dyn Fn(&mut dyn Write) -> io::Result<()> + Send>);
+
 /// The folder of one run.
 #[derive(Clone, Debug)]
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder {
+    path: PathBuf,
+    /// `None`: it cannot be used, and the first file will tell why.
+    anchor: Option<Anchor>,
+}
 
 impl Folder {
     /// Makes the folder of a run inside `base`. Fails before anything is paid where it cannot be written.
     pub(crate) fn create(base: &Path, run_id: RunId) -> Result<Self, Failure> {
         let dir = base.join(run_id.to_string());
-        let unwritable = |error: std::io::Error| {
+        let unwritable = |error: io::Error| {
             let message = format!("the folder `{}` cannot be written: {error}", base.display());
             Failure::new(Code::OutputUnwritable, message)
         };
         private_folder_builder().recursive(true).create(base).map_err(unwritable)?;
         // Not recursive: a folder that exists already belongs to somebody else.
         private_folder_builder().recursive(false).create(&dir).map_err(unwritable)?;
-        Ok(Self(dir))
+        let anchor = Anchor::of(&dir).map_err(unwritable)?;
+        Ok(Self { path: dir, anchor: Some(anchor) })
     }
 
     /// The folder of a run that has begun before, made anew where it is not there.
@@ -43,29 +66,26 @@ impl Folder {
         let dir = base.join(run_id.to_string());
         // What is wrong with it shows with the first file, and in the report.
         let _ = private_folder_builder().recursive(true).create(&dir);
-        Self(dir)
+        Self { anchor: Anchor::of(&dir).ok(), path: dir }
     }
 
     /// Takes the folder of a run away that did not begin.
     pub(crate) fn discard(&self) {
         // Removes nothing but an empty folder; what else may be wrong with it is no news to anyone.
-        let _ = std::fs::remove_dir(&self.0);
+        let _ = std::fs::remove_dir(&self.path);
     }
 
     /// Where it lies.
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
-    /// Writes a whole file or none: a temporary name, flushed to disk, then renamed.
-    fn write(&self, name: &str, content: &[u8]) -> std::io::Result<()> {
-        let temporary = self.0.join(format!(".{name}.new"));
-        // One that was left behind by a process that was killed while writing it.
-        let _ = std::fs::remove_file(&temporary);
-        let mut file = private_file_options().open(&temporary)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, self.0.join(name))
+    /// Writes a whole file or none.
+    fn write(&self, (name, content): &Due) -> io::Result<()> {
+        match &self.anchor {
+            Some(anchor) => anchor.write(name, content),
+            None => Anchor::of(&self.path)?.write(name, content),
+        }
     }
 }
 
@@ -94,6 +114,11 @@ impl FilesWatch {
     /// A run without files.
     pub(crate) fn off() -> Self {
         Self(watch::channel(FilesReport::default()).1)
+    }
+
+    /// Files that nobody here writes any more.
+    pub(crate) fn settled_as(files: FilesReport) -> Self {
+        Self(watch::channel(files).1)
     }
 
     /// How far they are now.
@@ -157,18 +182,14 @@ impl FileWriter {
 
     /// Writes what the run has and the folder has not.
     async fn write_new(&mut self, run: &Run) {
-        let mut files = vec![("prompt.md".to_owned(), attachment::prompt_text(&run.plan))];
-        files.extend(run.seats.iter().zip(1..).filter_map(answer_file));
-        if let Some(text) = run.outcome.as_ref().and_then(|outcome| outcome.text.as_deref()) {
-            files.push(("final_best.md".to_owned(), text.to_owned()));
-        }
+        let mut files = texts(run);
         files.retain(|(name, _)| !self.written.contains(name));
         let written = self.write(files).await;
         if written.is_ok() && run.outcome.is_some() {
             let report = self.report(FilesState::Written, None);
-            let json = Report::of(run, report.clone()).pretty() + "\n";
-            self.written.remove("run.json");
-            match self.write(vec![("run.json".to_owned(), json)]).await {
+            let file = report_file(Report::of(run, report.clone()));
+            self.written.remove(REPORT);
+            match self.write(vec![file]).await {
                 Ok(()) => drop(self.said.send_replace(report)),
                 Err(error) => self.fail(&error),
             }
@@ -177,16 +198,16 @@ impl FileWriter {
         }
     }
 
-    async fn write(&mut self, files: Vec<(String, String)>) -> std::io::Result<()> {
+    async fn write(&mut self, files: Vec<Due>) -> io::Result<()> {
         let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
         let folder = self.folder.clone();
-        let write_all = move || files.iter().try_for_each(|(name, text)| folder.write(name, text.as_bytes()));
-        tokio::task::spawn_blocking(write_all).await.map_err(std::io::Error::other)??;
+        let write_all = move || files.iter().try_for_each(|file| folder.write(file));
+        tokio::task::spawn_blocking(write_all).await.map_err(io::Error::other)??;
         self.written.extend(names);
         Ok(())
     }
 
-    fn fail(&self, error: &std::io::Error) {
+    fn fail(&self, error: &io::Error) {
         self.said.send_replace(self.report(FilesState::Failed, Some(error.to_string())));
     }
 
@@ -195,14 +216,64 @@ impl FileWriter {
     }
 }
 
-fn answer_file((seat, number): (&SeatView, u8)) -> Option<(String, String)> {
+/// The texts of a run as files. A text that was paid for is not overwritten by a newer one.
+fn texts(run: &Run) -> Vec<Due> {
+    let mut files = vec![prompt_file(run)];
+    files.extend(run.seats.iter().zip(1..).filter_map(answer_file));
+    let earlier = run.earlier.iter().zip(1..).map(|(outcome, number)| (earlier_name(number), outcome));
+    let newest = run.outcome.iter().map(|outcome| (FINAL.to_owned(), outcome));
+    files.extend(
+        earlier.chain(newest).filter_map(|(name, outcome)| Some(text_file(name, outcome.text.as_ref()?))),
+    );
+    files
+}
+
+fn earlier_name(number: usize) -> String {
+    format!("earlier_best_{number}.md")
+}
+
+fn prompt_file(run: &Run) -> Due {
+    let plan = Arc::clone(&run.plan);
+    let write = move |sink: &mut dyn Write| sink.write_all(attachment::prompt_text(&plan).as_bytes());
+    (PROMPT.to_owned(), Box::new(write))
+}
+
+fn text_file(name: String, text: &Arc<str>) -> Due {
+    let text = Arc::clone(text);
+    (name, Box::new(move |sink| sink.write_all(text.as_bytes())))
+}
+
+/// The report of a run as a file. It is written last.
+fn report_file(report: Report) -> Due {
+    let write = move |sink: &mut dyn Write| {
+        report.write_pretty(&mut *sink)?;
+        sink.write_all(b"\n")
+    };
+    (REPORT.to_owned(), Box::new(write))
+}
+
+fn answer_file((seat, number): (&SeatView, u8)) -> Option<Due> {
     let ending = match seat.status {
         SeatStatus::Answered => "",
-        SeatStatus::Cut => "_cut",
+        SeatStatus::Cut => CUT,
         _ => return None,
     };
-    let text = seat.answer.as_ref()?.text.to_string();
-    Some((format!("answer_{number}_{}{ending}.md", slug(&seat.model.model)), text))
+    Some(text_file(answer_name(seat, number, ending), &seat.answer.as_ref()?.text))
+}
+
+fn answer_name(seat: &SeatView, number: u8, ending: &str) -> String {
+    format!("answer_{number}_{}{ending}.md", slug(&seat.model.model))
+}
+
+/// Every name that a file of this run may have been given.
+fn names(run: &Run) -> BTreeSet<String> {
+    let answers = run.seats.iter().zip(1..);
+    let answers =
+        answers.flat_map(|(seat, number)| ["", CUT].map(|ending| answer_name(seat, number, ending)));
+    let earlier = (1..=run.earlier.len()).map(earlier_name);
+    let fixed = [PROMPT, FINAL, REPORT].map(str::to_owned);
+    let whole: Vec<String> = fixed.into_iter().chain(earlier).chain(answers).collect();
+    whole.iter().map(|name| anchor::temporary(name)).chain(whole.iter().cloned()).collect()
 }
 
 /// A model's name as a part of a file name: lower case letters, digits, dots, dashes and underscores.
@@ -216,11 +287,16 @@ fn slug(model: &str) -> String {
     slug.trim_matches(['-', '.']).chars().take(SLUG_BYTES_MAX).collect()
 }
 
+/// Whether anything bears the name of the run's folder inside `base`.
+pub(crate) fn has_folder(base: &Path, run_id: RunId) -> bool {
+    base.join(run_id.to_string()).symlink_metadata().is_ok()
+}
+
 /// Where the files of a stored run should lie, and whether they do.
 pub(crate) fn look_up(base: &Path, run: &Run) -> FilesReport {
     let dir = base.join(run.plan.run_id.to_string());
     // The report is written last.
-    if run.plan.files && dir.join("run.json").is_file() {
+    if run.plan.files && dir.join(REPORT).is_file() {
         FilesReport { dir: Some(dir), state: FilesState::Written, error: None }
     } else {
         FilesReport::default()

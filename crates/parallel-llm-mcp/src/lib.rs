@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! cli | mcp  →  service  →  engine, store
-//! main  →  cli::parse  →  app::wire  →  the command
+//! main  →  program  →  cli::parse  →  app::wire  →  the command
 //! ```
 //!
 //! A door makes a request and renders what comes of it; the service resolves and remembers; only `app` makes
 //! parts. Doors never know each other.
 
+mod anchor;
 pub mod app;
 mod attachment;
 mod certificates;
@@ -18,6 +19,7 @@ mod files;
 pub mod keys;
 pub mod mcp;
 pub mod output;
+pub mod program;
 pub mod service;
 pub mod settings;
 pub mod shutdown;

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use parallel_llm_engine::live::{Update, Watch};
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Code, Event, Failure, Recorded};
+use parallel_llm_engine::{Code, Event, Failure, Recorded, RunStatus};
+use parallel_llm_store::{RunFilter, Store};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -23,6 +24,8 @@ const WAITING_LINES_MAX: usize = 4_096;
 
 /// How long the end of the program waits for lines that are still to be written.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
+/// Interrupted runs that are named when the store is opened; `runs list` has all.
+const INTERRUPTED_MAX: usize = 5;
 
 /// Keeps the log going; dropped at the end, it sees to the lines that still wait.
 pub struct Log {
@@ -125,6 +128,20 @@ pub async fn follow(mut run: Run, mut watch: Watch) {
     }
 }
 
+/// Says which runs were left unfinished by processes that are gone, where anybody reads the log. That they cannot be
+/// listed is told by whoever needs the store next.
+pub async fn tell_interrupted(store: &Store) {
+    if !tracing::enabled!(tracing::Level::WARN) {
+        return;
+    }
+    let filter =
+        RunFilter { limit: INTERRUPTED_MAX, status: Some(RunStatus::Interrupted), ..RunFilter::default() };
+    for run in store.list(filter).await.unwrap_or_default() {
+        let (run_id, answered, seats) = (run.run_id, run.answered, run.seats);
+        tracing::warn!(%run_id, answered, seats, "the run was interrupted: `runs resume {run_id}` finishes it");
+    }
+}
+
 fn log(run: &Run, recorded: &Recorded) {
     let run_id = run.plan.run_id;
     let place = recorded.event.attempt().map(|attempt| attempt.place);
@@ -154,6 +171,13 @@ fn log(run: &Run, recorded: &Recorded) {
             tracing::debug!(%run_id, seat, model, bytes = answer.text_bytes, ms, "answered");
         }
         Event::Cancelled { .. } => tracing::debug!(%run_id, seat, model, ms, "cancelled"),
+        Event::Reopened { reopening, reserved } => {
+            let asked = reopening.ask.len() + reopening.seats.len();
+            tracing::info!(%run_id, asked, reserved = %reserved, ms, "the run goes on");
+        }
+        Event::Reconciled { cost, .. } => {
+            tracing::debug!(%run_id, seat, model, cost = %cost, ms, "its cost is known now");
+        }
         Event::Decided { outcome } => {
             tracing::info!(%run_id, kind = ?outcome.kind, answered = run.answered(), cost = %run.cost(), ms, "decided");
         }

@@ -249,14 +249,14 @@ fn numbers_out_of_range() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `0s` is not a duration
+    error[usage]: `--deadline 0s` is not a duration
       next: write it as `90s`, `5m` or `1500ms`
     ");
     insta::assert_snapshot!(check(&["--deadline", "soon", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `soon` is not a duration
+    error[usage]: `--deadline soon` is not a duration
       next: write it as `90s`, `5m` or `1500ms`
     ");
     insta::assert_snapshot!(check(&["--budget", "NaN", "Why?"]), @"

@@ -19,7 +19,7 @@ const OF_THE_KEY: &[Fault] = &[Fault::AuthMissing, Fault::AuthBad, Fault::Credit
 const OF_A_TIMER: &[Fault] = &[Fault::Stall, Fault::SlowDrip, Fault::CommentsForever, Fault::AcceptNoReply];
 
 /// The timers' limit where a fault is about them: long enough for a word to come on a very busy machine.
-const TIMER_MS: &str = "15000";
+const TIMER_MS: &str = "10000";
 
 /// Faults that break a connection, which on HTTP/2 other calls share.
 const OF_THE_CONNECTION: &[Fault] = &[Fault::AcceptAndClose, Fault::SseEofInChunk, Fault::SseReset];

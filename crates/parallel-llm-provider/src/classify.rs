@@ -37,6 +37,27 @@ pub(crate) struct Origin {
     pub(crate) optional_fields: Vec<&'static str>,
 }
 
+/// Whom a limit is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Calls to the same model. Nearly all limits are counted so, and where nothing is said it is the smallest guess.
+    #[default]
+    Model,
+    /// Calls to free models with the same key.
+    FreeModels,
+    /// All calls with the same key.
+    Key,
+}
+
+/// The sentences by which a limit is known that is not one model's. They count only as the provider's own words: what
+/// OpenRouter passes on is about accounts of its own.
+const SCOPES: &[(&[&str], Scope)] = &[
+    (&["free-models-per-"], Scope::FreeModels),
+    // Moonshot's: `request reached max organization concurrency: 1`, `… organization max RPM: 3`.
+    (&["request reached", "organization"], Scope::Key),
+    (&["organization rate limit exceeded"], Scope::Key),
+];
+
 /// One line of the table: which errors get which code.
 struct Row(u16, u16, fn(&ErrorBody) -> bool, Code);
 
@@ -88,6 +109,13 @@ pub(crate) fn answered(origin: &Origin, status: StatusCode, headers: &HeaderMap,
     let error = ErrorBody::parse(body).unwrap_or_default();
     let verb = format!("answered {}", status.as_u16());
     failure(&Said { origin, verb, status: status.as_u16(), headers, error }).with_status(status.as_u16())
+}
+
+/// Whom the limit is about that an answer of status 429 tells of.
+pub(crate) fn scope(body: &[u8]) -> Scope {
+    let Some(error) = ErrorBody::parse(body) else { return Scope::Model };
+    let known = SCOPES.iter().find(|(phrases, _)| error.says_itself(phrases));
+    known.map_or(Scope::Model, |(_, scope)| *scope)
 }
 
 /// The failure that an error inside a reply of status 200 is.

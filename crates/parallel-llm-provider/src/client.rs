@@ -11,26 +11,27 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use parallel_llm_engine::panel::UNSAID;
-use parallel_llm_engine::port::{Call, Caller, Permit, ReplyPart, ReplyStream};
-use parallel_llm_engine::{Catalogue, Code, Failure, Finish, ProviderId};
+use parallel_llm_engine::port::{Call, Caller, Charge, Permit, ReplyPart, ReplyStream};
+use parallel_llm_engine::{Catalogue, Code, Failure, Finish, ModelRef, ProviderId};
 use reqwest::{Client, Response};
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+use crate::admission::{Admission, Turn};
 use crate::api_key::ApiKey;
-use crate::classify::{self, Origin};
+use crate::breaker::Circuit;
+use crate::classify::{self, Origin, Scope};
 use crate::codec::Address;
 use crate::credit::Credit;
 use crate::endpoint::Endpoint;
 use crate::http::Http;
-use crate::models;
-use crate::pace::{Pace, Place};
+use crate::pace::Pace;
 use crate::reply::{Parts, Reply};
 use crate::scrubber::Scrubber;
-use crate::{codec, http as pooled, transport};
+use crate::{charge, codec, http as pooled, models, transport};
 
 /// Bytes that are kept of the body of an error. Real ones are under 4 kB; HTML pages are not worth more.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
@@ -40,6 +41,11 @@ const ERROR_WAIT: Duration = Duration::from_secs(5);
 const MODELS_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The longest account of a key. Real ones are under 1 kB.
 const CREDIT_BYTES_MAX: usize = 64 * 1024;
+/// The longest account of a call. Real ones are under 2 kB.
+const CHARGE_BYTES_MAX: usize = 64 * 1024;
+/// How long an account of a call is waited for once connected. It is asked for when nobody waits for it any more, and
+/// may be asked for again.
+const CHARGE_WAIT: Duration = Duration::from_secs(10);
 /// What such a document is written in.
 const JSON: &str = "application/json";
 /// How long such a document is waited for.
@@ -101,7 +107,7 @@ struct Shared {
     unusable: BTreeMap<ProviderId, Failure>,
     app_headers: HeaderMap,
     http: Http,
-    pace: Pace,
+    admission: Admission,
     scrubber: Scrubber,
     lingering: Arc<Semaphore>,
     tasks: TaskTracker,
@@ -124,7 +130,7 @@ impl Provider {
             unusable: config.unusable,
             app_headers,
             http: Http::new(config.connect_timeout_ms, config.certificates),
-            pace,
+            admission: Admission::new(pace),
             scrubber,
             lingering: Arc::new(Semaphore::new(LINGERING_MAX)),
             tasks: TaskTracker::new(),
@@ -146,8 +152,15 @@ impl Provider {
         }
         let key = shared.key(endpoint).await?;
         let headers = shared.headers(endpoint, key.as_ref(), JSON);
-        let body = shared.get(endpoint, &Address::path("key"), CREDIT_BYTES_MAX, headers).await?;
-        Credit::read(&body).map(Some)
+        let key = Document::new(Address::path("key"), CREDIT_BYTES_MAX);
+        Credit::read(&shared.get(endpoint, &key, headers).await?).map(Some)
+    }
+
+    /// The models that have failed so often that they are not asked for a while, or only tried.
+    pub fn circuits(&self) -> Vec<Circuit> {
+        let Shared { admission, scrubber, .. } = &*self.shared;
+        let clean = |circuit: Circuit| Circuit { last: scrubber.scrub(&circuit.last), ..circuit };
+        admission.circuits().into_iter().map(clean).collect()
     }
 
     /// Asks a provider for its models. Also makes the connection that the first calls will use.
@@ -178,13 +191,25 @@ impl Caller for Provider {
             endpoint.dialect().check_inputs(endpoint.id(), &call.messages)?;
             check_privacy(&endpoint, &call)?;
             let key = shared.key(&endpoint).await?;
-            let place = shared.pace.place(&call.model.provider).await;
-            let exchange =
-                Exchange { shared, endpoint, place, stage: Stage::Unsent(call, key), parts: Parts::new() };
-            let exchange = Box::new(exchange);
-            Ok(Permit::new(move || exchange.stream()))
+            let turn = shared.admission.turn(&call.model).await;
+            // A failure may repeat what an earlier one quoted.
+            let turn = Some(turn.map_err(|failure| shared.scrubber.clean(failure))?);
+            let stops_billing = endpoint.dialect().billing.stops(&call.model.model, endpoint.is_loopback());
+            let stage = Stage::Unsent(call, key);
+            let exchange = Box::new(Exchange { shared, endpoint, turn, stage, parts: Parts::new() });
+            Ok(Permit::new(move || exchange.stream()).with_stops_billing(stops_billing))
         }
         .boxed()
+    }
+
+    fn look_up(
+        &self,
+        model: &ModelRef,
+        generation_id: &str,
+    ) -> BoxFuture<'static, Result<Option<Charge>, Failure>> {
+        let (shared, provider) = (Arc::clone(&self.shared), model.provider.clone());
+        let generation_id = generation_id.to_owned();
+        async move { shared.charge(&provider, &generation_id).await }.boxed()
     }
 }
 
@@ -250,7 +275,7 @@ impl Shared {
         endpoint: &Endpoint,
         call: &Call,
         key: Option<ApiKey>,
-    ) -> Result<(Response, Reply), Failure> {
+    ) -> Result<(Response, Reply), Refusal> {
         let client: Client = self.http.client(endpoint)?;
         let codec = codec::of(endpoint.dialect().protocol);
         let mut headers = self.headers(endpoint, key.as_ref(), "text/event-stream, application/json");
@@ -262,8 +287,7 @@ impl Shared {
         let response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
         if !response.status().is_success() {
             let optional_fields = codec::sent_fields(codec, &body);
-            let origin = Origin { optional_fields, ..self.origin(endpoint) };
-            return Err(rejected(origin, response).await);
+            return Err(refusal(Origin { optional_fields, ..self.origin(endpoint) }, response).await);
         }
         drop(body);
         let kind = response
@@ -277,21 +301,39 @@ impl Shared {
 
     async fn catalogue(&self, endpoint: &Endpoint, headers: HeaderMap) -> Result<Catalogue, Failure> {
         let dialect = endpoint.dialect();
-        let body = self.get(endpoint, &models::address(dialect), MODELS_BYTES_MAX, headers).await?;
-        models::read(&body, dialect)
+        let list = Document::new(models::address(dialect), MODELS_BYTES_MAX);
+        models::read(&self.get(endpoint, &list, headers).await?, dialect)
     }
 
-    /// The body of a small document of a provider's, within a time and a size.
+    /// What a call cost, where its provider keeps an account of it that can be asked for.
+    async fn charge(&self, provider: &ProviderId, generation_id: &str) -> Result<Option<Charge>, Failure> {
+        let endpoint = self.endpoint(provider)?;
+        if !endpoint.dialect().routes || generation_id.is_empty() {
+            return Ok(None);
+        }
+        let key = self.key(endpoint).await?;
+        let id: String = url::form_urlencoded::byte_serialize(generation_id.as_bytes()).collect();
+        let address = Address { query: Some(format!("id={id}").into()), ..Address::path("generation") };
+        let wait = Duration::from_millis(self.http.connect_timeout_ms()) + CHARGE_WAIT;
+        let account = Document { address, bytes_max: CHARGE_BYTES_MAX, wait };
+        match self.get(endpoint, &account, self.headers(endpoint, key.as_ref(), JSON)).await {
+            // An account is written minutes after its call, and of some calls never.
+            Err(failure) if failure.status == Some(StatusCode::NOT_FOUND.as_u16()) => Ok(None),
+            body => charge::read(&body?, generation_id),
+        }
+    }
+
+    /// The body of a document, within its time and its size.
     async fn get(
         &self,
         endpoint: &Endpoint,
-        address: &Address,
-        bytes_max: usize,
+        document: &Document,
         headers: HeaderMap,
     ) -> Result<Vec<u8>, Failure> {
-        let got = self.got(endpoint, address, bytes_max, headers);
-        let got = tokio::time::timeout(GET_WAIT, got).await.unwrap_or_else(|_| {
-            let (provider, limit) = (endpoint.id(), GET_WAIT.as_millis());
+        let Document { address, wait, .. } = document;
+        let got = tokio::time::timeout(*wait, self.got(endpoint, document, headers)).await;
+        let got = got.unwrap_or_else(|_| {
+            let (provider, limit) = (endpoint.id(), wait.as_millis());
             let message = format!("{provider} gave no `{address}` within {limit} ms");
             Err(Failure::new(Code::Timeout, message).with_next("check the network and the base URL"))
         });
@@ -301,17 +343,17 @@ impl Shared {
     async fn got(
         &self,
         endpoint: &Endpoint,
-        address: &Address,
-        bytes_max: usize,
+        document: &Document,
         headers: HeaderMap,
     ) -> Result<Vec<u8>, Failure> {
+        let Document { address, bytes_max, .. } = document;
         let request = self.http.client(endpoint)?.get(endpoint.url(address)).headers(headers);
         let mut response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
         if !response.status().is_success() {
-            return Err(rejected(self.origin(endpoint), response).await);
+            return Err(refusal(self.origin(endpoint), response).await.failure);
         }
         let mut body = Vec::new();
-        let whole = pooled::read(&mut response, bytes_max, &mut body).await;
+        let whole = pooled::read(&mut response, *bytes_max, &mut body).await;
         if !whole.map_err(|error| self.failed(endpoint, &error))? {
             let message = format!("the `{address}` of {} is longer than {bytes_max} bytes", endpoint.id());
             return Err(Failure::new(Code::Protocol, message));
@@ -356,12 +398,38 @@ impl Shared {
     }
 }
 
+/// A small document of a provider's, and what is read and waited for at most.
+struct Document {
+    address: Address,
+    bytes_max: usize,
+    wait: Duration,
+}
+
+impl Document {
+    const fn new(address: Address, bytes_max: usize) -> Self {
+        Self { address, bytes_max, wait: GET_WAIT }
+    }
+}
+
+/// Why a request got no reply.
+struct Refusal {
+    failure: Failure,
+    /// Whom it is about, where it is for a limit.
+    scope: Scope,
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self { failure, scope: Scope::default() }
+    }
+}
+
 /// One request and its reply.
 struct Exchange {
     shared: Arc<Shared>,
     endpoint: Arc<Endpoint>,
     /// Held until the exchange is over.
-    place: Option<Place>,
+    turn: Option<Turn>,
     stage: Stage,
     parts: Parts,
 }
@@ -394,8 +462,14 @@ impl Exchange {
                 Stage::Reading(reading) => self.read(reading).await,
                 Stage::Over => return None,
             }
+            if let Some(turn) = &mut self.turn {
+                // All are new: the last ones had been given out.
+                for part in &self.parts {
+                    turn.hear(part);
+                }
+            }
             if matches!(self.stage, Stage::Over) {
-                self.place = None;
+                self.turn = None;
             }
         }
     }
@@ -406,9 +480,17 @@ impl Exchange {
                 if let Some(id) = call_id(response.headers()) {
                     reply.accept(id, &mut self.parts);
                 }
+                if let Some(turn) = &mut self.turn {
+                    turn.began();
+                }
                 self.stage = Stage::Reading(Box::new(Reading { response, reply }));
             }
-            Err(failure) => self.parts.push_back(Err(failure)),
+            Err(Refusal { failure, scope }) => {
+                if let Some(turn) = &mut self.turn {
+                    turn.refused(scope);
+                }
+                self.parts.push_back(Err(failure));
+            }
         }
     }
 
@@ -450,13 +532,14 @@ fn call_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(CALL_ID_HEADER)?.to_str().ok()
 }
 
-/// The failure that an answer with an error status is.
-async fn rejected(origin: Origin, mut response: Response) -> Failure {
+/// What an answer with an error status says.
+async fn refusal(origin: Origin, mut response: Response) -> Refusal {
     let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
     let mut body = Vec::new();
     // Half a body, or none, still has a status.
     let _ = tokio::time::timeout(ERROR_WAIT, pooled::read(&mut response, ERROR_BYTES_MAX, &mut body)).await;
-    classify::answered(&origin, status, &headers, &body)
+    let failure = classify::answered(&origin, status, &headers, &body);
+    Refusal { failure, scope: classify::scope(&body) }
 }
 
 fn app_headers(config: &ProviderConfig) -> Result<HeaderMap, Failure> {

@@ -7,6 +7,8 @@
 use parallel_llm_engine::catalogue::Inputs;
 use parallel_llm_engine::{Code, Effort, Failure, Message, ProviderId};
 
+use crate::billing::Billing;
+
 /// Which protocol is spoken: how a call is written and how its reply is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
@@ -118,6 +120,8 @@ pub struct Dialect {
     pub list_prices: ListPrices,
     /// Which files its protocol can carry. What a model takes is another matter.
     pub inputs: Inputs,
+    /// Whether hanging up ends what a call costs.
+    pub billing: Billing,
 }
 
 /// Pictures and documents.
@@ -169,6 +173,7 @@ impl Dialect {
         routes: false,
         list_prices: ListPrices::PerToken,
         inputs: IMAGES,
+        billing: Billing::Unknown,
     };
 
     /// OpenRouter. `developer` works for two labs only, so instructions stay `system`.
@@ -180,6 +185,7 @@ impl Dialect {
         efforts: Effort::ALL,
         routes: true,
         inputs: ALL_INPUTS,
+        billing: Billing::ByAuthor,
         ..Self::OPENAI_COMPATIBLE
     };
 
@@ -189,6 +195,7 @@ impl Dialect {
         efforts: OPENAI_EFFORTS,
         cap_field: CapField::MaxCompletionTokens,
         inputs: ALL_INPUTS,
+        billing: Billing::Stops,
         ..Self::OPENAI_COMPATIBLE
     };
 
@@ -205,6 +212,7 @@ impl Dialect {
         efforts: ANTHROPIC_EFFORTS,
         temperature_max: 1.0,
         inputs: ALL_INPUTS,
+        billing: Billing::Stops,
         ..Self::OPENAI_COMPATIBLE
     };
 
@@ -216,6 +224,7 @@ impl Dialect {
         usage_wish: UsageWish::Unasked,
         effort_field: EffortField::ThinkingLevel,
         inputs: ALL_INPUTS,
+        billing: Billing::RunsOn,
         ..Self::OPENAI_COMPATIBLE
     };
 
@@ -224,16 +233,19 @@ impl Dialect {
         key_rule: KeyRule::Always,
         effort_field: EffortField::Nowhere,
         temperature_max: 1.0,
+        billing: Billing::Stops,
         ..Self::OPENAI_COMPATIBLE
     };
 
     /// Google's chat layer.
-    pub const GEMINI_CHAT: Self = Self { key_rule: KeyRule::Always, ..Self::OPENAI_COMPATIBLE };
+    pub const GEMINI_CHAT: Self =
+        Self { key_rule: KeyRule::Always, billing: Billing::RunsOn, ..Self::OPENAI_COMPATIBLE };
 
     /// Groq.
     pub const GROQ: Self = Self {
         key_rule: KeyRule::Always,
         cap_field: CapField::MaxCompletionTokens,
+        billing: Billing::RunsOn,
         ..Self::OPENAI_COMPATIBLE
     };
 
@@ -242,6 +254,7 @@ impl Dialect {
         key_rule: KeyRule::Always,
         effort_field: EffortField::ThinkingAndEffort,
         inputs: Inputs { image: false, document: false },
+        billing: Billing::Stops,
         ..Self::OPENAI_COMPATIBLE
     };
 
@@ -249,6 +262,7 @@ impl Dialect {
     pub const XAI: Self = Self {
         key_rule: KeyRule::Always,
         cap_field: CapField::MaxCompletionTokens,
+        billing: Billing::Stops,
         ..Self::OPENAI_COMPATIBLE
     };
 
@@ -258,6 +272,7 @@ impl Dialect {
         usage_wish: UsageWish::Unasked,
         effort_field: EffortField::Nowhere,
         temperature_max: 1.5,
+        billing: Billing::RunsOn,
         ..Self::OPENAI_COMPATIBLE
     };
 
@@ -266,14 +281,16 @@ impl Dialect {
         key_rule: KeyRule::Always,
         effort_field: EffortField::ReasoningEnabled,
         list_prices: ListPrices::PerMillion,
+        billing: Billing::Stops,
         ..Self::OPENAI_COMPATIBLE
     };
 
-    /// Moonshot.
+    /// Moonshot. Nobody says what it charges for a reply that is hung up on, so the worse is assumed.
     pub const MOONSHOT: Self = Self {
         key_rule: KeyRule::Always,
         effort_field: EffortField::Nowhere,
         temperature_max: 1.0,
+        billing: Billing::RunsOn,
         ..Self::OPENAI_COMPATIBLE
     };
 }

@@ -189,7 +189,7 @@ impl Endpoint {
         let mut path = url.path_segments_mut().expect("http and https addresses have a path");
         path.pop_if_empty().extend(&address.segments);
         drop(path);
-        url.set_query(address.query);
+        url.set_query(address.query.as_deref());
         url
     }
 }
@@ -284,7 +284,7 @@ mod tests {
         }
         let url = |address: Address| endpoint("https://a.b").unwrap().url(&address).to_string();
         assert_eq!(url(Address::path("models")), "https://a.b/models");
-        let query = Address { query: Some("alt=sse"), ..Address::path("models/m:generate") };
+        let query = Address { query: Some("alt=sse".into()), ..Address::path("models/m:generate") };
         assert_eq!(url(query), "https://a.b/models/m:generate?alt=sse");
         assert_eq!(url(Address::path("models/../../x?key=y#z")), "https://a.b/models/x%3Fkey=y%23z");
         assert_eq!(endpoint("https://a.b:8443/v1").unwrap().authority(), "a.b:8443");

@@ -4,6 +4,7 @@
 //! the chat protocol; to add one is a row here and a row in the test of quirks. Source of each row: the provider's
 //! documentation of August to November 2026.
 
+use crate::billing::Billing;
 use crate::dialect::{Dialect, KeyRule};
 
 /// A provider known by name.
@@ -106,8 +107,8 @@ impl Known {
     }
 }
 
-/// A server on this machine, or wherever the user has it.
-const LOCAL: Dialect = Dialect::OPENAI_COMPATIBLE;
+/// A server on this machine, or wherever the user has it. It costs nothing, and works for nobody once hung up on.
+const LOCAL: Dialect = Dialect { billing: Billing::Stops, ..Dialect::OPENAI_COMPATIBLE };
 
 #[cfg(test)]
 mod tests {

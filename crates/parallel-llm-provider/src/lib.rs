@@ -5,18 +5,24 @@
 //! program where keys, addresses and limits come from: nothing here reads the environment.
 //!
 //! ```text
-//! Call → codec → http → sse → codec → reply → ReplyPart …
-//!                       └→ classify, transport → Failure → scrubber
+//! Call → admission → codec → http → sse → codec → reply → ReplyPart …
+//!            ↑                       └→ classify, transport → Failure → scrubber
+//!            └ what came of earlier calls
 //! ```
 //!
 //! What always holds:
 //! - one call is at most one request: nothing is sent again and no redirect is followed;
 //! - a key goes to the host it is bound to and nowhere else, and stands in no failure and no name of a reply;
 //! - memory for a reply is bounded by named constants, whatever its sender does;
-//! - only [`client`](Provider) does IO; everything that decides is a pure function of bytes.
+//! - only [`client`](Provider) does IO; everything that decides is a pure function of bytes, or of what has
+//!   been heard and the time.
 #![warn(missing_docs)]
 
+mod admission;
 mod api_key;
+mod billing;
+mod breaker;
+mod charge;
 mod classify;
 mod client;
 mod codec;
@@ -25,6 +31,7 @@ mod dialect;
 mod endpoint;
 #[doc(hidden)]
 pub mod fuzz;
+mod gate;
 mod http;
 mod known;
 mod models;
@@ -37,6 +44,8 @@ mod transport;
 mod wire;
 
 pub use api_key::ApiKey;
+pub use billing::Billing;
+pub use breaker::{Circuit, CircuitState};
 pub use client::{Provider, ProviderConfig};
 pub use credit::Credit;
 pub use dialect::{CapField, Dialect, EffortField, KeyHeader, KeyRule, Protocol, UsageWish};

@@ -48,7 +48,10 @@ pub fn embedded_catalogue() -> Catalogue {
 
 /// Where the list of models is, in one page if it can be.
 pub(crate) fn address(dialect: &Dialect) -> Address {
-    Address { query: codec::of(dialect.protocol).models_query(), ..Address::path("models") }
+    Address {
+        query: codec::of(dialect.protocol).models_query().map(Cow::Borrowed),
+        ..Address::path("models")
+    }
 }
 
 /// Reads a list of models. Only a router lists every name it takes: most others take aliases and dated names

@@ -1,6 +1,8 @@
 //! Calls through the port, against a server that says exactly the bytes it is told.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as the tests do")]
 
+mod account;
+mod limits;
 mod upstream;
 
 use std::io::Write;
@@ -10,21 +12,13 @@ use futures_util::{FutureExt, StreamExt};
 use parallel_llm_engine::port::{Caller, ReplyEnd, ReplyPart};
 use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Usage};
 use parallel_llm_provider::{Dialect, Endpoint, KeyFetch, Provider, ProviderConfig};
-use upstream::{Act, EVENTS, KEY, Upstream, answer_of, ask, call, id, provider, say};
+use upstream::{Act, EVENTS, KEY, Upstream, answer_of, ask, call, id, json, provider, say};
 
 const HELLO: &str = "data: {\"model\":\"a/b-1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\n";
 const END: &str = concat!(
     "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],",
     "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1,\"cost\":0.25}}\n\ndata: [DONE]\n\n"
 );
-
-/// An answer of one JSON body.
-fn json(status: &str, headers: &str, body: &str) -> Act {
-    let length = body.len();
-    say(format!(
-        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
-    ))
-}
 
 /// A stream in one chunk of a chunked body, without the chunk that ends it.
 fn chunked(events: &str) -> String {

@@ -1,7 +1,8 @@
 //! Files and folders of the store, for their owner's eyes only: folders 0700, files 0600, whatever the umask.
 //!
 //! What is there already keeps the mode its owner gave it. SQLite gives its own files beside a database the mode
-//! of the database.
+//! of the database. A link or a pipe in the place of a file is refused: what it leads to is not ours to change, and a
+//! pipe that nobody reads would hold its opener for ever.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -27,14 +28,25 @@ pub(crate) fn make_folder_of(path: &Path) -> io::Result<()> {
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     match private(OpenOptions::new().write(true).create_new(true)).open(path) {
         Ok(_) => set_mode(path, 0o600),
-        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists && path.is_file() => Ok(()),
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => check_plain(path),
         Err(cause) => Err(cause),
     }
 }
 
 /// Opens a file for writing, made where there is none.
 pub(crate) fn open_private(path: &Path) -> io::Result<File> {
+    check_plain(path)?;
     private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)
+}
+
+/// Refuses what is there and is no plain file.
+fn check_plain(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(metadata) if !metadata.is_file() => {
+            Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else than a plain file stands there"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The file beside a database whose name ends in this.

@@ -14,7 +14,6 @@ use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunPlan};
 use crate::projection::{Entries, NewRun};
 use crate::sqlite::write::EPOCH_FIRST;
 use crate::store::Store;
-use crate::writer::Work;
 
 impl Journal for Store {
     fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
@@ -33,7 +32,7 @@ impl Journal for Store {
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
         let (store, entries) = (self.clone(), Entries::of(events));
-        async move { store.writer().ask(Work::Append(lease, entries)).await.map(drop) }.boxed()
+        async move { store.writer().append(lease, entries).await }.boxed()
     }
 
     fn checkpoint(
@@ -43,6 +42,6 @@ impl Journal for Store {
         text: String,
     ) -> BoxFuture<'static, Result<(), Failure>> {
         let store = self.clone();
-        async move { store.writer().ask(Work::Checkpoint(lease, attempt, text)).await.map(drop) }.boxed()
+        async move { store.writer().checkpoint(lease, (attempt, text)).await }.boxed()
     }
 }

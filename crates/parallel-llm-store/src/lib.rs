@@ -5,22 +5,32 @@
 //! runs, and gives them back.
 //!
 //! What always holds: an append that was acknowledged is on the disk, whatever happens to the process; an append
-//! is written whole or not at all; a process that was overtaken writes nothing more; a run of which only the
-//! metadata is kept leaves no word of its prompt or its answers in any file.
+//! is written whole or not at all; a process that was overtaken writes nothing more; the same question is not
+//! begun twice, and no day's limit is passed, whatever the number of processes; a run of which only the metadata is
+//! kept leaves no word of its prompt or its answers in any file, and neither does one that was purged.
 #![warn(missing_docs)]
 
 mod clock;
+mod costs;
+mod facts;
 mod fault;
 mod file;
+mod found;
 mod journal;
+mod ledger;
 mod lock;
 mod opened;
 mod owner;
 mod projection;
+mod purge;
 mod runs;
 mod sqlite;
 mod store;
 mod writer;
 
-pub use runs::{Checkpoint, RunFilter, RunSummary, StoredRun};
+pub use costs::{CostBy, CostLine, CostQuery};
+pub use facts::SeatFact;
+pub use found::{Found, FoundIn};
+pub use purge::{PurgeQuery, Purged};
+pub use runs::{Checkpoint, Look, RunFilter, RunSummary, StoredRun};
 pub use store::{Store, StoreConfig};

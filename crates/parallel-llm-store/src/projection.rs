@@ -68,6 +68,11 @@ impl Entries {
         self.events.iter().any(|recorded| matches!(recorded.event, Event::Decided { .. }))
     }
 
+    /// Whether the run goes on with these.
+    pub(crate) fn reopen(&self) -> bool {
+        self.events.iter().any(|recorded| matches!(recorded.event, Event::Reopened { .. }))
+    }
+
     /// Whether the run is closed by these.
     pub(crate) fn close(&self) -> bool {
         self.events.iter().any(|recorded| matches!(recorded.event, Event::Closed { .. }))
@@ -88,6 +93,14 @@ pub(crate) fn text_of(event: &Event) -> Option<(&str, &Arc<str>)> {
     // An answer read from a store that kept no texts has a hash, and a text that is not the one it names.
     let whole = event.answer().filter(|answer| answer.text.len() as u64 == answer.text_bytes)?;
     Some((&whole.text_hash, &whole.text))
+}
+
+/// The hash of the text the event carries, stored or not.
+pub(crate) fn hash_of(event: &Event) -> Option<&str> {
+    match event {
+        Event::Decided { outcome } => outcome.text_hash.as_deref(),
+        event => event.answer().map(|answer| &*answer.text_hash),
+    }
 }
 
 /// Puts a stored text back where it came from; `find` gives the text of a hash.
@@ -115,6 +128,8 @@ pub(crate) struct Projection {
     pub(crate) run_id: RunId,
     pub(crate) last_seq: u64,
     pub(crate) status: &'static str,
+    pub(crate) strategy: &'static str,
+    pub(crate) seats: usize,
     pub(crate) answered: usize,
     pub(crate) cost_pico_usd: i64,
     pub(crate) cost_is_estimate: bool,
@@ -126,6 +141,8 @@ impl Projection {
             run_id: run.plan.run_id,
             last_seq: run.seq,
             status: run.status.as_str(),
+            strategy: run.plan.strategy.name(),
+            seats: run.seats.len(),
             answered: run.answered(),
             cost_pico_usd: run.cost().0,
             cost_is_estimate: run.cost_is_estimate(),

@@ -82,6 +82,17 @@ pub struct StoredRun {
     pub interrupted: bool,
 }
 
+/// What is new in a run that another process may be doing.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// What has happened since, in order, texts put back where they are kept.
+    pub events: Vec<Recorded>,
+    /// Texts of replies that have not ended, as they stand now.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Whether the process that did the run ended, or fell silent, before the run did.
+    pub interrupted: bool,
+}
+
 /// Who does a run, and until when that holds without another word.
 #[derive(Clone, Debug)]
 pub(crate) struct Tenure {

@@ -3,7 +3,14 @@
 //! One connection writes, in the writer's hands ([`mod@write`]); a few more only read ([`read`]). What always holds:
 //! a file that is not our database, or that a newer program wrote, is refused and left as it is.
 
+pub(crate) mod ledger;
+mod limits;
+pub(crate) mod purge;
 pub(crate) mod read;
+pub(crate) mod repeats;
+mod row;
+pub(crate) mod search;
+pub(crate) mod seats;
 pub(crate) mod write;
 
 use std::path::Path;
@@ -22,7 +29,10 @@ use crate::lock::Lock;
 /// Says in the file's header that it is ours: "PLLM".
 pub(crate) const APPLICATION_ID: i64 = 0x504c_4c4d;
 /// Every change of the schema, in order. The file's `user_version` counts those it has been through.
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/sqlite/0001_runs.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/sqlite/0001_runs.sql"),
+    include_str!("../migrations/sqlite/0002_ledger.sql"),
+];
 /// Older ones can damage the database when a write-ahead log is reset while it is read (fixed in 3.51.3).
 const VERSION_MIN: [u32; 3] = [3, 51, 3];
 /// How long a reader waits for a lock. Readers hardly ever do under write-ahead logging.
@@ -34,6 +44,9 @@ const READERS_MAX: u32 = 4;
 /// Pages in the write-ahead log at which SQLite itself brings them home, within a commit. Eight times its default:
 /// the writer does it earlier, when nobody waits.
 const LOG_PAGES_MAX: &str = "8000";
+/// Rows that one statement writes. A panel of twenty begins in fewer; each number of rows is a statement of its own
+/// to prepare, and those at hand are bounded.
+const ROWS_MAX: usize = 32;
 
 /// An open database.
 #[derive(Debug)]
@@ -88,6 +101,8 @@ fn writing(options: SqliteConnectOptions, wait: Duration) -> SqliteConnectOption
         .busy_timeout(wait.min(WRITE_WAIT_MAX))
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
+        // What is deleted is overwritten, so that a purge leaves nothing of what came and went before it either.
+        .pragma("secure_delete", "ON")
         .pragma("wal_autocheckpoint", LOG_PAGES_MAX)
 }
 

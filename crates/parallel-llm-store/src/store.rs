@@ -1,20 +1,35 @@
 //! The store's public face: opening, reading, closing. What is written comes through the engine's journal.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
-use parallel_llm_engine::{Failure, RunId};
+use parallel_llm_engine::{Code, Failure, RunId};
 use sqlx::sqlite::SqlitePool;
 
-use crate::runs::{RunFilter, RunSummary, StoredRun};
-use crate::sqlite::{self, read};
-use crate::writer::{Work, Writer};
+use crate::clock;
+use crate::costs::{CostLine, CostQuery};
+use crate::facts::SeatFact;
+use crate::found::{self, Found};
+use crate::purge::{PurgeQuery, Purged};
+use crate::runs::{Look, RunFilter, RunSummary, StoredRun};
+use crate::sqlite::{self, ledger, purge, read, repeats, search, seats};
+use crate::writer::Writer;
 
 /// How long a write waits for those of other processes. Theirs take milliseconds; a backup may take a while, and
 /// an answer that was paid for is worth the wait.
 const WAIT: Duration = Duration::from_secs(60);
+
+/// Runs that one transaction purges. Everybody else waits for it: some forty milliseconds for 20 kB of texts, nearly
+/// all of them for overwriting their words in the index.
+const PURGE_RUNS: usize = 1;
+/// How often, and how long apart, the write-ahead log is tried to be emptied while others read: five seconds.
+const CLEAR_TRIES: usize = 100;
+const CLEAR_PAUSE: Duration = Duration::from_millis(50);
+/// How long a search waits for the index to catch up: some hundred megabytes of texts.
+const CATCH_UP_MAX: Duration = Duration::from_secs(60);
 
 /// Which database, and how it is used.
 #[derive(Clone, Debug)]
@@ -58,7 +73,7 @@ impl Store {
     /// and left as it is.
     pub async fn open(config: StoreConfig) -> Result<Self, Failure> {
         let opened = sqlite::open(&config.path, config.wait).await?;
-        let writer = Writer::start(opened.options, opened.connection);
+        let writer = Writer::start(opened.options, opened.connection, config.wait);
         Ok(Self { shared: Arc::new(Shared { db: Db::Sqlite(opened.readers), writer }) })
     }
 
@@ -84,13 +99,103 @@ impl Store {
         }
     }
 
+    /// The newest run that asked the same, for the same caller, and has an answer that is kept, not settled longer ago
+    /// than `within_ms`. `plan_hash` is [`parallel_llm_engine::RunPlan::hash`].
+    pub async fn find_same(
+        &self,
+        plan_hash: &str,
+        asked_by: Option<&str>,
+        within_ms: i64,
+    ) -> Result<Option<RunId>, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => repeats::find_same(readers, plan_hash, (asked_by, within_ms)).await,
+        }
+    }
+
+    /// What has happened in a run after its event of this number, whoever does it, and the texts on their way; `None`
+    /// where there is no such run. Made to be called a few times a second.
+    pub async fn follow(&self, run_id: RunId, after_seq: u64) -> Result<Option<Look>, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => read::follow(readers, run_id, after_seq).await,
+        }
+    }
+
+    /// What was spent, added up: the most expensive first, or the newest day.
+    pub async fn costs(&self, query: CostQuery) -> Result<Vec<CostLine>, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => ledger::costs(readers, query).await,
+        }
+    }
+
+    /// What became of the seats of runs that were decided at `since_ms` (milliseconds since 1970) or later, the newest
+    /// first; at most 100,000.
+    pub async fn seat_facts(&self, since_ms: Option<i64>) -> Result<Vec<SeatFact>, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => seats::read(readers, since_ms).await,
+        }
+    }
+
+    /// The runs in whose question, or in one of whose answers, each of these words begins a word; newest first, up to
+    /// 500. Case and accents do not matter. Only runs whose texts are kept are searched. Fails with `usage` where
+    /// there is no word to look for.
+    pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<Found>, Failure> {
+        let query = found::query(words)?;
+        let deadline = tokio::time::Instant::now() + CATCH_UP_MAX;
+        while self.shared.writer.index().await? {
+            if tokio::time::Instant::now() > deadline {
+                let message = "the search index has not caught up with all runs yet";
+                return Err(Failure::new(Code::Busy, message).with_next("try again in a minute"));
+            }
+        }
+        match &self.shared.db {
+            Db::Sqlite(readers) => search::search(readers, &query, limit).await,
+        }
+    }
+
+    /// The runs that began before this moment (milliseconds since 1970) and are not under way, oldest first: those
+    /// that [`Store::purge`] would take away.
+    pub async fn purgeable(&self, before_ms: i64) -> Result<Vec<RunId>, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => purge::purgeable(readers, before_ms).await,
+        }
+    }
+
+    /// Takes runs away for good: no byte of their texts is left in the database's files. A run under way stays. Where
+    /// it fails half-way, what is left can be purged again.
+    pub async fn purge(&self, query: PurgeQuery) -> Result<Purged, Failure> {
+        let mut runs: BTreeSet<RunId> = query.runs.into_iter().collect();
+        if let Some(before_ms) = query.before_ms {
+            runs.extend(self.purgeable(before_ms).await?);
+        }
+        let runs: Vec<RunId> = runs.into_iter().collect();
+        let mut purged = Purged::default();
+        for batch in runs.chunks(PURGE_RUNS) {
+            let batch = self.shared.writer.purge(batch.to_vec()).await?;
+            purged.runs.extend(batch.runs);
+            purged.under_way.extend(batch.under_way);
+        }
+        for _ in 0..CLEAR_TRIES {
+            purged.log_cleared = self.shared.writer.clear_log().await?;
+            if purged.log_cleared {
+                break;
+            }
+            tokio::time::sleep(CLEAR_PAUSE).await;
+        }
+        Ok(purged)
+    }
+
+    /// The store's clock, in milliseconds since 1970: what moments in its answers and questions are told by.
+    pub fn now_ms() -> i64 {
+        clock::now_ms()
+    }
+
     /// Takes the right to write on in a run: whoever had it before is refused from now on. Fails with `busy`
     /// where another process is still at the run.
     pub async fn take_over(&self, run_id: RunId) -> Result<Lease, Failure> {
-        self.shared.writer.ask(Work::TakeOver(run_id)).await
+        self.shared.writer.take_over(run_id).await
     }
 
-    /// Transactions this store has committed since it was opened.
+    /// Transactions this store has committed for runs since it was opened; the index of words is another matter.
     pub fn commits(&self) -> u64 {
         self.shared.writer.commits()
     }

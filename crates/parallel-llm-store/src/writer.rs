@@ -2,8 +2,8 @@
 //!
 //! It takes everything that is queued and commits it in one transaction, so that many runs share the wait for the
 //! disk; whoever asked is answered after the commit. Each append goes in whole or not at all, and one that is
-//! refused (because its process was overtaken) leaves its neighbours alone. The same task extends the leases of
-//! the runs it writes.
+//! refused (because its process was overtaken, or its question is asked already) leaves its neighbours alone. The same
+//! task extends the leases of the runs it writes, and indexes their words when it has nothing better to do.
 //!
 //! What always holds: an acknowledged append is on the disk; after a failure nothing is believed of the
 //! connection, or of the runs it was writing, that has not been read again.
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Lease;
-use parallel_llm_engine::{Failure, RunId};
+use parallel_llm_engine::{Code, Failure, RunId};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::sync::{mpsc, oneshot};
@@ -28,6 +28,9 @@ use crate::fault;
 use crate::opened::Opened;
 use crate::owner::Owner;
 use crate::projection::{Entries, keeps_texts, text_of};
+use crate::purge::Purged;
+use crate::sqlite::purge;
+use crate::sqlite::search::{self, Behind};
 use crate::sqlite::write::{self, Admission, Known, Stamp};
 
 /// Pieces of work that may wait. Beyond, those who ask wait instead.
@@ -38,25 +41,38 @@ const LEASE_MS: i64 = 60_000;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Runs kept at hand. Those beyond are read again when they are next written.
 const RUNS_MAX: usize = 4_096;
+/// Without anything to write for so long, the writer indexes: longer than the gaps between the commits of a busy run.
+const IDLE: Duration = Duration::from_millis(50);
+/// Transactions of indexing that closing waits for: enough for the run that ended just now. The rest is left to whoever
+/// comes next.
+const INDEX_LAST_MAX: usize = 2;
 /// Bytes written before the write-ahead log is brought home: about what SQLite itself waits for, 1,000 pages.
 const LOG_BYTES: usize = 4 << 20;
 
 /// What the writer is asked to do.
 #[derive(Debug)]
-pub(crate) enum Work {
+enum Work {
     /// Write events.
     Append(Lease, Entries),
     /// Keep the text of a reply on its way.
     Checkpoint(Lease, Attempt, String),
     /// Give a run to this process.
     TakeOver(RunId),
+    /// Put texts into the index of words.
+    Index,
+    /// Take runs away.
+    Purge(Vec<RunId>),
+    /// Empty the write-ahead log, after the transaction.
+    ClearLog,
 }
 
 impl Work {
-    fn run_id(&self) -> RunId {
+    /// The run that must be read again if this fails.
+    const fn run_id(&self) -> Option<RunId> {
         match self {
-            Self::Append(lease, _) | Self::Checkpoint(lease, ..) => lease.run_id,
-            Self::TakeOver(run_id) => *run_id,
+            Self::Append(lease, _) | Self::Checkpoint(lease, ..) => Some(lease.run_id),
+            Self::TakeOver(run_id) => Some(*run_id),
+            Self::Index | Self::Purge(_) | Self::ClearLog => None,
         }
     }
 
@@ -68,16 +84,31 @@ impl Work {
                 texts.map(|(_, text)| text.len()).chain(entries.bodies.iter().map(String::len)).sum()
             }
             Self::Checkpoint(_, _, text) => text.len(),
-            Self::TakeOver(_) => 0,
+            Self::TakeOver(_) | Self::Index | Self::Purge(_) | Self::ClearLog => 0,
         }
     }
 }
 
-/// What was asked, and where the answer goes: the lease that holds after it.
+/// What came of it.
+#[derive(Clone, Debug)]
+enum Done {
+    /// Nothing to tell.
+    Written,
+    /// The lease that holds now.
+    Taken(Lease),
+    /// Whether there is more to index.
+    Indexed(bool),
+    /// Which runs are gone.
+    Purged(Purged),
+    /// Whether the log is empty.
+    LogCleared(bool),
+}
+
+/// What was asked, and where the answer goes.
 #[derive(Debug)]
 struct Job {
     work: Work,
-    reply: oneshot::Sender<Result<Lease, Failure>>,
+    reply: oneshot::Sender<Result<Done, Failure>>,
 }
 
 /// The way to the writer.
@@ -92,12 +123,15 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the task on this runtime. `options` open a new connection where the given one fails.
-    pub(crate) fn start(options: SqliteConnectOptions, connection: SqliteConnection) -> Self {
+    pub(crate) fn start(options: SqliteConnectOptions, connection: SqliteConnection, wait: Duration) -> Self {
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
         let (opened, commits) = (Arc::default(), Arc::default());
         let stop = CancellationToken::new();
         let pen = Pen {
             options,
+            wait,
+            // Another process may have left something.
+            is_behind: true,
             connection: Some(connection),
             runs: BTreeMap::new(),
             opened: Arc::clone(&opened),
@@ -111,8 +145,54 @@ impl Writer {
         Self { opened, queue, commits, stop, task }
     }
 
+    /// Writes events, whole or not at all.
+    pub(crate) async fn append(&self, lease: Lease, entries: Entries) -> Result<(), Failure> {
+        self.ask(Work::Append(lease, entries)).await.map(drop)
+    }
+
+    /// Keeps the text of a reply on its way.
+    pub(crate) async fn checkpoint(
+        &self,
+        lease: Lease,
+        (attempt, text): (Attempt, String),
+    ) -> Result<(), Failure> {
+        self.ask(Work::Checkpoint(lease, attempt, text)).await.map(drop)
+    }
+
+    /// Gives a run to this process.
+    pub(crate) async fn take_over(&self, run_id: RunId) -> Result<Lease, Failure> {
+        match self.ask(Work::TakeOver(run_id)).await? {
+            Done::Taken(lease) => Ok(lease),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Puts some texts into the index of words, whosever they are, and tells whether there is more to do.
+    pub(crate) async fn index(&self) -> Result<bool, Failure> {
+        match self.ask(Work::Index).await? {
+            Done::Indexed(is_behind) => Ok(is_behind),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Takes these runs away in one transaction, all but those under way.
+    pub(crate) async fn purge(&self, runs: Vec<RunId>) -> Result<Purged, Failure> {
+        match self.ask(Work::Purge(runs)).await? {
+            Done::Purged(purged) => Ok(purged),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Empties the write-ahead log; `false` where a reader is in the way.
+    pub(crate) async fn clear_log(&self) -> Result<bool, Failure> {
+        match self.ask(Work::ClearLog).await? {
+            Done::LogCleared(is_clear) => Ok(is_clear),
+            other => Err(mistaken(&other)),
+        }
+    }
+
     /// Has the work done and returns when it is on the disk. Once queued it is done even if nobody waits for it.
-    pub(crate) async fn ask(&self, work: Work) -> Result<Lease, Failure> {
+    async fn ask(&self, work: Work) -> Result<Done, Failure> {
         let (reply, answer) = oneshot::channel();
         self.queue.send(Job { work, reply }).await.map_err(|_| fault::closed())?;
         answer.await.map_err(|_| fault::closed())?
@@ -130,9 +210,18 @@ impl Writer {
     }
 }
 
+/// The writer answers each kind of work in its own way, so this is a defect.
+fn mistaken(done: &Done) -> Failure {
+    Failure::new(Code::Internal, format!("the writer of the run database did something else: {done:?}"))
+}
+
 /// What the task holds.
 struct Pen {
     options: SqliteConnectOptions,
+    /// How long a write waits for those of other processes.
+    wait: Duration,
+    /// Whether there may be closed runs whose texts are not in the index of words.
+    is_behind: bool,
     /// `None` after a failure: the next transaction begins on a new one.
     connection: Option<SqliteConnection>,
     /// The runs being written.
@@ -157,6 +246,12 @@ impl Pen {
                     0 => break,
                     _ => self.work(std::mem::take(&mut jobs)).await,
                 },
+                () = tokio::time::sleep(IDLE), if self.is_behind => self.index_some().await,
+            }
+        }
+        for _ in 0..INDEX_LAST_MAX {
+            if self.is_behind {
+                self.index_some().await;
             }
         }
         self.bring_log_home().await;
@@ -169,27 +264,33 @@ impl Pen {
     /// Does all of it in one transaction, then answers.
     async fn work(&mut self, jobs: Vec<Job>) {
         let (works, replies): (Vec<Work>, Vec<_>) = jobs.into_iter().map(|job| (job.work, job.reply)).unzip();
-        let answers = match self.transact(&works).await {
+        let runs: Vec<RunId> = works.iter().filter_map(Work::run_id).collect();
+        let bytes: usize = works.iter().map(Work::bytes).sum();
+        let answers = match self.transact(works).await {
             Ok(answers) => answers,
             Err(cause) => {
-                for work in &works {
-                    self.runs.remove(&work.run_id());
+                for run_id in &runs {
+                    self.runs.remove(run_id);
                 }
                 let failure = fault::database("cannot write to the run database", &cause);
-                vec![Err(failure); works.len()]
+                vec![Err(failure); replies.len()]
             }
         };
-        for (reply, answer) in replies.into_iter().zip(answers) {
+        for (reply, mut answer) in replies.into_iter().zip(answers) {
+            if matches!(answer, Ok(Done::LogCleared(_))) {
+                answer = Ok(Done::LogCleared(self.clear_log().await));
+            }
             // Whoever asked may have gone; what was asked is done all the same.
             drop(reply.send(answer));
         }
-        self.logged_bytes += works.iter().map(Work::bytes).sum::<usize>();
+        self.logged_bytes += bytes;
         if self.logged_bytes >= LOG_BYTES {
             self.bring_log_home().await;
         }
     }
 
-    async fn transact(&mut self, works: &[Work]) -> Result<Vec<Admission<Lease>>, sqlx::Error> {
+    /// Each piece of work is given away when it is done: its texts may be long.
+    async fn transact(&mut self, works: Vec<Work>) -> Result<Vec<Admission<Done>>, sqlx::Error> {
         let mut connection = self.take_connection().await?;
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         // The time is taken after the wait for other processes, which may have been long.
@@ -207,20 +308,23 @@ impl Pen {
     async fn admit(
         &mut self,
         connection: &mut SqliteConnection,
-        work: &Work,
+        work: Work,
         stamp: &Stamp,
-    ) -> Result<Admission<Lease>, sqlx::Error> {
+    ) -> Result<Admission<Done>, sqlx::Error> {
         match work {
-            Work::Append(lease, entries) => self.append(connection, *lease, entries, stamp).await,
-            Work::Checkpoint(lease, ..) if self.leaves_texts_out(lease.run_id) => Ok(Ok(*lease)),
+            Work::Append(lease, entries) => self.append(connection, lease, &entries, stamp).await,
+            Work::Checkpoint(lease, ..) if self.leaves_texts_out(lease.run_id) => Ok(Ok(Done::Written)),
             Work::Checkpoint(lease, attempt, text) => {
-                let admission = write::checkpoint(connection, *lease, (*attempt, text), stamp).await?;
-                Ok(admission.map(|()| *lease))
+                let admission = write::checkpoint(connection, lease, (attempt, text), stamp).await?;
+                Ok(admission.map(|()| Done::Written))
             }
             Work::TakeOver(run_id) => {
-                self.runs.remove(run_id);
-                write::take_over(connection, *run_id, stamp).await
+                self.runs.remove(&run_id);
+                Ok(write::take_over(connection, run_id, stamp).await?.map(Done::Taken))
             }
+            Work::Index => Ok(Ok(Done::Indexed(search::index(connection, Behind::All).await?))),
+            Work::Purge(runs) => Ok(Ok(Done::Purged(purge::purge(connection, &runs, stamp.now_ms).await?))),
+            Work::ClearLog => Ok(Ok(Done::LogCleared(false))),
         }
     }
 
@@ -230,7 +334,7 @@ impl Pen {
         lease: Lease,
         entries: &Entries,
         stamp: &Stamp,
-    ) -> Result<Admission<Lease>, sqlx::Error> {
+    ) -> Result<Admission<Done>, sqlx::Error> {
         let new = self.opened.take(lease.run_id);
         let mut known = match (&new, self.runs.remove(&lease.run_id)) {
             (Some(new), _) => Known::new(Arc::clone(&new.plan)),
@@ -241,22 +345,34 @@ impl Pen {
             },
         };
         if let Err(refusal) = known.check(lease, entries) {
-            self.keep(known);
+            // A new run is in no table yet.
+            if new.is_none() {
+                self.keep(known);
+            }
             return Ok(Err(refusal));
         }
+        let demanded = match write::admit(connection, &known, (new.as_ref(), entries), stamp).await? {
+            Ok(demanded) => demanded,
+            Err(refusal) => {
+                if new.is_none() {
+                    write::give_back(connection, lease).await?;
+                }
+                return Ok(Err(refusal));
+            }
+        };
         if let Some(new) = &new
             && let Err(refusal) = write::begin(connection, new, stamp).await?
         {
             return Ok(Err(refusal));
         }
         entries.events.iter().for_each(|recorded| known.run.apply(recorded));
-        let lease = Lease { next_seq: known.run.seq + 1, ..lease };
-        let admission = write::append(connection, &known, entries, stamp).await?;
+        let admission = write::append(connection, &known, (entries, demanded), stamp).await?;
         // What was refused is no longer ours to know, and a closed run is hardly written again.
         if admission.is_ok() && !entries.close() {
             self.keep(known);
         }
-        Ok(admission.map(|()| lease))
+        self.is_behind |= entries.close();
+        Ok(admission.map(|()| Done::Written))
     }
 
     /// Whether only the run's metadata is kept.
@@ -284,6 +400,33 @@ impl Pen {
             self.commits.fetch_add(1, Ordering::Relaxed);
             self.connection = Some(connection);
         }
+    }
+
+    /// Puts texts of closed runs into the index of words, as many as one transaction takes.
+    async fn index_some(&mut self) {
+        // Where it fails it is tried again after the next run, and before the next search.
+        self.is_behind = self.try_index().await.unwrap_or(false);
+    }
+
+    async fn try_index(&mut self) -> Result<bool, sqlx::Error> {
+        let mut connection = self.take_connection().await?;
+        let is_behind = search::unindexed(&mut connection, Behind::Closed).await?.is_some();
+        let mut has_more = false;
+        if is_behind {
+            let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+            has_more = search::index(&mut transaction, Behind::Closed).await?;
+            transaction.commit().await?;
+        }
+        self.connection = Some(connection);
+        Ok(has_more)
+    }
+
+    /// Empties the write-ahead log, unless a reader is in the way.
+    async fn clear_log(&mut self) -> bool {
+        let Ok(mut connection) = self.take_connection().await else { return false };
+        let Ok(is_clear) = purge::clear_log(&mut connection, self.wait).await else { return false };
+        self.connection = Some(connection);
+        is_clear
     }
 
     /// Moves what is in the write-ahead log into the database, as far as no reader is in the way. It is done

@@ -95,7 +95,7 @@ async fn a_newer_format_is_left_alone() {
     let failure = refusal(&fixture.path()).await;
     let path = fixture.path();
     let expected = format!(
-        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 1",
+        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 2",
         path.display()
     );
     assert_eq!((failure.message, failure.retryable), (expected, false));
@@ -181,10 +181,12 @@ async fn a_damaged_page_is_told_and_not_written_over() {
     for number in 1..=20 {
         write(&fixture.store, plan(number, StoreMode::Full), every_kind()).await;
     }
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'runs'";
+    let page: i64 = sqlx::query_scalar(root).fetch_one(&mut fixture.stranger().await).await.unwrap();
     fixture.store.close().await;
     let mut bytes = std::fs::read(fixture.path()).unwrap();
-    let first_page = 4096;
-    bytes[first_page..].fill(0xa5);
+    let start = 4096 * (page as usize - 1);
+    bytes[start..start + 4096].fill(0xa5);
     std::fs::write(fixture.path(), &bytes).unwrap();
     let store = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
     let failure = store.list(RunFilter::default()).await.unwrap_err();

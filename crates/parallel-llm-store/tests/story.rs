@@ -150,6 +150,42 @@ async fn a_checkpoint_is_replaced_and_ends_with_its_request() {
 }
 
 #[tokio::test]
+async fn a_run_of_another_store_is_followed_event_by_event() {
+    let fixture = Fixture::new().await;
+    let watcher = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+    let events = every_kind();
+    let lease = fixture.store.open_run(plan(1, StoreMode::Full)).await;
+    assert!(watcher.follow(run_id(1), 0).await.unwrap().is_none());
+    let mut seen = Vec::new();
+    for batch in events.chunks(3) {
+        fixture.store.append(lease, batch.to_vec()).await.unwrap();
+        let look = watcher.follow(run_id(1), seen.len() as u64).await.unwrap().unwrap();
+        assert_eq!((&look.events[..], look.interrupted), (batch, false));
+        seen.extend(look.events);
+        let look = watcher.follow(run_id(1), seen.len() as u64).await.unwrap().unwrap();
+        assert_eq!(look.events, []);
+    }
+    assert_eq!(seen, events);
+    assert_eq!(watcher.follow(run_id(1), 12).await.unwrap().unwrap().events, events[12..]);
+
+    let begun = vec![started(), Event::Sent { attempt: seat(1, 1) }, Event::Sent { attempt: seat(2, 1) }];
+    let lease = write(&fixture.store, plan(2, StoreMode::Full), recorded(1, begun)).await;
+    fixture.store.checkpoint(lease, seat(1, 1), "so far".into()).await.unwrap();
+    let texts = async || {
+        let look = watcher.follow(run_id(2), 3).await.unwrap().unwrap();
+        look.checkpoints.into_iter().map(|kept| kept.text).collect::<Vec<_>>()
+    };
+    assert_eq!(texts().await, ["so far"]);
+    let answered = Event::Answered { attempt: seat(1, 1), answer: answer("whole") };
+    fixture.store.append(lease, recorded(4, vec![answered])).await.unwrap();
+    fixture.store.checkpoint(lease, seat(1, 1), "too late".into()).await.unwrap();
+    assert_eq!(texts().await, [""; 0]);
+    let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1";
+    sqlx::query(gone).execute(&mut fixture.stranger().await).await.unwrap();
+    assert!(watcher.follow(run_id(2), 4).await.unwrap().unwrap().interrupted);
+}
+
+#[tokio::test]
 async fn appends_that_meet_share_a_commit() {
     const RUNS: u64 = 100;
     let fixture = Fixture::new().await;

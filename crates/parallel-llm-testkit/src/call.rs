@@ -2,17 +2,24 @@
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::mask;
 use crate::stage::{Stage, WAIT_MAX};
 
 /// Where the few tools are that the program may look for; the tester's own path stays outside.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Tells the program with failpoints (`src/bin/failpoints.rs`) at which of them it kills itself, the first being 1.
+pub const KILL_AT: &str = "TESTKIT_KILL_AT";
+/// What it says on stderr before it does; `before append` and the like follow.
+pub const KILLED: &str = "killed ";
 
 /// Bytes read from a pipe at once.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -126,6 +133,24 @@ impl<'a> Call<'a> {
         Some(self)
     }
 
+    /// In a shell that does this first, such as `ulimit -f 0`, and then becomes the program: what a process inherits.
+    #[must_use]
+    pub fn under(mut self, first: &str) -> Self {
+        let plain = self.command.as_std();
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", &format!("{first}; exec \"$0\" \"$@\"")])
+            .arg(plain.get_program())
+            .args(plain.get_args());
+        command
+            .env_clear()
+            .kill_on_drop(true)
+            .current_dir(plain.get_current_dir().unwrap_or(self.stage.home()));
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        self.command = command;
+        self
+    }
+
     /// Closes the reading end of stdout at once, as `| head -c 0` does.
     #[must_use]
     pub fn deaf(mut self) -> Self {
@@ -210,10 +235,19 @@ impl Running<'_> {
         assert!(sent.is_ok_and(|status| status.success()), "the signal {name} cannot be sent");
     }
 
+    /// Kills the program at this moment after now, unless it has ended by then, and waits for its end.
+    pub fn kill_after(mut self, time: Duration) -> Output {
+        let ended = self.stage.runtime.block_on(async { timeout(time, self.child.wait()).await.is_ok() });
+        if !ended {
+            self.child.start_kill().expect("a child that was not waited for can be killed");
+        }
+        self.wait()
+    }
+
     /// Waits for the end; a program that does not end is killed, and the test fails.
     pub fn wait(mut self) -> Output {
         let ended = self.stage.runtime.block_on(async {
-            let ended = tokio::time::timeout(WAIT_MAX, self.child.wait()).await;
+            let ended = timeout(WAIT_MAX, self.child.wait()).await;
             if ended.is_err() {
                 let _ = self.child.kill().await;
             }

@@ -20,7 +20,7 @@ mod mask;
 mod sheet;
 mod stage;
 
-pub use call::{Call, Output, Running, counts};
+pub use call::{Call, KILL_AT, KILLED, Output, Running, counts};
 pub use crowd::each;
 pub use mask::report as mask_report;
 pub use parallel_llm_simulator as simulator;

@@ -96,7 +96,7 @@ async fn answer(service: Service, message: Value) -> Outcome<()> {
 }
 
 async fn report(service: &Service, prompt: &str) -> Outcome<Report> {
-    let question = Question { request: RunRequest::prompt(prompt), preset: None };
+    let question = Question::of(RunRequest::prompt(prompt));
     let handle = service.ask(question).await.map_err(told)?;
     Ok(handle.wait(None).await)
 }
@@ -105,7 +105,8 @@ async fn report(service: &Service, prompt: &str) -> Outcome<Report> {
 /// its heartbeat.
 async fn commits(settings: &Settings) -> Outcome<()> {
     let store = Store::open(StoreConfig::new(settings.data_dir.join("commits.db"))).await.map_err(told)?;
-    let runs = Runs::new(Engine::new(Arc::new(provider(settings)?), Arc::new(store.clone())));
+    let engine = Engine::new(Arc::new(provider(settings)?), Arc::new(store.clone()));
+    let runs = Runs::new(engine, Duration::ZERO);
     let mut counted = 0;
     for number in 1..=2 {
         let plan = plan(settings, number)?;

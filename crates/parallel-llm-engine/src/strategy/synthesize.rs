@@ -3,6 +3,7 @@
 //! The synthesizers are asked in the order of their chain until one gives a text. Each failure is a warning; if
 //! all fail, the best answer is returned word for word.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use similar::TextDiff;
@@ -13,7 +14,7 @@ use crate::code::Code;
 use crate::event::{Event, Place};
 use crate::gather::Usable;
 use crate::outcome::{Outcome, OutcomeKind, Shortened, Warning, Worth};
-use crate::panel::{ModelRef, Seat};
+use crate::panel::{ModelRef, Seat, SeatNumber};
 use crate::parse::{self, Fusion, Reveal};
 use crate::prompt::{self, Candidate};
 use crate::run::SeatStatus;
@@ -23,6 +24,12 @@ use crate::strategy::verbatim;
 
 /// The longest pair of texts, in bytes, whose edit ratio is worth its time.
 const EDIT_BYTES_MAX: usize = 200_000;
+/// Words that make a phrase: three in a row are rarely the same by chance where the thought is not.
+const PHRASE_WORDS: usize = 3;
+/// Phrases of an answer that must be new in the text before it counts as drawn on.
+const PHRASES_MIN: usize = 1;
+/// Words compared per answer, as for the choice of the best one.
+const WORDS_MAX: usize = 5_000;
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
     if let [only] = usable {
@@ -30,7 +37,8 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
     }
     let began_ms = desk.deadline.elapsed_ms();
     let mut warnings = Vec::new();
-    for synthesizer in &desk.plan.synthesizers {
+    let chain = &desk.plan.synthesizers[desk.hub.look(|run| run.synthesizers_before)..];
+    for synthesizer in chain {
         if is_unheard_of(desk, synthesizer) {
             warnings.push(Warning {
                 code: Code::Interrupted,
@@ -60,7 +68,7 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
             }
         }
     }
-    let reason = match desk.plan.synthesizers.len() {
+    let reason = match chain.len() {
         0 => "no synthesizer is configured; this is the answer closest to the others",
         _ => "every synthesizer failed; this is the answer closest to the others, word for word",
     };
@@ -73,22 +81,17 @@ fn is_unheard_of(desk: &Desk, synthesizer: &Seat) -> bool {
     desk.hub.look(|run| run.place(place).is_some_and(|view| view.status == SeatStatus::Unknown))
 }
 
-/// Asks one synthesizer. A failure means the next may try.
+/// Asks one synthesizer, or reads what it gave an earlier part of the run. A failure means the next may try.
 async fn fuse(desk: &Arc<Desk>, synthesizer: &Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
+    let before = given_before(desk, synthesizer, usable);
+    let usable = before.as_ref().map_or(usable, |before| &before.usable);
     let mut chance = Chance::new(&desk.plan, "synthesis");
     let nonce = chance.nonce();
     let mut candidates = shuffled(usable, &mut chance);
     let shortened = shorten(desk, synthesizer, &mut candidates);
-    let messages = prompt::synthesis(&desk.plan.messages, &candidates, &nonce).into();
-    let place = Place::Synthesizer(synthesizer.number);
-    let mut asking = Asking::new(desk, place, synthesizer, messages, Reveal::answer(&nonce));
-    let admission = asking.admit();
-    let event = asking.finish(admission).await;
-    desk.log.stage(event.clone());
-    let answer = match event {
-        Event::Answered { answer, .. } => answer,
-        Event::Cut { failure, .. } | Event::Failed { failure, .. } => return Err(failure),
-        _ => return Err(Failure::new(Code::Cancelled, "the run was cancelled while its answer was written")),
+    let answer = match &before {
+        Some(before) => before.gave.clone()?,
+        None => ask(desk, synthesizer, &candidates, &nonce).await?,
     };
     let labels: Vec<String> = candidates.iter().map(|candidate| candidate.label.clone()).collect();
     let fusion = parse::fusion(&answer.text, &nonce, &labels);
@@ -96,6 +99,50 @@ async fn fuse(desk: &Arc<Desk>, synthesizer: &Seat, usable: &[Usable]) -> Result
         return Err(Failure::new(Code::Empty, "the synthesizer wrote no answer"));
     }
     Ok(fused(&synthesizer.model, &answer, &fusion, &Shown { candidates: &candidates, usable, shortened }))
+}
+
+/// Makes the call of a synthesizer.
+async fn ask(
+    desk: &Arc<Desk>,
+    synthesizer: &Seat,
+    candidates: &[Candidate],
+    nonce: &str,
+) -> Result<Answer, Failure> {
+    let messages = prompt::synthesis(&desk.plan.messages, candidates, nonce).into();
+    let place = Place::Synthesizer(synthesizer.number);
+    let mut asking = Asking::new(desk, place, synthesizer, messages, Reveal::answer(nonce));
+    let admission = asking.admit();
+    let event = asking.finish(admission).await;
+    desk.log.stage(event.clone());
+    match event {
+        Event::Answered { answer, .. } => Ok(answer),
+        Event::Cut { failure, .. } | Event::Failed { failure, .. } => Err(failure),
+        _ => Err(Failure::new(Code::Cancelled, "the run was cancelled while its answer was written")),
+    }
+}
+
+/// What a synthesizer gave in an earlier part of the run, and the answers it was asked with.
+struct Before {
+    gave: Result<Answer, Failure>,
+    usable: Vec<Usable>,
+}
+
+/// What an earlier part of the run has of this call, where it has a text: that was paid, and is not paid again. The
+/// answers that have come since were not shown to it.
+fn given_before(desk: &Desk, synthesizer: &Seat, usable: &[Usable]) -> Option<Before> {
+    desk.hub.look(|run| {
+        let view = run.place(Place::Synthesizer(synthesizer.number)).filter(|view| !view.told_of)?;
+        let gave = match (view.status, &view.answer, &view.failure) {
+            (SeatStatus::Answered, Some(answer), _) => Ok(answer.clone()),
+            (SeatStatus::Cut, _, Some(failure)) => Err(failure.clone()),
+            _ => return None,
+        };
+        let was_there = |one: &&Usable| {
+            let ended_ms = run.seat(one.seat).and_then(|seat| Some(seat.sent_ms? + seat.elapsed_ms?));
+            ended_ms <= view.sent_ms
+        };
+        Some(Before { gave, usable: usable.iter().filter(was_there).cloned().collect() })
+    })
 }
 
 /// What the synthesizer was shown.
@@ -120,7 +167,8 @@ fn fused(by: &ModelRef, answer: &Answer, fusion: &Fusion, shown: &Shown<'_>) -> 
     outcome.worth = base.and_then(|base_seat| {
         let base = shown.usable.iter().find(|one| one.seat == base_seat)?;
         let edit_ratio = edit_ratio(&base.answer.text, &fusion.text);
-        Some(Worth { base_seat, edit_ratio, extra_cost: answer.cost, extra_ms: 0 })
+        let drawn_from = drawn_from(base, &fusion.text, shown.usable);
+        Some(Worth { base_seat, edit_ratio, drawn_from, extra_cost: answer.cost, extra_ms: 0 })
     });
     for seat in fusion.suspected_injection.iter().filter_map(seat_of) {
         outcome.warnings.push(Warning {
@@ -137,6 +185,25 @@ fn fused(by: &ModelRef, answer: &Answer, fusion: &Fusion, shown: &Shown<'_>) -> 
         });
     }
     outcome
+}
+
+/// The seats, but for the base's, in whose answers wording of the final text is found that the base has not.
+fn drawn_from(base: &Usable, text: &str, usable: &[Usable]) -> Vec<SeatNumber> {
+    if text.len() > EDIT_BYTES_MAX {
+        return Vec::new();
+    }
+    let old = phrases(&base.answer.text);
+    let new: BTreeSet<_> = phrases(text).difference(&old).cloned().collect();
+    let others = usable.iter().filter(|one| one.seat != base.seat);
+    let drawn = others.filter(|one| phrases(&one.answer.text).intersection(&new).count() >= PHRASES_MIN);
+    drawn.map(|one| one.seat).collect()
+}
+
+/// Every run of [`PHRASE_WORDS`] words, in lower case and without punctuation.
+fn phrases(text: &str) -> BTreeSet<String> {
+    let words = text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.take(WORDS_MAX).map(str::to_lowercase).collect();
+    words.windows(PHRASE_WORDS).map(|phrase| phrase.join(" ")).collect()
 }
 
 fn shuffled(usable: &[Usable], chance: &mut Chance) -> Vec<Candidate> {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
-use parallel_llm_engine::port::{Call, Caller, Permit, ReplyEnd, ReplyPart, ReplyStream};
-use parallel_llm_engine::{Code, Failure, Finish, Message, PicoUsd};
+use parallel_llm_engine::port::{Call, Caller, Charge, Permit, ReplyEnd, ReplyPart, ReplyStream};
+use parallel_llm_engine::{Code, Failure, Finish, Message, ModelRef, PicoUsd, Usage};
 use tokio::sync::Semaphore;
 
 use crate::ledger::Ledger;
@@ -33,11 +33,12 @@ enum Step {
 pub(crate) struct Reply {
     steps: VecDeque<Step>,
     admission: Option<Failure>,
+    stops_billing: bool,
 }
 
 /// A reply whose first step comes so many milliseconds after the request.
 pub(crate) fn after(ms: u64) -> Reply {
-    Reply { steps: VecDeque::new(), admission: None }.wait(ms)
+    Reply { steps: VecDeque::new(), admission: None, stops_billing: true }.wait(ms)
 }
 
 /// A whole answer after so many milliseconds.
@@ -104,6 +105,11 @@ impl Reply {
 
     fn give(self, part: ReplyPart) -> Self {
         self.then(Step::Give(Ok(part)))
+    }
+
+    /// Closing its connection would not stop what it costs.
+    pub(crate) fn billed_anyway(self) -> Self {
+        Self { stops_billing: false, ..self }
     }
 
     pub(crate) fn wait(self, ms: u64) -> Self {
@@ -229,15 +235,29 @@ impl Caller for Line {
                 return Err(failure);
             }
             let room = Arc::clone(&models.permits).acquire_owned().await.expect("the permits stay open");
-            Ok(Permit::new(move || {
+            let stops_billing = reply.stops_billing;
+            let permit = Permit::new(move || {
                 let under_way =
                     UnderWay { models, model: call.model.model.clone(), begun: false, ended: false };
                 let playing = play(call, reply.steps, under_way);
                 // The room is held until the reply is dropped.
                 playing.inspect(move |_| _ = &room).boxed()
-            }))
+            });
+            Ok(permit.with_stops_billing(stops_billing))
         }
         .boxed()
+    }
+
+    /// Every request cost a tenth of a cent, but for those whose name is of no help.
+    fn look_up(
+        &self,
+        model: &ModelRef,
+        generation_id: &str,
+    ) -> BoxFuture<'static, Result<Option<Charge>, Failure>> {
+        self.0.ledger.note(format_args!("looked up {} as {generation_id}", model.model));
+        let known = generation_id.starts_with("gen-");
+        let charge = Charge { cost: COST, usage: Usage::default() };
+        async move { Ok(known.then_some(charge)) }.boxed()
     }
 }
 

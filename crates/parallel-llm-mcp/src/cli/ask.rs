@@ -9,7 +9,7 @@ use parallel_llm_engine::{
 };
 
 use super::answer_file::AnswerFile;
-use super::view::{self, Followed, View};
+use super::view::{self, Followed, Leaving, View};
 use super::{Desk, prompt};
 use crate::attachment::Attachments;
 use crate::exit;
@@ -62,6 +62,15 @@ pub struct Ask {
     /// When to stop waiting: all, quorum:K, until:DURATION or stragglers
     #[arg(long, value_name = "RULE")]
     pub wait: Option<String>,
+    /// A name of your own for this question: asked again under it, the same run is given and nothing is paid twice
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+    /// Take the answer of the very same question from the history where it is no older than this, such as 1h
+    #[arg(long, value_name = "DURATION")]
+    pub cache: Option<String>,
+    /// When stopped, close every connection at once, also those whose answers are paid for either way
+    #[arg(long)]
+    pub abort: bool,
     /// Print the run report as one JSON object
     #[arg(long, conflicts_with = "jsonl")]
     pub json: bool,
@@ -107,10 +116,6 @@ impl Ask {
     fn question(&self, attachments: Attachments) -> Result<Question, Failure> {
         let system = self.system.as_ref().map(|text| Message::text(Role::System, text.clone()));
         let messages = system.into_iter().chain([self.message(attachments)?]).collect();
-        let budget = self.budget.map(|usd| {
-            PicoUsd::from_f64(usd)
-                .ok_or_else(|| Failure::new(Code::Usage, format!("`{usd}` is not an amount of money")))
-        });
         let request = RunRequest {
             messages,
             models: (!self.models.is_empty()).then(|| self.models.clone()),
@@ -119,11 +124,17 @@ impl Ask {
             temperature: self.temperature,
             max_tokens: self.max_tokens,
             effort: self.effort.as_deref().map(parse_effort).transpose()?,
-            deadline_ms: self.deadline.as_deref().map(parse_deadline).transpose()?,
-            budget: budget.transpose()?,
+            deadline_ms: self
+                .deadline
+                .as_deref()
+                .map(|text| parse_duration("--deadline", text))
+                .transpose()?,
+            budget: self.budget.map(parse_usd).transpose()?,
+            idempotency_key: self.idempotency_key.clone(),
             ..RunRequest::default()
         };
-        Ok(Question { request, preset: self.preset.clone() })
+        let cache_ms = self.cache.as_deref().map(|text| parse_duration("--cache", text)).transpose()?;
+        Ok(Question { request, preset: self.preset.clone(), cache_ms })
     }
 
     /// What is asked, with what goes along.
@@ -131,6 +142,10 @@ impl Ask {
         let prompt = prompt::read(&self.prompt, &mut attachments)?;
         self.attachments.iter().try_for_each(|path| attachments.read(path))?;
         Ok(attachments.question(prompt))
+    }
+
+    const fn leaving(&self) -> Leaving {
+        if self.abort { Leaving::Abort } else { Leaving::Cancel }
     }
 
     const fn view(&self) -> View {
@@ -142,9 +157,14 @@ impl Ask {
     }
 }
 
-fn parse_deadline(text: &str) -> Result<u64, Failure> {
+pub(super) fn parse_usd(usd: f64) -> Result<PicoUsd, Failure> {
+    PicoUsd::from_f64(usd)
+        .ok_or_else(|| Failure::new(Code::Usage, format!("`{usd}` is not an amount of money")))
+}
+
+fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
     duration_ms(text).ok_or_else(|| {
-        Failure::new(Code::Usage, format!("`{text}` is not a duration"))
+        Failure::new(Code::Usage, format!("`{flag} {text}` is not a duration"))
             .with_next("write it as `90s`, `5m` or `1500ms`")
     })
 }
@@ -173,7 +193,10 @@ pub(super) async fn finish(
     file: Option<AnswerFile>,
 ) -> Result<u8, Failure> {
     let mut signals = Signals::new();
-    let mut report = match view::follow(desk, handle, ask.view(), &mut signals).await {
+    if let Some(note) = handle.note() {
+        desk.console.say(&format!("{}; {}", note.message, note.next));
+    }
+    let mut report = match view::follow(desk, handle, (ask.view(), ask.leaving()), &mut signals).await {
         Followed::Decided(report) => *report,
         Followed::Stopped(signal) => return Ok(view::stopped(signal)),
     };
@@ -183,11 +206,11 @@ pub(super) async fn finish(
     };
     // A person sees the answer at once; a program is told once, and whole.
     if ask.linger && (ask.json || ask.jsonl) {
-        view::close(handle, true, &mut signals).await;
+        view::close(desk, handle, true, &mut signals).await;
         report = handle.wait(None).await;
     }
     tell(desk, ask, handle, &report);
-    let run = view::close(handle, ask.linger, &mut signals).await;
+    let run = view::close(desk, handle, ask.linger, &mut signals).await;
     written.map(|()| exit_code(&run, ask.strict))
 }
 

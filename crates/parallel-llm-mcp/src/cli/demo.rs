@@ -6,7 +6,7 @@ use parallel_llm_simulator::{DEMO_QUESTION, Simulator};
 use super::Desk;
 use super::ask::exit_code;
 use super::killed;
-use super::view::{self, Followed, View};
+use super::view::{self, Followed, Leaving, View};
 use crate::output::console::Tone;
 use crate::output::summary;
 use crate::service::Question;
@@ -31,10 +31,10 @@ pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<
     let handle = if demo.kill {
         killed::resume_after_kill(desk, question, simulator).await?
     } else {
-        desk.service.ask(Question { request: RunRequest::prompt(question), preset: None }).await?
+        desk.service.ask(Question::of(RunRequest::prompt(question))).await?
     };
     let mut signals = Signals::new();
-    let report = match view::follow(desk, &handle, View::People, &mut signals).await {
+    let report = match view::follow(desk, &handle, (View::People, Leaving::Cancel), &mut signals).await {
         Followed::Decided(report) => report,
         Followed::Stopped(signal) => return Ok(view::stopped(signal)),
     };
@@ -43,7 +43,7 @@ pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<
         console.say("");
         console.data(answer);
     }
-    let run = view::close(&handle, true, &mut signals).await;
+    let run = view::close(desk, &handle, true, &mut signals).await;
     console.say("\nWho said what:");
     summary::tell_seats(console, &run);
     console.say("");

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::Desk;
 use crate::output::console::{Console, Tone};
 use crate::output::summary;
-use crate::service::RunHandle;
+use crate::service::{Further, RunHandle};
 
 /// The answers that are saved before the kill.
 const ANSWERS_BEFORE: usize = 3;
@@ -54,7 +54,7 @@ pub(super) async fn resume_after_kill(
     summary::tell_seats(console, &run);
     console.say("\nThis process takes the run up. Answers it has are not asked for again, and a seat that was sent and");
     console.say("never heard of is left alone, because it may have been paid.\n");
-    desk.service.resume("@").await
+    desk.service.go_on("@", Further::Resume { resend: false }).await
 }
 
 /// Tells what the provider was asked, by the provider's own record.

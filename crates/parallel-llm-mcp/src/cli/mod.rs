@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod doctor;
 mod explain;
+mod further;
 mod generate;
 mod hidden;
 mod keys;

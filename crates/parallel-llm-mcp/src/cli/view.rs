@@ -1,7 +1,9 @@
 //! Following a run to its answer: shown as the terminal allows, given up on Ctrl-C without losing anything.
 
+use std::time::Duration;
+
 use parallel_llm_engine::live::Update;
-use parallel_llm_engine::run::Run;
+use parallel_llm_engine::run::{Run, RunStatus};
 
 use super::Desk;
 use crate::exit;
@@ -9,6 +11,9 @@ use crate::output::report::Report;
 use crate::output::{live, plain};
 use crate::service::RunHandle;
 use crate::shutdown::{Signal, Signals};
+
+/// Connections that can be closed are closed within this.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// How a run is shown while it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +34,22 @@ pub(super) enum Followed {
     Stopped(Signal),
 }
 
+/// What a signal does to the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaving {
+    /// It is given up; what is paid for anyway is read to its end.
+    Cancel,
+    /// It is given up, and every connection closed at once.
+    Abort,
+    /// It goes on without us.
+    Watch,
+}
+
 /// Shows a run until its answer is settled, or until a signal comes.
 pub(super) async fn follow(
     desk: &Desk<'_>,
     handle: &RunHandle,
-    view: View,
+    (view, leaving): (View, Leaving),
     signals: &mut Signals,
 ) -> Followed {
     let shown = async {
@@ -54,40 +70,67 @@ pub(super) async fn follow(
     tokio::select! {
         report = shown => Followed::Decided(Box::new(report)),
         signal = signals.next() => {
-            desk.console.insist(&format!(
-                "stopping: what has come is saved in run {}; once more to stop at once",
-                handle.id()
-            ));
-            handle.cancel();
-            tokio::select! {
-                _ = handle.wait_closed() => {}
-                _ = signals.next() => {}
-            }
+            leave(desk, handle, leaving, signals).await;
             Followed::Stopped(signal)
         }
     }
 }
 
+/// Leaves a run in the middle; a second signal leaves at once.
+async fn leave(desk: &Desk<'_>, handle: &RunHandle, leaving: Leaving, signals: &mut Signals) {
+    if leaving == Leaving::Watch || !handle.is_here() {
+        let id = handle.id();
+        return desk.console.insist(&format!("run {id} goes on; look again with `runs wait {id}`"));
+    }
+    desk.console.insist(&format!(
+        "stopping: what has come is saved in run {}; once more to stop at once",
+        handle.id()
+    ));
+    if leaving == Leaving::Abort {
+        handle.abort();
+    }
+    give_up(desk, handle, signals).await;
+}
+
+/// Gives a run up and waits until it is closed. What is paid for anyway is read to its end, for as long as the
+/// settings allow; a signal ends that.
+async fn give_up(desk: &Desk<'_>, handle: &RunHandle, signals: &mut Signals) {
+    handle.cancel();
+    let closed = async {
+        if tokio::time::timeout(AT_ONCE, handle.wait_closed()).await.is_err() {
+            let open = handle.look(|run| run.seats.iter().filter(|seat| !seat.status.is_final()).count());
+            let limit_s = desk.service.settings().drain_ms / 1000;
+            let answers = if open == 1 { "an answer that is" } else { "answers that are" };
+            desk.console.say(&format!(
+                "waiting up to {limit_s} s for {answers} paid for either way; Ctrl-C leaves at once"
+            ));
+            handle.wait_closed().await;
+        }
+    };
+    tokio::select! {
+        () = closed => {}
+        _ = signals.next() => handle.abort(),
+    }
+}
+
 /// Lets late seats end: waited for where that is wished, else given up and closed properly. A signal ends the
 /// waiting, a second one the closing.
-pub(super) async fn close(handle: &RunHandle, linger: bool, signals: &mut Signals) -> Run {
+pub(super) async fn close(desk: &Desk<'_>, handle: &RunHandle, linger: bool, signals: &mut Signals) -> Run {
     if linger {
         tokio::select! {
             _ = handle.wait_closed() => {}
             _ = signals.next() => {}
         }
     }
-    handle.cancel();
-    tokio::select! {
-        _ = handle.wait_closed() => {}
-        _ = signals.next() => {}
+    if handle.is_here() {
+        give_up(desk, handle, signals).await;
     }
     handle.snapshot()
 }
 
 async fn stream_events(desk: &Desk<'_>, handle: &RunHandle) {
     let (mut run, mut watch) = handle.watch_events();
-    while run.outcome.is_none() {
+    while run.status == RunStatus::Running {
         let update = watch.next().await;
         if let Update::Event(recorded) = &update {
             let mut json =

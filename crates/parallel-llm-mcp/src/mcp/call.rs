@@ -67,14 +67,6 @@ impl Call {
         waits.and_then(|wait| self.begun.checked_add(wait))
     }
 
-    /// Why nobody waits any more: the client gave the call up, or the server stops.
-    pub(super) async fn broken_off(&self) -> Failure {
-        tokio::select! {
-            () = self.context.ct.cancelled() => taken_back(),
-            () = self.stop.cancelled() => Failure::new(Code::Busy, "the server is stopping"),
-        }
-    }
-
     /// The client gave this call up. A server that stops ends calls too, but that is no reason to end a run.
     async fn cancelled(&self) {
         self.context.ct.cancelled().await;

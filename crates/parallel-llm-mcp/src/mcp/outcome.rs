@@ -38,6 +38,8 @@ const SLIMMING: [fn(&mut Value); 3] = [leave_out_figures, leave_out_messages, le
 pub(super) fn of_report(mut report: Report) -> CallToolResult {
     let is_error = is_useless(&report);
     let answer_rest = cut_answer(&mut report);
+    // They have been given before.
+    report.earlier.iter_mut().for_each(|earlier| earlier.answer = None);
     let has_left_out = leave_out_texts(&mut report);
     let next = next_step(&report, answer_rest, has_left_out);
     let text = text_of(&report, next.as_deref());
@@ -114,7 +116,7 @@ fn is_useless(report: &Report) -> bool {
 fn cut_answer(report: &mut Report) -> Option<usize> {
     let answer = report.answer.as_mut()?;
     let (end, _) = answer.char_indices().nth(ANSWER_CHARS_MAX)?;
-    answer.truncate(end);
+    *answer = answer[..end].into();
     Some(ANSWER_CHARS_MAX)
 }
 
@@ -209,7 +211,7 @@ fn next_step(report: &Report, answer_rest: Option<usize>, has_left_out: bool) ->
 fn text_of(report: &Report, next: Option<&str>) -> String {
     let mut parts = Vec::new();
     if let Some(answer) = &report.answer {
-        parts.push(answer.clone());
+        parts.push(answer.to_string());
     } else {
         parts.extend(report.error.iter().map(told));
         let finished = report.answers.iter().filter_map(|seat| Some((seat, seat.text.as_ref()?)));
@@ -273,7 +275,7 @@ mod tests {
             late: false,
             text_bytes: text.as_ref().map_or(0, String::len) as u64,
             error: text.is_none().then(|| ErrorReport::of(&failure)),
-            text,
+            text: text.map(Into::into),
             finish: Some("stop".to_owned()),
             truncated: false,
             usage: UsageReport::default(),
@@ -288,10 +290,11 @@ mod tests {
 
     fn report(status: &str, answer: Option<String>, answers: Vec<SeatReport>) -> Report {
         Report {
+            earlier: Vec::new(),
             schema: 1,
             run_id: "01JD0M3Z8K5Q2W7V9X4B6N1C0A".to_owned(),
             status: status.to_owned(),
-            answer,
+            answer: answer.map(Into::into),
             synthesis: None,
             answers,
             worth: None,

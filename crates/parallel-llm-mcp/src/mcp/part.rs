@@ -1,5 +1,7 @@
 //! Pieces of a run that are too long for its report: one text, given page by page.
 
+use std::sync::Arc;
+
 use parallel_llm_engine::{Code, Failure, Run};
 use rmcp::model::CallToolResult;
 use serde_json::json;
@@ -47,27 +49,27 @@ impl Part {
     }
 
     /// The text of this part of a run; the events are with whoever stores them.
-    pub(super) fn text(self, run: &Run) -> Result<String, Failure> {
+    pub(super) fn text(self, run: &Run) -> Result<Arc<str>, Failure> {
         let missing = |what: String| {
             Err(Failure::new(Code::Usage, what).with_next("see `part` `report` for what there is"))
         };
         match self {
-            Self::Answer => match run.outcome.as_ref().and_then(|outcome| outcome.text.as_deref()) {
-                Some(text) => Ok(text.to_owned()),
+            Self::Answer => match run.outcome.as_ref().and_then(|outcome| outcome.text.as_ref()) {
+                Some(text) => Ok(Arc::clone(text)),
                 None => missing(format!("the run is {} and has no answer", run.status.as_str())),
             },
             Self::AnswerOf(number) => {
                 let seat = number.checked_sub(1).and_then(|index| run.seats.get(index));
                 match seat.map(|seat| (seat, seat.text())) {
-                    Some((_, Some(text))) => Ok(text.to_owned()),
+                    Some((_, Some(text))) => Ok(text.into()),
                     Some((seat, None)) => {
                         missing(format!("seat {number} is {} and has no text", seat.status.as_str()))
                     }
                     None => missing(format!("there is no seat {number}: the panel has {}", run.seats.len())),
                 }
             }
-            Self::Prompt => Ok(attachment::prompt_text(&run.plan)),
-            Self::Plan => Ok(format!("{:#}", attachment::plan_json(&run.plan))),
+            Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
+            Self::Plan => Ok(format!("{:#}", attachment::plan_json(&run.plan)).into()),
             Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
         }
     }

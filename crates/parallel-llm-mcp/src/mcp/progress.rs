@@ -48,22 +48,25 @@ impl Progress {
         if self.token.is_none() {
             return std::future::pending().await;
         }
-        let (mut run, mut events) = handle.watch_events();
+        let (_, mut events) = handle.watch_events();
         loop {
-            self.tell(&run).await;
+            self.tell(handle).await;
             tokio::time::sleep(GAP).await;
             // Silence is told as well.
             let _ = tokio::time::timeout(SILENCE_MAX, events.next()).await;
             while events.next().now_or_never().is_some() {}
-            run = handle.snapshot();
         }
     }
 
-    async fn tell(&mut self, run: &Run) {
-        let done = run.seats.iter().filter(|seat| seat.status.is_final()).count() as f64;
+    async fn tell(&mut self, handle: &RunHandle) {
+        let elapsed_ms = clock::unix_ms().saturating_sub(handle.id().unix_ms());
+        // Not from a copy of the run: the texts on their way may be long.
+        let (done, total, message) = handle.look(|run| {
+            let done = run.seats.iter().filter(|seat| seat.status.is_final()).count();
+            (done as f64, run.seats.len() as f64 + 1.0, message(run, elapsed_ms))
+        });
         self.told = next_step(self.told, done);
-        let elapsed_ms = clock::unix_ms().saturating_sub(run.plan.run_id.unix_ms());
-        self.send(self.told, Some(run.seats.len() as f64 + 1.0), message(run, elapsed_ms)).await;
+        self.send(self.told, Some(total), message).await;
     }
 
     async fn send(&self, progress: f64, total: Option<f64>, message: String) {

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::live::{Update, Watch};
-use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::{Event, SeatStatus};
 use tokio::time::Instant;
 
@@ -26,7 +26,7 @@ pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
     let before_ms = run.elapsed_ms;
     let mut drawn = 0;
     let mut ticks = tokio::time::interval(DRAW_EVERY);
-    while run.outcome.is_none() {
+    while run.status == RunStatus::Running {
         tokio::select! {
             update = watch.next() => take(&mut run, update),
             _ = ticks.tick() => {

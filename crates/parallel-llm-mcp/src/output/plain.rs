@@ -2,7 +2,7 @@
 
 use parallel_llm_engine::live::{Update, Watch};
 use parallel_llm_engine::retry::Retry;
-use parallel_llm_engine::run::Run;
+use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_engine::{Event, Recorded};
 
 use super::console::Console;
@@ -14,7 +14,7 @@ use super::seat::seconds;
 pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
     let mut told = run.seq;
     loop {
-        if run.outcome.is_some() {
+        if run.status != RunStatus::Running {
             return;
         }
         let update = watch.next().await;
@@ -38,6 +38,14 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
                 count => format!("{count} models"),
             };
             format!("run {} started: {seats}, at most {reserved}{}", run.plan.run_id, unpriced(run))
+        }
+        Event::Reopened { reopening, reserved } => {
+            let asked = reopening.ask.len() + reopening.seats.len();
+            format!(
+                "run {} goes on: {asked} of {} seats are asked, at most {reserved}",
+                run.plan.run_id,
+                run.seats.len() + reopening.seats.len()
+            )
         }
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
         Event::Closed { cost } => format!("closed: {cost} in all"),
@@ -84,6 +92,9 @@ fn told(event: &Event) -> String {
         }
         Event::Cancelled { .. } => "cancelled".to_owned(),
         Event::Accepted { generation_id, .. } => format!("accepted as {}", safe::for_terminal(generation_id)),
-        Event::Started { .. } | Event::Decided { .. } | Event::Closed { .. } => String::new(),
+        Event::Reconciled { cost, .. } => format!("had cost {cost}, its provider says"),
+        Event::Started { .. } | Event::Reopened { .. } | Event::Decided { .. } | Event::Closed { .. } => {
+            String::new()
+        }
     }
 }

@@ -1,8 +1,11 @@
 //! The run report: the one JSON object that the command line, MCP, HTTP and `run.json` all give. Additive only:
 //! a field may be added, never changed or taken away.
 
+use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Usage};
 use schemars::JsonSchema;
@@ -24,9 +27,12 @@ pub struct Report {
     /// and there is an answer. `partial`: there is an answer, but a seat without one.
     pub status: String,
     /// The final text; null while running and where there is none.
-    pub answer: Option<String>,
+    pub answer: Option<Arc<str>>,
     /// How the final text came about; null while running.
     pub synthesis: Option<Synthesis>,
+    /// The texts that earlier parts of the run came to, oldest first; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierReport>,
     /// The panel, one entry per seat.
     pub answers: Vec<SeatReport>,
     /// Whether fusing was worth it; null where nothing was fused.
@@ -65,6 +71,15 @@ pub struct Synthesis {
     pub shortened: Vec<ShortenedReport>,
 }
 
+/// A text of a run that has a newer one.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EarlierReport {
+    /// The text; null where there was none, or where it is not kept.
+    pub answer: Option<Arc<str>>,
+    /// How it came about.
+    pub synthesis: Synthesis,
+}
+
 /// An answer that was shortened to fit the synthesizer's context.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShortenedReport {
@@ -83,6 +98,8 @@ pub struct WorthReport {
     pub base_seat: u8,
     /// How much of the final text differs from that answer: 0 the same, 1 nothing in common.
     pub edit_ratio: Option<f64>,
+    /// The other seats whose answers have wording of the final text that the base's has not.
+    pub drawn_from: Vec<u8>,
     /// What fusing cost beyond the panel, in USD.
     pub extra_cost_usd: Option<f64>,
     /// How long fusing took beyond the panel, in milliseconds.
@@ -105,7 +122,7 @@ pub struct SeatReport {
     /// Whether the answer came too late to be considered for the run's.
     pub late: bool,
     /// The text, or the text so far; null where there is none or where it was left out for its size.
-    pub text: Option<String>,
+    pub text: Option<Arc<str>>,
     /// The length of the text in bytes, whether or not it is here.
     pub text_bytes: u64,
     /// Why there is no answer, or why it stopped early.
@@ -198,8 +215,9 @@ impl Report {
             schema: SCHEMA,
             run_id: run.plan.run_id.to_string(),
             status: run.status.as_str().to_owned(),
-            answer: outcome.and_then(|outcome| outcome.text.as_deref()).map(str::to_owned),
+            answer: outcome.and_then(|outcome| outcome.text.clone()),
             synthesis: outcome.map(Synthesis::of),
+            earlier: run.earlier.iter().map(EarlierReport::of).collect(),
             answers: run.seats.iter().zip(1..).map(|(seat, number)| SeatReport::of(seat, number)).collect(),
             worth: outcome.and_then(WorthReport::of),
             cost_usd: run.known_cost().map(PicoUsd::as_usd),
@@ -208,7 +226,7 @@ impl Report {
             strategy: run.plan.strategy.name().to_owned(),
             plan_hash: run.plan_hash.clone(),
             files,
-            warnings: warnings.map(ErrorReport::warning).collect(),
+            warnings: warnings.map(ErrorReport::of_warning).collect(),
             error: outcome.and_then(|outcome| outcome.failure.as_ref()).map(ErrorReport::of),
         }
     }
@@ -216,6 +234,11 @@ impl Report {
     /// The report as JSON for people: a field a line, in the order of this page.
     pub fn pretty(&self) -> String {
         serde_json::to_string_pretty(self).expect(PLAIN)
+    }
+
+    /// Writes what [`Report::pretty`] gives piece by piece: its texts may be long.
+    pub fn write_pretty(&self, sink: impl io::Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(sink, self).map_err(io::Error::from)
     }
 
     /// The report as JSON for programs: on one line.
@@ -226,6 +249,12 @@ impl Report {
     /// The report as one JSON value.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).expect(PLAIN)
+    }
+}
+
+impl EarlierReport {
+    fn of(outcome: &Outcome) -> Self {
+        Self { answer: outcome.text.clone(), synthesis: Synthesis::of(outcome) }
     }
 }
 
@@ -257,6 +286,7 @@ impl WorthReport {
         outcome.worth.as_ref().map(|worth| Self {
             base_seat: worth.base_seat.0,
             edit_ratio: worth.edit_ratio,
+            drawn_from: worth.drawn_from.iter().map(|seat| seat.0).collect(),
             extra_cost_usd: worth.extra_cost.map(PicoUsd::as_usd),
             extra_ms: worth.extra_ms,
         })
@@ -266,7 +296,7 @@ impl WorthReport {
 impl SeatReport {
     fn of(seat: &SeatView, number: u8) -> Self {
         let answer = seat.answer.as_ref();
-        let text = seat.text();
+        let text = text_of(seat);
         let stored_bytes = answer.map_or(0, |answer| answer.text_bytes);
         Self {
             seat: number,
@@ -275,8 +305,8 @@ impl SeatReport {
             served_model: answer.and_then(|answer| answer.served_model.clone()),
             status: seat.status.as_str().to_owned(),
             late: seat.late,
-            text: text.map(str::to_owned),
-            text_bytes: text.map_or(stored_bytes, |text| text.len() as u64),
+            text_bytes: text.as_ref().map_or(stored_bytes, |text| text.len() as u64),
+            text,
             error: seat.failure.as_ref().map(ErrorReport::of),
             finish: answer.and_then(|answer| answer.finish.as_ref()).map(|finish| finish.as_str().to_owned()),
             truncated: answer.is_some_and(parallel_llm_engine::Answer::truncated),
@@ -289,6 +319,12 @@ impl SeatReport {
             generation_id: seat.generation_id.clone(),
         }
     }
+}
+
+/// The seat's text, shared with its answer; text on its way is copied as it stands.
+fn text_of(seat: &SeatView) -> Option<Arc<str>> {
+    let whole = seat.answer.as_ref().map(|answer| &answer.text).filter(|text| !text.is_empty());
+    whole.cloned().or_else(|| seat.text().map(Arc::from))
 }
 
 impl UsageReport {
@@ -311,11 +347,12 @@ impl ErrorReport {
             next: failure.next_step().to_owned(),
             retryable: failure.retryable,
             retry_after_ms: failure.retry_after_ms,
-            run_id: None,
+            run_id: failure.run_id.as_ref().map(ToString::to_string),
         }
     }
 
-    fn warning(warning: &parallel_llm_engine::outcome::Warning) -> Self {
+    /// Tells a warning.
+    pub fn of_warning(warning: &Warning) -> Self {
         Self {
             code: warning.code.to_string(),
             message: warning.message.clone(),

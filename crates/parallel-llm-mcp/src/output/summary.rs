@@ -55,6 +55,7 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
         let text = format!("warning[{}]: {} (next: {})", warning.code, warning.message, warning.next);
         lines.push(console.tone(Tone::Warning, &safe::for_terminal(&text)));
     }
+    lines.extend(late(run));
     lines.push(format!(
         "{} of {} answered · {}{} · {} · run {}",
         run.answered(),
@@ -75,6 +76,14 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
         (_, Some(dir)) => lines.push(format!("files: {}", dir.display())),
     }
     lines
+}
+
+/// Offers the answers that are paid for and not yet in the text.
+fn late(run: &Run) -> Option<String> {
+    let late = run.seats.iter().filter(|seat| seat.late).count();
+    let what = if late == 1 { "an answer".to_owned() } else { format!("{late} answers") };
+    let id = run.plan.run_id;
+    (late > 0).then(|| format!("{what} came too late to be fused: `runs synthesize {id}` takes all in"))
 }
 
 fn origin(run: &Run) -> String {

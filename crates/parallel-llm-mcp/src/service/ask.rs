@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::panel::{ModelRef, PanelEntry};
 use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunPlan, RunRequest};
+use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunPlan, RunRequest, RunStatus};
 
 use super::catalogue::Wanted;
 use super::fitness::Typed;
-use super::{RunHandle, Service};
+use super::{Further, RunHandle, Service};
 use crate::clock;
 
 /// A question as a door hands it over.
@@ -21,13 +22,59 @@ pub struct Question {
     pub request: RunRequest,
     /// A preset whose values stand in for what the request leaves open.
     pub preset: Option<String>,
+    /// How old an answer to the very same question may be to be given again, in milliseconds; asked anew where `None`.
+    pub cache_ms: Option<u64>,
+}
+
+impl Question {
+    /// What is asked, by this request alone.
+    pub fn of(request: RunRequest) -> Self {
+        Self { request, ..Self::default() }
+    }
 }
 
 impl Service {
-    /// Begins a run. Whatever is wrong is said here, before anything is paid.
+    /// Begins a run. Whatever is wrong is said here, before anything is paid. Where the same question is being answered
+    /// already, or was asked under the same idempotency key, that run is given instead.
     pub async fn ask(&self, question: Question) -> Result<RunHandle, Failure> {
+        let cache_ms = question.cache_ms;
         let plan = self.plan(question).await?;
-        self.runs().await?.start(plan, self.output_dir()).await
+        if let Some(handle) = self.answered_before(&plan, cache_ms).await? {
+            return Ok(handle);
+        }
+        match self.runs().await?.start(plan, self.output_dir()).await {
+            Err(Failure { code: Code::Repeated, run_id: Some(id), .. }) => {
+                let handle = self.hold(&id.to_string()).await?;
+                let note =
+                    Failure::new(Code::Repeated, format!("the same question was asked before, as run {id}"));
+                Ok(handle.with_note(Warning::of("nothing was asked anew", &note)))
+            }
+            begun => begun,
+        }
+    }
+
+    /// A hold on a run that answers the question; one whose process is gone is gone on with.
+    async fn hold(&self, name: &str) -> Result<RunHandle, Failure> {
+        let handle = self.watch(name).await?;
+        match handle.look(|run| run.status) {
+            RunStatus::Interrupted => self.go_on(name, Further::Resume { resend: false }).await,
+            _ => Ok(handle),
+        }
+    }
+
+    /// The newest answer to the very same question, where one is wanted and not too old.
+    async fn answered_before(
+        &self,
+        plan: &RunPlan,
+        cache_ms: Option<u64>,
+    ) -> Result<Option<RunHandle>, Failure> {
+        let Some(within_ms) = cache_ms else { return Ok(None) };
+        let within_ms = i64::try_from(within_ms).unwrap_or(i64::MAX);
+        let same = self.store().await?.find_same(&plan.hash(), plan.asked_by.as_deref(), within_ms).await?;
+        let Some(id) = same else { return Ok(None) };
+        let note = Failure::new(Code::Repeated, format!("this is the answer of run {id}"));
+        let handle = self.load(id).await?.watch();
+        Ok(Some(handle.with_note(Warning::of("nothing was asked anew", &note))))
     }
 
     async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
@@ -54,7 +101,7 @@ impl Service {
 
     /// The list of each provider that is named. A provider is asked for its own only where a typed name is in no
     /// fresh list; all are asked at once.
-    async fn catalogues_for(
+    pub(super) async fn catalogues_for(
         &self,
         request: &RunRequest,
         defaults: &Defaults,

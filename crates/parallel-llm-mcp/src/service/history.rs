@@ -1,11 +1,14 @@
-//! Runs that were done: found by name, listed, and told like the ones under way.
+//! Runs that were done, or that another process does: found by name, listed, and watched like the ones under way.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::event::Place;
+use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
 use parallel_llm_store::{RunFilter, RunSummary, StoredRun};
-use tokio::time::Instant;
+use tokio::task::JoinSet;
 
 use super::{RunHandle, Service};
 use crate::files;
@@ -48,6 +51,14 @@ impl Service {
         }
     }
 
+    /// A hold on a run, whichever process does it.
+    pub async fn watch(&self, name: &str) -> Result<RunHandle, Failure> {
+        Ok(match self.find(name).await? {
+            Kept::Live(handle) => handle.join(),
+            Kept::Past(past) => past.watch(),
+        })
+    }
+
     /// Runs, newest first.
     pub async fn list(&self, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
         self.store().await?.list(filter).await
@@ -59,13 +70,8 @@ impl Service {
         let stored = self.store().await?.load(id).await?.ok_or_else(missing)?;
         let run = fold(&stored);
         let files = files::look_up(&self.output_dir(), &run);
-        Ok(PastRun {
-            run,
-            events: stored.events,
-            created_at_ms: stored.created_at_ms,
-            files,
-            service: self.clone(),
-        })
+        let (events, created_at_ms) = (stored.events, stored.created_at_ms);
+        Ok(PastRun { run, events, created_at_ms, files, service: self.clone() })
     }
 }
 
@@ -91,28 +97,51 @@ impl Kept {
             Self::Past(past) => past.run.clone(),
         }
     }
-
-    /// Waits for the run's answer, or until this moment.
-    pub async fn wait(self, until: Option<Instant>) -> Result<Report, Failure> {
-        match self {
-            Self::Live(handle) => Ok(handle.wait(until).await),
-            Self::Past(past) => past.wait(until).await,
-        }
-    }
 }
 
 impl PastRun {
-    async fn wait(mut self, until: Option<Instant>) -> Result<Report, Failure> {
-        while self.run.status == RunStatus::Running && until.is_none_or(|until| Instant::now() < until) {
-            tokio::time::sleep(LOOK_EVERY).await;
-            let service = self.service.clone();
-            self = service.load(self.run.plan.run_id).await?;
+    /// A hold on the run, which another process may still be doing.
+    pub fn watch(self) -> RunHandle {
+        let id = self.run.plan.run_id;
+        let is_over = self.run.status != RunStatus::Running;
+        let hub = Arc::new(Hub::elsewhere(self.run));
+        let mut relay = JoinSet::new();
+        if is_over {
+            // Nobody will close it any more, so nobody is to wait for that.
+            hub.lose();
+        } else {
+            relay.spawn(relay_from(self.service, id, Arc::clone(&hub)));
         }
-        Ok(self.report())
+        RunHandle::elsewhere(hub, self.files, relay)
     }
 
     /// The run's report.
     pub fn report(&self) -> Report {
         Report::of(&self.run, self.files.clone())
+    }
+}
+
+/// Brings what the store has of a run to those who watch it here, until it is over or its process is gone.
+async fn relay_from(service: Service, id: RunId, hub: Arc<Hub>) {
+    while !hub.look(|run| run.closed) {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let seq = hub.look(|run| run.seq);
+        let look = match service.store().await {
+            Ok(store) => store.follow(id, seq).await,
+            Err(failure) => Err(failure),
+        };
+        let look = match look {
+            Ok(Some(look)) => look,
+            // Purged meanwhile.
+            Ok(None) => return hub.lose(),
+            // A store that cannot be read now may be read at the next look; whoever waits has a limit of their own.
+            Err(_) => continue,
+        };
+        let texts: Vec<(Place, String)> =
+            look.checkpoints.into_iter().map(|one| (one.attempt.place, one.text)).collect();
+        hub.relay(look.events, texts);
+        if look.interrupted {
+            return hub.lose();
+        }
     }
 }

@@ -2,18 +2,24 @@
 
 mod ask;
 mod catalogue;
+mod cost;
 mod doctor;
+mod export;
 mod fitness;
+mod further;
+mod handle;
 mod history;
+mod insights;
 mod journals;
 mod later;
 mod local;
 mod models;
 mod overview;
 mod providers;
-mod resume;
+mod purge;
 mod roll_call;
 mod runs;
+mod search;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,16 +32,21 @@ use parallel_llm_store::Store;
 
 pub use ask::Question;
 pub use catalogue::{Catalogues, Fetch, KeyUse};
+pub use cost::{Costs, Spending};
 pub use doctor::{Diagnosis, Finding, Health};
+pub use further::Further;
+pub use handle::RunHandle;
 pub use history::{Kept, PastRun};
+pub use insights::{Insights, ModelInsight, Verdict};
 pub use journals::Journals;
 pub use later::Later;
 pub use local::LocalServer;
 pub use models::{FoundModels, ListLine, ModelLine, ModelQuery, ModelSort};
 pub use overview::Overview;
-pub use parallel_llm_store::{RunFilter, RunSummary};
+pub use parallel_llm_store::{CostBy, Found, FoundIn, RunFilter, RunSummary};
+pub use purge::{Doomed, Purging};
 pub use roll_call::{Present, RollCall, Standing};
-pub use runs::{RunHandle, Runs};
+pub use runs::Runs;
 
 use crate::settings::Settings;
 

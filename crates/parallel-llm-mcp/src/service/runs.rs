@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use parallel_llm_engine::engine::Underway;
-use parallel_llm_engine::live::{Hub, Stage, Watch};
+use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Code, Engine, Failure, RunId, RunPlan};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use parallel_llm_engine::{Code, Engine, Failure, Reopening, RunId, RunPlan, Stop};
+use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
+use super::handle::RunHandle;
 use crate::files::{FileWriter, FilesWatch, Folder};
-use crate::output::report::Report;
 use crate::telemetry;
 
 /// Runs one process does at once. Each may hold 64 streams; past this a caller is better told to wait.
@@ -28,50 +28,50 @@ const UNSTORED_MAX: usize = 16;
 #[derive(Clone)]
 pub struct Runs {
     engine: Engine,
+    /// How long a run that was given up may read replies that are paid for anyway.
+    drain: Duration,
     live: Arc<Mutex<BTreeMap<RunId, RunHandle>>>,
     /// The newest closed runs whose texts are stored nowhere, oldest first.
     unstored: Arc<Mutex<VecDeque<RunHandle>>>,
     tasks: TaskTracker,
 }
 
-/// A run under way, or just over.
-#[derive(Clone)]
-pub struct RunHandle {
-    id: RunId,
-    hub: Arc<Hub>,
-    cancel: CancellationToken,
-    files: FilesWatch,
-}
+type Opening = BoxFuture<'static, Result<Underway, Failure>>;
 
 impl Runs {
-    /// No runs yet.
-    pub fn new(engine: Engine) -> Self {
-        Self { engine, live: Arc::default(), unstored: Arc::default(), tasks: TaskTracker::new() }
+    /// No runs yet. One that is given up has `drain` to read on what is paid for anyway.
+    pub fn new(engine: Engine, drain: Duration) -> Self {
+        Self { engine, drain, live: Arc::default(), unstored: Arc::default(), tasks: TaskTracker::new() }
     }
 
-    /// Begins a run, with its files in a folder inside `output_dir` where the plan wants files.
+    /// Begins a run, with its files in a folder inside `output_dir` where the plan wants files. When it returns, the
+    /// run is durable and on its way; a failure has cost nothing.
     pub async fn start(&self, plan: RunPlan, output_dir: PathBuf) -> Result<RunHandle, Failure> {
         self.check_room()?;
         let folder = if plan.files { Some(Folder::create(&output_dir, plan.run_id)?) } else { None };
         let hub = Arc::new(Hub::new(Arc::new(plan)));
-        let cancel = CancellationToken::new();
-        match self.engine.open(Arc::clone(&hub), cancel.clone()).await {
-            Ok(underway) => Ok(self.follow(underway, hub, cancel, folder)),
-            Err(failure) => {
-                folder.iter().for_each(Folder::discard);
-                Err(failure)
-            }
+        let (engine, new_folder) = (self.engine.clone(), folder.clone());
+        let opening = |hub, stop| -> Opening { Box::pin(async move { engine.open(hub, stop).await }) };
+        let begun = self.begin(hub, folder, opening).await;
+        if begun.is_err() {
+            new_folder.iter().for_each(Folder::discard);
         }
+        begun
     }
 
-    /// Takes up a run that was interrupted. Nothing it has is asked for again.
-    pub async fn resume(&self, run: Run, output_dir: PathBuf) -> Result<RunHandle, Failure> {
+    /// Goes on with a run that is at a stand. Nothing it has is asked for again but what `reopening` names.
+    pub async fn reopen(
+        &self,
+        run: Run,
+        reopening: Reopening,
+        output_dir: PathBuf,
+    ) -> Result<RunHandle, Failure> {
         self.check_room()?;
         let folder = run.plan.files.then(|| Folder::of(&output_dir, run.plan.run_id));
-        let hub = Arc::new(Hub::of(run));
-        let cancel = CancellationToken::new();
-        let underway = self.engine.reopen(Arc::clone(&hub), cancel.clone()).await?;
-        Ok(self.follow(underway, hub, cancel, folder))
+        let engine = self.engine.clone();
+        let opening =
+            |hub, stop| -> Opening { Box::pin(async move { engine.reopen(hub, stop, reopening).await }) };
+        self.begin(Arc::new(Hub::of(run)), folder, opening).await
     }
 
     fn check_room(&self) -> Result<(), Failure> {
@@ -81,41 +81,51 @@ impl Runs {
         Err(Failure::new(Code::Busy, format!("{RUNS_MAX} runs are under way")))
     }
 
-    /// Lets a run go on by itself, its files and its log lines with it.
-    fn follow(
+    /// Lets a run begin and go on by itself, whether or not the caller stays to hear of it.
+    async fn begin(
         &self,
-        underway: Underway,
         hub: Arc<Hub>,
-        cancel: CancellationToken,
         folder: Option<Folder>,
-    ) -> RunHandle {
-        let id = hub.look(|run| run.plan.run_id);
-        let files = match folder {
-            Some(folder) => {
-                let (writer, watch) = FileWriter::new(folder, Arc::clone(&hub));
-                self.tasks.spawn(writer.follow());
-                watch
-            }
-            None => FilesWatch::off(),
-        };
-        if telemetry::is_wanted() {
-            let (run, watch) = hub.watch_events();
-            self.tasks.spawn(telemetry::follow(run, watch));
-        }
-        let handle = RunHandle { id, hub, cancel, files };
-        self.live().insert(id, handle.clone());
+        opening: impl FnOnce(Arc<Hub>, Stop) -> Opening,
+    ) -> Result<RunHandle, Failure> {
+        let stop = Stop::default();
+        let opening = opening(Arc::clone(&hub), stop.clone());
+        // Whoever follows the run sees it from its first event on.
+        let logged = telemetry::is_wanted().then(|| hub.watch_events());
+        let handle = RunHandle::here(Arc::clone(&hub), stop.clone());
+        let (tell, told) = oneshot::channel();
         let runs = self.clone();
         self.tasks.spawn(async move {
-            underway.finish().await;
+            let underway = match opening.await {
+                Ok(underway) => underway,
+                // The caller may have gone; then nobody needs to know.
+                Err(failure) => return drop(tell.send(Err(failure))),
+            };
+            if let Some((run, watch)) = logged {
+                runs.tasks.spawn(telemetry::follow(run, watch));
+            }
+            let handle = handle.with_files(runs.write_files(folder, hub));
+            let id = handle.id();
+            runs.live().insert(id, handle.clone());
+            drop(tell.send(Ok(handle)));
+            finish(underway, &stop, runs.drain).await;
             runs.retire(id);
         });
-        handle
+        told.await
+            .unwrap_or_else(|_| Err(Failure::new(Code::Internal, "a defect stopped the run as it began")))
+    }
+
+    fn write_files(&self, folder: Option<Folder>, hub: Arc<Hub>) -> FilesWatch {
+        let Some(folder) = folder else { return FilesWatch::off() };
+        let (writer, watch) = FileWriter::new(folder, hub);
+        self.tasks.spawn(writer.follow());
+        watch
     }
 
     /// A run is over: the store answers for it from now on, where it has its texts.
     fn retire(&self, id: RunId) {
         let Some(handle) = self.live().remove(&id) else { return };
-        if handle.hub.look(|run| run.plan.store == StoreMode::Full) {
+        if handle.look(|run| run.plan.store == StoreMode::Full) {
             return;
         }
         let mut unstored = self.unstored();
@@ -128,7 +138,7 @@ impl Runs {
     /// The handle of a run under way, or of one that is remembered nowhere else.
     pub fn find(&self, id: RunId) -> Option<RunHandle> {
         let live = self.live().get(&id).cloned();
-        live.or_else(|| self.unstored().iter().find(|handle| handle.id == id).cloned())
+        live.or_else(|| self.unstored().iter().find(|handle| handle.id() == id).cloned())
     }
 
     /// Waits until every run has ended, but no longer than this.
@@ -148,53 +158,13 @@ impl Runs {
     }
 }
 
-impl RunHandle {
-    /// The run's name.
-    pub const fn id(&self) -> RunId {
-        self.id
+/// Does a run to its end. One that is given up reads on what is paid for anyway, but only for so long.
+async fn finish(underway: Underway, stop: &Stop, drain: Duration) {
+    let mut finishing = std::pin::pin!(underway.finish());
+    tokio::select! {
+        biased;
+        () = &mut finishing => return,
+        () = async { stop.cancelled().await; tokio::time::sleep(drain).await } => stop.abort(),
     }
-
-    /// Whether nothing more will happen.
-    pub fn is_closed(&self) -> bool {
-        self.hub.look(|run| run.closed)
-    }
-
-    /// The run as it stands, and everything after.
-    pub fn watch(&self) -> (Run, Watch) {
-        self.hub.watch()
-    }
-
-    /// The run as it stands, and every event after.
-    pub fn watch_events(&self) -> (Run, Watch) {
-        self.hub.watch_events()
-    }
-
-    /// The run as it stands.
-    pub fn snapshot(&self) -> Run {
-        self.hub.snapshot()
-    }
-
-    /// Waits for the run's answer, or until this moment; the run goes on either way.
-    pub async fn wait(&self, until: Option<Instant>) -> Report {
-        let decided = self.hub.reached(Stage::Decided);
-        if let Some(until) = until {
-            if tokio::time::timeout_at(until, decided).await.is_err() {
-                return Report::of(&self.snapshot(), self.files.now());
-            }
-        } else {
-            decided.await;
-        }
-        Report::of(&self.snapshot(), self.files.clone().settled().await)
-    }
-
-    /// Waits until late seats are in or given up, too.
-    pub async fn wait_closed(&self) -> Report {
-        self.hub.reached(Stage::Closed).await;
-        Report::of(&self.snapshot(), self.files.clone().settled().await)
-    }
-
-    /// Gives the run up: connections to providers are closed, what has come is kept.
-    pub fn cancel(&self) {
-        self.cancel.cancel();
-    }
+    finishing.await;
 }

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use parallel_llm_engine::code::Code;
 use parallel_llm_engine::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
 use parallel_llm_engine::plan::Strategy;
-use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Failure, PicoUsd};
 
 use super::{invalid, nearest, wait};

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::PicoUsd;
-use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::wait::Wait;
 
 use super::invalid;
 use super::kind::Value;

@@ -29,10 +29,10 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::code::Code;
-use parallel_llm_engine::plan::{Defaults, Timers};
-use parallel_llm_engine::quorum::Wait;
+use parallel_llm_engine::plan::{DayLimit, Defaults, Timers};
 use parallel_llm_engine::request::{Effort, StoreMode};
 use parallel_llm_engine::routing::{DataCollection, Session};
+use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Failure, PicoUsd, Routing};
 
 use document::{Document, Own, Owner};
@@ -64,6 +64,8 @@ pub struct Settings {
     pub max_tokens: u32,
     /// The most one run may cost.
     pub budget: PicoUsd,
+    /// The most all runs together may cost in a day.
+    pub budget_day: Option<PicoUsd>,
     /// The longest prompt in characters.
     pub prompt_chars_max: usize,
     /// Calls in flight with one provider key.
@@ -191,7 +193,19 @@ impl Settings {
             files: self.files,
             effort: self.effort,
             routing: self.routing.clone(),
+            limits: self.limits(),
         }
+    }
+
+    /// What may be spent in a day: by all runs together, and with the key of each provider that has a limit.
+    fn limits(&self) -> Vec<DayLimit> {
+        let name = Setting::BudgetDayUsd.name();
+        let whole = self.budget_day.map(|usd| DayLimit { provider: None, usd, setting: name.to_owned() });
+        let of = |provider: &ProviderSettings| {
+            let setting = format!("providers.{}.{name}", provider.id);
+            Some(DayLimit { provider: Some(provider.id.clone()), usd: provider.budget_day?, setting })
+        };
+        whole.into_iter().chain(self.providers.iter().filter_map(of)).collect()
     }
 
     /// Every value in force, in the order of the reference.
@@ -249,6 +263,7 @@ impl Settings {
             strategy: layer.word(Setting::Strategy),
             max_tokens: layer.whole(Setting::MaxTokens),
             budget: layer.usd(Setting::BudgetUsd),
+            budget_day: layer.usd_if_set(Setting::BudgetDayUsd),
             prompt_chars_max: layer.whole(Setting::PromptCharsMax),
             calls_per_key_max: layer.whole(Setting::CallsPerKeyMax),
             calls_max: layer.whole(Setting::CallsMax),

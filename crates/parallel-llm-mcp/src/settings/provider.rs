@@ -7,13 +7,14 @@
 
 use std::collections::BTreeMap;
 
-use parallel_llm_engine::{Failure, ProviderId};
+use parallel_llm_engine::{Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::{Dialect, Endpoint, Known};
 use secrecy::SecretString;
 use url::Url;
 
 use super::environment::Environment;
 use super::kept::KeptKeys;
+use super::kind::Value;
 use super::origin::Origin;
 use super::provider_table::Table;
 use super::{Shown, at, invalid};
@@ -43,6 +44,8 @@ pub struct ProviderSettings {
     pub headers: Vec<(String, SecretString)>,
     /// Calls at once, where that is not the usual.
     pub calls_max: Option<usize>,
+    /// The most all runs together may cost in a day with its key.
+    pub budget_day: Option<PicoUsd>,
 }
 
 /// Where a provider's key comes from.
@@ -162,6 +165,7 @@ impl Sources<'_> {
             key_variable,
             headers: table.headers.as_ref().map(|said| said.value.clone()).unwrap_or_default(),
             calls_max: said_calls.or_else(|| pattern.and_then(|pattern| pattern.calls_max)),
+            budget_day: table.budget_day.as_ref().map(|said| said.value),
         };
         let shown = shown(&provider, table, address_origin);
         Ok((provider, shown))
@@ -273,6 +277,10 @@ fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> 
         // Arguments may be anything; the program is enough to know it by.
         table.key_command.as_ref().map(|said| line("key_command", said.value[0].clone(), user(&said.place))),
         table.calls_max.as_ref().map(|said| line("calls_max", said.value.to_string(), user(&said.place))),
+        table
+            .budget_day
+            .as_ref()
+            .map(|said| line("budget_day_usd", Value::Usd(said.value).to_string(), user(&said.place))),
         table.headers.as_ref().map(|said| line("headers", names(&said.value), user(&said.place))),
     ];
     lines.extend(told.into_iter().flatten());

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use http::{HeaderName, HeaderValue};
-use parallel_llm_engine::{Failure, ProviderId};
+use parallel_llm_engine::{Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::{Dialect, Endpoint, Known};
 use secrecy::SecretString;
 use toml::de::{DeTable, DeValue};
@@ -22,7 +22,7 @@ use super::reader::{Item, Key, Reader, check_count, in_order, noun};
 use super::words;
 
 /// The keys of a table, how each is written and what it does, in the order of the reference.
-pub(super) const KEYS: [(&str, &str, &str); 6] = [
+pub(super) const KEYS: [(&str, &str, &str); 7] = [
     ("base_url", "a string", "The address of its API; plain http only on this machine."),
     (
         "kind",
@@ -40,6 +40,11 @@ pub(super) const KEYS: [(&str, &str, &str); 6] = [
         "A program that prints its key. It is run without a shell, once, when the first call is about to be made.",
     ),
     ("calls_max", "a whole number", "Calls at once, in place of `calls_per_key_max`."),
+    (
+        "budget_day_usd",
+        "an amount in US dollars",
+        "The most all runs together may cost in a day (UTC) with its key, with what those under way may still cost.",
+    ),
     (
         "headers",
         "a table of strings",
@@ -104,6 +109,7 @@ pub(super) struct Table {
     pub(super) key_variable: Option<Said<String>>,
     pub(super) key_command: Option<Said<Vec<String>>>,
     pub(super) calls_max: Option<Said<usize>>,
+    pub(super) budget_day: Option<Said<PicoUsd>>,
     pub(super) headers: Option<Said<Vec<(String, SecretString)>>>,
 }
 
@@ -158,6 +164,9 @@ impl OneTable<'_> {
                     table.key_command = Some(self.said(value, command(value.get_ref()).map_err(refuse)?));
                 }
                 "calls_max" => table.calls_max = Some(self.said(value, self.calls_max(value)?)),
+                "budget_day_usd" => {
+                    table.budget_day = Some(self.said(value, self.budget_day(key, value)?));
+                }
                 "headers" => table.headers = Some(self.said(value, self.headers(value)?)),
                 "key" | "api_key" => return Err(self.reader.refuse(key.span(), self.no_key())),
                 _ => return Err(self.reader.unknown(key, KEYS.iter().map(|(name, ..)| *name))),
@@ -219,6 +228,13 @@ impl OneTable<'_> {
         match self.reader.value("calls_max", CALLS, value)? {
             Value::Whole(calls) => Ok(calls as usize),
             other => unreachable!("a whole number was read, not {other}"),
+        }
+    }
+
+    fn budget_day(&self, key: &Key<'_>, value: &Item<'_>) -> Result<PicoUsd, Failure> {
+        match self.reader.value(key.get_ref(), Kind::Usd, value)? {
+            Value::Usd(amount) => Ok(amount),
+            other => unreachable!("an amount was read, not {other}"),
         }
     }
 

@@ -88,6 +88,9 @@ settings! {
     BudgetUsd = "budget_usd", Kind::Usd, "3", Tighter,
         "The most one run may cost in the worst case; a run above it is refused before anything is sent.",
         because "five seats and a synthesizer at their caps cost about 1.2 USD";
+    BudgetDayUsd = "budget_day_usd", Kind::Usd, "", Tighter,
+        "The most all runs of this data folder together may cost in a day (UTC), with what those under way may still cost; a run above it is refused before anything is sent.",
+        because "the budget bounds each run already";
     PromptCharsMax = "prompt_chars_max", Kind::Whole { min: 1, max: 16_777_216 }, "100000", Project,
         "The longest prompt in characters, attachments included.",
         because "it is a long document, and a mistyped path to a huge file is not paid for five times";

@@ -276,6 +276,31 @@ fn the_daily_cap_is_not_waited_for() {
 }
 
 #[test]
+fn a_limit_is_about_the_model_unless_its_words_are_known() {
+    let passed_on = |words: &str| {
+        let metadata = serde_json::json!({"raw": words, "provider_name": "Moonshot AI"});
+        serde_json::json!({"error": {"message": "Provider returned error", "code": 429, "metadata": metadata}})
+    };
+    let own =
+        |words: &str| serde_json::json!({"error": {"message": words, "type": "rate_limit_reached_error"}});
+    for (body, expected) in [
+        (own("Rate limit exceeded: free-models-per-day. Add 10 credits"), Scope::FreeModels),
+        (own("Rate limit exceeded: free-models-per-min."), Scope::FreeModels),
+        (own("Your account x request reached max organization concurrency: 1"), Scope::Key),
+        (own("Your account x request reached organization max RPM: 3"), Scope::Key),
+        (own("Organization Rate limit exceeded, please try again after 1 seconds"), Scope::Key),
+        (own("Rate limit reached for gpt-6 in organization org-x on tokens per min (TPM)"), Scope::Model),
+        (own("This request would exceed your organization's rate limit"), Scope::Model),
+        (passed_on("Your account x request reached max organization concurrency: 1"), Scope::Model),
+        (passed_on("Rate limit exceeded: free-models-per-day"), Scope::Model),
+        (serde_json::json!("slow down"), Scope::Model),
+    ] {
+        assert_eq!(scope(body.to_string().as_bytes()), expected, "{body}");
+    }
+    assert_eq!(scope(b"<html>"), Scope::Model);
+}
+
+#[test]
 fn the_provider_is_at_fault() {
     let html = "<!DOCTYPE html><title>openrouter.ai | 524: A timeout occurred</title>";
     check(&[

@@ -73,7 +73,7 @@ pub(crate) fn sent_fields(codec: &dyn Codec, body: &[u8]) -> Vec<&'static str> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) segments: Vec<String>,
-    pub(crate) query: Option<&'static str>,
+    pub(crate) query: Option<Cow<'static, str>>,
 }
 
 impl Address {

@@ -12,6 +12,7 @@ use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig}
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// A key of the right shape that is nobody's.
 pub(crate) const KEY: &str = "sk-or-v1-0000000000000000000000000000000000000000000000000000000000000000";
@@ -38,7 +39,7 @@ pub(crate) fn say(text: impl AsRef<[u8]>) -> Act {
     Act::Say(text.as_ref().to_vec())
 }
 
-type Asked = Arc<Mutex<Vec<String>>>;
+type Asked = Arc<Mutex<Vec<(Instant, String)>>>;
 
 /// A server on loopback. Ends with the value.
 pub(crate) struct Upstream {
@@ -51,6 +52,11 @@ pub(crate) struct Upstream {
 impl Upstream {
     /// Answers every request on every connection with these acts.
     pub(crate) async fn start(acts: Vec<Act>) -> Self {
+        Self::in_turn(vec![acts]).await
+    }
+
+    /// Answers the first request with the first acts, the second with the second, and those beyond with the last.
+    pub(crate) async fn in_turn(acts: Vec<Vec<Act>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/api/v1", listener.local_addr().unwrap());
         let (asked, connections) = (Arc::default(), Arc::default());
@@ -61,7 +67,12 @@ impl Upstream {
 
     /// The requests so far, heads and bodies.
     pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+        self.asked.lock().unwrap().iter().map(|(_, request)| request.clone()).collect()
+    }
+
+    /// When they came.
+    pub(crate) fn asked_at(&self) -> Vec<Instant> {
+        self.asked.lock().unwrap().iter().map(|(at, _)| *at).collect()
     }
 
     /// The connections so far.
@@ -103,6 +114,19 @@ pub(crate) fn call() -> Call {
     }
 }
 
+/// The smallest call to this model.
+pub(crate) fn call_to(model: &str) -> Call {
+    Call { model: ModelRef { provider: id(), model: model.to_owned() }, ..call() }
+}
+
+/// An answer of one JSON body.
+pub(crate) fn json(status: &str, headers: &str, body: &str) -> Act {
+    let length = body.len();
+    say(format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+    ))
+}
+
 /// The parts of one reply, `Alive` left out.
 pub(crate) async fn ask(provider: &Provider) -> Vec<Result<ReplyPart, Failure>> {
     let reply = provider.admit(call()).await.unwrap().send();
@@ -122,15 +146,17 @@ pub(crate) async fn answer_of(provider: &Provider) -> (String, Result<(), Failur
     (text, Ok(()))
 }
 
-async fn serve(listener: TcpListener, acts: Vec<Act>, asked: Asked, connections: Arc<AtomicUsize>) {
+async fn serve(listener: TcpListener, acts: Vec<Vec<Act>>, asked: Asked, connections: Arc<AtomicUsize>) {
     let mut tasks = JoinSet::new();
     while let Ok((mut stream, _)) = listener.accept().await {
         connections.fetch_add(1, Ordering::SeqCst);
         let (acts, asked) = (acts.clone(), Arc::clone(&asked));
         tasks.spawn(async move {
             while let Some(request) = read_request(&mut stream).await {
-                asked.lock().unwrap().push(request);
-                if perform(&mut stream, &acts).await.is_none() {
+                let before = asked.lock().unwrap().len();
+                asked.lock().unwrap().push((Instant::now(), request));
+                let Some(acts) = acts.get(before).or(acts.last()) else { return };
+                if perform(&mut stream, acts).await.is_none() {
                     return;
                 }
             }

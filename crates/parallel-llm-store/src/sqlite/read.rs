@@ -9,11 +9,11 @@ use parallel_llm_engine::{Code, Failure, PicoUsd, Recorded, RunId, RunStatus};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
-use super::write::{count, integer, plan, recorded, tenure};
+use super::row::{count, integer, plan, recorded, run_id, tenure, word};
 use crate::clock;
 use crate::fault;
 use crate::projection;
-use crate::runs::{Checkpoint, LIST_MAX, RunFilter, RunSummary, StoredRun};
+use crate::runs::{Checkpoint, LIST_MAX, Look, RunFilter, RunSummary, StoredRun};
 
 /// Sorts after every run id: these are digits and upper-case letters.
 const AFTER_ALL: &str = "~";
@@ -35,7 +35,7 @@ macro_rules! summaries {
 
 /// A sentence's beginning for whatever goes wrong here.
 #[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` takes")]
-fn unread(cause: sqlx::Error) -> Failure {
+pub(super) fn unread(cause: sqlx::Error) -> Failure {
     fault::database("cannot read the run database", &cause)
 }
 
@@ -87,11 +87,9 @@ impl Page {
 
 fn summary(row: &SqliteRow, now_ms: i64) -> Result<RunSummary, Failure> {
     let columns = || -> Result<_, sqlx::Error> {
-        let (run_id, status): (&str, &str) = (row.try_get(3)?, row.try_get(4)?);
         let run = RunSummary {
-            run_id: run_id.parse().map_err(|cause: String| sqlx::Error::Decode(cause.into()))?,
-            status: serde_json::from_value(status.into())
-                .map_err(|cause| sqlx::Error::Decode(cause.into()))?,
+            run_id: run_id(row, 3)?,
+            status: word(row, 4, serde_json::from_value)?,
             question_excerpt: row.try_get(5)?,
             strategy: row.try_get(6)?,
             seats: count(row.try_get(7)?),
@@ -120,10 +118,49 @@ pub(crate) async fn load(readers: &SqlitePool, run_id: RunId) -> Result<Option<S
     let columns = || Ok((tenure(&row)?, row.try_get::<&str, _>(3)?, row.try_get(4)?));
     let (tenure, plan_json, created_at_ms) = columns().map_err(unread)?;
     let events = events(&mut snapshot, run_id).await?;
-    let mut checkpoints = checkpoints(&mut snapshot, run_id).await?;
-    checkpoints.retain(|checkpoint| !has_ended(&events, checkpoint.attempt));
+    let checkpoints = checkpoints(&mut snapshot, run_id).await?;
     let interrupted = tenure.is_interrupted(clock::now_ms());
     Ok(Some(StoredRun { plan: plan(plan_json)?, events, created_at_ms, checkpoints, interrupted }))
+}
+
+/// What has happened in a run after its event of this number, and the texts on their way.
+pub(crate) async fn follow(
+    readers: &SqlitePool,
+    run_id: RunId,
+    after_seq: u64,
+) -> Result<Option<Look>, Failure> {
+    let mut snapshot = readers.begin().await.map_err(unread)?;
+    let sql = "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, last_seq FROM runs WHERE run_id = ?";
+    let found = sqlx::query(sql).bind(run_id.to_string()).fetch_optional(&mut *snapshot).await;
+    let Some(row) = found.map_err(unread)? else { return Ok(None) };
+    let columns = || Ok((tenure(&row)?, count(row.try_get(3)?)));
+    let (tenure, last_seq) = columns().map_err(unread)?;
+    let events =
+        if last_seq > after_seq { events_after(&mut snapshot, run_id, after_seq).await? } else { Vec::new() };
+    let checkpoints = checkpoints(&mut snapshot, run_id).await?;
+    Ok(Some(Look { events, checkpoints, interrupted: tenure.is_interrupted(clock::now_ms()) }))
+}
+
+/// Looks up each text by itself: there are few new ones, and those before may be many.
+async fn events_after(
+    connection: &mut SqliteConnection,
+    run_id: RunId,
+    after_seq: u64,
+) -> Result<Vec<Recorded>, Failure> {
+    let run_id = run_id.to_string();
+    let sql = "SELECT seq, elapsed_ms, body FROM events WHERE run_id = ? AND seq > ? ORDER BY seq";
+    let query = sqlx::query(sql).bind(&*run_id).bind(integer(after_seq));
+    let rows = query.fetch_all(&mut *connection).await.map_err(unread)?;
+    let mut events: Vec<Recorded> = rows.iter().map(recorded).collect::<Result<_, _>>()?;
+    for recorded in &mut events {
+        let Some(hash) = projection::hash_of(&recorded.event) else { continue };
+        let sql = "SELECT body FROM texts WHERE run_id = ? AND hash = ?";
+        let query = sqlx::query_scalar(sql).bind(&*run_id).bind(hash);
+        let text: Option<String> = query.fetch_optional(&mut *connection).await.map_err(unread)?;
+        let text: Option<Arc<str>> = text.map(Arc::from);
+        projection::put_text_back(&mut recorded.event, |_| text.clone());
+    }
+    Ok(events)
 }
 
 async fn events(connection: &mut SqliteConnection, run_id: RunId) -> Result<Vec<Recorded>, Failure> {
@@ -148,7 +185,11 @@ async fn texts(
 }
 
 async fn checkpoints(connection: &mut SqliteConnection, run_id: RunId) -> Result<Vec<Checkpoint>, Failure> {
-    let sql = "SELECT place, attempt, text, at_ms FROM checkpoints WHERE run_id = ? ORDER BY place, attempt";
+    // One that was kept too late, after its request had ended, says nothing.
+    let sql = "SELECT place, attempt, text, at_ms FROM checkpoints WHERE run_id = ? AND NOT EXISTS ( \
+                   SELECT 1 FROM calls WHERE calls.run_id = checkpoints.run_id AND calls.place = checkpoints.place \
+                   AND calls.attempt = checkpoints.attempt AND calls.outcome NOT IN ('sent', 'unknown')) \
+               ORDER BY place, attempt";
     let query = sqlx::query_as(sql).bind(run_id.to_string());
     let rows: Vec<(String, u32, String, i64)> = query.fetch_all(connection).await.map_err(unread)?;
     let checkpoint = |(place, number, text, at_ms): (String, _, _, _)| {
@@ -157,12 +198,6 @@ async fn checkpoints(connection: &mut SqliteConnection, run_id: RunId) -> Result
         Ok(Checkpoint { attempt: Attempt { place, number }, text, at_ms })
     };
     rows.into_iter().map(checkpoint).collect()
-}
-
-/// A checkpoint may be written after its request has ended, because nobody waits for it.
-fn has_ended(events: &[Recorded], attempt: Attempt) -> bool {
-    let ends = |recorded: &Recorded| projection::ends_attempt(&recorded.event);
-    events.iter().any(|recorded| recorded.event.attempt() == Some(attempt) && ends(recorded))
 }
 
 /// The one run whose id begins like this.

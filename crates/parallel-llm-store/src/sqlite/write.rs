@@ -4,23 +4,23 @@
 //! was told, and then the whole transaction stands or falls; the inner one says whether this piece of work was
 //! let in, and leaves its neighbours alone.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId, RunPlan};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 use sqlx::{QueryBuilder, Row as _};
 
+use super::row::{count, integer, place_json, plan, recorded, tenure};
+use super::{ROWS_MAX, ledger, limits, repeats, seats};
 use crate::fault;
+use crate::ledger::Holds;
 use crate::projection::{self, Entries, NewRun, Projection};
-use crate::runs::Tenure;
 
 /// The epoch of a run that nobody has taken over.
 pub(crate) const EPOCH_FIRST: u64 = 1;
-/// Rows that one statement writes. A panel of twenty begins in fewer; each number of rows is a statement of its own
-/// to prepare, and those at hand are bounded.
-const ROWS_MAX: usize = 32;
 
 /// The inner result: let in, or refused and why.
 pub(crate) type Admission<T> = Result<T, Failure>;
@@ -60,6 +60,34 @@ impl Known {
     }
 }
 
+/// Decides whether events may be written that begin a run or a further part of one; other events may. Gives the money
+/// that is to be held for what they begin. Nothing is written yet, so a refusal leaves nothing behind.
+pub(crate) async fn admit(
+    connection: &mut SqliteConnection,
+    known: &Known,
+    (new, entries): (Option<&NewRun>, &Entries),
+    stamp: &Stamp,
+) -> Result<Admission<Option<Holds>>, sqlx::Error> {
+    if let Some(new) = new
+        && let Err(refusal) = repeats::check(connection, new, stamp).await?
+    {
+        return Ok(Err(refusal));
+    }
+    let plan = &known.run.plan;
+    let Some(demanded) = crate::ledger::demanded(plan, &entries.events) else { return Ok(Ok(None)) };
+    let admission = limits::check(connection, plan, &demanded, stamp).await?;
+    Ok(admission.map(|()| Some(demanded)))
+}
+
+/// Lets go of a run that was taken over and may not go on after all: it stands as it stood before.
+pub(crate) async fn give_back(connection: &mut SqliteConnection, lease: Lease) -> Result<(), sqlx::Error> {
+    let sql = "UPDATE runs SET owner = '', lease_until_ms = 0, closed_at_ms = ( \
+                   SELECT at_ms FROM events WHERE events.run_id = runs.run_id AND seq = last_seq AND kind = 'closed') \
+               WHERE run_id = ? AND epoch = ?";
+    let query = sqlx::query(sql).bind(lease.run_id.to_string()).bind(integer(lease.epoch));
+    query.execute(connection).await.map(drop)
+}
+
 /// Writes a new run's row. Refuses one that is there already.
 pub(crate) async fn begin(
     connection: &mut SqliteConnection,
@@ -67,7 +95,8 @@ pub(crate) async fn begin(
     stamp: &Stamp,
 ) -> Result<Admission<()>, sqlx::Error> {
     let sql = "INSERT INTO runs (run_id, plan, plan_hash, store_mode, created_at_ms, owner, epoch, lease_until_ms, \
-               question_excerpt, strategy, seats) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+               question_excerpt, strategy, seats, asked_by, idempotency_key, is_indexed) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
     let plan = &*new.plan;
     let done = sqlx::query(sql)
         .bind(plan.run_id.to_string())
@@ -81,18 +110,22 @@ pub(crate) async fn begin(
         .bind(new.question_excerpt.as_deref())
         .bind(plan.strategy.name())
         .bind(integer(plan.seats.len() as u64))
+        .bind(plan.asked_by.as_deref())
+        .bind(plan.idempotency_key.as_deref())
+        .bind(!projection::keeps_texts(plan))
         .execute(connection)
         .await?;
     let exists = || fault::refused(format!("the run {} exists already", plan.run_id));
     Ok((done.rows_affected() == 1).then_some(()).ok_or_else(exists))
 }
 
-/// Writes events that the run has already taken in. Refused, and nothing of it written, where another process has
+/// Writes events that the run has already taken in, and what follows from them; `demanded` is what [`admit`] gave.
+/// Refused, and nothing of it written, where another process has
 /// the run now.
 pub(crate) async fn append(
     connection: &mut SqliteConnection,
     known: &Known,
-    entries: &Entries,
+    (entries, demanded): (&Entries, Option<Holds>),
     stamp: &Stamp,
 ) -> Result<Admission<()>, sqlx::Error> {
     if !advance(connection, known, entries, stamp).await? {
@@ -102,6 +135,10 @@ pub(crate) async fn append(
     insert_events(connection, &run_id, entries, stamp.now_ms).await?;
     if projection::keeps_texts(&known.run.plan) {
         insert_texts(connection, &run_id, &entries.events).await?;
+    }
+    ledger::write(connection, &known.run, (entries, demanded), stamp.now_ms).await?;
+    if entries.decide() || entries.close() {
+        seats::write(connection, &known.run).await?;
     }
     if entries.close() {
         let sql = "DELETE FROM checkpoints WHERE run_id = ?";
@@ -122,13 +159,15 @@ async fn advance(
     entries: &Entries,
     stamp: &Stamp,
 ) -> Result<bool, sqlx::Error> {
-    let sql = "UPDATE runs SET last_seq = ?, status = ?, answered = ?, cost_pico_usd = ?, cost_is_estimate = ?, \
-               lease_until_ms = ?, decided_at_ms = COALESCE(?, decided_at_ms), closed_at_ms = COALESCE(?, closed_at_ms) \
+    let sql = "UPDATE runs SET last_seq = ?, status = ?, strategy = ?, seats = ?, answered = ?, cost_pico_usd = ?, \
+               cost_is_estimate = ?, lease_until_ms = ?, decided_at_ms = COALESCE(?, decided_at_ms), closed_at_ms = COALESCE(?, closed_at_ms) \
                WHERE run_id = ? AND epoch = ? AND last_seq = ?";
     let columns = Projection::of(&known.run);
     let done = sqlx::query(sql)
         .bind(integer(columns.last_seq))
         .bind(columns.status)
+        .bind(columns.strategy)
+        .bind(integer(columns.seats as u64))
         .bind(integer(columns.answered as u64))
         .bind(columns.cost_pico_usd)
         .bind(columns.cost_is_estimate)
@@ -162,17 +201,19 @@ async fn insert_events(
     Ok(())
 }
 
-/// Keeps the texts that events carry, once per run however often they are carried.
+/// Keeps the texts that events carry, once per run however often they are carried. They may be long, so each is
+/// given to the database once, and shared with it.
 async fn insert_texts(
     connection: &mut SqliteConnection,
     run_id: &str,
     events: &[Recorded],
 ) -> Result<(), sqlx::Error> {
-    let texts: Vec<_> = events.iter().filter_map(|recorded| projection::text_of(&recorded.event)).collect();
+    let texts = events.iter().filter_map(|recorded| projection::text_of(&recorded.event));
+    let texts: Vec<_> = texts.collect::<BTreeMap<_, _>>().into_iter().collect();
     for texts in texts.chunks(ROWS_MAX) {
         let mut sql = QueryBuilder::new("INSERT INTO texts (run_id, hash, body) ");
         sql.push_values(texts, |mut row, (hash, text)| {
-            row.push_bind(run_id).push_bind(*hash).push_bind(&***text);
+            row.push_bind(run_id).push_bind(*hash).push_bind(Arc::clone(text));
         });
         sql.push(" ON CONFLICT DO NOTHING").build().execute(&mut *connection).await?;
     }
@@ -185,7 +226,7 @@ async fn forget_checkpoint(
     attempt: Attempt,
 ) -> Result<(), sqlx::Error> {
     let sql = "DELETE FROM checkpoints WHERE run_id = ? AND place = ? AND attempt = ?";
-    let (place, number) = (place_json(attempt), attempt.number);
+    let (place, number) = (place_json(attempt.place), attempt.number);
     sqlx::query(sql).bind(run_id).bind(place).bind(number).execute(connection).await.map(drop)
 }
 
@@ -193,7 +234,7 @@ async fn forget_checkpoint(
 pub(crate) async fn checkpoint(
     connection: &mut SqliteConnection,
     lease: Lease,
-    (attempt, text): (Attempt, &str),
+    (attempt, text): (Attempt, String),
     stamp: &Stamp,
 ) -> Result<Admission<()>, sqlx::Error> {
     let sql = "INSERT INTO checkpoints (run_id, place, attempt, text, at_ms) \
@@ -201,7 +242,7 @@ pub(crate) async fn checkpoint(
                AND store_mode = 'full' \
                ON CONFLICT DO UPDATE SET text = excluded.text, at_ms = excluded.at_ms";
     let done = sqlx::query(sql)
-        .bind(place_json(attempt))
+        .bind(place_json(attempt.place))
         .bind(attempt.number)
         .bind(text)
         .bind(stamp.now_ms)
@@ -228,8 +269,8 @@ pub(crate) async fn take_over(
         let message = format!("another process is still doing the run {run_id}");
         return Ok(Err(Failure::new(Code::Busy, message).with_next("wait until it has ended")));
     }
-    let sql = "UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until_ms = ?, closed_at_ms = NULL WHERE run_id = ? \
-               RETURNING epoch, last_seq + 1";
+    let sql = "UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until_ms = ?, closed_at_ms = NULL, \
+               is_indexed = (store_mode <> 'full') WHERE run_id = ? RETURNING epoch, last_seq + 1";
     let query = sqlx::query(sql).bind(&*stamp.owner).bind(stamp.lease_until_ms).bind(run_id.to_string());
     let row = query.fetch_one(connection).await?;
     Ok(Ok(Lease { run_id, epoch: count(row.try_get(0)?), next_seq: count(row.try_get(1)?) }))
@@ -265,36 +306,4 @@ pub(crate) async fn know(
 pub(crate) fn overtaken(run_id: RunId) -> Failure {
     fault::refused(format!("the run {run_id} has been taken over, or is closed: nothing was written"))
         .with_next("see `runs show` for how the run stands now")
-}
-
-pub(super) fn plan(json: &str) -> Result<Arc<RunPlan>, Failure> {
-    serde_json::from_str(json).map(Arc::new).map_err(|cause| fault::unreadable("a plan", &cause))
-}
-
-/// Reads an event from columns `seq`, `elapsed_ms` and `body`.
-pub(super) fn recorded(row: &SqliteRow) -> Result<Recorded, Failure> {
-    let unreadable = |cause: &dyn std::fmt::Display| fault::unreadable("an event", cause);
-    let get = |column: usize| row.try_get::<i64, _>(column).map(count).map_err(|cause| unreadable(&cause));
-    let body: &str = row.try_get(2).map_err(|cause| unreadable(&cause))?;
-    let event = serde_json::from_str(body).map_err(|cause| unreadable(&cause))?;
-    Ok(Recorded { seq: get(0)?, elapsed_ms: get(1)?, event })
-}
-
-/// Reads who does a run from its columns `owner`, `lease_until_ms` and whether it is closed.
-pub(super) fn tenure(row: &SqliteRow) -> Result<Tenure, sqlx::Error> {
-    Ok(Tenure { owner: row.try_get(0)?, lease_until_ms: row.try_get(1)?, closed: row.try_get(2)? })
-}
-
-fn place_json(attempt: Attempt) -> String {
-    serde_json::to_string(&attempt.place).expect("a place is plain data")
-}
-
-/// SQLite's integers have a sign; nothing we count comes near the end of them.
-pub(super) fn integer(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// What [`integer`] wrote.
-pub(super) fn count(integer: i64) -> u64 {
-    u64::try_from(integer).unwrap_or_default()
 }

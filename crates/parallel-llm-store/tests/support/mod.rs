@@ -7,14 +7,14 @@ use std::sync::Arc;
 use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
 use parallel_llm_engine::panel::ProviderId;
-use parallel_llm_engine::plan::Timers;
+use parallel_llm_engine::plan::{DayLimit, Timers};
 use parallel_llm_engine::port::{Journal as _, Lease};
-use parallel_llm_engine::quorum::Wait;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{
-    Answer, Code, Event, Failure, Finish, Message, ModelRef, Outcome, OutcomeKind, PicoUsd, Place, Recorded,
-    Role, RunId, RunPlan, Seat, SeatNumber,
+    Answer, Code, Event, Failure, Finish, Message, ModelRef, Outcome, OutcomeKind, PicoUsd, Place, Price,
+    Recorded, Role, RunId, RunPlan, Seat, SeatNumber,
 };
 use parallel_llm_store::{Store, StoreConfig};
 use tempfile::TempDir;
@@ -55,11 +55,11 @@ pub(crate) fn run_id(number: u64) -> RunId {
     RunId::from_parts(1_700_000_000_000 + number, 7)
 }
 
-fn model(name: &str) -> ModelRef {
+pub(crate) fn model(name: &str) -> ModelRef {
     ModelRef { provider: ProviderId("openrouter".into()), model: name.into() }
 }
 
-fn a_seat(number: u8, name: &str) -> Seat {
+pub(crate) fn a_seat(number: u8, name: &str) -> Seat {
     Seat {
         number: SeatNumber(number),
         model: model(name),
@@ -79,7 +79,12 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         version: 1,
         run_id: run_id(number),
         seed: 42,
-        messages: vec![Message::text(Role::User, question)].into(),
+        // Each number is another question, so that none is taken for another's repetition.
+        messages: vec![
+            Message::text(Role::System, format!("Answer number {number}.")),
+            Message::text(Role::User, question),
+        ]
+        .into(),
         seats: vec![a_seat(1, "lab/one"), a_seat(2, "lab/two")],
         synthesizers: vec![a_seat(1, "lab/three")],
         strategy: serde_json::from_value("synthesize".into()).unwrap(),
@@ -91,8 +96,83 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         store,
         files: true,
         routing: Arc::default(),
+        asked_by: None,
+        idempotency_key: None,
+        limits: Vec::new(),
         warnings: Vec::new(),
     })
+}
+
+/// A plan that is changed a little.
+pub(crate) fn changed(plan: Arc<RunPlan>, change: impl FnOnce(&mut RunPlan)) -> Arc<RunPlan> {
+    let mut plan = Arc::unwrap_or_clone(plan);
+    change(&mut plan);
+    Arc::new(plan)
+}
+
+/// Asks what [`plan`] number 1 asks, in a run of its own.
+pub(crate) fn same_question(number: u64) -> Arc<RunPlan> {
+    changed(plan(1, StoreMode::Full), |plan| plan.run_id = run_id(number))
+}
+
+/// Each request of a seat costs half a dollar, whatever it gives; the run may cost a dollar.
+pub(crate) fn dear(plan: Arc<RunPlan>) -> Arc<RunPlan> {
+    changed(plan, |plan| {
+        let request = PicoUsd::from_usd(1).0 / 2;
+        for seat in &mut plan.seats {
+            seat.price =
+                Some(Price { input: PicoUsd::ZERO, output: PicoUsd::ZERO, request: PicoUsd(request) });
+        }
+    })
+}
+
+/// What may be spent in a day.
+pub(crate) fn limit(provider: Option<&str>, usd: i64) -> DayLimit {
+    DayLimit {
+        provider: provider.map(|id| ProviderId(id.into())),
+        usd: PicoUsd::from_usd(usd),
+        setting: "budget_day_usd".into(),
+    }
+}
+
+pub(crate) fn sent(attempt: Attempt) -> Event {
+    Event::Sent { attempt }
+}
+
+pub(crate) fn answered(attempt: Attempt, text: &str) -> Event {
+    Event::Answered { attempt, answer: answer(text) }
+}
+
+pub(crate) fn closed() -> Event {
+    Event::Closed { cost: PicoUsd(1) }
+}
+
+/// A run whose first seat answers with this text, which is its answer, word for word; the second seat fails.
+pub(crate) fn simple(text: &str) -> Vec<Recorded> {
+    let answer = answer(text);
+    let outcome = Outcome {
+        base_seat: Some(SeatNumber(1)),
+        considered: vec![SeatNumber(1)],
+        ..Outcome::new(OutcomeKind::Verbatim, "it was alone").with_text(answer.text.clone(), model("lab/one"))
+    };
+    recorded(
+        1,
+        vec![
+            started(),
+            sent(seat(1, 1)),
+            sent(seat(2, 1)),
+            Event::Answered { attempt: seat(1, 1), answer },
+            Event::Failed {
+                attempt: seat(2, 1),
+                failure: failure(),
+                retry: Retry::Never,
+                cost: Some(PicoUsd::ZERO),
+                elapsed_ms: 5,
+            },
+            Event::Decided { outcome },
+            closed(),
+        ],
+    )
 }
 
 pub(crate) fn seat(number: u8, attempt: u32) -> Attempt {
@@ -115,17 +195,18 @@ pub(crate) fn answer(text: &str) -> Answer {
     }
 }
 
-fn failure() -> Failure {
+pub(crate) fn failure() -> Failure {
     Failure::new(Code::Upstream, "502 from the provider").with_status(502)
 }
 
-fn outcome() -> Outcome {
+pub(crate) fn outcome() -> Outcome {
     let text: Arc<str> = format!("{CANARY} fused").into();
     Outcome {
         base_seat: Some(SeatNumber(1)),
         shortened: vec![Shortened { seat: SeatNumber(2), from_chars: 9, to_chars: 5 }],
         worth: Some(Worth {
             base_seat: SeatNumber(1),
+            drawn_from: Vec::new(),
             edit_ratio: Some(0.25),
             extra_cost: Some(PicoUsd(5)),
             extra_ms: 7,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Code, Failure};
+use parallel_llm_engine::{Code, Failure, RunStatus};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use tokio::time::Instant;
 
@@ -81,7 +81,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
         return Ok(outcome::of_report(report));
     }
     let text = match part {
-        Part::Events => events(call, &report.run_id).await?,
+        Part::Events => events(call, &report.run_id).await?.into(),
         part => part.text(&call.service.find(&report.run_id).await?.run())?,
     };
     let offset = values.whole("offset").and_then(|offset| usize::try_from(offset).ok()).unwrap_or_default();
@@ -90,24 +90,17 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
 
 /// The run's report, as soon as it has an answer or the caller has waited as long as it wished.
 async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, Failure> {
-    match call.service.find(run_id).await? {
-        Kept::Live(handle) => call.wait(&handle, &mut call.progress(), Some(wait)).await,
-        // Another process may be at it: then there is nothing to follow.
-        kept @ Kept::Past(_) => {
-            let until = call.soft_end(Some(wait));
-            tokio::select! {
-                biased;
-                // First, because a run that is over is told even to a client that has just left.
-                report = kept.wait(until) => report,
-                failure = call.broken_off() => Err(failure),
-            }
-        }
+    let handle = call.service.watch(run_id).await?;
+    if handle.look(|run| run.status != RunStatus::Running) {
+        // At once, because a run that is over is told even to a client that has just left.
+        return Ok(handle.wait(None).await);
     }
+    call.wait(&handle, &mut call.progress(), Some(wait)).await
 }
 
 /// A run that is over, from the store, where that has anything of it.
 async fn stored(call: &Call, handle: &RunHandle) -> Result<PastRun, Failure> {
-    if handle.snapshot().plan.store == StoreMode::None {
+    if handle.look(|run| run.plan.store) == StoreMode::None {
         let failure =
             Failure::new(Code::RunNotFound, "the events of this run were not kept: its `store` is `none`");
         return Err(failure.with_next("ask with \"store\":\"full\" or \"metadata\""));

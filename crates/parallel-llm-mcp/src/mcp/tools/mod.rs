@@ -3,6 +3,7 @@
 mod get_run;
 mod list_models;
 mod process_prompt;
+mod resume_run;
 
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{CallToolResult, JsonObject, MetaObject, Tool};
@@ -11,7 +12,8 @@ use serde_json::json;
 use super::call::Call;
 
 /// Their names, in the order they are listed.
-pub(super) const NAMES: [&str; 3] = [process_prompt::NAME, get_run::NAME, list_models::NAME];
+pub(super) const NAMES: [&str; 4] =
+    [process_prompt::NAME, get_run::NAME, resume_run::NAME, list_models::NAME];
 
 /// Characters of a result that a client may keep in its context; one client moves more than 50,000 into a file unless
 /// told so. An answer is cut at 100,000, and stands in a result twice.
@@ -19,7 +21,7 @@ const RESULT_CHARS_MAX: u64 = 250_000;
 
 /// Every tool.
 pub(super) fn all() -> Vec<Tool> {
-    vec![process_prompt::tool(), get_run::tool(), list_models::tool()]
+    vec![process_prompt::tool(), get_run::tool(), resume_run::tool(), list_models::tool()]
 }
 
 /// Does a call.
@@ -31,6 +33,7 @@ pub(super) async fn call(
     match name {
         process_prompt::NAME => process_prompt::call(call, arguments).await,
         get_run::NAME => get_run::call(call, arguments).await,
+        resume_run::NAME => resume_run::call(call, arguments).await,
         list_models::NAME => list_models::call(call, arguments).await,
         _ => Err(Failure::new(Code::Usage, "there is no such tool")),
     }

@@ -78,6 +78,12 @@ const ARGUMENTS: &[Argument] = &[
         example: "300",
     },
     Argument {
+        name: "idempotency_key",
+        kind: Kind::Text,
+        about: "The same key and question again give the same run.",
+        example: "\"ticket-4711\"",
+    },
+    Argument {
         name: "store",
         kind: Kind::Choice(stores),
         about: "How much is kept in the history.",
@@ -158,11 +164,12 @@ fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Q
         effort: values.text("effort").and_then(|word| Effort::by_word(&word)),
         deadline_ms: values.whole("deadline_s").map(|seconds| seconds * 1000),
         budget: values.number("budget_usd").and_then(PicoUsd::from_f64),
+        idempotency_key: values.text("idempotency_key"),
         store,
         files: values.switch("files"),
         ..RunRequest::default()
     };
-    Ok(Question { request, preset: values.text("preset") })
+    Ok(Question { request, preset: values.text("preset"), cache_ms: None })
 }
 
 #[cfg(test)]
@@ -176,7 +183,7 @@ mod tests {
         let given = json!({
             "prompt": "p", "models": ["a/b"], "synthesizer": "c/d", "strategy": "synthesize", "preset": "quick",
             "temperature": 0.5, "max_tokens": 7, "files": false, "budget_usd": 0.25, "deadline_s": 9, "store": "none",
-            "effort": "xhigh", "attachments": ["data:image/png;base64,iVBORw0KGgo="],
+            "effort": "xhigh", "idempotency_key": "k", "attachments": ["data:image/png;base64,iVBORw0KGgo="],
         });
         let question = read(given.as_object().cloned(), Attachments::new(100)).unwrap();
         let png = Attachment {
@@ -195,6 +202,7 @@ mod tests {
             effort: Some(Effort::Xhigh),
             deadline_ms: Some(9_000),
             budget: PicoUsd::from_decimal("0.25"),
+            idempotency_key: Some("k".to_owned()),
             store: Some(StoreMode::None),
             files: Some(false),
             ..RunRequest::default()

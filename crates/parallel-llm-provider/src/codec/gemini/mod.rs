@@ -44,7 +44,7 @@ impl Codec for Gemini {
     fn address(&self, model: &str) -> Address {
         let path =
             if model.contains('/') { Cow::Borrowed(model) } else { Cow::Owned(format!("models/{model}")) };
-        Address { query: Some("alt=sse"), ..Address::path(&format!("{path}:streamGenerateContent")) }
+        Address { query: Some("alt=sse".into()), ..Address::path(&format!("{path}:streamGenerateContent")) }
     }
 
     /// The longest page there is; without a word it has 50 models.

@@ -25,8 +25,11 @@ fn the_model_stands_in_the_address() {
         let Address { segments, query } = Gemini.address(model);
         (segments.join(" "), query)
     };
-    assert_eq!(address("gemini-4"), ("models gemini-4:streamGenerateContent".into(), Some("alt=sse")));
-    assert_eq!(address("tunedModels/x"), ("tunedModels x:streamGenerateContent".into(), Some("alt=sse")));
+    assert_eq!(address("gemini-4"), ("models gemini-4:streamGenerateContent".into(), Some("alt=sse".into())));
+    assert_eq!(
+        address("tunedModels/x"),
+        ("tunedModels x:streamGenerateContent".into(), Some("alt=sse".into()))
+    );
 }
 
 #[test]

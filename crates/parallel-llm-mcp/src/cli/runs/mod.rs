@@ -1,12 +1,20 @@
 //! `runs`: what was asked before and what came of it.
 
+mod cost;
+mod export;
+mod insights;
+mod moment;
+mod purge;
+mod search;
+
 use std::str::FromStr;
 
 use parallel_llm_engine::{Code, Failure, OutcomeKind, PicoUsd, RunId};
 use serde_json::json;
 
+use self::moment::Moment;
 use super::Desk;
-use super::ask::{self, Ask};
+use super::further;
 use crate::clock;
 use crate::exit;
 use crate::output::age::age;
@@ -48,21 +56,38 @@ pub enum RunsCommand {
         #[arg(long)]
         events: bool,
     },
-    /// Finish a run that was interrupted, paying for nothing twice
-    Resume {
-        /// The run's id or a beginning of it; `@` is the newest
-        run: String,
-        /// The run report as one JSON object
-        #[arg(long)]
-        json: bool,
-    },
+    /// Watch a run, whichever process does it, until its answer is there
+    Wait(further::Wait),
+    /// Finish a run that was interrupted, or ask its seats without an answer again, paying for nothing twice
+    Resume(further::Resume),
+    /// Ask further models the question of a run, and fuse again
+    Add(further::Add),
+    /// Make another text of a run's answers, asking no model of its panel again
+    Synthesize(further::Synthesize),
+    /// Try another strategy on a run's answers, asking no model of its panel again
+    Replay(further::Replay),
+    Search(search::Search),
+    Cost(cost::Cost),
+    Insights(insights::Insights),
+    Export(export::Export),
+    Purge(purge::Purge),
 }
 
 impl RunsCommand {
     /// Whether errors are wanted as JSON.
     pub const fn wants_json(&self) -> bool {
         match self {
-            Self::List { json, .. } | Self::Show { json, .. } | Self::Resume { json, .. } => *json,
+            Self::List { json, .. } | Self::Show { json, .. } => *json,
+            Self::Wait(wait) => wait.json,
+            Self::Resume(resume) => resume.shown.json,
+            Self::Add(add) => add.shown.json,
+            Self::Synthesize(synthesize) => synthesize.shown.json,
+            Self::Replay(replay) => replay.shown.json,
+            Self::Search(search) => search.json,
+            Self::Cost(cost) => cost.json,
+            Self::Insights(insights) => insights.json,
+            Self::Export(export) => export.jsonl,
+            Self::Purge(purge) => purge.json,
         }
     }
 }
@@ -72,10 +97,16 @@ pub(super) async fn run(desk: &Desk<'_>, command: RunsCommand) -> Result<u8, Fai
     match command {
         RunsCommand::List { limit, before, json } => list(desk, limit, before.as_deref(), json).await,
         RunsCommand::Show { run, json, seat, events } => show(desk, &run, json, seat, events).await,
-        RunsCommand::Resume { run, json } => {
-            let handle = desk.service.resume(&run).await?;
-            ask::finish(desk, &handle, &Ask { json, ..Ask::default() }, None).await
-        }
+        RunsCommand::Wait(wait) => further::wait(desk, &wait).await,
+        RunsCommand::Resume(resume) => further::resume(desk, &resume).await,
+        RunsCommand::Add(add) => further::add(desk, &add).await,
+        RunsCommand::Synthesize(synthesize) => further::synthesize(desk, &synthesize).await,
+        RunsCommand::Replay(replay) => further::replay(desk, &replay).await,
+        RunsCommand::Search(search) => search::run(desk, &search).await,
+        RunsCommand::Cost(cost) => cost::run(desk, &cost).await,
+        RunsCommand::Insights(insights) => insights::run(desk, &insights).await,
+        RunsCommand::Export(export) => export::run(desk, &export).await,
+        RunsCommand::Purge(purge) => purge::run(desk, &purge).await,
     }
 }
 

@@ -1,0 +1,38 @@
+//! Finding out what a request cost of which nobody heard the end: its provider is asked by its own name for it.
+//!
+//! It happens beside the run and holds up nothing but its close. What cannot be found out stays unknown.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use tokio::time::timeout;
+
+use crate::event::Event;
+use crate::run::Run;
+use crate::seat::Desk;
+
+/// How long providers are asked. They answer within a second, or only minutes after the request has ended.
+const LOOK_UP_MAX: Duration = Duration::from_secs(10);
+
+/// Notes what the requests of earlier parts cost, as far as their providers tell.
+pub(crate) async fn look_up(desk: &Desk, before: &Run) {
+    let places = before.seats.iter().chain(&before.synthesizers);
+    let lookups = places.filter_map(|view| {
+        let (attempt, generation_id) = view.unheard_of()?;
+        // A panic costs this answer only.
+        let asked = async move { desk.caller.look_up(&view.model, generation_id).await };
+        let asked = AssertUnwindSafe(asked).catch_unwind();
+        Some(async move { Some((attempt, timeout(LOOK_UP_MAX, asked).await.ok()?.ok()?.ok()??)) })
+    });
+    let found: Vec<_> = join_all(lookups).await.into_iter().flatten().collect();
+    if found.is_empty() {
+        return;
+    }
+    for (attempt, charge) in found {
+        desk.log.stage(Event::Reconciled { attempt, cost: charge.cost, usage: charge.usage });
+    }
+    // A failed write is told by whatever is written next.
+    let _ = desk.log.commit().await;
+}

@@ -1,0 +1,108 @@
+//! What is wanted of a run that goes on: seats asked (again), seats added, another text from the answers it has.
+//!
+//! Pure, like the plan it extends. What always holds: nothing that was asked before is changed, only added to, so
+//! the events of the earlier parts still mean what they meant.
+
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Failure;
+use crate::budget;
+use crate::code::Code;
+use crate::money::PicoUsd;
+use crate::panel::{SEATS_MAX, Seat, SeatNumber};
+use crate::plan::{self, RunPlan, Strategy, Terms};
+use crate::request::RunRequest;
+
+/// The most synthesizers a run can have had in all its parts: as many as there are numbers for them.
+const SYNTHESIZERS_MAX: usize = u8::MAX as usize;
+
+/// A further part of a run, resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reopening {
+    /// Earlier seats that are asked now, by number.
+    pub ask: Vec<SeatNumber>,
+    /// New seats, numbered on from those of the plan.
+    #[serde(default)]
+    pub seats: Vec<Seat>,
+    /// Who fuses now, numbered on from those of the plan. Empty where the part before had not got so far: its own
+    /// synthesizers are asked then.
+    #[serde(default)]
+    pub synthesizers: Vec<Seat>,
+    /// How answers become one text.
+    pub strategy: Strategy,
+    /// The most the run may cost in all, earlier parts included.
+    pub budget: PicoUsd,
+}
+
+impl Reopening {
+    /// Goes on where the run stopped.
+    pub fn resume(plan: &RunPlan, ask: Vec<SeatNumber>) -> Self {
+        Self {
+            ask,
+            seats: Vec::new(),
+            synthesizers: Vec::new(),
+            strategy: plan.strategy,
+            budget: plan.budget,
+        }
+    }
+
+    /// Asks seats again after the run had its outcome, and makes another text with the synthesizers of `chain`, which
+    /// are among those of the plan. The part may cost as much again as the run has left of its budget.
+    pub fn again(plan: &RunPlan, ask: Vec<SeatNumber>, chain: &[Seat]) -> Result<Self, Failure> {
+        let mut synthesizers = chain.to_vec();
+        number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
+        Ok(Self { synthesizers, ..Self::resume(plan, ask) })
+    }
+
+    /// Makes another text: of `request` the models (as new seats), the synthesizer, the strategy, the sampling wishes
+    /// and the budget count. `spent` is what the run has cost so far; the budget of the request is for this part.
+    pub fn resolve(
+        request: &RunRequest,
+        terms: &Terms<'_>,
+        plan: &RunPlan,
+        (ask, spent): (Vec<SeatNumber>, PicoUsd),
+    ) -> Result<Self, Failure> {
+        let (mut seats, mut synthesizers) = plan::further(request, terms, &plan.messages)?;
+        number(&mut seats, plan.seats.len(), SEATS_MAX)?;
+        number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
+        let strategy = request.strategy.as_deref().map_or(Ok(plan.strategy), Strategy::by_name)?;
+        let budget = spent.plus(request.budget.unwrap_or(terms.defaults.budget));
+        let reopening = Self { ask, seats, synthesizers, strategy, budget };
+        budget::check(spent.plus(reopening.worst_case(plan)), budget)?;
+        Ok(reopening)
+    }
+
+    /// The plan with what this part adds to it.
+    #[must_use]
+    pub fn extend(&self, plan: &RunPlan) -> RunPlan {
+        let with = |old: &[Seat], new: &[Seat]| [old, new].concat();
+        RunPlan {
+            seats: with(&plan.seats, &self.seats),
+            synthesizers: with(&plan.synthesizers, &self.synthesizers),
+            strategy: self.strategy,
+            budget: self.budget,
+            ..plan.clone()
+        }
+    }
+
+    /// The most this part can cost, as far as prices are known.
+    pub fn worst_case(&self, plan: &RunPlan) -> PicoUsd {
+        let again = plan.seats.iter().filter(|seat| self.ask.contains(&seat.number));
+        let asked: PicoUsd =
+            again.chain(&self.seats).filter_map(|seat| budget::worst_call(seat, plan.input_bytes())).sum();
+        let readers = if self.synthesizers.is_empty() { &plan.synthesizers } else { &self.synthesizers };
+        let panel = [plan.seats.as_slice(), &self.seats].concat();
+        asked.plus(budget::worst_fusing(&panel, readers, plan.input_bytes()))
+    }
+}
+
+/// Numbers new places on from those there are.
+fn number(new: &mut [Seat], before: usize, count_max: usize) -> Result<(), Failure> {
+    if before + new.len() > count_max {
+        return Err(Failure::new(Code::PanelSize, format!("the run would have more than {count_max} seats")));
+    }
+    for (seat, index) in new.iter_mut().zip(before..) {
+        seat.number = SeatNumber::at(index);
+    }
+    Ok(())
+}

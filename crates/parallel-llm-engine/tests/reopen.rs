@@ -1,0 +1,566 @@
+//! A run goes on after it had its answer, or what was left of one: only what is wished for is asked, what was paid is
+//! used, and no text there is goes away.
+
+use parallel_llm_engine::event::{Event, Recorded};
+use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
+use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::{Catalogue, Code, PicoUsd, Reopening, Run, RunRequest, Seat, SeatNumber};
+
+use crate::scene::{Scene, Told, catalogues, defaults, info, providers, scene, seat};
+use crate::script::{COST, Reply, after, fails, failure, fuses, hangs, says};
+use crate::story;
+
+/// The worst case of one call of the panel.
+const WORST_CALL: PicoUsd = PicoUsd(10_006_000_000);
+
+fn usual() -> Scene {
+    scene([
+        ("ada", says(10, "The moon pulls.")),
+        ("bob", says(20, "The sun pulls.")),
+        ("fuser", fuses(20, "moon", "Both pull.")),
+    ])
+    .beside([("cyd", says(30, "Both pull at once.")), ("other", fuses(40, "sun", "The sun and the moon."))])
+}
+
+/// One seat fails for good, or is never heard of because its process is gone before.
+fn partial(bob: Reply) -> Scene {
+    scene([
+        ("ada", says(10, "The moon pulls.")),
+        ("bob", bob),
+        ("cyd", says(20, "The sun pulls.")),
+        ("fuser", fuses(20, "moon", "Both pull.")),
+    ])
+}
+
+fn never() -> Reply {
+    fails(15, failure(Code::Upstream).with_status(400))
+}
+
+/// Only these are asked now.
+fn asks(seats: &[u8]) -> impl FnOnce(&Run) -> Reopening {
+    let ask = seats.iter().copied().map(SeatNumber).collect();
+    move |run| Reopening::resume(&run.plan, ask)
+}
+
+fn adds(run: &Run) -> Reopening {
+    Reopening { seats: vec![seat(3, "cyd")], ..Reopening::resume(&run.plan, Vec::new()) }
+}
+
+fn another(run: &Run) -> Reopening {
+    Reopening { synthesizers: vec![seat(2, "other")], ..Reopening::resume(&run.plan, Vec::new()) }
+}
+
+/// The commits of the part after these, the end, and the texts that came before it.
+fn further(told: &Told, before: &[Vec<Recorded>]) -> String {
+    let earlier = told.run.earlier.iter().map(|outcome| format!("\n  before: {:?}", outcome.text));
+    format!(
+        "{}\n{}{}",
+        story::commits(&told.commits[before.len()..]),
+        told.end(),
+        earlier.collect::<String>()
+    )
+}
+
+/// The commits of a process that was gone when so much had become durable.
+fn until(told: &Told, is_last: impl Fn(&Event) -> bool) -> Vec<Vec<Recorded>> {
+    let last = told.commits.iter().position(|commit| commit.iter().any(|one| is_last(&one.event)));
+    told.commits[..=last.expect("it happened")].to_vec()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seat_that_is_added_is_asked_alone() {
+    let first = usual().run().await.commits;
+    let told = usual().after(&first).reopened(adds).run().await;
+    insta::assert_snapshot!(further(&told, &first), @r#"
+    40 reopened +3 cyd
+    40 sent 3
+    70 answered 3 `Both pull at once.` | 70 sent s1#2
+    90 answered s1#2 `<<analysis f…` (114) | 90 decided fused
+    90 closed $0.0050
+    complete decided at 90, closed at 90
+      fused by fuser from 1: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 20 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      s1 fuser answered, 2 requests 70 ms, $0.0020
+
+      before: Some("Both pull.")
+    "#);
+    insta::assert_snapshot!(told.ledger(), @"
+    0 durable: reopened
+    0 durable: sent 3
+    0 request cyd #1
+    30 durable: answered 3, sent s1#2
+    30 request fuser #2
+    50 durable: answered s1#2, decided
+    50 durable: closed
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_synthesizer_reads_what_is_there() {
+    let first = usual().run().await.commits;
+    let told = usual().after(&first).reopened(another).run().await;
+    insta::assert_snapshot!(further(&told, &first), @r#"
+    40 reopened +s2 other
+    40 sent s2
+    80 answered s2 `<<analysis f…` (125) | 80 decided fused
+    80 closed $0.0040
+    complete decided at 80, closed at 80
+      fused by other from 2: `The sun and the moon.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.429 for $0.0010 in 40 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+      s2 other answered, 1 request 40 ms, $0.0010
+
+      before: Some("Both pull.")
+    "#);
+    insta::assert_snapshot!(told.ledger(), @"
+    0 durable: reopened
+    0 durable: sent s2
+    0 request other #1
+    40 durable: answered s2, decided
+    40 durable: closed
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_third_part_builds_on_the_second() {
+    let first = usual().run().await.commits;
+    let second = usual().after(&first).reopened(adds).run().await.commits;
+    let told = usual().after(&second).reopened(another).run().await;
+    insta::assert_snapshot!(further(&told, &second), @r#"
+    90 reopened +s2 other
+    90 sent s2
+    130 answered s2 `<<analysis f…` (125) | 130 decided fused
+    130 closed $0.0060
+    complete decided at 130, closed at 130
+      fused by other from 2: `The sun and the moon.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.429 for $0.0010 in 40 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      s1 fuser answered, 2 requests 70 ms, $0.0020
+      s2 other answered, 1 request 40 ms, $0.0010
+
+      before: Some("Both pull.")
+      before: Some("Both pull.")
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_failed_is_asked_again() {
+    let first = partial(never()).run().await.commits;
+    let told = partial(says(30, "Sun and moon.")).after(&first).run().await;
+    insta::assert_snapshot!(further(&told, &first), @r#"
+    2565 reopened 2
+    2565 sent 2#4
+    2595 answered 2#4 `Sun and moon.` | 2595 sent s1#2
+    2615 answered s1#2 `<<analysis f…` (114) | 2615 decided fused
+    2615 closed $0.0050
+    complete decided at 2615, closed at 2615
+      fused by fuser from 2: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 20 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 4 requests 2595 ms, $0.0010
+      3 cyd answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 2 requests 70 ms, $0.0020
+
+      before: Some("Both pull.")
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_whole_answer_is_not_asked_for_again_even_where_it_is_named() {
+    let first = partial(never()).run().await.commits;
+    let told = partial(says(30, "Sun and moon.")).after(&first).reopened(asks(&[1, 2])).run().await;
+    assert_eq!(told.asked.iter().filter(|asked| asked.call.model.model == "ada").count(), 0);
+    assert_eq!(told.run.answered(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seat_nobody_heard_of_is_asked_only_where_it_is_named() {
+    let first = partial(says(5_000, "Late.")).run().await;
+    let before = until(&first, |event| matches!(event, Event::Answered { .. }));
+    let unnamed = partial(says(30, "Sun and moon.")).after(&before).reopened(asks(&[3])).run().await;
+    insta::assert_snapshot!(further(&unnamed, &before), @"
+    10 reopened 3
+    10 sent 3#2
+    30 answered 3#2 `The sun pulls.` | 30 sent s1
+    50 answered s1 `<<analysis f…` (114) | 50 decided fused
+    50 closed $0.0030
+    partial decided at 50, closed at 50
+      fused by fuser from 1: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 20 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      3 cyd answered, 2 requests 30 ms, ~$0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+    ");
+    let named = partial(says(30, "Sun and moon.")).after(&before).reopened(asks(&[2, 3])).run().await;
+    insta::assert_snapshot!(further(&named, &before), @"
+    10 reopened 2 3
+    10 sent 2#2 | 10 sent 3#2
+    30 answered 3#2 `The sun pulls.`
+    40 answered 2#2 `Sun and moon.` | 40 sent s1
+    60 answered s1 `<<analysis f…` (114) | 60 decided fused
+    60 closed $0.0040
+    complete decided at 60, closed at 60
+      fused by fuser from 2: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 20 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 2 requests 40 ms, ~$0.0010
+      3 cyd answered, 2 requests 30 ms, ~$0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_asked_and_never_sent_is_not_unknown() {
+    // It failed, was asked again, and the process was gone before that request left.
+    let first = partial(never()).run().await.commits;
+    let second = partial(hangs()).at_once(1).after(&first).reopened(asks(&[2])).run().await.commits;
+    let reopened = &second[..=first.len()];
+    assert!(matches!(
+        reopened.last().expect("it goes on")[..],
+        [Recorded { event: Event::Reopened { .. }, .. }]
+    ));
+    let told = partial(says(30, "Sun and moon.")).after(reopened).reopened(asks(&[])).run().await;
+    insta::assert_snapshot!(further(&told, reopened), @r#"
+    2565 reopened
+    2565 sent s1#2
+    2585 answered s1#2 `<<analysis f…` (114) | 2585 decided fused
+    2585 closed $0.0040
+    partial decided at 2585, closed at 2585
+      fused by fuser from 1: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 20 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob failed, 3 requests 2545 ms, $0.00: upstream: scripted upstream
+      3 cyd answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 2 requests 40 ms, $0.0020
+
+      before: Some("Both pull.")
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_lost_request_cost_is_found_out() {
+    let scene = |id| partial(after(5).accepted(id).wait(5_000).text("Late.").end());
+    for (id, ask, found) in
+        [("gen-2", &[][..], COST), ("gen-2", &[2][..], COST), ("x-2", &[][..], PicoUsd::ZERO)]
+    {
+        let first = scene(id).run().await;
+        let before = until(&first, |event| matches!(event, Event::Answered { .. }));
+        let told = partial(says(30, "Sun.")).after(&before).reopened(asks(&[&[3], ask].concat())).run().await;
+        let bob = &told.run.seats[1];
+        let again = COST.times(ask.len() as u64);
+        assert_eq!(bob.cost.unwrap_or_default(), found.plus(again), "{id} {}", told.story());
+        assert!(told.ledger.contains(&format!("0 looked up bob as {id}")), "{}", told.ledger());
+        // Once it is known, nobody asks for it again.
+        let third = partial(says(30, "Sun.")).after(&told.commits).reopened(asks(&[])).run().await;
+        let asked_twice = third.ledger().contains("looked up");
+        assert_eq!(asked_twice, found == PicoUsd::ZERO, "{id}: {}", third.ledger());
+    }
+    let first = scene("gen-2").run().await;
+    let before = until(&first, |event| matches!(event, Event::Answered { .. }));
+    let told = partial(never()).after(&before).reopened(asks(&[3])).run().await;
+    insta::assert_snapshot!(further(&told, &before), @"
+    10 reopened 3
+    10 sent 3#2
+    10 reconciled 2 $0.0010
+    30 answered 3#2 `The sun pulls.` | 30 sent s1
+    50 answered s1 `<<analysis f…` (114) | 50 decided fused
+    50 closed $0.0040
+    partial decided at 50, closed at 50
+      fused by fuser from 1: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 20 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob unknown, 1 request, $0.0010: interrupted: the process that did the run ended before this was known
+      3 cyd answered, 2 requests 30 ms, ~$0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_name_of_one_request_is_not_that_of_the_next() {
+    // The first was accepted and told its cost; of the second nobody heard.
+    let first = after(5).accepted("gen-1").end();
+    let bob = [("bob", first), ("bob", hangs())];
+    let panel = [("ada", says(10, "The moon pulls.")), ("fuser", says(10, "Both."))];
+    let told = scene(panel.clone().into_iter().chain(bob)).run().await;
+    let again = |event: &Event| matches!(event, Event::Sent { attempt } if attempt.number == 2);
+    let before = until(&told, again);
+    let told =
+        scene(panel.into_iter().chain([("bob", never())])).after(&before).reopened(asks(&[])).run().await;
+    assert!(!told.ledger().contains("looked up"), "{}", told.ledger());
+    insta::assert_snapshot!(told.end(), @"
+    partial decided at 669, closed at 669
+      verbatim by ada from 1: `The moon pulls.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob unknown, 2 requests, ~$0.0010: interrupted: the process that did the run ended before this was known
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_gives_no_other_text_keeps_the_one_there_is() {
+    let first = usual().run().await.commits;
+    let hanging = scene([("ada", never()), ("bob", never()), ("fuser", hangs())]).beside([("cyd", hangs())]);
+    let told = hanging.after(&first).reopened(adds).cancel_at(50).run().await;
+    insta::assert_snapshot!(further(&told, &first), @"
+    40 reopened +3 cyd
+    40 sent 3
+    90 decided none
+    90 cancelled 3
+    90 closed $0.0030
+    partial decided at 90, closed at 90
+      fused by fuser from 1: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 20 ms
+      ! cancelled: going on with the run gave no other text: the run was cancelled (see `runs show` for what had arrived)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd cancelled, 1 request 50 ms, ~?: cancelled: given up before it had answered
+      s1 fuser answered, 1 request 20 ms, $0.0010
+    ");
+    // Nobody can fuse: the best answer, word for word, is another text, and the one before is still there.
+    let poor = |run: &Run| Reopening { budget: PicoUsd(1), ..another(run) };
+    let told = usual().after(&first).reopened(poor).run().await;
+    insta::assert_snapshot!(further(&told, &first), @r#"
+    40 reopened +s2 other
+    40 failed s2#0 budget, never again | 40 decided verbatim
+    40 closed $0.0030
+    complete decided at 40, closed at 40
+      verbatim by ada from 1: `The moon pulls.`
+      because every synthesizer failed; this is the answer closest to the others, word for word
+      ! budget: the synthesizer `other` failed: the call may cost $0.011, which the budget of $0.0000000000010 does not hold (raise `--budget`, lower `--max-tokens`, or ask fewer models)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+      s2 other skipped, 0 requests, $0.00: budget: the call may cost $0.011, which the budget of $0.0000000000010 does not hold
+
+      before: Some("Both pull.")
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_without_an_answer_may_get_one() {
+    let all = || scene([("ada", never()), ("bob", never())]);
+    let first = all().run().await.commits;
+    let told = all().after(&first).run().await;
+    insta::assert_snapshot!(further(&told, &first), @"
+    2545 reopened 1 2
+    2545 sent 1#4 | 2545 sent 2#4
+    2560 failed 1#4 upstream, again in 818
+    2560 failed 2#4 upstream, again in 664
+    3224 sent 2#5
+    3239 failed 2#5 upstream, again in 1836
+    3378 sent 1#5
+    3393 failed 1#5 upstream, again in 694
+    4087 sent 1#6
+    4102 failed 1#6 upstream, never again
+    5075 sent 2#6
+    5090 failed 2#6 upstream, never again | 5090 decided none
+    5090 closed $0.00
+    failed decided at 5090, closed at 5090
+      none
+      because upstream: no model answered (ada: scripted upstream; bob: scripted upstream)
+      1 ada failed, 6 requests 4102 ms, $0.00: upstream: scripted upstream
+      2 bob failed, 6 requests 5090 ms, $0.00: upstream: scripted upstream
+
+      before: None
+    ");
+    let third = scene([("ada", says(10, "The moon.")), ("bob", never())]).after(&told.commits).run().await;
+    insta::assert_snapshot!(further(&third, &told.commits), @"
+    5090 reopened 1 2
+    5090 sent 1#7 | 5090 sent 2#7
+    5100 answered 1#7 `The moon.`
+    5105 failed 2#7 upstream, again in 664
+    5769 sent 2#8
+    5784 failed 2#8 upstream, again in 1836
+    7620 sent 2#9
+    7635 failed 2#9 upstream, never again | 7635 decided verbatim
+    7635 closed $0.0010
+    partial decided at 7635, closed at 7635
+      verbatim by ada from 1: `The moon.`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 7 requests 5100 ms, $0.0010
+      2 bob failed, 9 requests 7635 ms, $0.00: upstream: scripted upstream
+
+      before: None
+      before: None
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_there_already_do_not_end_the_waiting() {
+    let rules = [
+        Wait::Seats { count: 1 },
+        Wait::Until { ms: 100 },
+        Wait::Stragglers { share_percent: 60, after_ms: 50 },
+    ];
+    for wait in rules {
+        let scene = || {
+            let beside = [("cyd", says(80_000, "After a long while."))];
+            usual().wait(wait).plan(|plan| plan.timers.idle_ms = 100_000).beside(beside)
+        };
+        let first = scene().run().await.commits;
+        let slow = |run: &Run| Reopening {
+            seats: vec![seat(3, "slow")],
+            ..Reopening::resume(&run.plan, Vec::new())
+        };
+        let told = scene()
+            .beside([("slow", says(80_000, "After a long while."))])
+            .after(&first)
+            .reopened(slow)
+            .run()
+            .await;
+        let outcome = told.run.outcome.as_ref().expect("it is decided");
+        assert!(outcome.considered.contains(&SeatNumber(3)), "{wait:?}: {}", told.story());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_further_part_has_a_budget_of_its_own() {
+    let first = usual().run().await.commits;
+    let within =
+        |more: PicoUsd| move |run: &Run| Reopening { budget: run.cost_max().plus(more), ..adds(run) };
+    let told = usual().after(&first).reopened(within(PicoUsd(WORST_CALL.0 - 1))).run().await;
+    insta::assert_snapshot!(further(&told, &first), @r#"
+    40 reopened +3 cyd
+    40 failed 3#0 budget, never again | 40 failed s1 budget, never again | 40 decided verbatim
+    40 closed $0.0030
+    partial decided at 40, closed at 40
+      verbatim by ada from 1: `The moon pulls.`
+      because every synthesizer failed; this is the answer closest to the others, word for word
+      ! budget: the synthesizer `fuser` failed: the call may cost $0.011, which the budget of $0.013 does not hold (raise `--budget`, lower `--max-tokens`, or ask fewer models)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd skipped, 0 requests, $0.00: budget: the call may cost $0.010, which the budget of $0.013 does not hold
+      s1 fuser failed, 1 request 20 ms, $0.0010: budget: the call may cost $0.011, which the budget of $0.013 does not hold
+
+      before: Some("Both pull.")
+    "#);
+    let told = usual().after(&first).reopened(within(WORST_CALL.times(2))).run().await;
+    assert_eq!(told.run.answered(), 3, "{}", told.story());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_have_been_spent_before_is_not_spent_again() {
+    // Cut, given up, never heard of: nobody knows what these cost.
+    let torn = after(10).text("The moon").fail(failure(Code::Connection));
+    let three = || scene([("ada", torn.clone()), ("bob", hangs()), ("cyd", says(15, "Sun."))]);
+    let first = three().wait(Wait::Seats { count: 2 }).cancel_at(30).run().await;
+    let run = &first.run;
+    assert_eq!(run.cost_max(), COST.plus(WORST_CALL.times(2)), "{}", first.story());
+    let enough = run.cost_max().plus(WORST_CALL);
+    for (budget, is_sent) in [(enough, true), (PicoUsd(enough.0 - 1), false)] {
+        let reopening = |run: &Run| Reopening { budget, ..asks(&[2])(run) };
+        let told = three().after(&first.commits).reopened(reopening).cancel_at(30).run().await;
+        assert_eq!(!told.asked.is_empty(), is_sent, "{}", told.story());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn decided_but_not_closed() {
+    let late = || {
+        let seats = [("ada", says(10, "The moon pulls.")), ("bob", says(20, "The sun pulls."))];
+        let rest = [("cyd", says(5_000, "Late.")), ("fuser", fuses(20, "moon", "Both pull."))];
+        scene(seats.into_iter().chain(rest))
+            .wait(Wait::Seats { count: 2 })
+            .beside([("other", says(5, "All."))])
+    };
+    let first = late().run().await;
+    let before = until(&first, |event| matches!(event, Event::Decided { .. }));
+    let told = late().after(&before).reopened(another).run().await;
+    insta::assert_snapshot!(further(&told, &before), @r#"
+    40 reopened +s2 other
+    40 sent s2
+    45 answered s2 `All.` | 45 decided fused
+    45 closed $0.0040
+    partial decided at 45, closed at 45
+      fused by other: `All.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      s1 fuser answered, 1 request 20 ms, $0.0010
+      s2 other answered, 1 request 5 ms, $0.0010
+
+      before: Some("Both pull.")
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_an_answer_is_never_taken_for_a_whole_one() {
+    let words = "moon and sun ".repeat(20);
+    let long = || after(5).text(&words).hang();
+    let told =
+        scene([("ada", says(10, "The moon.")), ("bob", after(5).text("So f").hang()), ("cyd", long())])
+            .cancel_at(50)
+            .run()
+            .await;
+    let further = scene([("ada", hangs()), ("bob", hangs()), ("cyd", hangs())])
+        .after(&told.commits)
+        .reopened(asks(&[]))
+        .run()
+        .await;
+    let outcome = further.run.outcome.as_ref().expect("it is decided");
+    assert_eq!(outcome.considered, [SeatNumber(1), SeatNumber(3)], "{}", further.story());
+    // Asked again in vain, it still has what it had.
+    let vain = scene([("ada", hangs()), ("bob", never()), ("cyd", never())]).after(&told.commits).run().await;
+    let outcome = vain.run.outcome.as_ref().expect("it is decided");
+    assert_eq!(outcome.considered, [SeatNumber(1), SeatNumber(3)], "{}", vain.story());
+}
+
+fn resolve(request: &RunRequest, plan: &RunPlan) -> Result<String, String> {
+    let live = Catalogue::new(["ada", "bob", "fuser", "other"].map(info).to_vec(), true);
+    let defaults = Defaults { synthesizers: vec!["fuser".to_owned()], ..defaults() };
+    let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(live) };
+    let names = |seats: &[Seat]| -> Vec<String> {
+        seats.iter().map(|seat| format!("{} {}", seat.number, seat.model.model)).collect()
+    };
+    Reopening::resolve(request, &terms, plan, (vec![SeatNumber(2)], PicoUsd::from_usd(1)))
+        .map(|one| format!("+{:?} s{:?} within {}", names(&one.seats), names(&one.synthesizers), one.budget))
+        .map_err(|failure| story::reason(&failure))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wish_is_resolved_against_the_run() {
+    let plan = usual().planned();
+    let asked = RunRequest::prompt("");
+    let models = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    let other = Some("other".to_owned());
+    let cases = [
+        RunRequest { models: models(&["ada*2", "bob"]), ..asked.clone() },
+        RunRequest { synthesizer: other.clone(), ..asked.clone() },
+        RunRequest { synthesizer: Some("othr".to_owned()), ..asked.clone() },
+        RunRequest { models: models(&["adda"]), ..asked.clone() },
+        RunRequest { models: models(&["ada*63"]), ..asked.clone() },
+        RunRequest { models: models(&["ada*62"]), budget: Some(PicoUsd(1)), ..asked.clone() },
+        RunRequest { synthesizer: other, strategy: Some("magic".to_owned()), ..asked.clone() },
+        RunRequest { budget: Some(PicoUsd::from_usd(2)), ..asked },
+    ];
+    let told: Vec<String> =
+        cases.iter().map(|case| resolve(case, &plan).unwrap_or_else(|refusal| refusal)).collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    +["3 ada", "4 ada", "5 bob"] s["2 fuser"] within $4.00
+    +[] s["2 other", "3 fuser"] within $4.00
+    model_unknown: the model `othr` is unknown (did you mean `other`?)
+    model_unknown: the model `adda` is unknown (did you mean `ada`?)
+    panel_size: the run would have more than 64 seats
+    budget: the run may cost up to $1.70; the budget is $1.00
+    usage: there is no strategy `magic` (choose one of: synthesize)
+    +[] s["2 fuser"] within $3.00
+    "#);
+}

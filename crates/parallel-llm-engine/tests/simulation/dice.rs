@@ -1,0 +1,227 @@
+//! All chance of a story: its plan, what models reply, what goes wrong, and how a new process goes on.
+
+use std::time::Duration;
+
+use parallel_llm_engine::plan::{RunPlan, Timers};
+use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus};
+
+use crate::scene::{scene, seat};
+use crate::script::{Reply, after, failure, form, unadmitted};
+use crate::simulation::life::{Crash, Kind, Part, Stopping};
+
+const SEATS: [&str; 8] = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal"];
+const CHAIN: [&str; 3] = ["fuser-1", "fuser-2", "fuser-3"];
+/// Models that are asked only after a run has begun.
+const MORE: [&str; 2] = ["ivy", "joe"];
+const OTHERS: [&str; 2] = ["fuser-4", "fuser-5"];
+/// Enough for two calls, and not for three.
+const SMALL_BUDGET: PicoUsd = PicoUsd(25_000_000_000);
+/// Seats of a run to which no more are added.
+const SEATS_MANY: usize = 10;
+
+/// Chance that can be repeated.
+pub(super) struct Dice(blake3::OutputReader);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(blake3::Hasher::new_keyed(&[7; 32]).update(&seed.to_le_bytes()).finalize_xof())
+    }
+
+    /// A number from 0 up to, not including, this one.
+    pub(super) fn below(&mut self, most: u64) -> u64 {
+        let mut bytes = [0; 8];
+        self.0.fill(&mut bytes);
+        u64::from_le_bytes(bytes) % most
+    }
+
+    fn few(&mut self, most: u64) -> usize {
+        usize::try_from(self.below(most)).expect("it is small")
+    }
+
+    /// True once in so many times.
+    fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.few(items.len() as u64)]
+    }
+
+    /// What is planned at first.
+    pub(super) fn plan(&mut self, seed: u64) -> RunPlan {
+        let (seats, chain) = (1 + self.few(8), self.few(4));
+        let names = SEATS.iter().take(seats).chain(CHAIN.iter().take(chain));
+        let wait = self.pick(&[
+            Wait::All,
+            Wait::Seats { count: 2 },
+            Wait::Until { ms: 150 },
+            Wait::Stragglers { share_percent: 60, after_ms: 100 },
+        ]);
+        let run_ms = self.pick(&[100, 1_000, 5_000, 20_000, 20_000, 20_000]);
+        let timers = Timers { first_text_ms: 300, idle_ms: 100, content_ms: 200, call_ms: 900, run_ms };
+        let budget =
+            self.pick(&[PicoUsd::from_usd(3), PicoUsd::from_usd(3), PicoUsd::from_usd(3), SMALL_BUDGET]);
+        let strongest = self.once_in(4);
+        let planned = scene(names.map(|name| (*name, after(0)))).wait(wait).plan(|plan| {
+            plan.seed = seed;
+            plan.timers = timers;
+            plan.budget = budget;
+            plan.seats[0].strongest = strongest;
+        });
+        planned.planned()
+    }
+
+    /// What happens to the next process: `before` is what the last one left.
+    pub(super) fn part(&mut self, before: Option<&Run>, may_fail: bool) -> Part {
+        let mut replies = Vec::new();
+        for name in SEATS.iter().chain(&CHAIN).chain(&MORE).chain(&OTHERS) {
+            for _ in 0..=self.below(4) {
+                replies.push((*name, self.reply(name.starts_with("fuser"))));
+            }
+        }
+        let (crash, breaks_at) = match self.below(8) {
+            _ if !may_fail => (None, None),
+            0 => (None, Some(1 + self.few(8))),
+            1 => (Some(Crash::At { ms: self.below(600) }), None),
+            _ => (Some(self.crash()), None),
+        };
+        let stopping = self.once_in(5).then(|| self.stopping());
+        Part {
+            replies,
+            at_once: self.pick(&[1, 2, 64, 64, 64]),
+            commit_ms: self.pick(&[0, 0, 3, 40]),
+            crash,
+            breaks_at,
+            stopping,
+            reopening: before.map(|run| self.reopening(run)),
+        }
+    }
+
+    fn crash(&mut self) -> Crash {
+        let commit = self.pick(&[1, 2, 3, 4, 5, 6, 8]);
+        let kind = self.pick(&[Kind::Before, Kind::MiddleLost, Kind::MiddleKept, Kind::After]);
+        Crash::Commit { commit, kind, ms: self.pick(&[0, 0, 1, 5, 40]) }
+    }
+
+    fn stopping(&mut self) -> Stopping {
+        let latest_ms = self.pick(&[20, 100, 600]);
+        let cancel_ms = self.below(latest_ms);
+        match self.below(4) {
+            0 => Stopping { cancel_ms: None, abort_ms: Some(cancel_ms) },
+            1 => Stopping { cancel_ms: Some(cancel_ms), abort_ms: Some(cancel_ms + self.below(100)) },
+            _ => Stopping { cancel_ms: Some(cancel_ms), abort_ms: None },
+        }
+    }
+
+    /// What is wanted of a run that goes on.
+    fn reopening(&mut self, run: &Run) -> Reopening {
+        let mut ask = Vec::new();
+        for (seat, view) in run.plan.seats.iter().zip(&run.seats) {
+            let is_asked = match view.status {
+                SeatStatus::Answered => self.once_in(20),
+                SeatStatus::Cut => self.once_in(5),
+                SeatStatus::Unknown => self.once_in(3),
+                _ => !self.once_in(6),
+            };
+            if is_asked {
+                ask.push(seat.number);
+            }
+        }
+        let more = if run.seats.len() < SEATS_MANY && self.once_in(3) { 1 + self.few(2) } else { 0 };
+        let others = if self.once_in(3) { 1 + self.few(2) } else { 0 };
+        let budget = match self.below(8) {
+            0 => run.cost_max().plus(PicoUsd(15_000_000_000)),
+            1 => SMALL_BUDGET,
+            _ => run.plan.budget,
+        };
+        Reopening {
+            seats: numbered(&MORE[..more], run.plan.seats.len()),
+            synthesizers: numbered(&OTHERS[..others], run.plan.synthesizers.len()),
+            budget,
+            ..Reopening::resume(&run.plan, ask)
+        }
+    }
+
+    fn fault(&mut self) -> Failure {
+        let mut fault = failure(self.pick(Code::ALL));
+        if self.once_in(3) {
+            fault.status = Some(self.pick(&[400, 429, 502, 503]));
+        }
+        if self.once_in(4) {
+            fault =
+                fault.with_retry_after(Some(Duration::from_millis(self.pick(&[0, 1, 700, 5_000, 70_000]))));
+        }
+        if self.once_in(8) {
+            fault.rejected_field = Some(self.pick(&["temperature", "reasoning"]).to_owned());
+        }
+        fault
+    }
+
+    /// Words that are sometimes few, sometimes many, sometimes none.
+    fn words(&mut self) -> String {
+        let word = self.pick(&["moon ", "tide ", "潮", "Error: ", " \n", "<<answer x>>\n"]);
+        word.repeat(self.pick(&[1, 2, 60, 400]))
+    }
+
+    fn reply(&mut self, is_fuser: bool) -> Reply {
+        let mut reply = after(self.below(50));
+        if self.once_in(2) {
+            return self.good(reply, is_fuser);
+        }
+        if self.once_in(10) {
+            return unadmitted(self.fault());
+        }
+        if self.once_in(2) {
+            // A name that a provider can look up later, and one that it cannot.
+            reply = reply.accepted(self.pick(&["gen-1", "gen-1", "nobody-1"]));
+        }
+        if self.once_in(3) {
+            reply = reply.billed_anyway();
+        }
+        for _ in 0..self.below(5) {
+            reply = reply.wait(self.pick(&[0, 1, 1, 5, 20, 20, 90, 120, 250]));
+            reply = match self.below(5) {
+                0 => reply.alive(2, 20),
+                1 => reply.reasoning(),
+                _ => reply.text(&self.words()),
+            };
+        }
+        if is_fuser && self.once_in(2) {
+            reply = self.fused(reply);
+        }
+        match self.below(24) {
+            0 => reply.hang(),
+            1 => reply.panic(),
+            2 | 3 => reply.fail(self.fault()),
+            4 => reply,
+            5 => reply.end_with(|end| end.refusal = Some("No.".to_owned())),
+            6 => reply.end_with(|end| end.cost = None),
+            7 => reply.end_as(Finish::Length),
+            8 => reply.end_with(|end| end.filtered = true),
+            _ => reply.end(),
+        }
+    }
+}
+
+impl Dice {
+    /// A whole answer, quick or slow.
+    fn good(&mut self, reply: Reply, is_fuser: bool) -> Reply {
+        let reply = if self.once_in(2) { reply.billed_anyway() } else { reply };
+        let reply = if self.once_in(2) { reply.accepted("gen-2") } else { reply };
+        let reply = reply.reasoning().wait(self.pick(&[0, 5, 40, 190]));
+        let reply = if is_fuser { self.fused(reply) } else { reply.text(&self.words()) };
+        reply.wait(self.pick(&[0, 5, 40, 90])).end()
+    }
+
+    fn fused(&mut self, reply: Reply) -> Reply {
+        let base = self.pick(&["A", "B", "Q"]);
+        reply.compose(move |call| form(call, &format!("{{\"base\": \"{base}\"}}"), "Both."))
+    }
+}
+
+/// New places, numbered on from so many.
+fn numbered(names: &[&str], before: usize) -> Vec<Seat> {
+    let number = |index: usize| SeatNumber::at(before + index).0;
+    names.iter().enumerate().map(|(index, name)| seat(number(index), name)).collect()
+}

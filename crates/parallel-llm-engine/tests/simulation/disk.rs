@@ -1,0 +1,172 @@
+//! What outlives a process, and the disk a process writes it with: slow, breaking, or dying under its hands.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::event::{Attempt, Recorded};
+use parallel_llm_engine::plan::RunPlan;
+use parallel_llm_engine::port::{Journal, Lease};
+use parallel_llm_engine::{Code, Failure, RunId};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::ledger::Ledger;
+use crate::simulation::life::{Crash, Kind};
+use crate::story;
+
+#[derive(Default)]
+struct Kept {
+    commits: Vec<Vec<Recorded>>,
+    epoch: u64,
+}
+
+/// What is left when a process is gone.
+#[derive(Clone, Default)]
+pub(super) struct Durable(Arc<Mutex<Kept>>);
+
+impl Durable {
+    pub(super) fn commits(&self) -> Vec<Vec<Recorded>> {
+        self.kept().commits.clone()
+    }
+
+    pub(super) fn events(&self) -> Vec<Recorded> {
+        self.kept().commits.concat()
+    }
+
+    fn next_seq(&self) -> u64 {
+        self.kept().commits.iter().flatten().last().map_or(1, |recorded| recorded.seq + 1)
+    }
+
+    fn lease(&self, run_id: RunId) -> Lease {
+        let next_seq = self.next_seq();
+        let mut kept = self.kept();
+        kept.epoch += 1;
+        Lease { run_id, epoch: kept.epoch, next_seq }
+    }
+
+    /// Makes events durable, as a store would: numbered on, and only by the newest process.
+    fn keep(&self, lease: Lease, events: Vec<Recorded>) -> Result<(), String> {
+        let next = self.next_seq();
+        let numbers = events.iter().map(|recorded| recorded.seq);
+        if !numbers.eq(next..next + events.len() as u64) || events.is_empty() {
+            return Err(format!("events are numbered on from {next}: {events:?}"));
+        }
+        if lease.epoch != self.kept().epoch {
+            return Err("a process that was overtaken writes".to_owned());
+        }
+        self.kept().commits.push(events);
+        Ok(())
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The disk of one process.
+pub(super) struct Disk {
+    pub(super) durable: Durable,
+    pub(super) ledger: Ledger,
+    pub(super) commit_ms: u64,
+    pub(super) breaks_at: Option<usize>,
+    pub(super) crash: Option<Crash>,
+    /// Told when the process is to be gone.
+    pub(super) gone: Arc<Notify>,
+    pub(super) seen: Mutex<Seen>,
+}
+
+/// What a disk has seen.
+#[derive(Default)]
+pub(super) struct Seen {
+    appends: usize,
+    pub(super) broke: bool,
+    /// What was done to it that may never be. A panic here could be taken for a call's own.
+    pub(super) complaints: Vec<String>,
+}
+
+impl Disk {
+    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What happens to the process at this append: how, and how long after.
+    fn fate(&self, append: usize) -> Option<(Kind, Duration)> {
+        match self.crash {
+            Some(Crash::Commit { commit, kind, ms }) if commit == append => {
+                Some((kind, Duration::from_millis(ms)))
+            }
+            _ => None,
+        }
+    }
+
+    fn keep(&self, lease: Lease, events: Vec<Recorded>) {
+        let names: Vec<String> = events.iter().map(|recorded| story::short(&recorded.event)).collect();
+        if let Err(complaint) = self.durable.keep(lease, events) {
+            self.seen().complaints.push(complaint);
+        }
+        self.ledger.note(format_args!("durable: {}", names.join(", ")));
+    }
+
+    async fn append(self: Arc<Self>, lease: Lease, events: Vec<Recorded>) -> Result<(), Failure> {
+        let append = {
+            let mut seen = self.seen();
+            seen.appends += 1;
+            seen.appends
+        };
+        if self.breaks_at.is_some_and(|from| append >= from) {
+            self.seen().broke = true;
+            return Err(Failure::new(Code::Storage, "the disk is full"));
+        }
+        let fate = self.fate(append);
+        match fate {
+            Some((Kind::Before, _)) => return self.die().await,
+            Some((kind @ (Kind::MiddleLost | Kind::MiddleKept), wait)) => {
+                sleep(wait).await;
+                if kind == Kind::MiddleKept {
+                    self.keep(lease, events);
+                }
+                return self.die().await;
+            }
+            _ => {}
+        }
+        if self.commit_ms > 0 {
+            sleep(Duration::from_millis(self.commit_ms)).await;
+        }
+        self.keep(lease, events);
+        if fate.is_some() {
+            self.gone.notify_one();
+        }
+        Ok(())
+    }
+
+    /// The process is gone: nobody hears of this append.
+    async fn die(&self) -> Result<(), Failure> {
+        self.gone.notify_one();
+        std::future::pending().await
+    }
+}
+
+/// The disk as a process holds it.
+pub(super) struct Held(pub(super) Arc<Disk>);
+
+impl Journal for Held {
+    fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let lease = self.0.durable.lease(plan.run_id);
+        async move { Ok(lease) }.boxed()
+    }
+
+    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let lease = self.0.durable.lease(run_id);
+        async move { Ok(lease) }.boxed()
+    }
+
+    fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
+        Arc::clone(&self.0).append(lease, events).boxed()
+    }
+
+    fn checkpoint(&self, _: Lease, _: Attempt, _: String) -> BoxFuture<'static, Result<(), Failure>> {
+        async { Ok(()) }.boxed()
+    }
+}

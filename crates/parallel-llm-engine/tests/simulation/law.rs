@@ -1,0 +1,363 @@
+//! What always holds of a run over all its processes, judged from outside: by what is durable, by what each process
+//! showed, and by the requests that left.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use parallel_llm_engine::event::{Attempt, Event, Place, Recorded};
+use parallel_llm_engine::plan::RunPlan;
+use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::{OutcomeKind, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus, budget};
+
+use crate::scene::ends;
+use crate::script::COST;
+use crate::simulation::disk::Durable;
+use crate::simulation::life::{End, Lived, Part};
+use crate::story;
+
+/// A run so far.
+pub(super) struct History {
+    pub(super) plan: Arc<RunPlan>,
+    pub(super) durable: Durable,
+    /// Requests that left, of all processes.
+    left: BTreeSet<(Place, u32)>,
+    /// Whole answers that were shown as durable.
+    answers: Vec<(Place, Arc<str>)>,
+    /// Final texts that were shown as durable.
+    texts: Vec<Arc<str>>,
+}
+
+impl History {
+    pub(super) fn new(plan: Arc<RunPlan>, durable: Durable) -> Self {
+        Self { plan, durable, left: BTreeSet::new(), answers: Vec::new(), texts: Vec::new() }
+    }
+
+    /// The run as a new process finds it, once anything of it is durable.
+    pub(super) fn run(&self) -> Option<Run> {
+        let events = self.durable.events();
+        let mut run = Run::fold(Arc::clone(&self.plan), &events);
+        run.interrupt();
+        (!events.is_empty()).then_some(run)
+    }
+
+    /// Takes in what a process did, and judges it.
+    pub(super) fn take(&mut self, part: &Part, lived: &Lived) {
+        assert!(lived.complaints.is_empty(), "{:?}", lived.complaints);
+        if matches!(lived.end, End::Refused(_)) {
+            let breaks_at_once = part.breaks_at.is_some_and(|commit| commit <= 2);
+            assert!(breaks_at_once, "only a disk that breaks at once refuses a run: {:?}", lived.end);
+            assert!(lived.asked.is_empty(), "a run that is refused has cost nothing");
+        }
+        assert!(!lived.left_unwanted(), "nothing leaves of a run that is given up");
+        let events = self.durable.events();
+        for asked in &lived.asked {
+            let Attempt { place, number } = asked.call.attempt;
+            assert!(self.left.insert((place, number)), "{place} #{number} left once");
+        }
+        self.requests_are_noted(&events);
+        self.remember(lived, &events);
+        self.nothing_is_lost(&events);
+    }
+
+    /// Every request that left was durable as sent, each by a number of its own.
+    fn requests_are_noted(&self, events: &[Recorded]) {
+        let sent = events.iter().filter_map(|recorded| match recorded.event {
+            Event::Sent { attempt } => Some((attempt.place, attempt.number)),
+            _ => None,
+        });
+        let all: Vec<_> = sent.collect();
+        let noted: BTreeSet<_> = all.iter().copied().collect();
+        assert_eq!(all.len(), noted.len(), "a request is noted once");
+        assert!(self.left.is_subset(&noted), "left, not noted: {:?}", self.left.difference(&noted));
+    }
+
+    /// The process has shown what is durable and nothing else; once its disk broke it says that this is not so.
+    fn remember(&mut self, lived: &Lived, events: &[Recorded]) {
+        if lived.broke {
+            return;
+        }
+        let mut live = lived.live.clone();
+        let until = events.partition_point(|recorded| recorded.seq <= live.seq);
+        let mut told = Run::fold(Arc::clone(&self.plan), &events[..until]);
+        live.interrupt();
+        told.interrupt();
+        story::same(&live, &told, "the live run is the fold of its durable events");
+        let places = live.seats.iter().chain(&live.synthesizers);
+        let answered = places.filter(|view| view.status == SeatStatus::Answered);
+        let answers = answered.filter_map(|view| Some((view.place, Arc::clone(&view.answer.as_ref()?.text))));
+        self.answers.extend(answers);
+        self.texts.extend(live.outcome.iter().filter_map(|outcome| outcome.text.clone()));
+    }
+
+    /// What was shown as durable is there for every later process.
+    fn nothing_is_lost(&self, events: &[Recorded]) {
+        let run = Run::fold(Arc::clone(&self.plan), events);
+        for (place, text) in &self.answers {
+            let is_given = |recorded: &Recorded| {
+                let is_own = recorded.event.attempt().is_some_and(|attempt| attempt.place == *place);
+                is_own && recorded.event.answer().is_some_and(|answer| answer.text == *text)
+            };
+            assert!(events.iter().any(is_given), "{place} gave an answer that is gone");
+            let view = run.place(*place).expect("a place stays");
+            let kept = view.answer.as_ref().map(|answer| &answer.text);
+            let is_seat = matches!(place, Place::Seat(_));
+            assert!(
+                !is_seat || (kept == Some(text) && view.status == SeatStatus::Answered),
+                "{place} is lost"
+            );
+        }
+        for text in &self.texts {
+            let mut outcomes = run.outcome.iter().chain(&run.earlier);
+            assert!(outcomes.any(|outcome| outcome.text.as_ref() == Some(text)), "a final text is gone");
+        }
+    }
+
+    /// Judges the whole, once it has closed.
+    pub(super) fn close(&self) {
+        let commits = self.durable.commits();
+        let events = commits.concat();
+        assert!(events.is_sorted_by_key(|recorded| recorded.elapsed_ms), "time does not go back");
+        let mut book = Book::new(&self.plan);
+        for recorded in &events {
+            book.read(&recorded.event);
+        }
+        let run = self.run().expect("the run has a history");
+        assert!(run.closed && matches!(events.last().map(|last| &last.event), Some(Event::Closed { .. })));
+        book.compare(&run);
+        let mut left = BTreeMap::<Place, u64>::new();
+        for (place, _) in &self.left {
+            *left.entry(*place).or_default() += 1;
+        }
+        for view in run.seats.iter().chain(&run.synthesizers) {
+            let paid = COST.times(left.get(&view.place).copied().unwrap_or(0));
+            let cost = view.cost.unwrap_or_default();
+            assert!(cost <= paid, "{} tells {cost}, and cost at most {paid}", view.place);
+        }
+        told_together(&commits);
+    }
+}
+
+/// A fused text is durable with the reply it was taken from, or that reply is one an earlier process left behind: a
+/// process that takes over in between must not have to pay again.
+fn told_together(commits: &[Vec<Recorded>]) {
+    let mut left_behind = false;
+    for commit in commits {
+        for recorded in commit {
+            left_behind |= matches!(recorded.event, Event::Reopened { .. });
+            let Event::Decided { outcome } = &recorded.event else { continue };
+            let is_reply = |other: &Recorded| {
+                let is_fuser =
+                    matches!(other.event.attempt().map(|one| one.place), Some(Place::Synthesizer(_)));
+                is_fuser && matches!(other.event, Event::Answered { .. })
+            };
+            let is_together = commit.iter().any(is_reply);
+            assert!(
+                outcome.kind != OutcomeKind::Fused || is_together || left_behind,
+                "a fused text and its reply are one commit"
+            );
+        }
+    }
+}
+
+/// One place, as its events tell.
+#[derive(Default)]
+struct Account {
+    /// The request under way.
+    open: Option<u32>,
+    /// The newest request, where nobody knows what came of it.
+    lost: Option<u32>,
+    answered: bool,
+    sent: u32,
+    /// In this part.
+    sent_now: u32,
+    retries_now: u32,
+    ended_now: u32,
+    is_asked: bool,
+    known: PicoUsd,
+    costs: BTreeMap<u32, PicoUsd>,
+    /// Requests that are over and whose cost is not known.
+    unpriced: u64,
+}
+
+/// Reads the events of a run one after the other and keeps its own accounts, as simple as can be.
+struct Book {
+    plan: RunPlan,
+    accounts: BTreeMap<Place, Account>,
+    named: Vec<SeatNumber>,
+    decided: bool,
+    closed: bool,
+}
+
+impl Book {
+    fn new(plan: &RunPlan) -> Self {
+        Self {
+            plan: plan.clone(),
+            accounts: BTreeMap::new(),
+            named: Vec::new(),
+            decided: false,
+            closed: true,
+        }
+    }
+
+    fn read(&mut self, event: &Event) {
+        match event {
+            Event::Started { .. } => {
+                assert!(self.accounts.is_empty() && self.closed, "a run starts once");
+                let asked: Vec<SeatNumber> = self.plan.seats.iter().map(|seat| seat.number).collect();
+                self.begin(asked);
+            }
+            Event::Reopened { reopening, .. } => self.reopen(reopening),
+            Event::Decided { .. } => {
+                assert!(!self.decided && !self.closed, "each part is decided at most once");
+                self.decided = true;
+            }
+            Event::Closed { cost } => self.close(*cost),
+            event => {
+                assert!(!self.closed, "nothing happens between two parts");
+                self.read_call(event);
+            }
+        }
+    }
+
+    fn reopen(&mut self, reopening: &Reopening) {
+        self.plan = reopening.extend(&self.plan);
+        let new = reopening.seats.iter().map(|seat| seat.number);
+        let asked = reopening.ask.iter().copied().chain(new);
+        self.named.clone_from(&reopening.ask);
+        self.begin(asked.collect());
+    }
+
+    fn begin(&mut self, asked: Vec<SeatNumber>) {
+        (self.decided, self.closed) = (false, false);
+        for account in self.accounts.values_mut() {
+            if let Some(lost) = account.open.take() {
+                account.lost = Some(lost);
+                account.unpriced += 1;
+            }
+            (account.sent_now, account.retries_now, account.ended_now, account.is_asked) = (0, 0, 0, false);
+        }
+        for seat in asked {
+            let account = self.accounts.entry(Place::Seat(seat)).or_default();
+            account.is_asked = !account.answered;
+        }
+    }
+
+    fn read_call(&mut self, event: &Event) {
+        let Some(Attempt { place, number }) = event.attempt() else { return };
+        if matches!(event, Event::Sent { .. }) {
+            self.read_sent(place, number);
+            return;
+        }
+        let account = self.accounts.entry(place).or_default();
+        if let Event::Reconciled { cost, .. } = event {
+            account.unpriced = account.unpriced.checked_sub(1).expect("only an unknown cost is found out");
+            account.pay(number, *cost);
+            return;
+        }
+        let cost = match event {
+            Event::Failed { cost, .. } => *cost,
+            event => event.answer().and_then(|answer| answer.cost),
+        };
+        let is_over = ends(event) || matches!(event, Event::Failed { .. });
+        if is_over && account.open.take().is_some() {
+            match cost {
+                Some(cost) => account.pay(number, cost),
+                None => account.unpriced += 1,
+            }
+        }
+        let is_again = matches!(event, Event::Failed { retry, .. } if *retry != Retry::Never);
+        account.retries_now += u32::from(is_again);
+        if ends(event) {
+            account.lost = None;
+            account.ended_now += 1;
+            account.answered |= matches!((event, place), (Event::Answered { .. }, Place::Seat(_)));
+            assert!(
+                account.is_asked || matches!(place, Place::Synthesizer(_)),
+                "{place} ends and was not asked"
+            );
+        }
+    }
+
+    fn read_sent(&mut self, place: Place, number: u32) {
+        let is_named = matches!(place, Place::Seat(seat) if self.named.contains(&seat));
+        let account = self.accounts.entry(place).or_default();
+        assert!(!account.answered, "{place} has an answer and is asked again");
+        assert!(account.lost.is_none() || is_named, "{place} may have been paid and is asked again unnamed");
+        assert!(account.open.is_none() && number == account.sent + 1, "{place} sends one after the other");
+        assert!(
+            account.is_asked || matches!(place, Place::Synthesizer(_)),
+            "{place} is sent and was not asked"
+        );
+        (account.open, account.lost) = (Some(number), None);
+        account.sent += 1;
+        account.sent_now += 1;
+        self.check_budget(place);
+    }
+
+    /// Spent and held is never above the budget by more than one output cap for each call under way.
+    fn check_budget(&self, place: Place) {
+        let (mut held, mut slack) = (PicoUsd::ZERO, PicoUsd::ZERO);
+        for (place, account) in &self.accounts {
+            let seat = self.seat(*place);
+            let worst = budget::worst_call(seat, self.plan.input_bytes()).expect("every price is known");
+            let under_way = u64::from(account.open.is_some());
+            held = held.plus(account.known).plus(worst.times(account.unpriced + under_way));
+            let price = seat.price.expect("every price is known");
+            slack = slack.plus(price.cost(0, u64::from(seat.max_tokens)).times(under_way));
+        }
+        let limit = self.plan.budget.plus(slack);
+        assert!(held <= limit, "{place} leaves with {held} spent and held; the limit is {limit}");
+    }
+
+    fn seat(&self, place: Place) -> &Seat {
+        match place {
+            Place::Seat(number) => &self.plan.seats[number.index()],
+            Place::Synthesizer(number) => &self.plan.synthesizers[number.index()],
+        }
+    }
+
+    fn close(&mut self, cost: PicoUsd) {
+        assert!(self.decided && !self.closed, "a part is closed once, and after it is decided");
+        self.closed = true;
+        let known: PicoUsd = self.accounts.values().map(|account| account.known).sum();
+        assert_eq!(known, cost, "costs add up");
+        for (place, account) in &self.accounts {
+            let Account { sent_now: sent, retries_now: retries, ended_now: ended, .. } = account;
+            assert!(account.open.is_none(), "{place} is heard of before the end");
+            let most = if matches!(place, Place::Seat(_)) { u32::from(account.is_asked) } else { 1 };
+            assert!(
+                *ended <= most && (*ended == most || matches!(place, Place::Synthesizer(_))),
+                "{place} ends once"
+            );
+            assert!(*sent == *retries || *sent == retries + 1, "{place}: {sent} sent, {retries} retries");
+        }
+    }
+
+    /// The accounts say the same as the run.
+    fn compare(&self, run: &Run) {
+        for view in run.seats.iter().chain(&run.synthesizers) {
+            let nothing = Account::default();
+            let account = self.accounts.get(&view.place).unwrap_or(&nothing);
+            let place = view.place;
+            assert_eq!(view.attempts, account.sent, "{place} tells its requests");
+            assert_eq!(view.cost.unwrap_or_default(), account.known, "{place} tells its cost");
+            assert!(
+                account.unpriced == 0 || view.cost_is_estimate,
+                "{place} tells that its cost is not whole"
+            );
+            let is_unknown = view.status == SeatStatus::Unknown;
+            assert_eq!(is_unknown, account.lost.is_some(), "{place} is {}", view.status.as_str());
+            assert!(view.status.is_final() || matches!(place, Place::Synthesizer(_)), "{place} is in an end");
+        }
+    }
+}
+
+impl Account {
+    /// No request costs more than it is billed, however often it is told.
+    fn pay(&mut self, number: u32, cost: PicoUsd) {
+        let paid = self.costs.entry(number).or_default();
+        *paid = paid.plus(cost);
+        assert!(*paid <= COST, "request #{number} is paid twice");
+        self.known = self.known.plus(cost);
+    }
+}

@@ -1,0 +1,62 @@
+//! Making the files of a run anew from what is stored of it.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{Code, Failure, RunId};
+use serde::Deserialize;
+
+use super::{Folder, REPORT, private_folder_builder, report_file, texts};
+use crate::anchor::Anchor;
+use crate::output::report::{FilesReport, FilesState, Report};
+
+/// The most that is read of a report to learn whose it is. The largest holds 65 texts of 8 MiB, each written out.
+const REPORT_BYTES_MAX: u64 = 1 << 31;
+
+/// Writes the files of a run into its folder inside `base`, and gives that folder. One that is there is written to only
+/// where its report is this run's; each file is then replaced whole.
+pub(crate) fn rebuild(base: &Path, run: &Run) -> Result<PathBuf, Failure> {
+    let run_id = run.plan.run_id;
+    let dir = base.join(run_id.to_string());
+    let unwritable = |error: std::io::Error| {
+        let message = format!("the files of run {run_id} cannot be written to `{}`: {error}", dir.display());
+        Failure::new(Code::OutputUnwritable, message)
+    };
+    let folder = if dir.symlink_metadata().is_ok() {
+        owned(&dir, run_id)?
+    } else {
+        private_folder_builder().recursive(true).create(base).map_err(unwritable)?;
+        private_folder_builder().recursive(false).create(&dir).map_err(unwritable)?;
+        Folder { anchor: Some(Anchor::of(&dir).map_err(unwritable)?), path: dir.clone() }
+    };
+    let told = FilesReport { dir: Some(dir.clone()), state: FilesState::Written, error: None };
+    for file in texts(run).into_iter().chain([report_file(Report::of(run, told))]) {
+        folder.write(&file).map_err(unwritable)?;
+    }
+    Ok(dir)
+}
+
+/// The folder that is there, where it is this run's.
+fn owned(dir: &Path, run_id: RunId) -> Result<Folder, Failure> {
+    let is_folder = dir.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if is_folder && reported(&dir.join(REPORT)).as_deref() == Some(run_id.to_string().as_str()) {
+        return Ok(Folder { anchor: Anchor::of(dir).ok(), path: dir.to_owned() });
+    }
+    let message = format!("`{}` is there already, without a report of run {run_id}", dir.display());
+    let next = "nothing was written: move it away, or choose another folder with `--dir`";
+    Err(Failure::new(Code::OutputUnwritable, message).with_next(next))
+}
+
+/// Whose report a file is.
+fn reported(path: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        run_id: String,
+    }
+    if !path.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    let file = std::io::BufReader::new(std::fs::File::open(path).ok()?.take(REPORT_BYTES_MAX));
+    serde_json::from_reader(file).ok().map(|named: Named| named.run_id)
+}

@@ -1,0 +1,76 @@
+//! `resume_run`: goes on with a run that was interrupted or lacks seats, adds models to it, or has its text made anew.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::{Failure, RunRequest};
+use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+
+use crate::mcp::arguments::{self, Argument, Kind, Values};
+use crate::mcp::call::Call;
+use crate::mcp::{outcome, schema};
+use crate::output::report::Report;
+use crate::service::Further;
+
+pub(super) const NAME: &str = "resume_run";
+
+const ABOUT: &str = "Go on with a run of process_prompt without paying for its answers again: ask its seats without an \
+    answer; with `models`, ask these too; with `synthesizer` alone, only fuse anew. Costs money.";
+
+const ARGUMENTS: &[Argument] = &[
+    Argument {
+        name: "run_id",
+        kind: Kind::RequiredText,
+        about: "As process_prompt gave it.",
+        example: "\"01JD0M3Z8K5Q2W7V9X4B6N1C0A\"",
+    },
+    Argument {
+        name: "models",
+        kind: Kind::Texts,
+        about: "Further models, as for process_prompt.",
+        example: "[\"~x-ai/grok-latest\"]",
+    },
+    Argument {
+        name: "synthesizer",
+        kind: Kind::Text,
+        about: "The model that fuses.",
+        example: "\"~google/gemini-pro-latest\"",
+    },
+];
+
+/// What clients list.
+pub(super) fn tool() -> Tool {
+    let output = schema::of::<Report>(&[("code", "string"), ("next", "string")]);
+    Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
+        .with_title("Go on with a run")
+        .with_raw_output_schema(Arc::new(output))
+        .with_annotations(
+            ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(true),
+        )
+        .with_meta(super::long_results())
+}
+
+/// Goes on, and waits as long as the client does.
+pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
+    let mut values = Values::read(ARGUMENTS, arguments)?;
+    let run_id = values.text("run_id").unwrap_or_default();
+    let request = RunRequest {
+        models: values.texts("models"),
+        synthesizer: values.text("synthesizer"),
+        ..RunRequest::default()
+    };
+    let further = match (&request.models, &request.synthesizer) {
+        (Some(_), _) => Further::Add(request),
+        (None, Some(_)) => Further::Rewrite(request),
+        (None, None) => Further::Resume { resend: false },
+    };
+    let mut progress = call.progress();
+    progress.begin().await;
+    let handle = call.service.go_on(run_id.trim(), further).await?;
+    match call.wait(&handle, &mut progress, None).await {
+        Ok(report) => Ok(outcome::of_report(report)),
+        Err(taken_back) => {
+            handle.cancel();
+            Ok(outcome::of_run_failure(handle.id(), &taken_back))
+        }
+    }
+}

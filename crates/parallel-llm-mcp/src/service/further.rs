@@ -1,0 +1,111 @@
+//! Going on with a run: one that was interrupted, one that lacks a seat, or one that is to have another text.
+//!
+//! Nothing it has is asked for again, whatever is wished for.
+
+use parallel_llm_engine::panel::Seat;
+use parallel_llm_engine::plan::Terms;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{Code, Failure, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
+
+use super::{Kept, RunHandle, Service};
+
+/// What is wanted of a run that is at a stand.
+#[derive(Clone, Debug)]
+pub enum Further {
+    /// An answer: its seats without one are asked. Those sent and never heard of are asked again only where `resend`
+    /// says so, because they may have been paid.
+    Resume {
+        /// Whether to pay a second time for what may have been paid.
+        resend: bool,
+    },
+    /// The answers of further models (`request.models`), and a text of all of them.
+    Add(RunRequest),
+    /// Another text of the answers it has, with the synthesizer and the strategy of the request.
+    Rewrite(RunRequest),
+}
+
+impl Service {
+    /// Goes on with a run. Whatever is wrong is said before anything is paid.
+    pub async fn go_on(&self, name: &str, further: Further) -> Result<RunHandle, Failure> {
+        let run = match self.find(name).await? {
+            Kept::Live(handle) if matches!(further, Further::Resume { .. }) => return Ok(handle.join()),
+            Kept::Live(handle) => return Err(still_running(&handle.snapshot())),
+            Kept::Past(past) => past.run,
+        };
+        check(&run, &further)?;
+        let reopening = match &further {
+            Further::Resume { resend } => resume(&run, *resend)?,
+            Further::Add(request) | Further::Rewrite(request) => self.resolve(&run, request).await?,
+        };
+        let new = reopening.seats.iter().collect::<Vec<_>>();
+        let again: Vec<&Seat> =
+            run.plan.seats.iter().filter(|seat| reopening.ask.contains(&seat.number)).collect();
+        // Without the key of a synthesizer the best answer is chosen, but one that was named must have its own.
+        let named: Vec<&Seat> = match &further {
+            Further::Rewrite(request) if request.synthesizer.is_some() => {
+                reopening.synthesizers.iter().take(1).collect()
+            }
+            _ => Vec::new(),
+        };
+        self.check_keys(&[new, named].concat(), &again).await?;
+        self.runs().await?.reopen(run, reopening, self.output_dir()).await
+    }
+
+    async fn resolve(&self, run: &Run, request: &RunRequest) -> Result<Reopening, Failure> {
+        let defaults = self.settings().defaults();
+        let catalogues = self.catalogues_for(request, &defaults).await;
+        let terms = Terms { defaults: &defaults, providers: &self.0.providers, catalogues: &catalogues };
+        Reopening::resolve(request, &terms, &run.plan, (Vec::new(), run.cost_max()))
+    }
+}
+
+/// Whether there is anything to be had of the run.
+fn check(run: &Run, further: &Further) -> Result<(), Failure> {
+    let id = run.plan.run_id;
+    if run.status == RunStatus::Running {
+        return Err(still_running(run));
+    }
+    if run.plan.store != StoreMode::Full {
+        let message = format!("the texts of run {id} were not kept, so it cannot be gone on with");
+        return Err(Failure::new(Code::Usage, message).with_next("ask again; `--store full` keeps texts"));
+    }
+    match further {
+        Further::Resume { .. } if run.status == RunStatus::Complete => {
+            let message = format!("the run {id} is complete; there is nothing to resume");
+            let next = "see it with `runs show`, or add a model with `runs add`";
+            Err(Failure::new(Code::Usage, message).with_next(next))
+        }
+        Further::Rewrite(_) if run.seats.iter().all(|seat| seat.answer.is_none()) => {
+            let message = format!("the run {id} has no answers to make a text of");
+            Err(Failure::new(Code::Usage, message).with_next("ask its seats with `runs resume`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn still_running(run: &Run) -> Failure {
+    Failure::new(Code::Busy, format!("the run {} is still under way", run.plan.run_id))
+        .with_next("wait for it with `runs wait`")
+}
+
+/// Asks the seats without an answer. Where the run had come to an outcome, another text is made by the synthesizers
+/// that made it.
+fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
+    let is_open = |status| match status {
+        SeatStatus::Answered | SeatStatus::Cut => false,
+        SeatStatus::Unknown => resend,
+        _ => true,
+    };
+    let seats = run.plan.seats.iter().zip(&run.seats).filter(|(_, view)| is_open(view.status));
+    let ask: Vec<SeatNumber> = seats.map(|(seat, _)| seat.number).collect();
+    if run.outcome.is_none() {
+        return Ok(Reopening::resume(&run.plan, ask));
+    }
+    if ask.is_empty() {
+        let message = format!("the run {} has no seat that could be asked", run.plan.run_id);
+        let next = "`runs resume --resend` also asks seats that were sent and never heard of, which may be paid twice";
+        return Err(Failure::new(Code::Usage, message).with_next(next));
+    }
+    Reopening::again(&run.plan, ask, &run.plan.synthesizers[run.synthesizers_before..])
+}

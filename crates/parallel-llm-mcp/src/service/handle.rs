@@ -1,0 +1,168 @@
+//! One asker's hold on a run: watching it, waiting for it, giving it up.
+//!
+//! A run may have several askers, because the same question asked twice is one run. What always holds: it is given up
+//! only when all of them have given it up, and dropping a handle gives up nothing.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use parallel_llm_engine::live::{Hub, Stage, Watch};
+use parallel_llm_engine::outcome::Warning;
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{RunId, Stop};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::files::FilesWatch;
+use crate::output::report::{ErrorReport, FilesReport, Report};
+
+/// A run under way, or just over. Clones are the same asker's.
+#[derive(Clone)]
+pub struct RunHandle {
+    id: RunId,
+    hub: Arc<Hub>,
+    files: FilesWatch,
+    asker: Arc<Asker>,
+    /// The run from its first event on, for the first who follows its events.
+    beginning: Arc<Mutex<Option<(Run, Watch)>>>,
+    /// What the asker should know besides what the run itself tells.
+    note: Option<Warning>,
+    /// Keeps up with a run of another process; ends with the last clone.
+    relay: Option<Arc<JoinSet<()>>>,
+}
+
+/// Whoever asked, once.
+struct Asker {
+    has_given_up: AtomicBool,
+    /// How many askers still want the run; `None` where another process does it, which does not ask us.
+    wanted_by: Option<Arc<AtomicUsize>>,
+    stop: Stop,
+}
+
+impl RunHandle {
+    /// The first asker's hold on a run that begins in this process.
+    pub(super) fn here(hub: Arc<Hub>, stop: Stop) -> Self {
+        let beginning = Some(hub.watch_events());
+        let asker = Asker {
+            has_given_up: AtomicBool::new(false),
+            wanted_by: Some(Arc::new(AtomicUsize::new(1))),
+            stop,
+        };
+        Self::new(hub, asker, FilesWatch::off(), beginning)
+    }
+
+    /// A hold on a run that is over, or that another process does; `relay` brings into `hub` what happens there.
+    pub(super) fn elsewhere(hub: Arc<Hub>, files: FilesReport, relay: JoinSet<()>) -> Self {
+        let asker = Asker { has_given_up: AtomicBool::new(false), wanted_by: None, stop: Stop::default() };
+        let handle = Self::new(hub, asker, FilesWatch::settled_as(files), None);
+        Self { relay: Some(Arc::new(relay)), ..handle }
+    }
+
+    fn new(hub: Arc<Hub>, asker: Asker, files: FilesWatch, beginning: Option<(Run, Watch)>) -> Self {
+        let id = hub.look(|run| run.plan.run_id);
+        let (asker, beginning) = (Arc::new(asker), Arc::new(Mutex::new(beginning)));
+        Self { id, hub, files, asker, beginning, note: None, relay: None }
+    }
+
+    pub(super) fn with_files(self, files: FilesWatch) -> Self {
+        Self { files, ..self }
+    }
+
+    pub(super) fn with_note(self, note: Warning) -> Self {
+        Self { note: Some(note), ..self }
+    }
+
+    /// The hold of another asker on the same run.
+    pub(super) fn join(&self) -> Self {
+        let wanted_by = self.asker.wanted_by.clone();
+        if let Some(count) = &wanted_by {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        let asker = Asker { has_given_up: AtomicBool::new(false), wanted_by, stop: self.asker.stop.clone() };
+        let handle = Self::new(Arc::clone(&self.hub), asker, self.files.clone(), None);
+        Self { relay: self.relay.clone(), ..handle }
+    }
+
+    /// The run's name.
+    pub const fn id(&self) -> RunId {
+        self.id
+    }
+
+    /// What the asker should know besides what the run itself tells: that it joined one that was there already.
+    pub const fn note(&self) -> Option<&Warning> {
+        self.note.as_ref()
+    }
+
+    /// Whether the run is done by this process, so that giving it up ends it.
+    pub fn is_here(&self) -> bool {
+        self.asker.wanted_by.is_some()
+    }
+
+    /// Whether nothing more will happen.
+    pub fn is_closed(&self) -> bool {
+        self.hub.look(|run| run.closed)
+    }
+
+    /// The run as it stands, and everything after.
+    pub fn watch(&self) -> (Run, Watch) {
+        self.hub.watch()
+    }
+
+    /// The run and every event after: from the first event on for whoever asks first, else as it stands.
+    pub fn watch_events(&self) -> (Run, Watch) {
+        let beginning = self.beginning.lock().unwrap_or_else(PoisonError::into_inner).take();
+        beginning.unwrap_or_else(|| self.hub.watch_events())
+    }
+
+    /// The run as it stands.
+    pub fn snapshot(&self) -> Run {
+        self.hub.snapshot()
+    }
+
+    /// Looks at the run without copying it.
+    pub fn look<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
+        self.hub.look(look)
+    }
+
+    /// Waits for the run's answer, or until this moment; the run goes on either way.
+    pub async fn wait(&self, until: Option<Instant>) -> Report {
+        let decided = self.hub.reached(Stage::Decided);
+        if let Some(until) = until {
+            if tokio::time::timeout_at(until, decided).await.is_err() {
+                return self.report(self.files.now());
+            }
+        } else {
+            decided.await;
+        }
+        self.report(self.files.clone().settled().await)
+    }
+
+    /// Waits until late seats are in or given up, too.
+    pub async fn wait_closed(&self) -> Report {
+        self.hub.reached(Stage::Closed).await;
+        self.report(self.files.clone().settled().await)
+    }
+
+    fn report(&self, files: FilesReport) -> Report {
+        let mut report = Report::of(&self.snapshot(), files);
+        report.warnings.extend(self.note.as_ref().map(ErrorReport::of_warning));
+        report
+    }
+
+    /// Gives the run up, for this asker: connections are closed where that stops their cost, what has come is kept.
+    pub fn cancel(&self) {
+        let Asker { has_given_up, wanted_by, stop } = &*self.asker;
+        let is_last = |count: &AtomicUsize| count.fetch_sub(1, Ordering::Relaxed) == 1;
+        if !has_given_up.swap(true, Ordering::Relaxed) && wanted_by.as_deref().is_some_and(is_last) {
+            stop.cancel();
+        }
+    }
+
+    /// Gives the run up and closes every connection at once, unless others still want it.
+    pub fn abort(&self) {
+        self.cancel();
+        if self.asker.stop.is_cancelled() {
+            self.asker.stop.abort();
+        }
+    }
+}

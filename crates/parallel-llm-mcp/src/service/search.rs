@@ -1,0 +1,13 @@
+//! Searching: the runs whose question, answers or final text have these words.
+
+use parallel_llm_engine::Failure;
+use parallel_llm_store::Found;
+
+use super::Service;
+
+impl Service {
+    /// The runs with a text in which all of these words stand, newest first, at most `limit`.
+    pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<Found>, Failure> {
+        self.store().await?.search(words, limit).await
+    }
+}

@@ -1,0 +1,208 @@
+//! Going on with a run: what was paid is not paid again, whatever is wished for; and runs of other processes are
+//! watched like one's own.
+
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
+use parallel_llm_testkit::{Output, Stage, seats, synthesis};
+use serde_json::Value;
+
+const ADA: &str = "openai/gpt-6.1-sol";
+const BOB: &str = "anthropic/claude-opus-5.5";
+const CYD: &str = "mistralai/mistral-large-4-0";
+const FUSER: &str = "google/gemini-3.8-flash";
+
+/// Names the newest run.
+const NEWEST: &str = "@";
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// Asks two models, which one fuses.
+fn asked(stage: &Stage) -> Value {
+    let output = stage
+        .call(["ask", "--json", "-m", ADA, "-m", BOB, "--synthesizer", FUSER, "Why do tides rise?"])
+        .run();
+    output.json()
+}
+
+fn runs(stage: &Stage, arguments: &[&str]) -> Output {
+    let output = stage.call(["runs"]).args(arguments).run();
+    output.assert_no_key();
+    output
+}
+
+/// How often each model was asked.
+fn counts(stage: &Stage) -> [usize; 4] {
+    [ADA, BOB, CYD, FUSER].map(|model| stage.asked(model))
+}
+
+#[test]
+fn a_model_is_added_and_the_others_are_not_asked_again() {
+    let stage = stage();
+    let before = asked(&stage);
+    assert_eq!(counts(&stage), [1, 1, 0, 1]);
+    let added = runs(&stage, &["add", NEWEST, "-m", CYD, "--synthesizer", FUSER, "--json"]);
+    assert_eq!(added.code, Some(0), "{}", added.stderr);
+    assert_eq!(counts(&stage), [1, 1, 1, 2]);
+    let report = added.json();
+    assert_eq!(report["run_id"], before["run_id"]);
+    assert_eq!(synthesis(&report), format!("complete fused by {FUSER}"));
+    assert_eq!(report["answers"][0], before["answers"][0], "an answer that was there is the same");
+    insta::assert_snapshot!(seats(&report), @"
+    1 openai/gpt-6.1-sol answered x1 468 bytes
+    2 anthropic/claude-opus-5.5 answered x1 571 bytes
+    3 mistralai/mistral-large-4-0 answered x1 166 bytes
+    ");
+    let spent = report["cost_usd"].as_f64().zip(before["cost_usd"].as_f64());
+    assert!(spent.is_some_and(|(now, then)| now > then), "{spent:?}: what it cost before is still counted");
+    assert_eq!(runs(&stage, &["show", NEWEST, "--json"]).json(), report);
+    let listed = runs(&stage, &["list", "--json"]).json();
+    assert_eq!((&listed["seats"], &listed["answered"]), (&3.into(), &3.into()));
+}
+
+#[test]
+fn another_text_is_made_of_the_same_answers() {
+    let stage = stage();
+    let before = asked(&stage);
+    let made = runs(&stage, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    assert_eq!(counts(&stage), [1, 1, 1, 1]);
+    let report = made.json();
+    assert_eq!(synthesis(&report), format!("complete fused by {CYD}"));
+    assert_eq!(report["answers"], before["answers"]);
+    let replayed =
+        runs(&stage, &["replay", NEWEST, "--strategy", "synthesize", "--synthesizer", FUSER, "--json"]);
+    assert_eq!(synthesis(&replayed.json()), format!("complete fused by {FUSER}"));
+    assert_eq!(counts(&stage), [1, 1, 1, 2]);
+}
+
+#[test]
+fn a_synthesizer_that_fails_does_not_take_the_text_away() {
+    let stage = stage().scripted(CYD, Script::fault(Fault::BadGateway));
+    let before = asked(&stage);
+    let made = runs(&stage, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]).json();
+    assert!(made["answer"].is_string(), "there is a text all the same");
+    assert_eq!(made["answers"], before["answers"]);
+}
+
+#[test]
+fn seats_without_an_answer_are_asked_again() {
+    let failing = Script::fault(Fault::AuthBad).fail_first(1);
+    let stage = stage().scripted(BOB, failing);
+    let before = asked(&stage);
+    assert_eq!(before["status"], "partial");
+    let resumed = runs(&stage, &["resume", NEWEST, "--json"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(counts(&stage)[..2], [1, 2]);
+    insta::assert_snapshot!(seats(&resumed.json()), @"
+    1 openai/gpt-6.1-sol answered x1 468 bytes
+    2 anthropic/claude-opus-5.5 answered x2 571 bytes
+    ");
+    insta::assert_snapshot!(runs(&stage, &["resume", NEWEST]).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the run <run> is complete; there is nothing to resume
+      next: see it with `runs show`, or add a model with `runs add`
+    ");
+}
+
+#[test]
+fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
+    let stage = stage();
+    asked(&stage);
+    let paid = counts(&stage);
+    let refused = |arguments: &[&str]| runs(&stage, arguments).told();
+    insta::assert_snapshot!(refused(&["add", NEWEST, "-m", "openai/no-such-model"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the model `openai/no-such-model` is unknown
+      next: did you mean `openai/gpt-6.1-sol`?
+    ");
+    insta::assert_snapshot!(refused(&["add", NEWEST, "-m", "mistral:large"]), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: no API key is set for `mistral`
+      next: set `MISTRAL_API_KEY`, or keep it with `keys set mistral`
+    ");
+    insta::assert_snapshot!(refused(&["add", NEWEST, "-m", &format!("{CYD}*64")]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[panel_size]: the run would have more than 64 seats
+      next: name between 1 and 64 models
+    ");
+    insta::assert_snapshot!(refused(&["add", NEWEST, "-m", CYD, "--budget", "0.0001"]), @"
+    exit 5
+    --- stdout
+    --- stderr
+    error[budget]: the run may cost up to $0.30; the budget is $0.0073
+      next: raise `--budget`, lower `--max-tokens`, or ask fewer models
+    ");
+    insta::assert_snapshot!(refused(&["replay", NEWEST, "--strategy", "magic"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no strategy `magic`
+      next: choose one of: synthesize
+    ");
+    insta::assert_snapshot!(refused(&["synthesize", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[run_not_found]: no run has an id that begins with `<run>`
+      next: see `runs list`
+    ");
+    assert_eq!(counts(&stage), paid);
+    stage.call(["ask", "-q", "--store", "metadata", "-m", ADA, "Why?"]).run();
+    insta::assert_snapshot!(refused(&["synthesize", NEWEST]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the texts of run <run> were not kept, so it cannot be gone on with
+      next: ask again; `--store full` keeps texts
+    ");
+}
+
+/// A stage where one model takes its time.
+fn slow() -> Stage {
+    let slow = Behaviour { ttft_ms: Latency::of(3_000), ..Behaviour::instant() };
+    stage().scripted(BOB, Script::behaving(slow))
+}
+
+#[test]
+fn a_run_of_another_process_is_watched_to_its_answer() {
+    let stage = slow();
+    let asking = stage.call(["ask", "--json", "-m", ADA, "-m", BOB, "Why?"]).start();
+    stage.until("it is under way", || runs(&stage, &["show", NEWEST, "--json"]).code == Some(0));
+    let busy = runs(&stage, &["synthesize", NEWEST]);
+    assert_eq!((busy.code, busy.text()), (Some(1), ""), "{}", busy.stderr);
+    let watched = runs(&stage, &["wait", NEWEST, "--json"]);
+    assert_eq!(watched.code, Some(0), "{}", watched.stderr);
+    let (asked, mut watched) = (asking.wait().json(), watched.json());
+    // The files may be written a moment after the answer is stored.
+    watched["files"] = asked["files"].clone();
+    assert_eq!(watched, asked);
+    assert_eq!(counts(&stage)[..2], [1, 1]);
+    let again = runs(&stage, &["wait", NEWEST]);
+    assert_eq!(again.text().trim_end(), asked["answer"].as_str().unwrap_or_default());
+}
+
+#[test]
+fn waiting_for_a_run_whose_process_is_gone_ends() {
+    let stage = stage().scripted(BOB, Script::fault(Fault::Stall));
+    let asking = stage.call(["ask", "-m", ADA, "-m", BOB, "Why?"]).start();
+    stage.until("one has answered", || {
+        let shown = runs(&stage, &["show", NEWEST, "--json"]);
+        shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered"
+    });
+    let watching = stage.call(["runs", "wait", NEWEST]).start();
+    asking.signal("KILL");
+    asking.wait();
+    let watched = watching.wait();
+    assert_eq!(watched.code, Some(1), "{}", watched.stderr);
+    let report = runs(&stage, &["wait", NEWEST, "--json"]).json();
+    assert_eq!(report["status"], "interrupted");
+}

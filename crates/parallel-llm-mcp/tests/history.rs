@@ -1,0 +1,526 @@
+//! What a history is good for: what was paid, what was said, what to keep, what to give away, and what it teaches.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use parallel_llm_testkit::simulator::{Fault, Script};
+use parallel_llm_testkit::{Output, Running, Stage, mask_report};
+use serde_json::Value;
+
+const ONE: &str = "openai/gpt-6.1-sol";
+const TWO: &str = "x-ai/grok-4.7";
+const IDLE: &str = "mistralai/mistral-large-4-0";
+const GONE: &str = "z-ai/glm-5.3";
+const HANGING: &str = "deepseek/deepseek-v4-pro-0813";
+const SYNTHESIZER: &str = "google/gemini-4-argon";
+
+/// Names the newest run.
+const NEWEST: &str = "@";
+/// A day after every run.
+const FUTURE: &str = "2999-01-01";
+
+/// What the answers of a panel are fused from: the second knows something that the first does not, the third nothing.
+const TEXTS: [(&str, &str); 3] = [
+    (
+        ONE,
+        "Rain falls when the drops in a cloud grow heavy. Warm air lifts the water up. Cold air lets the drops grow.",
+    ),
+    (
+        TWO,
+        "Rain falls when the drops in a cloud grow heavy. A cloud above a ridge loses most water on the windward side.",
+    ),
+    (IDLE, "Nobody knows."),
+];
+
+fn stage() -> Stage {
+    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+        .scripted(GONE, Script::fault(Fault::NoEndpoints))
+        .scripted(HANGING, Script::fault(Fault::Stall));
+    TEXTS.iter().fold(stage, |stage, (model, text)| stage.scripted(model, Script::answering(text)))
+}
+
+/// Asks these models and gives the report.
+fn ask(stage: &Stage, models: &[&str], question: &str, flags: &[&str]) -> Value {
+    let models = models.iter().flat_map(|model| ["-m", model]);
+    let call = stage.call(["ask", "--json"]).args(models).args(flags).arg(question);
+    let output = call.settings([("synthesizer", SYNTHESIZER)]).run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    output.json()
+}
+
+fn runs(stage: &Stage, arguments: &[&str]) -> Output {
+    let output = stage.call(["runs"]).args(arguments).run();
+    output.assert_no_key();
+    output
+}
+
+fn word<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn folder(report: &Value) -> PathBuf {
+    PathBuf::from(word(report, "/files/dir"))
+}
+
+/// What lies in a folder: each name with its text.
+fn contents(folder: &Path) -> Vec<(String, String)> {
+    let read = |path: PathBuf| {
+        let name = path.file_name().expect("an entry has a name").to_string_lossy().into_owned();
+        (name, std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+    };
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut contents: Vec<_> = entries.flatten().map(|entry| read(entry.path())).collect();
+    contents.sort();
+    contents
+}
+
+/// What was said, with placeholders for days and ages, too.
+fn told(output: &Output) -> String {
+    let line = |line: &str| {
+        let words = line.split(' ').collect::<Vec<_>>();
+        let is_day = |word: &str| word.len() == 10 && word.split('-').map(str::len).eq([4, 2, 2]);
+        let words = words.iter().map(|word| if is_day(word.trim_end_matches(',')) { "<day>" } else { word });
+        let line = words.collect::<Vec<_>>().join(" ");
+        match line.split_once(" ago  ") {
+            Some((before, after)) => {
+                format!("{}  <age> ago  {after}", before.split(' ').next().unwrap_or(""))
+            }
+            None => line,
+        }
+    };
+    output.told().lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A run of which one seat has answered and the other never will.
+fn under_way(stage: &Stage) -> Running<'_> {
+    let running = stage.call(["ask", "-m", ONE, "-m", HANGING, "Still there?"]).start();
+    stage.until("one has answered", || {
+        let shown = runs(stage, &["show", "--json", NEWEST]);
+        shown.code == Some(0) && word(&shown.json(), "/answers/0/status") == "answered"
+    });
+    running
+}
+
+#[test]
+fn a_history_of_nothing_says_so() {
+    let stage = stage();
+    let said = [
+        &["cost"] as &[&str],
+        &["search", "anything"],
+        &["insights"],
+        &["purge", "--older-than", "1d", "--yes"],
+        &["export", "--jsonl", "--all"],
+    ];
+    insta::assert_snapshot!(said.map(|arguments| told(&runs(&stage, arguments))).join("\n"), @"
+    exit 0
+    --- stdout
+    --- stderr
+    no calls in this time: nothing was paid
+    exit 0
+    --- stdout
+    --- stderr
+    no run whose texts are kept has all of these words in one text
+    exit 0
+    --- stdout
+    --- stderr
+    no run yet whose text was made of two answers or more: there is nothing to learn from
+    exit 0
+    --- stdout
+    --- stderr
+    no run to remove
+    exit 0
+    --- stdout
+    --- stderr
+    ");
+}
+
+#[test]
+fn what_cannot_be_understood_is_said_before_anything_happens() {
+    let stage = stage();
+    ask(&stage, &[ONE], "Why?", &[]);
+    let said = [
+        &["cost", "--since", "yesterday"] as &[&str],
+        &["purge"],
+        &["purge", "--older-than", "30", "--json"],
+        &["export", "--all"],
+        &["export", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+        &["purge", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--yes", "--json"],
+        &["search", "...", "--json"],
+    ];
+    insta::assert_snapshot!(said.map(|arguments| told(&runs(&stage, arguments))).join("\n"), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'yesterday' for '--since <WHEN>': a time ago such as 7d or 12h, or a day such as <day>
+
+    For more information, try '--help'.
+    exit 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      <RUN|--older-than <WHEN>>
+
+    Usage: parallel-llm-mcp runs purge <RUN|--older-than <WHEN>>
+
+    For more information, try '--help'.
+    exit 2
+    --- stdout
+    {"error":{"code":"usage","message":"invalid value '30' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01","next":"see `parallel-llm-mcp help`","retryable":false},"schema":1}
+    --- stderr
+    error: invalid value '30' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as <day>
+
+    For more information, try '--help'.
+    exit 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      --jsonl
+
+    Usage: parallel-llm-mcp runs export --jsonl <RUN|--all|--since <WHEN>>
+
+    For more information, try '--help'.
+    exit 2
+    --- stdout
+    --- stderr
+    error[run_not_found]: no run has an id that begins with `<run>`
+      next: see `runs list`
+    exit 2
+    --- stdout
+    {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"see `runs list`","retryable":false},"schema":1}
+    --- stderr
+    error[run_not_found]: no run has an id that begins with `<run>`
+      next: see `runs list`
+    exit 2
+    --- stdout
+    {"error":{"code":"usage","message":"there are no words to look for","next":"give some words to look for","retryable":false},"schema":1}
+    --- stderr
+    error[usage]: there are no words to look for
+      next: give some words to look for
+    "#);
+    assert_eq!(runs(&stage, &["list", "--json"]).json_lines().len(), 1);
+}
+
+#[test]
+fn what_calls_cost_is_told_by_model_provider_and_day() {
+    let stage = stage();
+    ask(&stage, &[ONE, TWO, GONE], "Why does it rain?", &[]);
+    ask(&stage, &[ONE], "And snow?", &["--store", "metadata"]);
+    ask(&stage, &[ONE, HANGING], "And hail?", &["--wait", "quorum:1"]);
+    insta::assert_snapshot!(told(&runs(&stage, &["cost"])), @"
+    exit 0
+    --- stdout
+    MODEL                          RUNS  CALLS  FAILED  TOKENS IN  TOKENS OUT      COST  UNKNOWN  ESTIMATED
+    google/gemini-4-argon             1      1       0        785         217   $0.0037        0          0
+    openai/gpt-6.1-sol                3      3       0         11          81  $0.00083        0          0
+    x-ai/grok-4.7                     1      1       0          5          28  $0.00018        0          0
+    deepseek/deepseek-v4-pro-0813     1      1       0          0           0   unknown        1          0
+    z-ai/glm-5.3                      1      1       1          0           0     $0.00        0          0
+    total                                    7       1        801         326   $0.0047        1          0
+    --- stderr
+    what 1 call cost is unknown and not in the sum: it is the least that was paid
+    ");
+    insta::assert_snapshot!(told(&runs(&stage, &["cost", "--by", "provider"])), @"
+    exit 0
+    --- stdout
+    PROVIDER    RUNS  CALLS  FAILED  TOKENS IN  TOKENS OUT     COST  UNKNOWN  ESTIMATED
+    openrouter     3      7       1        801         326  $0.0047        1          0
+    total                 7       1        801         326  $0.0047        1          0
+    --- stderr
+    what 1 call cost is unknown and not in the sum: it is the least that was paid
+    ");
+    let by_day = runs(&stage, &["cost", "--by", "day", "--since", "1h", "--json"]).json();
+    // A run that passes midnight has two days.
+    let days = by_day["lines"].as_array().expect("there are lines");
+    assert!((1..=2).contains(&days.len()) && days.iter().all(|day| word(day, "/name").starts_with("20")));
+    assert_eq!(by_day["total"], runs(&stage, &["cost", "--json"]).json()["total"]);
+    let mut object = runs(&stage, &["cost", "--by", "provider", "--json"]).json();
+    mask_report(&mut object);
+    insta::assert_snapshot!(object, @r#"{"by":"provider","lines":[{"calls":7,"calls_of_estimated_cost":0,"calls_of_unknown_cost":1,"cost_usd":0.00475,"failed":1,"input_tokens":801,"name":"openrouter","output_tokens":326,"runs":3}],"schema":1,"since_ms":null,"total":{"calls":7,"calls_of_estimated_cost":0,"calls_of_unknown_cost":1,"cost_usd":0.00475,"failed":1,"input_tokens":801,"output_tokens":326}}"#);
+    assert_eq!(runs(&stage, &["cost", "--since", FUTURE, "--json"]).json()["lines"], serde_json::json!([]));
+}
+
+#[test]
+fn words_are_found_wherever_they_were_said() {
+    let stage =
+        stage().scripted(HANGING, Script::answering("Hail is \u{1b}[2Jfrozen\u{202e} rain.\nIt hurts."));
+    ask(&stage, &[ONE, TWO], "Why does it rain on the ridge?", &[]);
+    ask(&stage, &[HANGING], "What is hail?", &[]);
+    ask(&stage, &[ONE], "A secret question of ridges", &["--store", "metadata"]);
+    for words in [&["ridge"] as &[&str], &["windward", "side"], &["FROZEN"], &["rain"], &["secret"]] {
+        let found = runs(&stage, &[&["search"], words].concat());
+        assert!(
+            found.text().lines().count() <= 2 && !found.text().contains(['\u{1b}', '\u{202e}']),
+            "{}",
+            found.text()
+        );
+    }
+    let said = [&["ridge"] as &[&str], &["windward", "lifts"], &["rain", "-n", "1"], &["secret"]];
+    let said = said.map(|words| told(&runs(&stage, &[&["search"], words].concat())));
+    insta::assert_snapshot!(said.join("\n"), @"
+    exit 0
+    --- stdout
+    <run>  <age> ago  question        Why does it rain on the ridge?
+    --- stderr
+    exit 0
+    --- stdout
+    --- stderr
+    no run whose texts are kept has all of these words in one text
+    exit 0
+    --- stdout
+    <run>  <age> ago  answer          Hail is [2Jfrozen rain. It hurts.
+    --- stderr
+    exit 0
+    --- stdout
+    --- stderr
+    no run whose texts are kept has all of these words in one text
+    ");
+    let mut object = runs(&stage, &["search", "--json", "windward"]).json();
+    mask_report(&mut object);
+    insta::assert_snapshot!(object, @r#"{"found":[{"created_at_ms":"<created_at_ms>","excerpt":"…A cloud above a ridge loses most water on the windward side. Cold air lets the drops grow.","number":null,"place":"answer","run_id":"<run_id>"}],"schema":1,"words":"windward"}"#);
+}
+
+#[test]
+fn nothing_is_purged_unless_it_is_meant() {
+    let stage = stage();
+    let kept = ask(&stage, &[ONE], "CANARY-ONE?", &[]);
+    ask(&stage, &[ONE, TWO], "CANARY-TWO?", &[]);
+    let before = runs(&stage, &["list", "--json"]).stdout;
+    insta::assert_snapshot!(told(&runs(&stage, &["purge", "--older-than", FUTURE])), @"
+    exit 0
+    --- stdout
+    --- stderr
+    2 runs of <day> would go, with texts, events and files
+    what they cost stays in `runs cost`
+    nothing is removed yet: say it again with `--yes`
+    ");
+    insta::assert_snapshot!(told(&runs(&stage, &["purge", NEWEST, NEWEST])), @"
+    exit 0
+    --- stdout
+    --- stderr
+    1 run of <day> would go, with texts, events and files
+    what they cost stays in `runs cost`
+    nothing is removed yet: say it again with `--yes`
+    ");
+    insta::assert_snapshot!(told(&runs(&stage, &["purge", "--older-than", "1d", "--yes"])), @"
+    exit 0
+    --- stdout
+    --- stderr
+    no run to remove
+    ");
+    assert_eq!(runs(&stage, &["list", "--json"]).stdout, before);
+    assert!(folder(&kept).join("run.json").is_file());
+}
+
+#[test]
+fn what_is_purged_is_gone_and_what_it_cost_is_not() {
+    let stage = stage().scripted(ONE, Script::answering("CANARY-ANSWER, a word of one."));
+    let reports = ["CANARY-ONE?", "CANARY-TWO?"].map(|question| ask(&stage, &[ONE, TWO], question, &[]));
+    let cost = runs(&stage, &["cost", "--json"]).json();
+    assert_eq!(
+        runs(&stage, &["search", "--json", "canary"]).json()["found"].as_array().map(Vec::len),
+        Some(2)
+    );
+    // What somebody has put into a run's folder stays, and a link leads nowhere.
+    let others = stage.write("mine/final_best.md", "mine");
+    std::fs::write(folder(&reports[0]).join("notes.md"), "mine").expect("a file can be added");
+    std::fs::remove_file(folder(&reports[0]).join("final_best.md")).expect("a file can be removed");
+    symlink(&others, folder(&reports[0]).join("final_best.md")).expect("a link can be made");
+    insta::assert_snapshot!(told(&runs(&stage, &["purge", "--older-than", FUTURE, "--yes"])), @"
+    exit 0
+    --- stdout
+    --- stderr
+    removed 2 runs of <day> and 9 of their files
+    left, because this program did not make it: <home>/.local/share/parallel-llm-mcp/runs/<run>/final_best.md
+    left, because this program did not make it: <home>/.local/share/parallel-llm-mcp/runs/<run>/notes.md
+    what they cost stays in `runs cost`
+    ");
+    stage.assert_nowhere(b"CANARY");
+    assert_eq!(std::fs::read_to_string(&others).expect("it is there"), "mine");
+    let left: Vec<String> = contents(&folder(&reports[0])).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(left, ["final_best.md", "notes.md"]);
+    assert!(!folder(&reports[1]).exists());
+    assert_eq!(runs(&stage, &["cost", "--json"]).json(), cost);
+    assert_eq!(runs(&stage, &["search", "--json", "canary"]).json()["found"], serde_json::json!([]));
+    assert_eq!(runs(&stage, &["list"]).text(), "");
+}
+
+#[test]
+fn a_link_in_place_of_a_folder_is_left() {
+    let stage = stage();
+    let report = ask(&stage, &[ONE], "Why?", &[]);
+    let elsewhere = stage.home().join("elsewhere");
+    std::fs::rename(folder(&report), &elsewhere).expect("a folder can be moved");
+    symlink(&elsewhere, folder(&report)).expect("a link can be made");
+    let mut object = runs(&stage, &["purge", NEWEST, "--yes", "--json"]).json();
+    assert_eq!(object["left"], serde_json::json!([folder(&report)]));
+    for name in ["oldest_ms", "newest_ms", "left"] {
+        object[name] = Value::Null;
+    }
+    insta::assert_snapshot!(object, @r#"{"done":true,"files":0,"left":null,"log_cleared":true,"newest_ms":null,"oldest_ms":null,"runs":1,"schema":1,"under_way":[]}"#);
+    assert_eq!(contents(&elsewhere).len(), 4);
+}
+
+#[test]
+fn a_run_under_way_is_left_alone() {
+    let stage = stage();
+    let running = under_way(&stage);
+    insta::assert_snapshot!(told(&runs(&stage, &["purge", NEWEST, "--yes"])), @"
+    exit 0
+    --- stdout
+    --- stderr
+    no run to remove
+    run <run> is under way and stays
+    ");
+    insta::assert_snapshot!(told(&runs(&stage, &["purge", "--older-than", FUTURE, "--yes"])), @"
+    exit 0
+    --- stdout
+    --- stderr
+    no run to remove
+    run <run> is under way and stays
+    ");
+    insta::assert_snapshot!(told(&runs(&stage, &["export", NEWEST])), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error[busy]: the run <run> is under way and writes its files itself
+      next: wait until it has ended
+    ");
+    running.signal("INT");
+    assert_eq!(running.wait().code, Some(130));
+    let removed = runs(&stage, &["purge", NEWEST, "--yes", "--json"]).json();
+    assert_eq!((&removed["runs"], &removed["under_way"]), (&1.into(), &serde_json::json!([])));
+}
+
+#[test]
+fn files_are_made_anew_as_they_were() {
+    let stage = stage();
+    let report = ask(&stage, &[ONE, TWO, GONE], "Why does it rain?", &[]);
+    let (folder, id) = (folder(&report), word(&report, "/run_id"));
+    let before = contents(&folder);
+    std::fs::remove_file(folder.join("prompt.md")).expect("a file can be removed");
+    std::fs::write(folder.join("final_best.md"), "changed").expect("a file can be changed");
+    let output = runs(&stage, &["export", NEWEST]);
+    assert_eq!((output.code, output.text().trim_end()), (Some(0), folder.to_str().expect("UTF-8")));
+    assert_eq!(contents(&folder), before);
+    std::fs::remove_dir_all(&folder).expect("a folder can be removed");
+    assert_eq!(runs(&stage, &["export", id]).code, Some(0));
+    assert_eq!(contents(&folder), before);
+    let output = runs(&stage, &["export", id, "--dir", "copies"]);
+    assert_eq!(output.text().trim_end(), format!("copies/{id}"));
+    let copies = contents(&stage.home().join("copies").join(id));
+    let names = |files: &[(String, String)]| files.iter().map(|file| file.0.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&copies), names(&before));
+}
+
+#[test]
+fn what_is_not_the_runs_own_is_not_written_to() {
+    let stage = stage();
+    let reports = ["One?", "Two?"].map(|question| ask(&stage, &[ONE], question, &[]));
+    let ids = [word(&reports[0], "/run_id"), word(&reports[1], "/run_id")];
+    let theirs = [folder(&reports[0]).join("run.json"), folder(&reports[1]).join("run.json")];
+    std::fs::copy(&theirs[1], &theirs[0]).expect("a file can be copied");
+    let before = contents(&folder(&reports[0]));
+    insta::assert_snapshot!(told(&runs(&stage, &["export", ids[0]])), @"
+    exit 7
+    --- stdout
+    --- stderr
+    error[output_unwritable]: `<home>/.local/share/parallel-llm-mcp/runs/<run>` is there already, without a report of run <run>
+      next: nothing was written: move it away, or choose another folder with `--dir`
+    ");
+    assert_eq!(contents(&folder(&reports[0])), before);
+    symlink(folder(&reports[1]), stage.home().join(ids[1])).expect("a link can be made");
+    insta::assert_snapshot!(told(&runs(&stage, &["export", ids[1], "--dir", "."])), @"
+    exit 7
+    --- stdout
+    --- stderr
+    error[output_unwritable]: `./<run>` is there already, without a report of run <run>
+      next: nothing was written: move it away, or choose another folder with `--dir`
+    ");
+    ask(&stage, &[ONE], "Three?", &["--store", "metadata"]);
+    insta::assert_snapshot!(told(&runs(&stage, &["export", NEWEST])), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the texts of run <run> were not kept, so it has no files
+      next: see it with `runs show`, or export its report with `--jsonl`
+    ");
+}
+
+#[test]
+fn reports_are_given_away_one_a_line() {
+    let stage = stage();
+    let questions = [("One?", "full"), ("Two?", "metadata"), ("Three?", "full")];
+    let asked = questions.map(|(question, store)| ask(&stage, &[ONE, TWO], question, &["--store", store]));
+    let ids = asked.each_ref().map(|report| word(report, "/run_id"));
+    let shown = ids.map(|id| runs(&stage, &["show", "--json", id]).json());
+    assert_eq!(runs(&stage, &["export", "--jsonl", "--all"]).json_lines(), shown);
+    assert_eq!(runs(&stage, &["export", "--jsonl", "--since", "1h"]).json_lines(), shown);
+    assert_eq!(runs(&stage, &["export", "--jsonl", "--since", FUTURE]).json_lines(), [Value::Null; 0]);
+    // Named in any order, and twice.
+    let named = runs(&stage, &["export", "--jsonl", ids[2], ids[0], ids[2]]);
+    assert_eq!(named.json_lines(), [shown[0].clone(), shown[2].clone()]);
+}
+
+#[test]
+fn a_history_teaches_which_model_mattered() {
+    let stage = stage();
+    ask(&stage, &[ONE, TWO, IDLE], "Why does it rain?", &[]);
+    ask(&stage, &[ONE, TWO, GONE], "Why does it rain?", &["--store", "metadata"]);
+    ask(&stage, &[ONE, GONE], "One answer only", &[]);
+    insta::assert_snapshot!(told(&runs(&stage, &["insights"])), @"
+    exit 0
+    --- stdout
+    MODEL                        RUNS  ANSWERED  LATE  FAILED  REFUSED  BASE  MATTERED       COST    PER RUN   TIME
+    openai/gpt-6.1-sol              2         2     0       0        0     0         2   $0.00056   $0.00028  <time>
+    x-ai/grok-4.7                   2         2     0       0        0     2         2   $0.00036   $0.00018  <time>
+    mistralai/mistral-large-4-0     1         1     0       0        0     0         0  $0.000012  $0.000012  <time>
+    z-ai/glm-5.3                    1         0     0       1        0     0         0      $0.00      $0.00
+
+    `openai/gpt-6.1-sol` mattered in 2 of 2 runs (34–100 %): too few to say, 18 more like these would tell
+    `x-ai/grok-4.7` mattered in 2 of 2 runs (34–100 %): too few to say, 18 more like these would tell
+    `mistralai/mistral-large-4-0` never mattered in 1 run (0–79 %): too few to say, 34 more like these would tell
+    `z-ai/glm-5.3` never mattered in 1 run (0–79 %): too few to say, 34 more like these would tell
+    --- stderr
+    from 2 runs whose text was made of two answers or more
+    ");
+    let object = runs(&stage, &["insights", "--json", "--since", "1d"]).json();
+    let mut idle = object["models"][2].clone();
+    idle["mean_ms"] = "<mean_ms>".into();
+    insta::assert_snapshot!(idle, @r#"{"answered":1,"base_runs":0,"cost_per_run_usd":0.0000119,"cost_usd":0.0000119,"drawn_runs":0,"failed":0,"late":0,"mattered_interval":[0.0,0.7934506856227626],"mattered_runs":0,"mattered_share":0.0,"mean_ms":"<mean_ms>","model":"mistralai/mistral-large-4-0","more_runs":34,"other":0,"panel_cost_usd":0.0004699,"refused":0,"runs":1,"seats":1,"seats_of_unknown_cost":0,"sentence":"`mistralai/mistral-large-4-0` never mattered in 1 run (0–79 %): too few to say, 34 more like these would tell","verdict":"open"}"#);
+    assert_eq!(
+        (&object["runs"], &object["runs_untold"], &object["runs_min"]),
+        (&2.into(), &0.into(), &20.into())
+    );
+}
+
+/// Runs it takes to be sure of a model that never mattered.
+const SURE_RUNS: usize = 35;
+
+#[test]
+fn a_history_that_is_long_enough_says_whom_to_leave_out() {
+    let stage = stage();
+    let cases: Vec<String> =
+        (0..SURE_RUNS).map(|number| format!("Why does it rain on day {number}?")).collect();
+    parallel_llm_testkit::each(&cases, |question| {
+        ask(&stage, &[ONE, TWO, IDLE], question, &["--store", "metadata"]);
+    });
+    insta::assert_snapshot!(told(&runs(&stage, &["insights"])), @"
+    exit 0
+    --- stdout
+    MODEL                        RUNS  ANSWERED  LATE  FAILED  REFUSED  BASE  MATTERED      COST    PER RUN   TIME
+    mistralai/mistral-large-4-0    35        35     0       0        0     0         0  $0.00047  $0.000013  <time>
+    openai/gpt-6.1-sol             35        35     0       0        0     0        35   $0.0099   $0.00028  <time>
+    x-ai/grok-4.7                  35        35     0       0        0    35        35   $0.0064   $0.00018  <time>
+
+    `mistralai/mistral-large-4-0` never mattered in 35 runs (0–10 %): leaving it out would have saved $0.00047 of $0.017
+    `openai/gpt-6.1-sol` mattered in 35 of 35 runs (90–100 %): it earns its seat
+    `x-ai/grok-4.7` mattered in 35 of 35 runs (90–100 %): it earns its seat
+    --- stderr
+    from 35 runs whose text was made of two answers or more
+    savings count a model's own calls, of all calls of the panels it sat on; the synthesizer would have read less, too
+    ");
+    // What it teaches outlives the runs.
+    let before = runs(&stage, &["insights"]).stdout;
+    assert_eq!(runs(&stage, &["purge", "--older-than", FUTURE, "--yes"]).code, Some(0));
+    assert_eq!(runs(&stage, &["insights"]).stdout, before);
+}

@@ -1,0 +1,147 @@
+//! The same question twice is one run: while it is being answered, under a key of the caller's own, and from the history
+//! where that is asked for. And what a day may cost.
+
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
+use parallel_llm_testkit::{Call, Stage, each};
+use serde_json::Value;
+
+const ADA: &str = "openai/gpt-6.1-sol";
+const BOB: &str = "anthropic/claude-opus-5.5";
+
+/// Names the newest run.
+const NEWEST: &str = "@";
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// A stage where an answer takes a while.
+fn slow() -> Stage {
+    let slow = Behaviour { ttft_ms: Latency::of(4_000), ..Behaviour::instant() };
+    stage().scripted(ADA, Script::behaving(slow))
+}
+
+fn ask<'a>(stage: &'a Stage, question: &str) -> Call<'a> {
+    stage.call(["ask", "--json", "-m", ADA, question])
+}
+
+fn told(call: Call<'_>) -> Value {
+    let output = call.run();
+    output.assert_no_key();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    output.json()
+}
+
+fn warnings(report: &Value) -> Vec<&str> {
+    report["warnings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|warning| warning["code"].as_str())
+        .collect()
+}
+
+#[test]
+fn the_same_question_at_once_is_one_run() {
+    let stage = slow();
+    let reports = each(&[0; 4], |_| told(ask(&stage, "Why do tides rise?")));
+    assert_eq!(stage.asked(ADA), 1);
+    assert!(reports.iter().all(|report| report["run_id"] == reports[0]["run_id"]));
+    assert!(reports.iter().all(|report| report["answer"] == reports[0]["answer"]));
+    let joined = reports.iter().filter(|report| warnings(report) == ["repeated"]).count();
+    assert_eq!(joined, 3, "who joined is told so");
+    told(ask(&stage, "Why do tides rise?"));
+    assert_eq!(stage.asked(ADA), 2, "a question that has its answer is asked anew");
+}
+
+#[test]
+fn another_question_is_another_run() {
+    let stage = slow();
+    each(&["Why?", "How?"], |question| told(ask(&stage, question)));
+    assert_eq!(stage.asked(ADA), 2);
+    each(&[("temperature", "0.5"), ("temperature", "0.6")], |(flag, value)| {
+        told(ask(&stage, "Why?").args([&format!("--{flag}"), *value]))
+    });
+    assert_eq!(stage.asked(ADA), 4);
+}
+
+#[test]
+fn a_key_names_a_question_for_good() {
+    let stage = stage();
+    let keyed = |question: &str| ask(&stage, question).args(["--idempotency-key", "ticket-1"]);
+    let first = told(keyed("Why?"));
+    let again = told(keyed("Why?"));
+    assert_eq!((&again["run_id"], &again["answer"]), (&first["run_id"], &first["answer"]));
+    assert_eq!(stage.asked(ADA), 1);
+    insta::assert_snapshot!(keyed("How?").run().told(), @r#"
+    exit 2
+    --- stdout
+    {"error":{"code":"idempotency_conflict","message":"another question was asked under the same idempotency key: run <run>","next":"give each question a key of its own","retryable":false,"run_id":"<run>"},"schema":1}
+    --- stderr
+    error[idempotency_conflict]: another question was asked under the same idempotency key: run <run>
+      next: give each question a key of its own
+    "#);
+    assert_eq!(stage.asked(ADA), 1, "nothing is paid before a conflict is told");
+    told(ask(&stage, "Why?").args(["--idempotency-key", "ticket-2"]));
+    assert_eq!(stage.asked(ADA), 2);
+    insta::assert_snapshot!(ask(&stage, "Why?").args(["--idempotency-key", ""]).run().told(), @r#"
+    exit 2
+    --- stdout
+    {"error":{"code":"usage","message":"an idempotency key has 1 to 255 bytes","next":"see `parallel-llm-mcp help`","retryable":false},"schema":1}
+    --- stderr
+    error[usage]: an idempotency key has 1 to 255 bytes
+      next: see `parallel-llm-mcp help`
+    "#);
+}
+
+#[test]
+fn a_keyed_question_goes_on_after_a_crash() {
+    let stage = stage().scripted(BOB, Script::fault(Fault::Stall));
+    let keyed = || ask(&stage, "Why?").args(["-m", BOB, "--idempotency-key", "k"]);
+    let running = keyed().start();
+    stage.until("one has answered", || {
+        let shown = stage.call(["runs", "show", NEWEST, "--json"]).run();
+        shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered"
+    });
+    running.signal("KILL");
+    running.wait();
+    let report = told(keyed());
+    assert_eq!(report["status"], "partial");
+    assert_eq!((stage.asked(ADA), stage.asked(BOB)), (1, 1), "nothing is asked twice");
+}
+
+#[test]
+fn an_answer_of_the_history_is_given_where_it_is_asked_for() {
+    let stage = stage();
+    let first = told(ask(&stage, "Why?"));
+    let cached = told(ask(&stage, "Why?").args(["--cache", "1h"]));
+    assert_eq!((&cached["run_id"], &cached["answer"]), (&first["run_id"], &first["answer"]));
+    assert_eq!(warnings(&cached), ["repeated"]);
+    assert_eq!(stage.asked(ADA), 1);
+    told(ask(&stage, "How?").args(["--cache", "1h"]));
+    told(ask(&stage, "Why?").args(["--cache", "1ms"]));
+    assert_eq!(stage.asked(ADA), 3, "another question, or one too long ago, is asked");
+}
+
+#[test]
+fn a_days_limit_refuses_before_anything_is_sent() {
+    let stage = stage();
+    let limited = |limit: &str| ask(&stage, "Why?").settings([("budget_day_usd", limit)]).run();
+    let refused = limited("0.01");
+    assert_eq!(refused.code, Some(5));
+    let error = refused.json()["error"].clone();
+    assert_eq!(error["code"], "budget", "{error}");
+    assert!(error["next"].as_str().is_some_and(|next| next.contains("budget_day_usd")), "{error}");
+    assert_eq!(stage.asked(ADA), 0);
+    assert_eq!(limited("1").code, Some(0));
+    let listed = stage.call(["runs", "list", "--json"]).run();
+    assert_eq!(listed.json_lines().len(), 1, "a refused run leaves nothing behind");
+    // What was spent counts, and what is spent elsewhere does not.
+    stage.write(
+        ".config/parallel-llm-mcp/config.toml",
+        "[providers.openrouter]\nbudget_day_usd = 0.0000001\n[providers.mistral]\nbudget_day_usd = 0.1\n",
+    );
+    let refused = ask(&stage, "How?").run();
+    let error = refused.json()["error"].clone();
+    assert!(error["next"].as_str().is_some_and(|next| next.contains("providers.openrouter")), "{error}");
+}

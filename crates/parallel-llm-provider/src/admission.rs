@@ -1,0 +1,172 @@
+//! Whether a call may be sent now, and what its reply teaches those that follow.
+//!
+//! The one place where a [place](crate::pace), a [gate](crate::gate) and a [circuit](crate::breaker) meet. What always
+//! holds: who waits at a gate holds no place; who waits for a place holds no turn at a gate; a call that is dropped, at
+//! whatever step, gives back all it holds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::port::ReplyPart;
+use parallel_llm_engine::{Code, Failure, ModelRef};
+
+use crate::breaker::{Breakers, Circuit, Token};
+use crate::classify::Scope;
+use crate::gate::{Gates, Pass, Waiter};
+use crate::pace::{Pace, Place};
+
+/// What a call needs before it is sent.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    pace: Pace,
+    gates: Arc<Gates>,
+    breakers: Arc<Breakers>,
+}
+
+/// The right to make one call, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pass: Pass,
+    token: Token,
+    scope: Scope,
+    _place: Option<Place>,
+}
+
+impl Admission {
+    pub(crate) fn new(pace: Pace) -> Self {
+        Self { pace, gates: Arc::default(), breakers: Arc::default() }
+    }
+
+    /// Waits until a call to this model may be sent. Fails at once where it would be in vain.
+    pub(crate) async fn turn(&self, model: &ModelRef) -> Result<Turn, Failure> {
+        let mut waiter = Waiter::default();
+        // A round more is one in which the gate closed while a place was waited for, or another became its probe.
+        loop {
+            self.breakers.check(model)?;
+            self.gates.wait(model, &mut waiter).await?;
+            let place = self.pace.place(&model.provider).await;
+            let Some(pass) = self.gates.enter(model) else { continue };
+            let token = self.breakers.enter(model)?;
+            return Ok(Turn { pass, token, scope: Scope::default(), _place: place });
+        }
+    }
+
+    /// The models that are not asked, or only tried.
+    pub(crate) fn circuits(&self) -> Vec<Circuit> {
+        self.breakers.circuits()
+    }
+}
+
+impl Turn {
+    /// The provider has taken the request and begun a reply.
+    pub(crate) fn began(&mut self) {
+        self.pass.began();
+    }
+
+    /// The provider has refused the request; if it was for a limit, one of this scope.
+    pub(crate) const fn refused(&mut self, scope: Scope) {
+        self.scope = scope;
+    }
+
+    /// A part of the reply, or how it failed.
+    pub(crate) fn hear(&mut self, part: &Result<ReplyPart, Failure>) {
+        match part {
+            Ok(ReplyPart::Text(_) | ReplyPart::Reasoning) => self.token.succeeded(),
+            Ok(_) => {}
+            Err(failure) if failure.code == Code::RateLimited => {
+                self.pass.limited(self.scope, failure.retry_after_ms.map(Duration::from_millis));
+            }
+            Err(failure) => self.token.failed(failure),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use parallel_llm_engine::ProviderId;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn model(name: &str) -> ModelRef {
+        ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }
+    }
+
+    /// A key with so many places.
+    fn admission(calls_max: usize) -> Admission {
+        Admission::new(Pace::new([(ProviderId("openrouter".to_owned()), calls_max)], 10))
+    }
+
+    fn failed(code: Code) -> Result<ReplyPart, Failure> {
+        Err(Failure::new(code, "x"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_at_a_gate_holds_no_place() {
+        let admission = admission(1);
+        admission.turn(&model("a")).await.unwrap().hear(&failed(Code::RateLimited));
+        let a = model("a");
+        let mut waiting = std::pin::pin!(admission.turn(&a));
+        assert!((&mut waiting).now_or_never().is_none());
+        let other = admission.turn(&model("b")).now_or_never().expect("the only place is free");
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert!((&mut waiting).now_or_never().is_none(), "now it waits for the place");
+        drop(other);
+        assert!(waiting.now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_a_place_sees_a_gate_that_closes_meanwhile() {
+        let admission = admission(1);
+        let mut first = admission.turn(&model("a")).await.unwrap();
+        let a = model("a");
+        let mut waiting = std::pin::pin!(admission.turn(&a));
+        assert!((&mut waiting).now_or_never().is_none());
+        first.hear(&failed(Code::RateLimited));
+        drop(first);
+        assert!((&mut waiting).now_or_never().is_none());
+        assert!(admission.turn(&model("b")).now_or_never().is_some(), "the place was given back");
+        let start = Instant::now();
+        assert!(waiting.await.is_ok());
+        assert_eq!(start.elapsed(), Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_sees_a_circuit_that_opens_meanwhile() {
+        let admission = admission(5);
+        let mut turns = Vec::new();
+        for _ in 0..5 {
+            turns.push(admission.turn(&model("a")).await.unwrap());
+        }
+        let a = model("a");
+        let mut waiting = std::pin::pin!(admission.turn(&a));
+        assert!((&mut waiting).now_or_never().is_none());
+        for turn in &mut turns {
+            turn.hear(&failed(Code::Upstream));
+        }
+        drop(turns);
+        assert_eq!(waiting.await.unwrap_err().code, Code::CircuitOpen);
+        assert_eq!(admission.circuits().len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_that_finds_the_circuit_open_leaves_the_gate_to_the_next() {
+        let admission = admission(9);
+        let mut turns = Vec::new();
+        for _ in 0..6 {
+            turns.push(admission.turn(&model("a")).await.unwrap());
+        }
+        turns.pop().unwrap().hear(&failed(Code::RateLimited));
+        for turn in &mut turns {
+            turn.hear(&failed(Code::Upstream));
+        }
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert_eq!(admission.turn(&model("a")).await.unwrap_err().code, Code::CircuitOpen);
+        tokio::time::advance(Duration::from_secs(30)).await;
+        let probe = admission.turn(&model("a")).await.unwrap();
+        assert_eq!(admission.turn(&model("a")).await.unwrap_err().code, Code::CircuitOpen, "it is half open");
+        drop(probe);
+        assert!(admission.turn(&model("a")).await.is_ok());
+    }
+}

@@ -1,0 +1,169 @@
+//! Circuits over time, which is paused.
+
+use tokio::time::advance;
+
+use super::*;
+use parallel_llm_engine::ProviderId;
+
+fn model(name: &str) -> ModelRef {
+    ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }
+}
+
+fn fault() -> Failure {
+    Failure::new(Code::Upstream, "openrouter answered 502")
+}
+
+/// Makes one call: `x` fails, `.` begins to answer, `-` says nothing of the model.
+fn call(breakers: &Arc<Breakers>, what: char) {
+    let mut token = breakers.enter(&model("a")).unwrap();
+    match what {
+        'x' => token.failed(&fault()),
+        '.' => token.succeeded(),
+        _ => token.failed(&Failure::new(Code::RateLimited, "openrouter answered 429")),
+    }
+}
+
+fn is_open(breakers: &Arc<Breakers>) -> bool {
+    breakers.check(&model("a")).is_err()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_circuit_opens_when_enough_has_failed() {
+    for (calls, opens) in [
+        ("xxxx", false),
+        ("xxxxx", true),
+        ("xxxx.xxxx", false),
+        ("xx-xx-x", true),
+        ("---------------", false),
+        ("x.x.x.x.x", false),
+        ("x.x.x.x.x.", false),
+        ("x.x.x.x.x.x", true),
+        ("..........xxxx", false),
+        ("....xx..xx.xxx", true),
+    ] {
+        let breakers = Arc::new(Breakers::default());
+        calls.chars().for_each(|what| call(&breakers, what));
+        assert_eq!(is_open(&breakers), opens, "{calls}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_of_the_calls_counts_within_a_minute_and_a_row_at_any_time() {
+    let breakers = Arc::new(Breakers::default());
+    "x.x.x.x.".chars().for_each(|what| call(&breakers, what));
+    advance(WINDOW + Duration::from_secs(1)).await;
+    "x.x.x".chars().for_each(|what| call(&breakers, what));
+    assert!(!is_open(&breakers), "those of before are forgotten");
+    for _ in 0..4 {
+        advance(WINDOW * 2).await;
+        call(&breakers, 'x');
+    }
+    assert!(is_open(&breakers));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_circuit_says_what_it_knows() {
+    let breakers = Arc::new(Breakers::default());
+    "xxxxx".chars().for_each(|what| call(&breakers, what));
+    advance(Duration::from_secs(7)).await;
+    let failure = breakers.check(&model("a")).unwrap_err();
+    let said = "openrouter: `a` failed 5 times and is not asked for another 23 s; the last time: openrouter answered 502";
+    assert_eq!(failure.message, said);
+    assert_eq!(
+        (failure.code, failure.retryable, failure.retry_after_ms, failure.unsent),
+        (Code::CircuitOpen, false, Some(23_000), true)
+    );
+    assert_eq!(breakers.enter(&model("a")).unwrap_err(), failure);
+    assert!(breakers.check(&model("b")).is_ok());
+    let last = "openrouter answered 502".to_owned();
+    let open = Circuit { model: model("a"), state: CircuitState::Open, failures: 5, wait_ms: 23_000, last };
+    assert_eq!(breakers.circuits(), [open]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_probe_closes_it_or_opens_it_again() {
+    let breakers = Arc::new(Breakers::default());
+    "xxxxx".chars().for_each(|what| call(&breakers, what));
+    for failures in [6, 7] {
+        advance(OPEN_FOR).await;
+        let told: Vec<_> = breakers.circuits().into_iter().map(|it| (it.state, it.wait_ms)).collect();
+        assert_eq!(told, [(CircuitState::HalfOpen, 0)]);
+        let mut probe = breakers.enter(&model("a")).unwrap();
+        let message = breakers.check(&model("a")).unwrap_err().message;
+        assert!(message.contains("is not asked while another call tries it"), "{message}");
+        probe.failed(&fault());
+        let told: Vec<_> = breakers.circuits().into_iter().map(|it| (it.failures, it.wait_ms)).collect();
+        assert_eq!(told, [(failures, 30_000)]);
+    }
+    advance(OPEN_FOR).await;
+    call(&breakers, '.');
+    assert_eq!(breakers.circuits(), []);
+    "xxxx".chars().for_each(|what| call(&breakers, what));
+    assert!(!is_open(&breakers), "it counts anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_says_nothing_leaves_its_turn_to_the_next() {
+    let breakers = Arc::new(Breakers::default());
+    "xxxxx".chars().for_each(|what| call(&breakers, what));
+    advance(OPEN_FOR).await;
+    call(&breakers, '-');
+    drop(breakers.enter(&model("a")).unwrap());
+    assert_eq!(breakers.circuits()[0].state, CircuitState::HalfOpen);
+    call(&breakers, '.');
+    assert_eq!(breakers.circuits(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_before_are_old_news() {
+    let breakers = Arc::new(Breakers::default());
+    let mut before: Vec<Token> =
+        std::iter::repeat_with(|| breakers.enter(&model("a")).unwrap()).take(12).collect();
+    before[..5].iter_mut().for_each(|token| token.failed(&fault()));
+    before[5].succeeded();
+    before[6].failed(&fault());
+    assert_eq!(breakers.circuits()[0].failures, 5);
+    advance(OPEN_FOR).await;
+    call(&breakers, '.');
+    before[7..].iter_mut().for_each(|token| token.failed(&fault()));
+    assert!(!is_open(&breakers));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_counts_once_by_how_it_began() {
+    let breakers = Arc::new(Breakers::default());
+    for _ in 0..10 {
+        let mut token = breakers.enter(&model("a")).unwrap();
+        token.succeeded();
+        token.failed(&fault());
+    }
+    assert!(!is_open(&breakers));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_servers_and_the_networks_faults_count() {
+    let counted: Vec<Code> = Code::ALL
+        .iter()
+        .copied()
+        .filter(|code| {
+            let breakers = Arc::new(Breakers::default());
+            for _ in 0..5 {
+                breakers.enter(&model("a")).unwrap().failed(&Failure::new(*code, "x"));
+            }
+            is_open(&breakers)
+        })
+        .collect();
+    assert_eq!(counted, [Code::Upstream, Code::Connection, Code::Timeout, Code::Protocol]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_models_are_remembered_and_an_open_circuit_goes_last() {
+    let breakers = Arc::new(Breakers::default());
+    "xxxxx".chars().for_each(|what| call(&breakers, what));
+    for number in 0..BREAKERS_MAX {
+        advance(Duration::from_millis(1)).await;
+        breakers.enter(&model(&format!("m{number}"))).unwrap().succeeded();
+    }
+    assert_eq!(breakers.book().breakers.len(), BREAKERS_MAX);
+    assert!(is_open(&breakers) && !breakers.book().breakers.contains_key(&model("m0")));
+}

@@ -1,0 +1,216 @@
+//! What calls learn from each other: a limit one of them met, and a model that keeps failing.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::{FutureExt, StreamExt};
+use parallel_llm_engine::port::{Caller, ReplyPart};
+use parallel_llm_engine::{Code, Failure};
+use parallel_llm_provider::{Circuit, CircuitState, Provider};
+use tokio::time::Instant;
+
+use crate::upstream::{Act, EVENTS, KEY, Upstream, answer_of, call, call_to, json, say};
+use crate::{END, HELLO};
+
+/// A refusal for asking too often, with these headers.
+fn limited(headers: &str) -> Vec<Act> {
+    vec![json("429 Too Many Requests", headers, r#"{"error":{"message":"Slow down","code":429}}"#)]
+}
+
+fn hello() -> Vec<Act> {
+    vec![say(EVENTS), say(HELLO), say(END)]
+}
+
+/// Makes a call that meets a limit, and checks how long the next one waits from then on. The limit is met some time
+/// between two looks at the clock, and only the wait passes in paused time, so a slow machine changes nothing.
+async fn check_wait(provider: &Provider, expected: Duration) {
+    let before = Instant::now();
+    assert_eq!(fail(provider).await.code, Code::RateLimited);
+    let after = Instant::now();
+    tokio::time::pause();
+    assert!(provider.admit(call()).await.is_ok());
+    let (most, least) = (before.elapsed(), after.elapsed());
+    tokio::time::resume();
+    // Timers go by whole milliseconds.
+    let least = least.saturating_sub(Duration::from_millis(2));
+    assert!((least..=most).contains(&expected), "{least:?} to {most:?} is not {expected:?}");
+}
+
+/// Whether a call to this model is let in at once.
+fn is_let_in(provider: &Provider, model: &str) -> bool {
+    provider.admit(call_to(model)).now_or_never().is_some_and(|admitted| admitted.is_ok())
+}
+
+async fn fail(provider: &Provider) -> Failure {
+    answer_of(provider).await.1.unwrap_err()
+}
+
+#[tokio::test]
+async fn of_a_hundred_calls_only_those_under_way_meet_the_limit_and_one_asks_for_the_rest() {
+    let probe_wait = Duration::from_millis(300);
+    let mut acts = vec![limited("Retry-After: 1\r\n"); 64];
+    acts.push([vec![Act::Wait(probe_wait)], hello()].concat());
+    acts.push(hello());
+    let upstream = Upstream::in_turn(acts).await;
+    let provider = upstream.provider();
+    let answers = join_all((0..100).map(|_| answer_of(&provider))).await;
+    let limited = answers.iter().filter_map(|(_, end)| end.as_ref().err());
+    let codes: Vec<Code> = limited.map(|failure| failure.code).collect();
+    assert_eq!(codes, [Code::RateLimited; 64], "as many as have a place at once");
+    assert_eq!(answers.iter().filter(|(text, _)| text == "Hello").count(), 36);
+    let asked_at = upstream.asked_at();
+    assert_eq!(asked_at.len(), 100, "each asks once");
+    let first_of_rest = asked_at[65..].iter().min().unwrap();
+    assert!(*first_of_rest >= asked_at[64] + probe_wait, "the rest waits until the probe is answered");
+}
+
+#[tokio::test]
+async fn the_others_wait_as_long_as_one_was_told() {
+    let date = httpdate::fmt_http_date(std::time::UNIX_EPOCH);
+    for (headers, expected) in [
+        ("Retry-After: 2\r\n", 2_000),
+        ("Retry-After: 1.5\r\n", 1_500),
+        ("Retry-After-Ms: 250\r\n", 250),
+        // Nothing that can be waited for: a second of our own.
+        ("", 1_000),
+        ("Retry-After: soon\r\n", 1_000),
+        ("Retry-After: -1\r\n", 1_000),
+        ("Retry-After: 0\r\n", 1_000),
+        (&format!("Retry-After: {date}\r\n"), 1_000),
+    ] {
+        let upstream = Upstream::start(limited(headers)).await;
+        let provider = upstream.provider();
+        check_wait(&provider, Duration::from_millis(expected)).await;
+        assert_eq!(upstream.asked().len(), 1, "{headers}");
+    }
+}
+
+#[tokio::test]
+async fn a_wait_that_is_too_long_fails_at_once_and_says_when() {
+    let upstream = Upstream::start(limited("Retry-After: 86400\r\n")).await;
+    let provider = upstream.provider();
+    assert_eq!(fail(&provider).await.retry_after_ms, Some(86_400_000));
+    let failure = provider.admit(call()).now_or_never().unwrap().unwrap_err();
+    assert_eq!((failure.code, failure.unsent), (Code::RateLimited, true));
+    assert!(failure.retry_after_ms.is_some_and(|wait| wait > 86_000_000));
+    let said = "openrouter told an earlier call to wait: `a/b` is limited for another ";
+    assert!(failure.message.starts_with(said), "{}", failure.message);
+    assert_eq!(upstream.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_limit_that_is_not_one_models_stops_all_it_is_about() {
+    let say_limit = |message: &str| {
+        let body = serde_json::json!({"error": {"message": message, "code": 429}}).to_string();
+        Upstream::start(vec![json("429 Too Many Requests", "Retry-After: 30\r\n", &body)])
+    };
+    let let_in = async |upstream: Upstream, model: &str| {
+        let provider = upstream.provider();
+        let reply: Vec<_> = provider.admit(call_to(model)).await.unwrap().send().collect().await;
+        assert!(reply.last().unwrap().is_err());
+        ["a/b", "a/c", "a/b:free", "a/c:free"].map(|model| is_let_in(&provider, model))
+    };
+    let of_free = say_limit("Rate limit exceeded: free-models-per-min.").await;
+    assert_eq!(let_in(of_free, "a/b:free").await, [true, true, false, false]);
+    let of_key = say_limit("Your account x request reached max organization concurrency: 1").await;
+    assert_eq!(let_in(of_key, "a/b").await, [false; 4]);
+    let of_model = say_limit("Rate limit reached for model `a/b` in organization x").await;
+    assert_eq!(let_in(of_model, "a/b").await, [false, true, true, true]);
+}
+
+#[tokio::test]
+async fn a_probe_that_is_dropped_leaves_its_turn_to_the_next() {
+    let upstream = Upstream::in_turn(vec![limited(""), vec![Act::Listen]]).await;
+    let provider = upstream.provider();
+    fail(&provider).await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    tokio::time::resume();
+    let probe = provider.admit(call()).now_or_never().unwrap().unwrap();
+    assert!(!is_let_in(&provider, "a/b"));
+    drop(probe);
+    let mut reply = provider.admit(call()).now_or_never().unwrap().unwrap().send();
+    while upstream.asked().len() < 2 {
+        assert!(reply.next().now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+    assert!(!is_let_in(&provider, "a/b"), "nothing has come yet");
+    drop(reply);
+    assert!(is_let_in(&provider, "a/b"));
+}
+
+#[tokio::test]
+async fn a_limit_told_in_the_reply_closes_the_gate_too() {
+    let error = "data: {\"error\":{\"code\":429,\"message\":\"Slow down\",\"metadata\":{\"retry_after_seconds\":3}}}\n\n";
+    let upstream = Upstream::start(vec![say(EVENTS), say(error)]).await;
+    let provider = upstream.provider();
+    check_wait(&provider, Duration::from_secs(3)).await;
+}
+
+#[tokio::test]
+async fn a_model_that_keeps_failing_is_not_asked_for_half_a_minute() {
+    let broken = json("502 Bad Gateway", "", &format!(r#"{{"error":{{"message":"no {KEY}","code":502}}}}"#));
+    let mut acts = vec![vec![broken]; 6];
+    acts.push(hello());
+    let upstream = Upstream::in_turn(acts).await;
+    let provider = upstream.provider();
+    for _ in 0..5 {
+        assert_eq!(provider.circuits(), []);
+        assert_eq!(fail(&provider).await.code, Code::Upstream);
+    }
+    let failure = provider.admit(call()).now_or_never().unwrap().unwrap_err();
+    assert_eq!((failure.code, failure.retryable, failure.unsent), (Code::CircuitOpen, false, true));
+    assert!(failure.retry_after_ms.is_some_and(|wait| (20_000..=30_000).contains(&wait)));
+    assert!(failure.message.starts_with("openrouter: `a/b` failed 5 times and is not asked for another "));
+    assert!(
+        failure.message.ends_with(" s; the last time: openrouter answered 502: no ***"),
+        "{}",
+        failure.message
+    );
+    assert!(is_let_in(&provider, "a/other"));
+    let told = |provider: &Provider| {
+        let told =
+            |Circuit { model, state, failures, last, .. }: Circuit| (model.model, state, failures, last);
+        provider.circuits().into_iter().map(told).collect::<Vec<_>>()
+    };
+    let last = || "openrouter answered 502: no ***".to_owned();
+    assert_eq!(told(&provider), [("a/b".to_owned(), CircuitState::Open, 5, last())]);
+
+    let half_a_minute = async || {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(30)).await;
+        tokio::time::resume();
+    };
+    half_a_minute().await;
+    assert_eq!(told(&provider), [("a/b".to_owned(), CircuitState::HalfOpen, 5, last())]);
+    assert_eq!(fail(&provider).await.code, Code::Upstream, "one tries, in vain");
+    assert_eq!(told(&provider), [("a/b".to_owned(), CircuitState::Open, 6, last())]);
+
+    half_a_minute().await;
+    let mut probe = provider.admit(call()).await.unwrap().send();
+    let failure = provider.admit(call()).await.unwrap_err();
+    assert!(failure.message.contains("not asked while another call tries it"), "{}", failure.message);
+    while probe.next().await.unwrap().unwrap() != ReplyPart::Text("Hello".to_owned()) {}
+    assert_eq!(provider.circuits(), [], "its first word closes the circuit");
+    assert_eq!(upstream.asked().len(), 7);
+    assert_eq!(answer_of(&provider).await.0, "Hello");
+}
+
+#[tokio::test]
+async fn what_is_not_the_models_fault_does_not_count() {
+    let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    for acts in [
+        vec![json("400 Bad Request", "", r#"{"error":{"message":"no","code":400}}"#)],
+        vec![json("401 Unauthorized", "", r#"{"error":{"message":"User not found.","code":401}}"#)],
+        vec![say(EVENTS), say(end)],
+        // An answer that began well and broke off.
+        vec![say(EVENTS), say(HELLO)],
+    ] {
+        let upstream = Upstream::start(acts).await;
+        let provider = upstream.provider();
+        for _ in 0..6 {
+            let _ = answer_of(&provider).await;
+        }
+        assert_eq!((provider.circuits(), upstream.asked().len()), (Vec::new(), 6));
+    }
+}

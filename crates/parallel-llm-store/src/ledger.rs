@@ -1,0 +1,122 @@
+//! What a run's events mean for the ledger: which requests were made, how they ended, and what money is still held
+//! for those to come. Pure; `sqlite::ledger` writes it down.
+
+use std::collections::BTreeMap;
+
+use parallel_llm_engine::event::{Attempt, Event, Place};
+use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, Reopening, RunPlan, Seat, Usage, budget};
+
+/// Money for a request that may still leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hold {
+    pub(crate) provider: ProviderId,
+    pub(crate) amount: PicoUsd,
+}
+
+/// What is held, by whose request it is for.
+pub(crate) type Holds = BTreeMap<Place, Hold>;
+
+/// How a request ended.
+#[derive(Debug)]
+pub(crate) struct Ending<'a> {
+    pub(crate) outcome: &'static str,
+    pub(crate) code: Option<Code>,
+    pub(crate) cost: Option<PicoUsd>,
+    pub(crate) cost_is_estimate: bool,
+    pub(crate) usage: Usage,
+    pub(crate) generation_id: Option<&'a str>,
+}
+
+/// What these events demand before they are let in: the worst case of the part of the run they begin. `plan` is what
+/// holds before them. `None` where they begin nothing.
+pub(crate) fn demanded(plan: &RunPlan, events: &[Recorded]) -> Option<Holds> {
+    events.iter().find_map(|recorded| match &recorded.event {
+        Event::Started { .. } => Some(holds(plan, plan.seats.iter(), &plan.synthesizers)),
+        Event::Reopened { reopening, .. } => Some(reopened(plan, reopening)),
+        _ => None,
+    })
+}
+
+/// The same money as [`Reopening::worst_case`] counts.
+fn reopened(plan: &RunPlan, reopening: &Reopening) -> Holds {
+    let again = plan.seats.iter().filter(|seat| reopening.ask.contains(&seat.number));
+    let readers =
+        if reopening.synthesizers.is_empty() { &plan.synthesizers } else { &reopening.synthesizers };
+    holds(&reopening.extend(plan), again.chain(&reopening.seats), readers)
+}
+
+/// What these seats, and then the first of the readers, can cost. A place whose price is unknown holds nothing.
+fn holds<'a>(plan: &RunPlan, asked: impl Iterator<Item = &'a Seat>, readers: &'a [Seat]) -> Holds {
+    let reader = readers.first().map(|seat| (Place::Synthesizer(seat.number), seat));
+    let places = asked.map(|seat| (Place::Seat(seat.number), seat)).chain(reader);
+    places.filter_map(|(place, seat)| Some((place, hold(plan, place, seat)?))).collect()
+}
+
+fn hold(plan: &RunPlan, place: Place, seat: &Seat) -> Option<Hold> {
+    let amount = worst(plan, place, seat).filter(|amount| *amount > PicoUsd::ZERO)?;
+    Some(Hold { provider: seat.model.provider.clone(), amount })
+}
+
+/// The most one request of this place can cost, where its price is known.
+pub(crate) fn worst(plan: &RunPlan, place: Place, seat: &Seat) -> Option<PicoUsd> {
+    match place {
+        Place::Seat(_) => budget::worst_call(seat, plan.input_bytes()),
+        Place::Synthesizer(_) => seat
+            .price
+            .map(|_| budget::worst_fusing(&plan.seats, std::slice::from_ref(seat), plan.input_bytes())),
+    }
+}
+
+/// Who sits at a place.
+pub(crate) fn seat_at(plan: &RunPlan, place: Place) -> Option<&Seat> {
+    match place {
+        Place::Seat(number) => plan.seats.get(number.index()),
+        Place::Synthesizer(number) => plan.synthesizers.get(number.index()),
+    }
+}
+
+/// What these events change of what is held: money that is needed (again), and `None` for a place that needs none any
+/// more, because its request has left or never will. `plan` is what holds after them.
+pub(crate) fn holds_changed(plan: &RunPlan, events: &[Recorded]) -> BTreeMap<Place, Option<Hold>> {
+    let mut changed = BTreeMap::new();
+    for recorded in events {
+        let (attempt, hold) = match &recorded.event {
+            Event::Sent { attempt }
+            | Event::Failed { attempt, retry: Retry::Never, .. }
+            | Event::Cancelled { attempt, .. } => (attempt, None),
+            Event::Failed { attempt, .. } => {
+                (attempt, seat_at(plan, attempt.place).and_then(|seat| hold(plan, attempt.place, seat)))
+            }
+            _ => continue,
+        };
+        changed.insert(attempt.place, hold);
+    }
+    changed
+}
+
+/// How the request ended, where the event tells the end of one.
+pub(crate) fn ending(event: &Event) -> Option<(Attempt, Ending<'_>)> {
+    let outcome = match event {
+        Event::Answered { .. } => "answered",
+        Event::Cut { .. } => "cut",
+        Event::Failed { .. } => "failed",
+        Event::Cancelled { .. } => "cancelled",
+        _ => return None,
+    };
+    let (code, cost) = match event {
+        Event::Failed { failure, cost, .. } => (Some(failure.code), *cost),
+        Event::Cut { failure, .. } => (Some(failure.code), None),
+        _ => (None, None),
+    };
+    let answer = event.answer();
+    let ending = Ending {
+        outcome,
+        code,
+        cost: answer.map_or(cost, |answer| answer.cost),
+        cost_is_estimate: answer.is_some_and(|answer| answer.cost_is_estimate),
+        usage: answer.map_or_else(Usage::default, |answer| answer.usage),
+        generation_id: answer.and_then(|answer| answer.generation_id.as_deref()),
+    };
+    Some((event.attempt()?, ending))
+}

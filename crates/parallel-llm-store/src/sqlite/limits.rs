@@ -1,0 +1,100 @@
+//! What may be spent in a day, checked inside the transaction that would begin a run or a further part of one.
+//!
+//! What always holds, as far as prices are known: what requests of the day have cost, plus what those under way can
+//! cost, plus what runs under way still hold, plus what the run asks for, is within the limit. A request whose cost
+//! nobody knows counts as its worst case.
+
+use std::collections::BTreeMap;
+
+use parallel_llm_engine::plan::DayLimit;
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan};
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteConnection;
+
+use super::row;
+use super::write::{Admission, Stamp};
+use crate::ledger::Holds;
+
+const MINUTE_MS: i64 = 60 * 1_000;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+/// A run that was left unfinished gives back what it holds after so long, if nobody has gone on with it by then.
+const HELD_MS: i64 = DAY_MS;
+
+/// Money of one provider, or of all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    spent: PicoUsd,
+    held: PicoUsd,
+}
+
+/// Refuses a run that could spend more than a day's limit leaves.
+pub(super) async fn check(
+    connection: &mut SqliteConnection,
+    plan: &RunPlan,
+    demanded: &Holds,
+    stamp: &Stamp,
+) -> Result<Admission<()>, sqlx::Error> {
+    if plan.limits.is_empty() {
+        return Ok(Ok(()));
+    }
+    let taken = taken(connection, plan, stamp.now_ms).await?;
+    let refusal = plan.limits.iter().find_map(|limit| refusal(limit, &taken, demanded, stamp.now_ms));
+    Ok(refusal.map_or(Ok(()), Err))
+}
+
+fn refusal(
+    limit: &DayLimit,
+    taken: &BTreeMap<String, Taken>,
+    demanded: &Holds,
+    now_ms: i64,
+) -> Option<Failure> {
+    let counts = |provider: &str| limit.provider.as_ref().is_none_or(|wanted| wanted.0 == provider);
+    let mut total = Taken::default();
+    for (_, taken) in taken.iter().filter(|(provider, _)| counts(provider)) {
+        total.spent = total.spent.plus(taken.spent);
+        total.held = total.held.plus(taken.held);
+    }
+    let wanted: PicoUsd =
+        demanded.values().filter(|hold| counts(&hold.provider.0)).map(|hold| hold.amount).sum();
+    if total.spent.plus(total.held).plus(wanted) <= limit.usd {
+        return None;
+    }
+    let whose = limit.provider.as_ref().map(|provider| format!(" for `{provider}`")).unwrap_or_default();
+    let message = format!(
+        "the run may cost up to {wanted}; of the day's limit of {}{whose}, {} are spent and {} held for runs under way",
+        limit.usd, total.spent, total.held
+    );
+    let minutes = (DAY_MS - now_ms.rem_euclid(DAY_MS)) / MINUTE_MS;
+    let next = format!(
+        "raise the setting `{}`, or wait until the day ends at 00:00 UTC, in {} h {} min",
+        limit.setting,
+        minutes / 60,
+        minutes % 60
+    );
+    Some(Failure::new(Code::Budget, message).with_next(next))
+}
+
+/// What the day has taken so far, by provider. What the run itself holds is about to be replaced.
+async fn taken(
+    connection: &mut SqliteConnection,
+    plan: &RunPlan,
+    now_ms: i64,
+) -> Result<BTreeMap<String, Taken>, sqlx::Error> {
+    let sql = "SELECT provider, TOTAL(CASE WHEN outcome <> 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END), \
+               TOTAL(CASE WHEN outcome = 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END) \
+               FROM calls WHERE sent_at_ms >= ? GROUP BY provider";
+    let midnight_ms = now_ms - now_ms.rem_euclid(DAY_MS);
+    let mut taken: BTreeMap<String, Taken> = BTreeMap::new();
+    for found in sqlx::query(sql).bind(midnight_ms).fetch_all(&mut *connection).await? {
+        let entry = taken.entry(found.try_get(0)?).or_default();
+        (entry.spent, entry.held) = (row::sum(&found, 1)?, row::sum(&found, 2)?);
+    }
+    let sql = "SELECT provider, TOTAL(pico_usd) FROM holds JOIN runs USING (run_id) \
+               WHERE run_id <> ? AND closed_at_ms IS NULL AND lease_until_ms > ? GROUP BY provider";
+    let query = sqlx::query(sql).bind(plan.run_id.to_string()).bind(now_ms - HELD_MS);
+    for found in query.fetch_all(connection).await? {
+        let entry = taken.entry(found.try_get(0)?).or_default();
+        entry.held = entry.held.plus(row::sum(&found, 1)?);
+    }
+    Ok(taken)
+}

@@ -1,0 +1,76 @@
+//! The facts of seats, written when a run is decided and again when late answers are in.
+
+use parallel_llm_engine::{Failure, OutcomeKind, PicoUsd, Run, SeatNumber};
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::{QueryBuilder, Row as _};
+
+use super::ROWS_MAX;
+use super::read::unread;
+use super::row::{self, count, integer};
+use crate::facts::{SeatFact, facts};
+use crate::fault;
+
+/// The most facts that are given at once: those of some twenty thousand runs, in about as many megabytes.
+const FACTS_MAX: i64 = 100_000;
+
+/// Writes what is known of a decided run's seats, in place of what was known before. The run's row knows already when
+/// it was decided.
+pub(super) async fn write(connection: &mut SqliteConnection, run: &Run) -> Result<(), sqlx::Error> {
+    for facts in facts(run).chunks(ROWS_MAX) {
+        let mut sql = QueryBuilder::new(
+            "INSERT OR REPLACE INTO seats (run_id, seat, provider, model, status, late, considered, is_base, drawn_from, \
+             alone, cost_pico_usd, elapsed_ms, outcome_kind, edit_ratio, decided_at_ms) ",
+        );
+        sql.push_values(facts, |mut row, fact| {
+            row.push_bind(fact.run_id.to_string()).push_bind(fact.seat.0);
+            row.push_bind(&*fact.model.provider.0).push_bind(&*fact.model.model);
+            row.push_bind(fact.status.as_str()).push_bind(fact.late).push_bind(fact.considered);
+            row.push_bind(fact.is_base).push_bind(fact.drawn_from).push_bind(fact.alone);
+            row.push_bind(fact.cost.map(|cost| cost.0)).push_bind(fact.elapsed_ms.map(integer));
+            row.push_bind(kind_word(fact.outcome)).push_bind(fact.edit_ratio);
+            row.push("(SELECT decided_at_ms FROM runs WHERE run_id = ");
+            row.push_bind_unseparated(fact.run_id.to_string()).push_unseparated(")");
+        });
+        sql.build().execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// The newest facts first.
+pub(crate) async fn read(readers: &SqlitePool, since_ms: Option<i64>) -> Result<Vec<SeatFact>, Failure> {
+    let sql = "SELECT run_id, seat, provider, model, status, late, considered, is_base, drawn_from, alone, \
+               cost_pico_usd, elapsed_ms, decided_at_ms, outcome_kind, edit_ratio \
+               FROM seats WHERE decided_at_ms >= ? ORDER BY decided_at_ms DESC, run_id DESC, seat LIMIT ?";
+    let query = sqlx::query(sql).bind(since_ms.unwrap_or(i64::MIN)).bind(FACTS_MAX);
+    let rows = query.fetch_all(readers).await.map_err(unread)?;
+    rows.iter().map(|row| fact(row).map_err(|cause| fault::unreadable("a seat", &cause))).collect()
+}
+
+fn fact(row: &SqliteRow) -> Result<SeatFact, sqlx::Error> {
+    Ok(SeatFact {
+        run_id: row::run_id(row, 0)?,
+        seat: SeatNumber(row.try_get(1)?),
+        model: row::model(row, 2)?,
+        status: row::word(row, 4, serde_json::from_value)?,
+        late: row.try_get(5)?,
+        considered: row.try_get(6)?,
+        is_base: row.try_get(7)?,
+        drawn_from: row.try_get(8)?,
+        alone: row.try_get(9)?,
+        cost: row.try_get::<Option<i64>, _>(10)?.map(PicoUsd),
+        elapsed_ms: row.try_get::<Option<i64>, _>(11)?.map(count),
+        decided_at_ms: row.try_get(12)?,
+        outcome: row::word(row, 13, serde_json::from_value)?,
+        edit_ratio: row.try_get(14)?,
+    })
+}
+
+/// The word that [`OutcomeKind`] has in JSON.
+const fn kind_word(kind: OutcomeKind) -> &'static str {
+    match kind {
+        OutcomeKind::Fused => "fused",
+        OutcomeKind::Selected => "selected",
+        OutcomeKind::Verbatim => "verbatim",
+        OutcomeKind::None => "none",
+    }
+}

@@ -1,0 +1,322 @@
+//! What calls cost, what a day may cost, and what became of seats.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::sync::Arc;
+
+use parallel_llm_engine::port::{Journal as _, Lease};
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::{
+    Answer, Code, Event, Failure, OutcomeKind, PicoUsd, ProviderId, Reopening, RunPlan, RunStatus,
+    SeatNumber, SeatStatus, Usage,
+};
+use parallel_llm_store::{CostBy, CostLine, CostQuery, PurgeQuery, RunFilter, SeatFact, Store};
+use support::{
+    Fixture, OpenRun as _, a_seat, answer, answered, changed, closed, dear, failure, limit, model, outcome,
+    plan, recorded, run_id, seat, sent, simple, started, synthesizer, write,
+};
+
+const HALF_USD: PicoUsd = PicoUsd(500_000_000_000);
+
+fn failed(number: u8, attempt: u32, retry: Retry, cost: Option<PicoUsd>) -> Event {
+    Event::Failed { attempt: seat(number, attempt), failure: failure(), retry, cost, elapsed_ms: 5 }
+}
+
+/// The rows of the ledger, as `place attempt outcome code cost worst tokens generation`.
+async fn calls(fixture: &Fixture) -> Vec<String> {
+    let sql = "SELECT CONCAT_WS(' ', place, attempt, model, outcome, IFNULL(code, '-'), IFNULL(cost_pico_usd, '-'), \
+               IIF(cost_is_estimate, 'estimated', 'told'), IFNULL(worst_pico_usd, '-'), \
+               IFNULL(input_tokens, '-'), IFNULL(output_tokens, '-'), IFNULL(generation_id, '-')) \
+               FROM calls ORDER BY run_id, place, attempt";
+    sqlx::query_scalar(sql).fetch_all(&mut fixture.stranger().await).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_request_has_a_row_that_tells_how_it_ended() {
+    let fixture = Fixture::new().await;
+    let lease = fixture.store.open_run(dear(plan(1, StoreMode::Metadata))).await;
+    let used = Usage { input_tokens: Some(7), output_tokens: Some(9), ..Usage::default() };
+    let estimated = Answer { usage: used, cost_is_estimate: true, ..answer("late") };
+    let batches = [
+        vec![started(), sent(seat(1, 1)), sent(seat(2, 1))],
+        vec![Event::Accepted { attempt: seat(1, 1), generation_id: "gen-0".into() }],
+        vec![failed(1, 1, Retry::After { ms: 1 }, None)],
+        vec![sent(seat(1, 2))],
+        vec![Event::Answered { attempt: seat(1, 2), answer: estimated }],
+        // Its next try was refused: the request that had left has ended already.
+        vec![failed(2, 1, Retry::After { ms: 1 }, None), failed(2, 1, Retry::Never, Some(PicoUsd::ZERO))],
+        vec![sent(synthesizer(1))],
+        vec![Event::Decided { outcome: outcome() }],
+        vec![closed()],
+    ];
+    let mut seq = 1;
+    for batch in batches {
+        let count = batch.len() as u64;
+        fixture.store.append(lease, recorded(seq, batch)).await.unwrap();
+        seq += count;
+    }
+    assert_eq!(
+        calls(&fixture).await,
+        [
+            r#"{"seat":1} 1 lab/one failed upstream - told 500000000000 - - gen-0"#,
+            r#"{"seat":1} 2 lab/one answered - 1000 estimated 500000000000 7 9 gen-1"#,
+            r#"{"seat":2} 1 lab/two failed upstream - told 500000000000 - - -"#,
+            r#"{"synthesizer":1} 1 lab/three unknown - - told - - - -"#,
+        ]
+    );
+    let lease = fixture.store.take_over(run_id(1)).await.unwrap();
+    let told = Event::Reconciled { attempt: synthesizer(1), cost: PicoUsd(77), usage: used };
+    let reopening = Reopening::resume(&plan(1, StoreMode::Metadata), Vec::new());
+    let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
+    fixture.store.append(lease, recorded(lease.next_seq, vec![reopened, told])).await.unwrap();
+    assert_eq!(calls(&fixture).await[3], r#"{"synthesizer":1} 1 lab/three unknown - 77 told - 7 9 -"#);
+}
+
+#[tokio::test]
+async fn costs_are_added_up_and_outlive_their_runs() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    for number in 1..=3 {
+        let elsewhere = changed(plan(number, StoreMode::Full), |plan| {
+            plan.seats[1].model.provider = ProviderId("ollama".into());
+        });
+        write(store, elsewhere, simple("words")).await;
+    }
+    let mut stranger = fixture.stranger().await;
+    let day = "UPDATE calls SET sent_at_ms = 1767268800000 WHERE run_id = ?";
+    sqlx::query(day).bind(run_id(1).to_string()).execute(&mut stranger).await.unwrap();
+    let unknown = "UPDATE calls SET cost_pico_usd = NULL WHERE model = 'lab/two' AND run_id = ?";
+    sqlx::query(unknown).bind(run_id(2).to_string()).execute(&mut stranger).await.unwrap();
+    store.purge(PurgeQuery { runs: vec![run_id(3)], ..PurgeQuery::default() }).await.unwrap();
+    let costs = async |by, since_ms| store.costs(CostQuery { by, since_ms }).await.unwrap();
+    let line = |name: &str, runs, cost| CostLine {
+        name: name.into(),
+        runs,
+        calls: runs,
+        failed: 0,
+        cost: PicoUsd(cost),
+        calls_of_unknown_cost: 0,
+        calls_of_estimated_cost: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+    };
+    let failing = |name| CostLine { failed: 3, calls_of_unknown_cost: 1, ..line(name, 3, 0) };
+    assert_eq!(costs(CostBy::Model, None).await, [line("lab/one", 3, 3_000), failing("ollama:lab/two")]);
+    assert_eq!(costs(CostBy::Provider, None).await, [line("openrouter", 3, 3_000), failing("ollama")]);
+    let days = costs(CostBy::Day, None).await;
+    let first = CostLine { calls: 2, failed: 1, ..line("2026-01-01", 1, 1_000) };
+    assert_eq!((days.len(), &days[1]), (2, &first), "the newest day comes first");
+    let recent = costs(CostBy::Model, Some(1_767_268_800_001)).await;
+    assert_eq!(recent[0], line("lab/one", 2, 2_000));
+    assert_eq!(costs(CostBy::Model, Some(Store::now_ms() + 60_000)).await, []);
+}
+
+/// Begins a dear run under these limits with these requests sent.
+async fn begin(
+    store: &Store,
+    number: u64,
+    change: impl FnOnce(&mut RunPlan),
+    requests: Vec<Event>,
+) -> Result<Lease, Failure> {
+    let plan = changed(dear(plan(number, StoreMode::Full)), change);
+    let lease = store.open_run(plan).await;
+    let events = std::iter::once(started()).chain(requests).collect();
+    store.append(lease, recorded(1, events)).await.map(|()| lease)
+}
+
+#[tokio::test]
+async fn a_day_has_a_limit_of_what_is_spent_held_and_asked_for() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let limited = |plan: &mut RunPlan| plan.limits = vec![limit(None, 3)];
+    let both = || vec![sent(seat(1, 1)), sent(seat(2, 1))];
+    let first = begin(store, 1, |_| (), both()).await.unwrap();
+    begin(store, 2, limited, vec![sent(seat(1, 1))]).await.unwrap();
+    let full = begin(store, 3, limited, both()).await;
+    assert_eq!(full.clone().map(drop), Ok(()));
+    let refused = begin(store, 4, limited, both()).await.unwrap_err();
+    assert_eq!(
+        (refused.code, &*refused.message),
+        (
+            Code::Budget,
+            "the run may cost up to $1.00; of the day's limit of $3.00, $0.00 are spent and $3.00 held for runs under \
+             way"
+        )
+    );
+    let next = refused.next_step();
+    assert!(
+        next.starts_with("raise the setting `budget_day_usd`, or wait until the day ends at 00:00 UTC, in ")
+    );
+    assert!(next.ends_with(" min"), "{next}");
+
+    // A request that is paid for counts as what it cost; one that nobody knows the cost of as the most it can.
+    let paid = Event::Answered { attempt: seat(1, 1), answer: answer("cheap") };
+    store.append(first, recorded(4, vec![paid, failed(2, 1, Retry::Never, None)])).await.unwrap();
+    let refused = begin(store, 5, limited, both()).await.unwrap_err();
+    assert!(refused.message.contains("$0.50 are spent and $2.00 held"), "{}", refused.message);
+    // What a run still holds is given back when it is closed.
+    let lease = full.unwrap();
+    let nothing = Event::Cancelled { attempt: seat(1, 1), answer: None };
+    let told = Event::Reconciled { attempt: seat(1, 1), cost: PicoUsd::ZERO, usage: Usage::default() };
+    let told_too = Event::Reconciled { attempt: seat(2, 1), cost: HALF_USD, usage: Usage::default() };
+    store.append(lease, recorded(4, vec![nothing, told, closed(), told_too])).await.unwrap();
+    assert_eq!(begin(store, 6, |plan| plan.limits = vec![limit(None, 4)], both()).await.map(drop), Ok(()));
+}
+
+#[tokio::test]
+async fn a_limit_of_one_provider_counts_only_its_calls() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let elsewhere = |limits: Vec<_>| {
+        move |plan: &mut RunPlan| {
+            plan.seats[1].model.provider = ProviderId("ollama".into());
+            plan.limits = limits;
+        }
+    };
+    begin(store, 1, elsewhere(Vec::new()), vec![sent(seat(1, 1))]).await.unwrap();
+    let one = vec![limit(Some("openrouter"), 1), limit(Some("groq"), 0), limit(None, 9)];
+    begin(store, 2, elsewhere(one.clone()), vec![sent(seat(1, 1)), sent(seat(2, 1))]).await.unwrap();
+    let refused = begin(store, 3, elsewhere(one), Vec::new()).await.unwrap_err();
+    assert_eq!(
+        refused.message,
+        "the run may cost up to $0.50; of the day's limit of $1.00 for `openrouter`, $0.00 are spent and $1.00 held \
+         for runs under way"
+    );
+    let held = "SELECT GROUP_CONCAT(place || ' ' || provider || ' ' || pico_usd) FROM holds";
+    let held: String = sqlx::query_scalar(held).fetch_one(&mut fixture.stranger().await).await.unwrap();
+    assert_eq!(
+        held, r#"{"seat":2} ollama 500000000000"#,
+        "what was sent is in the ledger and not held twice"
+    );
+}
+
+#[tokio::test]
+async fn a_retry_is_held_again_and_a_seat_that_is_never_sent_is_not() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let lease = begin(store, 1, |_| (), vec![sent(seat(1, 1))]).await.unwrap();
+    let held = async || -> Vec<String> {
+        let sql = "SELECT place FROM holds ORDER BY place";
+        sqlx::query_scalar(sql).fetch_all(&mut fixture.stranger().await).await.unwrap()
+    };
+    assert_eq!(held().await, [r#"{"seat":2}"#]);
+    let again = failed(1, 1, Retry::After { ms: 1 }, Some(PicoUsd::ZERO));
+    store.append(lease, recorded(3, vec![again])).await.unwrap();
+    assert_eq!(held().await, [r#"{"seat":1}"#, r#"{"seat":2}"#]);
+    let never = failed(2, 0, Retry::Never, Some(PicoUsd::ZERO));
+    store.append(lease, recorded(4, vec![never, sent(seat(1, 2))])).await.unwrap();
+    assert_eq!(held().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn an_interrupted_run_holds_for_a_day() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    begin(store, 1, |_| (), Vec::new()).await.unwrap();
+    let limited = |plan: &mut RunPlan| plan.limits = vec![limit(None, 1)];
+    let mut stranger = fixture.stranger().await;
+    let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = ?";
+    let lately = Store::now_ms() - 3_600_000;
+    sqlx::query(gone).bind(lately).execute(&mut stranger).await.unwrap();
+    assert_eq!(begin(store, 2, limited, Vec::new()).await.unwrap_err().code, Code::Budget);
+    sqlx::query(gone).bind(lately - 24 * 3_600_000).execute(&mut stranger).await.unwrap();
+    assert_eq!(begin(store, 3, limited, Vec::new()).await.map(drop), Ok(()));
+}
+
+#[tokio::test]
+async fn going_on_with_a_run_is_limited_too_and_a_refusal_changes_nothing() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let limited = dear(changed(plan(1, StoreMode::Full), |plan| plan.limits = vec![limit(None, 1)]));
+    write(store, Arc::clone(&limited), simple("one answer")).await;
+    let before = store.list(RunFilter::default()).await.unwrap();
+    let new = |number| support::a_seat(number, "lab/four");
+    let priced = |number| parallel_llm_engine::Seat { price: limited.seats[0].price, ..new(number) };
+    let reopening = |ask: Vec<SeatNumber>, seats| {
+        let reopening = Reopening { seats, ..Reopening::resume(&limited, ask) };
+        Event::Reopened { reserved: PicoUsd::ZERO, reopening }
+    };
+    let lease = store.take_over(run_id(1)).await.unwrap();
+    let too_much = reopening(vec![SeatNumber(1), SeatNumber(2)], vec![priced(3)]);
+    let refused = store.append(lease, recorded(lease.next_seq, vec![too_much])).await.unwrap_err();
+    assert!(refused.message.starts_with("the run may cost up to $1.50"), "{}", refused.message);
+    assert_eq!(store.list(RunFilter::default()).await.unwrap(), before);
+    assert!(!store.load(run_id(1)).await.unwrap().unwrap().interrupted);
+
+    let lease = store.take_over(run_id(1)).await.unwrap();
+    let enough = vec![reopening(vec![SeatNumber(2)], vec![new(3)]), sent(seat(2, 2)), sent(seat(3, 1))];
+    store.append(lease, recorded(lease.next_seq, enough)).await.unwrap();
+    let run = store.list(RunFilter::default()).await.unwrap().pop().unwrap();
+    assert_eq!((run.seats, run.status, run.closed_at_ms), (3, RunStatus::Running, None));
+    let rows = calls(&fixture).await;
+    assert_eq!(
+        rows[2..],
+        [
+            r#"{"seat":2} 2 lab/two sent - - told 500000000000 - - -"#,
+            r#"{"seat":3} 1 lab/four sent - - told - - - -"#,
+        ]
+    );
+    assert_eq!(a_seat(3, "lab/four"), new(3));
+}
+
+#[tokio::test]
+async fn what_became_of_seats_is_written_when_a_run_is_decided_and_again_when_it_is_closed() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let lease = store.open_run(plan(1, StoreMode::Metadata)).await;
+    let mut fused = outcome();
+    fused.considered = vec![SeatNumber(1)];
+    fused.worth.as_mut().unwrap().drawn_from = vec![SeatNumber(2)];
+    let decided = vec![
+        started(),
+        sent(seat(1, 1)),
+        sent(seat(2, 1)),
+        answered(seat(1, 1), "first"),
+        Event::Decided { outcome: fused },
+    ];
+    store.append(lease, recorded(1, decided)).await.unwrap();
+    let facts = store.seat_facts(None).await.unwrap();
+    let first = SeatFact {
+        run_id: run_id(1),
+        seat: SeatNumber(1),
+        model: model("lab/one"),
+        status: SeatStatus::Answered,
+        late: false,
+        considered: true,
+        is_base: true,
+        drawn_from: false,
+        alone: true,
+        cost: Some(PicoUsd(1_000)),
+        elapsed_ms: Some(20),
+        decided_at_ms: facts[0].decided_at_ms,
+        outcome: OutcomeKind::Fused,
+        edit_ratio: Some(0.25),
+    };
+    let waiting = SeatFact {
+        seat: SeatNumber(2),
+        model: model("lab/two"),
+        status: SeatStatus::Waiting,
+        considered: false,
+        is_base: false,
+        drawn_from: true,
+        alone: false,
+        cost: None,
+        elapsed_ms: None,
+        ..first.clone()
+    };
+    assert_eq!(facts, [first.clone(), waiting.clone()]);
+    store.append(lease, recorded(6, vec![answered(seat(2, 1), "late"), closed()])).await.unwrap();
+    let late = SeatFact {
+        status: SeatStatus::Answered,
+        late: true,
+        cost: Some(PicoUsd(1_000)),
+        elapsed_ms: Some(30),
+        ..waiting
+    };
+    assert_eq!(store.seat_facts(None).await.unwrap(), [first.clone(), late.clone()]);
+    store.purge(PurgeQuery { runs: vec![run_id(1)], ..PurgeQuery::default() }).await.unwrap();
+    assert_eq!(store.seat_facts(Some(first.decided_at_ms)).await.unwrap(), [first.clone(), late]);
+    assert_eq!(store.seat_facts(Some(first.decided_at_ms + 1)).await.unwrap(), []);
+}

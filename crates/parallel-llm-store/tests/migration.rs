@@ -1,0 +1,106 @@
+//! A database of an older version is brought up to date, and everything in it is still there and joins in what is new.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::path::Path;
+
+use parallel_llm_engine::{Run, RunStatus};
+use parallel_llm_store::{CostBy, CostQuery, FoundIn, PurgeQuery, RunFilter, Store, StoreConfig, StoredRun};
+use support::{CANARY, OpenRun as _, bytes_of, connect, holds, run_id, write};
+
+/// Written by the program of version 1, and only its times and its owner made plain.
+const VERSION_1: &str = include_str!("fixtures/version_1.sql");
+
+/// A store on a database of version 1.
+async fn migrated(path: &Path) -> Store {
+    use sqlx::Connection as _;
+    let mut old = connect(path).await;
+    sqlx::raw_sql(VERSION_1).execute(&mut old).await.unwrap();
+    old.close().await.unwrap();
+    Store::open(StoreConfig::new(path)).await.unwrap()
+}
+
+async fn loaded(store: &Store, number: u64) -> StoredRun {
+    store.load(run_id(number)).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn runs_of_version_1_are_read_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = migrated(&folder.path().join("runs.db")).await;
+    let listed = store.list(RunFilter::default()).await.unwrap();
+    let stand: Vec<_> = listed.iter().map(|run| run.status.as_str()).collect();
+    assert_eq!(stand, ["cancelled", "failed", "interrupted", "complete", "complete"]);
+    assert_eq!(listed[4].question_excerpt.as_deref(), Some("Warum singt der Zaunkönig?"));
+    assert_eq!(listed[4].closed_at_ms, Some(1_767_268_800_000));
+    let first = loaded(&store, 1).await;
+    let run = Run::fold(first.plan.clone(), &first.events);
+    assert_eq!((first.events.len(), run.status, run.closed), (12, RunStatus::Complete, true));
+    assert_eq!(run.seats[1].text().unwrap(), format!("{CANARY} late words"));
+    assert_eq!(run.outcome.unwrap().text.unwrap().as_ref(), format!("{CANARY} fused"));
+    assert_eq!(loaded(&store, 2).await.plan.messages.len(), 0);
+    let third = loaded(&store, 3).await;
+    assert_eq!((third.interrupted, &*third.checkpoints[0].text), (true, "half a thought"));
+    assert_eq!(store.follow(run_id(3), 3).await.unwrap().unwrap().events, third.events[3..]);
+}
+
+#[tokio::test]
+async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_today() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = migrated(&folder.path().join("old.db")).await;
+    let new = Store::open(StoreConfig::new(folder.path().join("new.db"))).await.unwrap();
+    for number in 1..=5 {
+        let StoredRun { plan, events, .. } = loaded(&old, number).await;
+        // They all ask the same, and one of them is under way here.
+        let plan = support::changed(plan, |plan| plan.idempotency_key = Some(number.to_string()));
+        write(&new, plan, events).await;
+    }
+    let facts = async |store: &Store| {
+        let mut facts = store.seat_facts(None).await.unwrap();
+        facts.sort_by_key(|fact| (fact.run_id, fact.seat));
+        for fact in &mut facts {
+            fact.decided_at_ms = 0;
+        }
+        facts
+    };
+    assert_eq!(facts(&old).await, facts(&new).await);
+    // What a call can cost at most was not known in version 1, and what it can have cost does not matter any more.
+    let ledger = "SELECT run_id, place || attempt || provider || model || outcome || IFNULL(code, '-') \
+                  || IFNULL(cost_pico_usd, '-') || cost_is_estimate || IFNULL(input_tokens, '-') \
+                  || IFNULL(output_tokens, '-') || IFNULL(reasoning_tokens, '-') || IFNULL(cached_tokens, '-') \
+                  || IFNULL(generation_id, '-') || (ended_at_ms IS NULL) FROM calls ORDER BY run_id, place, attempt";
+    let mut rows = Vec::new();
+    for name in ["old.db", "new.db"] {
+        let mut stranger = connect(&folder.path().join(name)).await;
+        let calls: Vec<(String, String)> = sqlx::query_as(ledger).fetch_all(&mut stranger).await.unwrap();
+        rows.push(calls);
+    }
+    assert_eq!((rows[0].len(), &rows[0]), (13, &rows[1]));
+    let days = old.costs(CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap();
+    assert_eq!((days.len(), &*days[0].name, days[0].calls), (1, "2026-01-01", 13));
+}
+
+#[tokio::test]
+async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = migrated(&folder.path().join("runs.db")).await;
+    let found = store.search("zaunkönig", 9).await.unwrap();
+    let numbers: Vec<_> = found.iter().map(|found| found.run_id).collect();
+    assert_eq!(numbers, [run_id(5), run_id(4), run_id(3), run_id(1)], "all that keep their texts");
+    assert_eq!(
+        store.search("late words", 9).await.unwrap()[0].place,
+        FoundIn::Seat(parallel_llm_engine::SeatNumber(2))
+    );
+    let hash = loaded(&store, 1).await.plan.hash();
+    assert_eq!(store.find_same(&hash, None, Store::now_ms()).await.unwrap(), Some(run_id(1)));
+    let lease = store.take_over(run_id(3)).await.unwrap();
+    assert_eq!((lease.epoch, lease.next_seq), (2, 5));
+    let all = (1..=5).map(run_id).collect();
+    let purged = store.purge(PurgeQuery { runs: all, before_ms: None }).await.unwrap();
+    assert_eq!(purged.under_way, [run_id(3)], "which is ours now");
+    assert_eq!(store.search("late words", 9).await.unwrap(), []);
+    assert!(!holds(&bytes_of(folder.path()), "late words"));
+    let again = store.open_run(support::plan(1, parallel_llm_engine::request::StoreMode::Full)).await;
+    assert_eq!(again.run_id, run_id(1));
+}

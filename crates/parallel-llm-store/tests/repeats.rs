@@ -1,0 +1,159 @@
+//! The same question twice: found, told, and never begun a second time; asked again later, answered from what is kept.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::sync::Arc;
+
+use parallel_llm_engine::port::Journal as _;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Code, Event, RunId, RunPlan};
+use parallel_llm_store::{PurgeQuery, RunFilter, Store, StoreConfig};
+use support::{
+    Fixture, OpenRun as _, changed, closed, plan, recorded, run_id, same_question, seat, sent, simple,
+    started, write,
+};
+
+/// Asked by this caller under this key.
+fn keyed(plan: Arc<RunPlan>, asked_by: Option<&str>, key: &str) -> Arc<RunPlan> {
+    changed(plan, |plan| {
+        plan.asked_by = asked_by.map(str::to_owned);
+        plan.idempotency_key = Some(key.to_owned());
+    })
+}
+
+fn asked_by(plan: Arc<RunPlan>, who: &str) -> Arc<RunPlan> {
+    changed(plan, |plan| plan.asked_by = Some(who.to_owned()))
+}
+
+/// Begins a run; a refusal as its code and the run it names.
+async fn begin(store: &Store, plan: Arc<RunPlan>) -> Result<(), (Code, Option<RunId>)> {
+    let lease = store.open_run(plan).await;
+    let begun = store.append(lease, recorded(1, vec![started(), sent(seat(1, 1))])).await;
+    begun.map_err(|failure| (failure.code, failure.run_id.map(|run_id| *run_id)))
+}
+
+#[tokio::test]
+async fn a_key_names_one_question_of_one_caller_as_long_as_its_run_is_kept() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    write(store, keyed(plan(1, StoreMode::Full), None, "k"), simple("done long ago")).await;
+    let repeated = Err((Code::Repeated, Some(run_id(1))));
+    assert_eq!(begin(store, keyed(same_question(2), None, "k")).await, repeated);
+    let conflict = Err((Code::IdempotencyConflict, Some(run_id(1))));
+    assert_eq!(begin(store, keyed(plan(3, StoreMode::Full), None, "k")).await, conflict);
+    assert_eq!(begin(store, keyed(same_question(4), None, "another")).await, Ok(()));
+    assert_eq!(begin(store, keyed(same_question(5), Some("somebody"), "k")).await, Ok(()));
+    let repeated = Err((Code::Repeated, Some(run_id(5))));
+    assert_eq!(begin(store, keyed(same_question(6), Some("somebody"), "k")).await, repeated);
+    store.purge(PurgeQuery { runs: vec![run_id(1)], ..PurgeQuery::default() }).await.unwrap();
+    assert_eq!(begin(store, keyed(plan(7, StoreMode::Full), None, "k")).await, Ok(()));
+}
+
+#[tokio::test]
+async fn without_a_key_only_what_is_under_way_counts() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    assert_eq!(begin(store, same_question(1)).await, Ok(()));
+    let repeated = Err((Code::Repeated, Some(run_id(1))));
+    assert_eq!(begin(store, same_question(2)).await, repeated);
+    assert_eq!(begin(store, asked_by(same_question(3), "somebody")).await, Ok(()));
+    let theirs = Err((Code::Repeated, Some(run_id(3))));
+    assert_eq!(begin(store, asked_by(same_question(4), "somebody")).await, theirs);
+    assert_eq!(begin(store, keyed(same_question(5), None, "on purpose")).await, Ok(()));
+    let mut stranger = fixture.stranger().await;
+    let long_ago = "UPDATE runs SET created_at_ms = created_at_ms - 600001";
+    sqlx::query(long_ago).execute(&mut stranger).await.unwrap();
+    assert_eq!(begin(store, same_question(6)).await, Ok(()), "nobody tries again after ten minutes");
+    let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1";
+    sqlx::query(gone).execute(&mut stranger).await.unwrap();
+    assert_eq!(begin(store, same_question(7)).await, Ok(()), "an interrupted run answers nobody");
+    sqlx::query(gone).execute(&mut stranger).await.unwrap();
+    write(store, same_question(8), simple("settled")).await;
+    assert_eq!(begin(store, same_question(9)).await, Ok(()), "an answered question may be asked again");
+}
+
+#[tokio::test]
+async fn of_two_at_once_one_is_begun() {
+    let fixture = Fixture::new().await;
+    let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+    let (one, two) = tokio::join!(
+        begin(&fixture.store, keyed(same_question(1), None, "k")),
+        begin(&other, keyed(same_question(2), None, "k")),
+    );
+    let refusals: Vec<_> = [one, two].into_iter().filter_map(Result::err).collect();
+    let winner = fixture.store.list(RunFilter::default()).await.unwrap();
+    assert_eq!((winner.len(), refusals), (1, vec![(Code::Repeated, Some(winner[0].run_id))]));
+}
+
+#[tokio::test]
+async fn a_refused_run_leaves_nothing_behind() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    assert_eq!(begin(store, same_question(1)).await, Ok(()));
+    let lease = store.open_run(same_question(2)).await;
+    let first = recorded(1, vec![started()]);
+    assert_eq!(store.append(lease, first.clone()).await.unwrap_err().code, Code::Repeated);
+    assert_eq!(store.append(lease, first.clone()).await.unwrap_err().code, Code::Storage, "it is not known");
+    let gap = store.open_run(plan(3, StoreMode::Full)).await;
+    assert_eq!(store.append(gap, recorded(2, vec![started()])).await.unwrap_err().code, Code::Internal);
+    assert_eq!(store.append(gap, first.clone()).await.unwrap_err().code, Code::Storage);
+    assert!(store.load(run_id(2)).await.unwrap().is_none() && store.load(run_id(3)).await.unwrap().is_none());
+    assert_eq!(store.take_over(run_id(2)).await.unwrap_err().code, Code::RunNotFound);
+    let rows = "SELECT COUNT(DISTINCT run_id) FROM (SELECT run_id FROM runs UNION ALL SELECT run_id FROM calls \
+                UNION ALL SELECT run_id FROM holds UNION ALL SELECT run_id FROM passages)";
+    let runs: i64 = sqlx::query_scalar(rows).fetch_one(&mut fixture.stranger().await).await.unwrap();
+    assert_eq!(runs, 1);
+    let again = store.open_run(plan(3, StoreMode::Full)).await;
+    assert_eq!(store.append(again, first).await, Ok(()), "the same run may be begun after all");
+}
+
+#[tokio::test]
+async fn the_newest_kept_answer_is_found_for_its_asker() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let hash = same_question(1).hash();
+    let find = async |who, within_ms| store.find_same(&hash, who, within_ms).await.unwrap();
+    assert_eq!(find(None, i64::MAX).await, None);
+    write(store, same_question(1), simple("first")).await;
+    write(store, same_question(2), simple("second")).await;
+    write(store, asked_by(same_question(3), "somebody"), simple("theirs")).await;
+    write(store, changed(same_question(4), |plan| plan.store = StoreMode::Metadata), simple("not kept"))
+        .await;
+    let nothing = vec![
+        started(),
+        Event::Decided { outcome: parallel_llm_engine::Outcome::none(support::failure()) },
+        closed(),
+    ];
+    write(store, same_question(5), recorded(1, nothing)).await;
+    begin(store, same_question(6)).await.unwrap();
+    assert_eq!(find(None, 60_000).await, Some(run_id(2)));
+    assert_eq!(find(Some("somebody"), 60_000).await, Some(run_id(3)));
+    assert_eq!(find(Some("nobody"), 60_000).await, None);
+    assert_eq!(find(None, -60_000).await, None, "nothing is as new as that");
+    let old = "UPDATE runs SET decided_at_ms = decided_at_ms - 70000 WHERE run_id = ?";
+    let mut stranger = fixture.stranger().await;
+    sqlx::query(old).bind(run_id(2).to_string()).execute(&mut stranger).await.unwrap();
+    assert_eq!(find(None, 60_000).await, Some(run_id(1)));
+}
+
+#[tokio::test]
+async fn looking_for_the_same_question_uses_an_index() {
+    let fixture = Fixture::new().await;
+    let mut stranger = fixture.stranger().await;
+    let plan_of = async |sql: &str, stranger: &mut sqlx::SqliteConnection| {
+        let sql = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
+        let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sql).fetch_all(stranger).await.unwrap();
+        rows.into_iter().map(|row| row.3).collect::<Vec<_>>().join("; ")
+    };
+    let key = "SELECT 1 FROM runs WHERE IFNULL(asked_by, '') = 'a' AND idempotency_key = 'k'";
+    assert!(plan_of(key, &mut stranger).await.contains("runs_by_key"));
+    let under_way = "SELECT 1 FROM runs WHERE plan_hash = 'h' AND status = 'running' ORDER BY run_id DESC";
+    assert!(plan_of(under_way, &mut stranger).await.contains("runs_under_way"));
+    let answered = "SELECT 1 FROM runs WHERE plan_hash = 'h' AND status IN ('complete', 'partial') \
+                    AND store_mode = 'full' ORDER BY run_id DESC LIMIT 1";
+    assert!(plan_of(answered, &mut stranger).await.contains("runs_answered"));
+    let day = "SELECT provider, TOTAL(CASE WHEN outcome <> 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END) \
+               FROM calls WHERE sent_at_ms >= 1 GROUP BY provider";
+    assert!(plan_of(day, &mut stranger).await.contains("COVERING INDEX calls_by_time"));
+}

@@ -1,0 +1,293 @@
+//! Words are found wherever they stand in what is kept, and nowhere once it is purged.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::port::Journal as _;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Code, Event, Message, Outcome, OutcomeKind, Role, RunId, RunPlan, SeatNumber};
+use parallel_llm_store::{CostBy, CostQuery, FoundIn, PurgeQuery, Purged, RunFilter, Store, StoreConfig};
+use support::{
+    CANARY, Fixture, OpenRun as _, answered, bytes_of, changed, closed, every_kind, holds, plan, recorded,
+    run_id, seat, sent, simple, started, synthesizer, write,
+};
+
+fn asking(number: u64, question: &str) -> Arc<RunPlan> {
+    changed(plan(number, StoreMode::Full), |plan| {
+        plan.messages = vec![
+            Message::text(Role::System, format!("Secretly number {number}.")),
+            Message::text(Role::User, question),
+        ]
+        .into();
+    })
+}
+
+/// What is found, as `number place: excerpt`.
+async fn find(store: &Store, words: &str) -> Vec<String> {
+    let found = store.search(words, 99).await.unwrap();
+    let line = |found: &parallel_llm_store::Found| {
+        let number = found.run_id.unix_ms() - run_id(0).unix_ms();
+        format!("{number} {:?}: {}", found.place, found.excerpt)
+    };
+    found.iter().map(line).collect()
+}
+
+/// A run whose three texts differ: seat 1, synthesizer and outcome.
+fn fused(first: &str, written: &str, outcome: &str) -> Vec<parallel_llm_engine::Recorded> {
+    let outcome = Outcome {
+        considered: vec![SeatNumber(1)],
+        ..Outcome::new(OutcomeKind::Fused, "patched").with_text(outcome.into(), support::model("lab/three"))
+    };
+    let events = vec![
+        started(),
+        sent(seat(1, 1)),
+        answered(seat(1, 1), first),
+        sent(synthesizer(1)),
+        answered(synthesizer(1), written),
+        Event::Decided { outcome },
+        closed(),
+    ];
+    recorded(1, events)
+}
+
+#[tokio::test]
+async fn words_are_found_in_questions_answers_and_seats() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    write(store, asking(1, "Warum singt der Zaunkönig?"), fused("Kupfer", "Silber  und\n\tZink", "Gold"))
+        .await;
+    write(store, asking(2, "What is copper?"), simple("Kupfer and ZINC, zincs")).await;
+    assert_eq!(find(store, "zaunkonig").await, ["1 Question: Warum singt der Zaunkönig?"]);
+    assert_eq!(
+        find(store, "kupfer").await,
+        [
+            format!("2 Answer: {CANARY} Kupfer and ZINC, zincs"),
+            format!("1 Seat(SeatNumber(1)): {CANARY} Kupfer")
+        ]
+    );
+    assert_eq!(
+        find(store, "Silber zink").await,
+        [format!("1 Synthesizer(SeatNumber(1)): {CANARY} Silber und Zink")]
+    );
+    assert_eq!(find(store, "gold").await, ["1 Answer: Gold"]);
+    assert_eq!(
+        find(store, "cop").await,
+        ["2 Question: What is copper?"],
+        "the beginning of a word is enough"
+    );
+    assert_eq!(find(store, "opper").await, [""; 0]);
+    assert_eq!(find(store, "copper gold").await, [""; 0], "all words stand in one text");
+    assert_eq!(find(store, "secretly").await, [""; 0], "what stands above the question is not the question");
+    assert_eq!(store.search("kupfer", 1).await.unwrap().len(), 1);
+    assert_eq!(store.search("kupfer", 0).await.unwrap(), []);
+    let found = store.search("gold", 9).await.unwrap();
+    let listed = store.list(RunFilter::default()).await.unwrap();
+    assert_eq!((found[0].run_id, found[0].created_at_ms), (run_id(1), listed[1].created_at_ms));
+    assert_eq!(found[0].place, FoundIn::Answer);
+}
+
+#[tokio::test]
+async fn strange_words_are_only_words() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let odd = r#"He said "NEAR(a b)" OR AND NOT body:x* {c++} it's 100% a-b_c ^caret 潮騒 naïve 🎵 don't"#;
+    write(store, asking(1, odd), simple("nothing")).await;
+    for words in [
+        r#""NEAR(a"#,
+        "OR",
+        "AND NOT",
+        "NOT",
+        "body:x*",
+        "body : x",
+        "{c++}",
+        "it's",
+        "100%",
+        "a-b_c",
+        "^caret",
+        "潮騒",
+        "潮",
+        "naive",
+        "NAÏVE",
+        "don't '",
+        "\"",
+        "a\"b",
+        "he \u{0} said",
+        "- he",
+        "he ???",
+        "🎵 he",
+        "x*",
+        "said\n\thim",
+        "(he)",
+        "he)",
+        "*he",
+        "--he",
+        "he; DROP TABLE runs",
+        "\u{301}he",
+        "+he",
+        "near",
+    ] {
+        let found = store.search(words, 9).await;
+        match words {
+            "\"" => assert_eq!(found.unwrap_err().code, Code::Usage),
+            "said\n\thim" | "he; DROP TABLE runs" => assert_eq!(found, Ok(Vec::new()), "{words}"),
+            _ => assert_eq!(found.map(|found| found.len()), Ok(1), "{words}"),
+        }
+    }
+    for empty in ["", " \n", "???", "🎵", "\u{0}"] {
+        assert_eq!(store.search(empty, 9).await.unwrap_err().code, Code::Usage, "{empty}");
+    }
+    assert_eq!(store.search(&"he ".repeat(64), 9).await.unwrap_err().code, Code::Usage);
+    assert_eq!(store.search(&"he ".repeat(63), 9).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_under_way_is_found_too_and_what_comes_later() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let first =
+        recorded(1, vec![started(), sent(seat(1, 1)), sent(seat(2, 1)), answered(seat(1, 1), "copper")]);
+    let lease = write(store, asking(1, "Which metal?"), first).await;
+    assert_eq!(find(store, "copper").await.len(), 1);
+    store.append(lease, recorded(5, vec![answered(seat(2, 1), "silver")])).await.unwrap();
+    assert_eq!(find(store, "silver").await.len(), 1);
+    let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+    store.append(lease, recorded(6, vec![closed()])).await.unwrap();
+    assert_eq!(find(&other, "copper").await, find(store, "copper").await);
+    let sql = "SELECT COUNT(*), COUNT(DISTINCT hash) FROM passages";
+    let passages: (i64, i64) = sqlx::query_as(sql).fetch_one(&mut fixture.stranger().await).await.unwrap();
+    assert_eq!(passages, (3, 3));
+}
+
+#[tokio::test]
+async fn the_writer_indexes_when_it_has_nothing_else_to_do() {
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
+    let mut stranger = fixture.stranger().await;
+    let indexed = async {
+        loop {
+            let sql = "SELECT is_indexed FROM runs";
+            if sqlx::query_scalar(sql).fetch_one(&mut stranger).await.unwrap() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), indexed).await.unwrap();
+    check_index(&mut stranger).await;
+}
+
+/// The index is sound, and has an entry for each passage and no other.
+async fn check_index(stranger: &mut sqlx::SqliteConnection) {
+    let check = "INSERT INTO words (words) VALUES ('integrity-check')";
+    sqlx::query(check).execute(&mut *stranger).await.unwrap();
+    let sql = "SELECT COUNT(*), (SELECT COUNT(*) FROM passages JOIN words_docsize ON id = passage_id) FROM words_docsize";
+    let (entries, of_passages): (i64, i64) = sqlx::query_as(sql).fetch_one(stranger).await.unwrap();
+    assert_eq!(entries, of_passages);
+}
+
+#[tokio::test]
+async fn metadata_leaves_no_word_in_the_index_nor_the_ledger() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    write(store, plan(1, StoreMode::Metadata), every_kind()).await;
+    assert_eq!(find(store, "canary").await, [""; 0]);
+    assert_eq!(store.costs(CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap()[0].calls, 4);
+    assert_eq!(store.seat_facts(None).await.unwrap().len(), 2);
+    store.close().await;
+    let bytes = bytes_of(fixture.path().parent().unwrap());
+    assert!(!holds(&bytes, CANARY) && !holds(&bytes, "7f3a"));
+}
+
+/// Words of this run only, of odd lengths so that rows split pages in many ways. Each holds `quarzfalke`.
+fn secret(number: u64) -> String {
+    let words = (0..number * 37 % 900).map(|word| format!("quarzfalke{number}x{word}"));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+async fn write_secret(store: &Store, number: u64) {
+    let lease = store.open_run(asking(number, &format!("quarzfalke {}", secret(number % 7)))).await;
+    let (begun, ended) = simple(&secret(number)).into_iter().partition(|recorded| recorded.seq < 4);
+    store.append(lease, begun).await.unwrap();
+    for attempt in [seat(1, 1), seat(2, 1)] {
+        let kept: Attempt = attempt;
+        store.checkpoint(lease, kept, format!("quarzfalke {}", secret(number + 3))).await.unwrap();
+        store.checkpoint(lease, kept, format!("quarzfalke {}", secret(number + 5))).await.unwrap();
+    }
+    store.append(lease, ended).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
+    const RUNS: u64 = 60;
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    for number in 1..=RUNS {
+        write_secret(store, number).await;
+        if number % 9 == 0 {
+            assert!(!find(store, "quarzfalke").await.is_empty());
+        }
+    }
+    write(store, plan(99, StoreMode::Full), simple("amselstern")).await;
+    assert_eq!(find(store, "quarzfalke").await.len(), RUNS as usize);
+    let folder = fixture.path().parent().unwrap().to_path_buf();
+    assert!(holds(&bytes_of(&folder), "quarzfalke"), "the search finds what is there");
+    let costs = store.costs(CostQuery { by: CostBy::Model, since_ms: None }).await.unwrap();
+    let before_ms = i64::try_from(run_id(RUNS + 1).unix_ms()).unwrap();
+    let due = store.purgeable(before_ms).await.unwrap();
+    assert_eq!(due, (1..=RUNS).map(run_id).collect::<Vec<_>>());
+    let purged = store.purge(PurgeQuery { before_ms: Some(before_ms), runs: Vec::new() }).await.unwrap();
+    assert_eq!(purged, Purged { runs: due, under_way: Vec::new(), log_cleared: true });
+    assert!(!holds(&bytes_of(&folder), "quarzfalke"));
+    assert_eq!(std::fs::metadata(folder.join("runs.db-wal")).unwrap().len(), 0);
+    assert_eq!(find(store, "quarzfalke").await, [""; 0]);
+    assert_eq!(find(store, "amselstern").await.len(), 1);
+    assert!(store.load(run_id(1)).await.unwrap().is_none());
+    assert_eq!(store.costs(CostQuery { by: CostBy::Model, since_ms: None }).await.unwrap(), costs);
+    assert_eq!(store.seat_facts(None).await.unwrap().len(), 2 * (RUNS as usize + 1));
+    let mut stranger = fixture.stranger().await;
+    check_index(&mut stranger).await;
+    let verdict: String =
+        sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut stranger).await.unwrap();
+    assert_eq!(verdict, "ok");
+}
+
+#[tokio::test]
+async fn what_is_under_way_is_not_purged() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let begun = || recorded(1, vec![started(), sent(seat(1, 1))]);
+    let lease = write(store, plan(1, StoreMode::Full), begun()).await;
+    write(store, plan(2, StoreMode::Full), begun()).await;
+    write(store, plan(3, StoreMode::Full), simple("done")).await;
+    let mut stranger = fixture.stranger().await;
+    let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1 WHERE run_id = ?";
+    sqlx::query(gone).bind(run_id(2).to_string()).execute(&mut stranger).await.unwrap();
+    let far = i64::MAX / 1_000_000;
+    assert_eq!(store.purgeable(far).await.unwrap(), [run_id(2), run_id(3)]);
+    let named = vec![run_id(1), run_id(2), run_id(3), run_id(9), run_id(3)];
+    let purged = store.purge(PurgeQuery { runs: named, before_ms: Some(far) }).await.unwrap();
+    let (runs, under_way): (Vec<RunId>, _) = (vec![run_id(2), run_id(3)], vec![run_id(1)]);
+    assert_eq!(purged, Purged { runs, under_way, log_cleared: true });
+    let answered = vec![answered(seat(1, 1), "still here"), closed()];
+    assert_eq!(store.append(lease, recorded(3, answered)).await, Ok(()));
+    assert_eq!(store.purge(PurgeQuery::default()).await.unwrap().runs, []);
+    assert_eq!(store.list(RunFilter::default()).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_log_that_somebody_reads_is_told_to_be_there_still() {
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), simple("words")).await;
+    let mut reader = fixture.stranger().await;
+    sqlx::raw_sql("BEGIN; SELECT COUNT(*) FROM runs").execute(&mut reader).await.unwrap();
+    let purge = fixture.store.purge(PurgeQuery { runs: vec![run_id(1)], ..PurgeQuery::default() });
+    let purged = purge.await.unwrap();
+    assert_eq!((purged.runs, purged.log_cleared), (vec![run_id(1)], false));
+    sqlx::raw_sql("COMMIT").execute(&mut reader).await.unwrap();
+    assert!(fixture.store.purge(PurgeQuery::default()).await.unwrap().log_cleared);
+    assert!(!holds(&bytes_of(fixture.path().parent().unwrap()), CANARY));
+}
