@@ -1,0 +1,94 @@
+//! The fault matrix: every fault of a provider (U), of fusing (S), of the disk (D) and of the process (P) that one
+//! machine can play, each by the name of its row.
+//!
+//! A row is proved in one of three places, and [`rows`] holds that it is exactly one: by a test here that is named for
+//! it, by tests elsewhere that the table there names, or not at all, and then docs/operations.md says why. After every
+//! row [`holds`] checks what always holds.
+#![cfg(target_os = "linux")]
+
+#[path = "matrix/d.rs"]
+mod d;
+#[path = "matrix/database.rs"]
+mod database;
+#[path = "matrix/frames.rs"]
+mod frames;
+#[path = "matrix/holds.rs"]
+mod holds;
+#[path = "matrix/p.rs"]
+mod p;
+#[path = "matrix/rows.rs"]
+mod rows;
+#[path = "matrix/s.rs"]
+mod s;
+#[path = "matrix/u.rs"]
+mod u;
+#[path = "matrix/wire.rs"]
+mod wire;
+
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
+use parallel_llm_testkit::{Call, Output, Stage};
+use serde_json::Value;
+
+use holds::holds;
+
+const ONE: &str = "openai/gpt-6.1-sol";
+const TWO: &str = "mistralai/mistral-large-4-0";
+const HANGING: &str = "x-ai/grok-4.7";
+const SYNTHESIZER: &str = "google/gemini-4-argon";
+/// Names the newest run.
+const NEWEST: &str = "@";
+/// Where a test may put what is not the program's, below the home.
+const PLAYGROUND: &str = "playground";
+
+fn stage() -> Stage {
+    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    std::fs::create_dir(stage.home().join(PLAYGROUND)).expect("a folder can be made");
+    stage
+}
+
+/// A stage where two models answer and one begins and never ends.
+fn hanging() -> Stage {
+    stage().scripted(HANGING, Script::fault(Fault::Stall))
+}
+
+/// A model that answers with this text after so many milliseconds.
+fn late(ms: u64, text: &str) -> Script {
+    let behaviour = Script::answering(text).behaviour.expect("it answers");
+    Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..behaviour })
+}
+
+/// A question to these models.
+fn ask<'a>(stage: &'a Stage, models: &[&str]) -> Call<'a> {
+    let models = models.iter().flat_map(|model| ["-m", model]);
+    stage.call(["ask", "--json", "Which is safer?"]).args(models).settings([("synthesizer", SYNTHESIZER)])
+}
+
+/// Runs to the end what says no key.
+fn done(call: Call<'_>) -> Output {
+    let output = call.run();
+    output.assert_no_key();
+    output
+}
+
+/// The newest run as it is kept.
+fn kept(stage: &Stage) -> Value {
+    done(stage.call(["runs", "show", "--json", NEWEST])).json()
+}
+
+fn word<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_default()
+}
+
+/// Waits until an answer of the newest run lies in its file and the hanging model has begun.
+fn until_one_has_answered(stage: &Stage) {
+    stage.until("one has answered and one hangs", || {
+        let has_begun = |model| {
+            stage
+                .chats()
+                .iter()
+                .any(|chat| chat.model.as_deref() == Some(model) && chat.first_byte_us.is_some())
+        };
+        has_begun(HANGING)
+            && stage.files().iter().any(|(path, _)| path.to_string_lossy().contains("/answer_1_"))
+    });
+}

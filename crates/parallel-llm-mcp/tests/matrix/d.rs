@@ -1,0 +1,593 @@
+//! The disk and the database.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use parallel_llm_testkit::simulator::{Fault, Script};
+use parallel_llm_testkit::{Output, Stage, each, seats, synthesis};
+use tokio::time::Instant;
+
+use crate::database::{self, APPLICATION_ID, Stranger};
+use crate::{
+    HANGING, NEWEST, ONE, PLAYGROUND, SYNTHESIZER, TWO, ask, done, hanging, holds, kept, late, stage,
+    until_one_has_answered, wire, word,
+};
+
+/// Lets no file grow beyond so many blocks of 512 bytes: to the program a disk that is full.
+fn small_disk(blocks: u32) -> String {
+    format!("trap '' XFSZ; ulimit -f {blocks}")
+}
+
+#[test]
+fn d01_disk_full_before_the_run() {
+    // From a disk that holds nothing to one where the database opens and the first event finds no room.
+    // The question alone is more than the last of them holds.
+    let long = "Which is safer? ".repeat(6_000);
+    let full = each(&[0, 8, 64], |blocks| {
+        let stage = stage();
+        assert_eq!(done(ask(&stage, &[ONE])).code, Some(0));
+        let call = stage.call(["ask", "--json", "-m", ONE, "-m", TWO, &long]);
+        let output = done(call.under(&small_disk(*blocks)));
+        assert_eq!(stage.chats().len(), 1, "{blocks}: what cannot be noted is not sent");
+        holds(&stage);
+        assert_eq!(done(ask(&stage, &[ONE])).code, Some(0), "{blocks}: there is room again");
+        let code = word(&output.json()["error"], "code").to_owned();
+        (output.code, code)
+    });
+    assert_eq!(full, [7; 3].map(|code| (Some(code), "storage".to_owned())));
+}
+
+/// An answer that the database of [`d02_disk_full_mid_run`] has no room for, and the small questions before it have.
+const LONG: &str = "all of this was paid for ";
+
+#[test]
+fn d02_disk_full_mid_run() {
+    // Every fault point: with each kilobyte more, the disk is full at another write.
+    let limits: Vec<u32> = (64..=1_120).step_by(96).collect();
+    let told = each(&limits, |blocks| {
+        let text = LONG.repeat(8_000);
+        let stage = stage().scripted(ONE, Script::answering(&text)).scripted(TWO, late(200, &text));
+        let output = done(ask(&stage, &[ONE, TWO]).under(&small_disk(*blocks)));
+        let report = output.json();
+        let asked = stage.chats().len();
+        if asked > 0 {
+            assert_eq!(output.code, Some(0), "{blocks}: {}", output.stderr);
+            assert!(word(&report, "answer").contains(LONG), "{blocks}: what was paid for is given");
+        } else {
+            assert_eq!((output.code, word(&report["error"], "code")), (Some(7), "storage"), "{blocks}");
+        }
+        let warnings = report["warnings"].as_array().cloned().unwrap_or_default();
+        let is_told = warnings.iter().any(|warning| word(warning, "code") == "storage");
+        holds(&stage);
+        let after = done(ask(&stage, &[SYNTHESIZER]));
+        assert_eq!(after.code, Some(0), "{blocks}: there is room again: {}", after.stderr);
+        (asked > 0, is_told)
+    });
+    assert!(told.contains(&(false, false)), "some disks are full at once: {told:?}");
+    assert!(told.contains(&(true, true)), "some are full in the middle: {told:?}");
+}
+
+/// How late the second model answers where something is done to the folder before: long on any machine.
+const LATE_MS: u64 = 2_500;
+
+/// Waits until the first answer lies in the run's folder and only the second is waited for; gives the folder.
+fn until_one_file_is_missing(stage: &Stage, base: &Path) -> PathBuf {
+    let folder = || fs::read_dir(base).ok()?.flatten().map(|entry| entry.path()).next();
+    let is_written = || folder().is_some_and(|path| path.join("answer_1_openai-gpt-6.1-sol.md").is_file());
+    stage.until("one has answered and one is asked", || is_written() && stage.asked(TWO) == 1);
+    folder().expect("it is there")
+}
+
+#[test]
+fn d03_folder_of_the_files_is_gone() {
+    let stage = stage().scripted(TWO, late(LATE_MS, "Late, but here."));
+    let base = stage.home().join(PLAYGROUND).join("out");
+    let running = ask(&stage, &[ONE, TWO]).args(["--output-dir", &base.display().to_string()]).start();
+    let path = until_one_file_is_missing(&stage, &base);
+    fs::rename(&path, stage.home().join(PLAYGROUND).join("moved")).expect("it can be taken away");
+    fs::write(&path, "something else").expect("a file can stand in its place");
+    let output = running.wait();
+    let report = output.json();
+    assert_eq!((output.code, synthesis(&report)), (Some(0), format!("complete fused by {SYNTHESIZER}")));
+    assert_eq!(word(&report["files"], "state"), "failed");
+    assert!(!word(&report["files"], "error").is_empty(), "it is told: {}", report["files"]);
+    assert_eq!(kept(&stage)["answer"], report["answer"], "the database has it all");
+    assert_eq!(fs::read_to_string(&path).ok().as_deref(), Some("something else"));
+    holds(&stage);
+}
+
+#[test]
+fn d04_database_locked_by_another_process() {
+    let stage = stage();
+    done(ask(&stage, &[ONE]));
+    let mut stranger = Stranger::new(&database::path(&stage));
+    stranger.execute("BEGIN IMMEDIATE");
+    let running = ask(&stage, &[ONE, TWO]).start();
+    let list = done(stage.call(["runs", "list", "--json"]));
+    assert_eq!((list.code, list.json_lines().len()), (Some(0), 1), "readers do not wait");
+    stage.pause(Duration::from_millis(700));
+    assert_eq!(stage.chats().len(), 1, "nothing is sent that is not noted");
+    stranger.execute("ROLLBACK");
+    let output = running.wait();
+    assert_eq!(synthesis(&output.json()), format!("complete fused by {SYNTHESIZER}"), "{}", output.stderr);
+    drop(stranger);
+    holds(&stage);
+}
+
+/// Bytes of a page of the database.
+const PAGE_BYTES: usize = 4096;
+
+/// A database that was broken like this is refused: nothing is asked, not a byte of it changed, `doctor` tells it.
+fn refused(harm: fn(&mut Vec<u8>)) -> String {
+    let stage = stage();
+    for _ in 0..3 {
+        assert_eq!(done(ask(&stage, &[ONE])).code, Some(0));
+    }
+    let path = database::path(&stage);
+    let sound = fs::read(&path).expect("it is there");
+    let mut broken = sound.clone();
+    harm(&mut broken);
+    fs::write(&path, &broken).expect("it can be written over");
+    let output = done(ask(&stage, &[ONE, TWO]));
+    assert_eq!((output.code, stage.chats().len()), (Some(7), 3), "{}", output.stderr);
+    assert!(fs::read(&path).expect("it is there") == broken, "a refused database stays as it is");
+    let doctor = done(stage.call(["doctor"]));
+    fs::write(&path, sound).expect("it can be written over");
+    holds(&stage);
+    let said = format!("{}{}", doctor.text(), doctor.stderr);
+    let error = output.json()["error"].clone();
+    assert!(!word(&error, "next").is_empty());
+    let told_too =
+        if said.contains("damaged") || said.contains("another program") || said.contains("not a database") {
+            "told by `doctor`"
+        } else {
+            "not seen by `doctor`"
+        };
+    let message = word(&error, "message");
+    let kinds = ["it is damaged", "of another program", "it is not a database"];
+    let kind = kinds.into_iter().find(|kind| message.contains(kind)).unwrap_or(message);
+    format!("{kind}, {told_too}")
+}
+
+#[test]
+fn d05_damaged_database() {
+    let harms: [fn(&mut Vec<u8>); 4] = [
+        |bytes| bytes[..100].fill(0x5a),
+        |bytes| bytes[PAGE_BYTES..].fill(0xa5),
+        |bytes| bytes[68..72].copy_from_slice(b"ABCD"),
+        |bytes| bytes.truncate(bytes.len() / 2),
+    ];
+    let told = each(&harms, |harm| refused(*harm));
+    insta::assert_snapshot!(told.join("\n"), @"
+    it is not a database, told by `doctor`
+    it is damaged, told by `doctor`
+    of another program, told by `doctor`
+    it is damaged, told by `doctor`
+    ");
+    // Of a write-ahead log that breaks off, what is whole stays.
+    let lengths = [0, 31, 32, 3_000, 4_200, 9_000, 20_000];
+    each(&lengths, |length| {
+        let stage = hanging();
+        let running = ask(&stage, &[ONE, HANGING]).start();
+        until_one_has_answered(&stage);
+        running.signal("KILL");
+        running.wait();
+        let log = stage.data_dir().join("runs.db-wal");
+        let mut bytes = fs::read(&log).expect("a killed process leaves its log");
+        bytes.truncate(*length);
+        fs::write(&log, bytes).expect("it can be cut");
+        // Requests that a lost part of the log knew of are not known any more: no program can help that.
+        let list = done(stage.call(["runs", "list", "--json"]));
+        assert_eq!(list.code, Some(0), "{length}: {}", list.stderr);
+        assert!(list.json_lines().iter().all(|run| word(run, "status") == "interrupted"), "{length}");
+        assert_eq!(done(ask(&stage, &[TWO])).code, Some(0), "{length}");
+        Stranger::new(&database::path(&stage)).assert_sound();
+    });
+}
+
+/// Kills an opening of a fresh data folder after so many microseconds; the next opening does what is left to do.
+fn killed_while_opening(delay_us: u64) {
+    let stage = stage();
+    let running = ask(&stage, &[ONE]).start();
+    stage.pause(Duration::from_micros(delay_us));
+    running.signal("KILL");
+    running.wait();
+    let next = done(ask(&stage, &[TWO]));
+    assert_eq!(next.code, Some(0), "after {delay_us} us: {}", next.stderr);
+    let mut stranger = Stranger::new(&database::path(&stage));
+    assert_eq!(stranger.number("PRAGMA application_id"), APPLICATION_ID);
+    assert!(stranger.number("PRAGMA user_version") >= 1);
+    drop(stranger);
+    holds(&stage);
+}
+
+#[test]
+fn d07_migration_killed_half_way() {
+    const KILLS: u64 = 56;
+    let stage = stage();
+    let begun = Instant::now();
+    let running = ask(&stage, &[ONE]).start();
+    stage.until("the database is there", || database::path(&stage).is_file());
+    let opening_us = u64::try_from(begun.elapsed().as_micros()).expect("it is short");
+    running.wait();
+    // From the start to twice the time after which the file was there: how far each comes is the machine's to say.
+    let delays: Vec<u64> = (0..KILLS).map(|kill| opening_us * 2 * kill / KILLS).collect();
+    each(&delays, |delay| killed_while_opening(*delay));
+}
+
+#[test]
+fn d10_database_opened_by_another_program() {
+    let stage = stage().scripted(TWO, late(800, "Late, but here."));
+    done(ask(&stage, &[ONE]));
+    let path = database::path(&stage);
+    let mut reader = Stranger::new(&path);
+    reader.execute("BEGIN");
+    assert_eq!(reader.number("SELECT count(*) FROM runs"), 1);
+    let running = ask(&stage, &[ONE, TWO]).start();
+    stage.until("the run is under way", || stage.asked(TWO) == 1);
+    // What docs/operations.md says of a backup: a copy by SQLite itself, at any time.
+    let copy = stage.home().join(PLAYGROUND).join("copy.db");
+    Stranger::new(&path).execute(&format!("VACUUM INTO '{}'", copy.display()));
+    let output = running.wait();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(reader.number("SELECT count(*) FROM runs"), 1, "a reader sees what it began with");
+    reader.execute("COMMIT");
+    assert_eq!(reader.number("SELECT count(*) FROM runs"), 2);
+    let mut copied = Stranger::new(&copy);
+    copied.assert_sound();
+    assert_eq!(copied.number("SELECT count(*) FROM runs"), 2);
+    drop((reader, copied));
+    holds(&stage);
+}
+
+#[test]
+fn d12_many_processes_one_database() {
+    const PROCESSES: usize = 60;
+    let stage = hanging();
+    // First openings of a folder that is not there yet, all at once.
+    let running: Vec<_> = (0..PROCESSES)
+        .map(|number| ask(&stage, &[ONE]).args(["--idempotency-key", &number.to_string()]).start())
+        .collect();
+    let reports: Vec<Output> = running.into_iter().map(parallel_llm_testkit::Running::wait).collect();
+    for output in &reports {
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+    }
+    assert_eq!(stage.asked(ONE), PROCESSES);
+    // A run that one process is at is nobody else's.
+    let running = ask(&stage, &[ONE, TWO, HANGING]).start();
+    stage.until("all are asked", || stage.asked(HANGING) == 1 && stage.asked(TWO) == 1);
+    let second = done(stage.call(["runs", "resume", "--json", NEWEST]));
+    assert!(word(&second.json()["error"], "message").ends_with("is still under way"));
+    running.signal("INT");
+    assert_eq!(running.wait().code, Some(130));
+    assert_eq!((stage.asked(HANGING), stage.asked(SYNTHESIZER)), (1, 0), "asked once, fused by nobody");
+    holds(&stage);
+}
+
+#[test]
+fn d13_many_processes_one_output_folder() {
+    let stage = stage();
+    let texts: Vec<String> = (0..8).map(|number| format!("Question {number}?")).collect();
+    let folders = each(&texts, |text| {
+        let call = stage.call(["ask", "--json", "-m", ONE, "--output-dir", PLAYGROUND, text]);
+        let folder = PathBuf::from(word(&done(call).json()["files"], "dir"));
+        let prompt = fs::read_to_string(folder.join("prompt.md")).expect("it is written");
+        assert!(prompt.contains(text), "{prompt} is not `{text}`");
+        folder
+    });
+    let distinct: std::collections::BTreeSet<_> = folders.iter().collect();
+    assert_eq!(distinct.len(), texts.len());
+    holds(&stage);
+}
+
+/// What is planted where a file or folder of ours goes.
+#[derive(Clone, Copy, Debug)]
+enum Plant {
+    /// A link to a file that is there.
+    Link,
+    /// A link to nowhere.
+    Dangling,
+    /// A second name of a file of somebody else's.
+    Second,
+    /// A pipe that nobody reads.
+    Pipe,
+}
+
+/// The file of somebody else's, and what is in it.
+const THEIRS: &str = "playground/theirs";
+const WORDS: &str = "what somebody else wrote";
+
+impl Plant {
+    fn put(self, stage: &Stage, path: &Path) {
+        let theirs = stage.home().join(THEIRS);
+        match self {
+            Self::Link => symlink(&theirs, path).expect("a link can be made"),
+            Self::Dangling => {
+                symlink(stage.home().join("playground/nowhere"), path).expect("a link can be made");
+            }
+            Self::Second => fs::hard_link(&theirs, path).expect("a second name can be given"),
+            Self::Pipe => {
+                let made = Command::new("mkfifo").arg(path).status();
+                assert!(made.is_ok_and(|status| status.success()), "a pipe can be made");
+            }
+        }
+    }
+}
+
+/// Asks where this is planted at this place in the data folder: the exit code, and that nothing of others' changed.
+fn planted(plant: Plant, name: &str) -> String {
+    let stage = stage();
+    stage.write(THEIRS, WORDS);
+    let data = stage.data_dir();
+    fs::create_dir_all(&data).expect("a folder can be made");
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    plant.put(&stage, &data.join(name));
+    let output = done(ask(&stage, &[ONE]));
+    assert_eq!(
+        fs::read_to_string(stage.home().join(THEIRS)).ok().as_deref(),
+        Some(WORDS),
+        "{plant:?} at {name}"
+    );
+    assert!(
+        !stage.home().join("playground/nowhere").exists(),
+        "{plant:?} at {name}: something was made elsewhere"
+    );
+    // A pipe would hold up whoever reads it to look for a key. SQLite itself takes a log away that is not its own.
+    let _ = fs::remove_file(data.join(name));
+    let code = word(&output.json()["error"], "code").to_owned();
+    holds(&stage);
+    format!("{plant:?} at {name}: exit {} {code}, {} asked", output.code.unwrap_or(-1), stage.chats().len())
+}
+
+/// Swaps something for what stands at a name in a run's folder while the run is under way, and gives the report.
+fn swapped(swap: impl Fn(&Stage, &Path)) -> (Stage, serde_json::Value) {
+    let stage = stage().scripted(TWO, late(LATE_MS, "Late, but here."));
+    stage.write(THEIRS, WORDS);
+    let running = ask(&stage, &[ONE, TWO]).start();
+    let folder = until_one_file_is_missing(&stage, &stage.data_dir().join("runs"));
+    swap(&stage, &folder);
+    let output = running.wait();
+    output.assert_no_key();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(fs::read_to_string(stage.home().join(THEIRS)).ok().as_deref(), Some(WORDS));
+    let report = output.json();
+    (stage, report)
+}
+
+/// What a file of a run is written under before it has its name.
+const TEMPORARY: &str = ".final_best.md.new";
+
+/// Whatever stands at the name of a file in a run's folder gives way to a file of ours.
+fn replaced(plants: &[Plant]) {
+    let cases: Vec<_> =
+        plants.iter().flat_map(|plant| [TEMPORARY, "final_best.md"].map(|name| (*plant, name))).collect();
+    each(&cases, |(plant, name)| {
+        let (stage, report) = swapped(|stage, folder| plant.put(stage, &folder.join(name)));
+        assert_eq!(word(&report["files"], "state"), "written", "{plant:?} {name}");
+        let file = Path::new(word(&report["files"], "dir")).join("final_best.md");
+        let metadata = file.symlink_metadata().expect("it is there");
+        assert!(metadata.is_file() && metadata.nlink() == 1, "{plant:?} {name}");
+        assert!(!stage.home().join("playground/nowhere").exists(), "{plant:?} {name}");
+        holds(&stage);
+    });
+}
+
+#[test]
+fn d14_symbolic_link_in_our_place() {
+    let cases = ["runs.db", "runs.db.lock", "runs.db-wal", "runs"]
+        .map(|name| [(Plant::Link, name), (Plant::Dangling, name)]);
+    let told = each(cases.as_flattened(), |(plant, name)| planted(*plant, name));
+    insta::assert_snapshot!(told.join("\n"), @"
+    Link at runs.db: exit 7 storage, 0 asked
+    Dangling at runs.db: exit 7 storage, 0 asked
+    Link at runs.db.lock: exit 7 storage, 0 asked
+    Dangling at runs.db.lock: exit 7 storage, 0 asked
+    Link at runs.db-wal: exit 0 , 1 asked
+    Dangling at runs.db-wal: exit 7 storage, 0 asked
+    Link at runs: exit 7 output_unwritable, 0 asked
+    Dangling at runs: exit 7 output_unwritable, 0 asked
+    ");
+    // The run's own folder, swapped for a link while the run is under way.
+    let elsewhere = |stage: &Stage| stage.home().join("playground/elsewhere");
+    let (stage, report) = swapped(|stage, folder| {
+        fs::create_dir(elsewhere(stage)).expect("a folder can be made");
+        fs::rename(folder, stage.home().join("playground/moved")).expect("it can be moved");
+        symlink(elsewhere(stage), folder).expect("a link can be made");
+    });
+    assert!(report["answer"].is_string());
+    let strays: Vec<_> = fs::read_dir(elsewhere(&stage)).expect("it is there").flatten().collect();
+    assert!(strays.is_empty(), "written through a link: {strays:?}");
+    replaced(&[Plant::Link, Plant::Dangling]);
+}
+
+#[test]
+fn d15_hard_link_or_pipe_in_our_place() {
+    let cases = ["runs.db", "runs.db.lock", "runs.db-wal", "runs"]
+        .map(|name| [(Plant::Second, name), (Plant::Pipe, name)]);
+    let told = each(cases.as_flattened(), |(plant, name)| planted(*plant, name));
+    insta::assert_snapshot!(told.join("\n"), @"
+    Second at runs.db: exit 7 storage, 0 asked
+    Pipe at runs.db: exit 7 storage, 0 asked
+    Second at runs.db.lock: exit 0 , 1 asked
+    Pipe at runs.db.lock: exit 7 storage, 0 asked
+    Second at runs.db-wal: exit 0 , 1 asked
+    Pipe at runs.db-wal: exit 0 , 1 asked
+    Second at runs: exit 7 output_unwritable, 0 asked
+    Pipe at runs: exit 7 output_unwritable, 0 asked
+    ");
+    replaced(&[Plant::Second, Plant::Pipe]);
+}
+
+#[test]
+fn d16_names_that_lead_elsewhere() {
+    let server = wire::Wire::start(|_| wire::answer());
+    let stage = stage();
+    server.join(&stage);
+    for name in [
+        &format!("wire:{}", "n".repeat(300)),
+        "wire:cafe\u{301}",
+        "wire:caf\u{e9}",
+        "wire:a\u{202e}b",
+        "wire:",
+    ] {
+        let output = done(wire::with_key(&stage, ask(&stage, &[name])));
+        assert_eq!(
+            (output.code, word(&output.json()["error"], "code")),
+            (Some(2), "model_invalid"),
+            "{name}"
+        );
+    }
+    let long = format!("wire:{}", "n".repeat(200));
+    let models =
+        ["wire:../../x", "wire:..", "wire:/etc/passwd", "wire:a/b:free", "wire:CON", "wire:NUL", &long];
+    let call = wire::with_key(&stage, ask(&stage, &models).args(["--output-dir", PLAYGROUND]));
+    let output = done(call);
+    let report = output.json();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let folder = PathBuf::from(word(&report["files"], "dir"));
+    let mut names: Vec<String> = fs::read_dir(&folder)
+        .expect("it is written")
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    insta::assert_snapshot!(names.join("\n"), @"
+    answer_1_x.md
+    answer_2_.md
+    answer_3_etc-passwd.md
+    answer_4_a-b-free.md
+    answer_5_con.md
+    answer_6_nul.md
+    answer_7_nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn.md
+    final_best.md
+    prompt.md
+    run.json
+    ");
+    let is_inside = |entry: fs::DirEntry| entry.path() == folder;
+    assert!(fs::read_dir(stage.home().join(PLAYGROUND)).expect("it is there").flatten().all(is_inside));
+    for name in ["../../x", "..", "/etc/passwd", "CON", "%", "_", ""] {
+        let output = done(stage.call(["runs", "show", name]));
+        assert_eq!(output.code, Some(2), "`{name}` names no run: {}", output.text());
+    }
+    holds(&stage);
+}
+
+#[test]
+fn d17_loose_modes() {
+    let loose = "umask 000";
+    let stage = hanging();
+    assert_eq!(done(ask(&stage, &[ONE, TWO]).under(loose)).code, Some(0));
+    holds(&stage);
+    // While the database is open, its companions are there too.
+    let running = ask(&stage, &[ONE, HANGING]).under(loose).start();
+    until_one_has_answered(&stage);
+    running.signal("KILL");
+    running.wait();
+    assert!(stage.data_dir().join("runs.db-wal").is_file());
+    holds(&stage);
+    fs::set_permissions(stage.data_dir(), fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let doctor = done(stage.call(["doctor"]));
+    let said = format!("{}{}", doctor.text(), doctor.stderr);
+    assert!(said.contains("others can look into it (mode 755)"), "{said}");
+}
+
+#[test]
+fn d20_owner_paused_and_overtaken() {
+    let stage = stage()
+        .scripted(TWO, Script::fault(Fault::Stall))
+        .scripted(SYNTHESIZER, Script::answering("Fused by whoever may."));
+    let running = ask(&stage, &[ONE, TWO]).start();
+    stage.until("one has answered and one hangs", || {
+        let begun = stage
+            .chats()
+            .iter()
+            .any(|chat| chat.model.as_deref() == Some(TWO) && chat.first_byte_us.is_some());
+        begun && stage.files().iter().any(|(path, _)| path.to_string_lossy().contains("/answer_1_"))
+    });
+    // Not while it writes: whoever sleeps with the lock in its hands holds up everybody, as SQLite has it.
+    stage.until("it sleeps and holds no lock", || {
+        running.signal("STOP");
+        let is_free = Stranger::new(&database::path(&stage)).may_write();
+        if !is_free {
+            running.signal("CONT");
+        }
+        is_free
+    });
+    let alive = done(stage.call(["runs", "resume", "--json", NEWEST]));
+    let refusal = alive.json()["error"].clone();
+    assert!(word(&refusal, "message").ends_with("is still under way"), "{refusal}");
+    // As it looks from another machine, once the lease is over.
+    let mut stranger = Stranger::new(&database::path(&stage));
+    stranger.execute("UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1");
+    drop(stranger);
+    let resumed = done(stage.call(["runs", "resume", "--json", NEWEST]));
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    let decided = kept(&stage);
+    let before = Stranger::new(&database::path(&stage)).number("SELECT count(*) FROM events");
+    running.signal("CONT");
+    running.signal("INT");
+    let output = running.wait();
+    output.assert_no_key();
+    assert_eq!(output.code, Some(130), "{}", output.stderr);
+    let after = Stranger::new(&database::path(&stage)).number("SELECT count(*) FROM events");
+    assert_eq!(after, before, "whoever was overtaken writes nothing");
+    assert_eq!(kept(&stage)["answer"], decided["answer"]);
+    // How much of its text was kept is the clock's to say.
+    let told = seats(&decided);
+    assert!(
+        told.contains("1 openai/gpt-6.1-sol answered x1") && told.contains("unknown interrupted x1"),
+        "{told}"
+    );
+    assert_eq!((stage.asked(ONE), stage.asked(TWO), stage.asked(SYNTHESIZER)), (1, 1, 0));
+    holds(&stage);
+}
+
+/// What a list may take longer for a million runs than for one. Reading them all takes many times this.
+const LONGER_MAX: Duration = Duration::from_millis(150);
+
+/// The quickest of a few lists.
+fn quickest_list(stage: &Stage, runs: usize) -> Duration {
+    let list = || {
+        let begun = Instant::now();
+        let output = done(stage.call(["runs", "list", "--json", "-n", "50"]));
+        assert_eq!((output.code, output.json_lines().len()), (Some(0), runs), "{}", output.stderr);
+        begun.elapsed()
+    };
+    (0..5).map(|_| list()).min().expect("it was listed")
+}
+
+#[test]
+fn d22_a_million_runs() {
+    const RUNS: usize = 1_000_000;
+    let stage = stage();
+    assert_eq!(done(ask(&stage, &[ONE])).code, Some(0));
+    let before = quickest_list(&stage, 1);
+    // Before there are a million: to read them all would take a minute.
+    holds(&stage);
+    let mut stranger = Stranger::new(&database::path(&stage));
+    stranger.execute(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000; DROP INDEX runs_by_status; \
+         CREATE TEMP TABLE had (n); INSERT INTO had VALUES (1)",
+    );
+    // Older than the one that was asked, and as many again each time; what the list does not read is left empty.
+    let mut had = 1_usize;
+    while had < RUNS {
+        stranger.execute(&format!("INSERT INTO had SELECT n + {had} FROM had"));
+        had *= 2;
+    }
+    stranger.execute(
+        "INSERT INTO runs (run_id, plan, plan_hash, store_mode, created_at_ms, owner, epoch, lease_until_ms, status, \
+         question_excerpt, strategy, seats, closed_at_ms) \
+         SELECT printf('%026d', n), '', '', 'full', n, '', 1, 1, 'complete', '?', '', 5, n FROM had",
+    );
+    stranger.execute("CREATE INDEX runs_by_status ON runs (status, run_id); PRAGMA journal_mode = WAL");
+    drop(stranger);
+    let after = quickest_list(&stage, 50);
+    assert!(after < before + LONGER_MAX, "the list took {after:?} where it had taken {before:?}");
+    assert_eq!(done(ask(&stage, &[ONE])).code, Some(0));
+    let oldest = "00000000000000000000000001";
+    assert_eq!(done(stage.call(["runs", "list", "--json", "--before", oldest])).json_lines().len(), 0);
+}

@@ -1,0 +1,75 @@
+//! The run database as somebody beside the program sees it: by SQLite alone.
+
+use std::path::{Path, PathBuf};
+
+use parallel_llm_testkit::Stage;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+use tokio::runtime::Runtime;
+
+/// "PLLM": stands in the header of a database of the program.
+pub(crate) const APPLICATION_ID: i64 = 0x504c_4c4d;
+
+/// Where the program keeps its runs.
+pub(crate) fn path(stage: &Stage) -> PathBuf {
+    stage.data_dir().join("runs.db")
+}
+
+/// A connection of somebody else's.
+pub(crate) struct Stranger {
+    runtime: Runtime,
+    connection: Option<SqliteConnection>,
+}
+
+impl Stranger {
+    pub(crate) fn new(path: &Path) -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+        let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+        let connection = runtime.block_on(options.connect()).expect("the database opens");
+        Self { runtime, connection: Some(connection) }
+    }
+
+    /// Does this.
+    pub(crate) fn execute(&mut self, sql: &str) {
+        let connection = self.connection.as_mut().expect("it is open");
+        let done = self.runtime.block_on(sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(connection));
+        done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// Whether nobody holds the right to write.
+    pub(crate) fn may_write(&mut self) -> bool {
+        let connection = self.connection.as_mut().expect("it is open");
+        let begin = sqlx::raw_sql("PRAGMA busy_timeout = 100; BEGIN IMMEDIATE; ROLLBACK").execute(connection);
+        self.runtime.block_on(begin).is_ok()
+    }
+
+    /// The one number that this gives.
+    pub(crate) fn number(&mut self, sql: &str) -> i64 {
+        let connection = self.connection.as_mut().expect("it is open");
+        let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(connection);
+        self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// The texts that this gives.
+    pub(crate) fn texts(&mut self, sql: &str) -> Vec<String> {
+        let connection = self.connection.as_mut().expect("it is open");
+        let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(connection);
+        self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// Fails unless the database is whole.
+    pub(crate) fn assert_sound(&mut self) {
+        assert_eq!(self.texts("PRAGMA integrity_check"), ["ok"]);
+        assert_eq!(self.number("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            // Closed properly, so that no file stays behind that was not there.
+            let _ = self.runtime.block_on(connection.close());
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Where each row of the matrix is proved: here by a test that bears its name, elsewhere by the tests named below, or
+//! by none, and then docs/operations.md says why. No row is forgotten and none is claimed twice.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The groups of rows, and how many each has.
+const GROUPS: [(char, usize); 4] = [('U', 58), ('S', 9), ('D', 23), ('P', 12)];
+/// The heading in docs/operations.md below which the rows stand that no test here can prove.
+const HEADING: &str = "## Faults that are not tested by machine";
+
+/// A test: its file below `crates/`, and its name.
+type Proof = (&'static str, &'static str);
+
+const FAULTS: &str = "parallel-llm-mcp/tests/faults.rs";
+const ASK: &str = "parallel-llm-mcp/tests/ask.rs";
+const RUNS: &str = "parallel-llm-mcp/tests/runs.rs";
+const MEMORY: &str = "parallel-llm-mcp/tests/memory.rs";
+const STORE_MODES: &str = "parallel-llm-mcp/tests/store_modes.rs";
+const LIMITS: &str = "parallel-llm-provider/tests/limits/mod.rs";
+const CALLS: &str = "parallel-llm-provider/tests/calls.rs";
+const REPLY: &str = "parallel-llm-provider/src/reply/tests.rs";
+const SSE: &str = "parallel-llm-provider/src/sse.rs";
+const RETRY: &str = "parallel-llm-engine/tests/retry.rs";
+const TIMER: &str = "parallel-llm-engine/tests/timer.rs";
+const KILL: &str = "parallel-llm-testkit/tests/kill.rs";
+
+/// Tables of [`FAULTS`], each with many faults in it.
+const ACCOUNT: Proof = (FAULTS, "the_account_is_in_the_way");
+const REQUEST: Proof = (FAULTS, "the_request_is_in_the_way");
+const AILING: Proof = (FAULTS, "the_provider_is_not_well");
+const WHOLE: Proof = (FAULTS, "the_reply_comes_to_its_end");
+const BROKEN: Proof = (FAULTS, "the_reply_has_no_end");
+
+/// Rows that are proved elsewhere, each by all of its tests together.
+const PROVED: &[(&str, &[Proof])] = &[
+    ("U1", &[(FAULTS, "a_closed_port_is_tried_like_any_broken_connection")]),
+    ("U7", &[(CALLS, "a_handshake_that_stalls_is_given_up_by_the_connect_timer")]),
+    ("U10", &[BROKEN, ("parallel-llm-engine/tests/wait.rs", "a_cut_answer_counts_where_it_is_long_enough")]),
+    ("U12", &[BROKEN, (TIMER, "idle")]),
+    ("U13", &[BROKEN, (TIMER, "content")]),
+    ("U14", &[BROKEN, (TIMER, "call")]),
+    ("U15", &[BROKEN, (CALLS, "a_reply_that_breaks_off_says_how")]),
+    ("U16", &[(CALLS, "the_end_does_not_wait_for_the_connection")]),
+    ("U19", &[("parallel-llm-provider/src/retry_after.rs", "every_form_of_the_header_is_read"), ACCOUNT]),
+    ("U21", &[ACCOUNT, (RETRY, "waits_are_spread_and_bounded")]),
+    ("U24", &[ACCOUNT, (FAULTS, "a_wrong_key_is_shown_to_nobody")]),
+    ("U25", &[ACCOUNT, (RETRY, "nobody_tries_again_with_a_key_that_was_refused")]),
+    ("U26", &[REQUEST, ("parallel-llm-mcp/tests/bad_input.rs", "a_model_nobody_knows")]),
+    ("U27", &[REQUEST]),
+    ("U28", &[REQUEST]),
+    ("U29", &[REQUEST, WHOLE]),
+    ("U30", &[AILING]),
+    (
+        "U31",
+        &[BROKEN, AILING, ("parallel-llm-mcp/tests/dialects.rs", "every_fault_in_every_dialect_over_http_1")],
+    ),
+    ("U32", &[WHOLE, (RETRY, "nothing_is_asked_for_once_more")]),
+    ("U33", &[WHOLE, (RETRY, "what_will_not_change_is_not_asked_again")]),
+    ("U35", &[WHOLE, (REPLY, "odd_framing_and_unknown_fields_are_read")]),
+    ("U36", &[BROKEN, (REPLY, "json_that_breaks_off_names_no_payload")]),
+    (
+        "U39",
+        &[
+            WHOLE,
+            (SSE, "letters_of_several_bytes_survive_every_cut"),
+            (REPLY, "letters_that_are_no_utf8_become_marks"),
+            (REPLY, "any_cutting_gives_the_same_parts"),
+        ],
+    ),
+    (
+        "U41",
+        &[WHOLE, BROKEN, (SSE, "what_is_no_data_is_passed_over"), (SSE, "a_line_without_end_is_given_up")],
+    ),
+    ("U42", &[(MEMORY, "a_compressed_flood_is_bounded")]),
+    ("U44", &[(MEMORY, "an_endless_answer_is_cut_and_kept"), BROKEN]),
+    ("U47", &[(CALLS, "a_redirect_is_not_followed"), AILING]),
+    (
+        "U50",
+        &[
+            ("parallel-llm-provider/src/codec/chat/chunk.rs", "strange_usage_is_unknown_and_never_negative"),
+            ("parallel-llm-engine/tests/budget.rs", "an_unknown_cost_is_booked_as_the_worst"),
+        ],
+    ),
+    ("U51", &[(ASK, "an_answer_that_begins_with_error_is_an_answer")]),
+    (
+        "U52",
+        &[
+            (STORE_MODES, "texts_are_exact_everywhere"),
+            (STORE_MODES, "a_terminal_gets_nothing_that_steers_it"),
+        ],
+    ),
+    ("U53", &[("parallel-llm-engine/src/prompt.rs", "no_text_leaves_its_block")]),
+    (
+        "U18",
+        &[
+            (LIMITS, "the_others_wait_as_long_as_one_was_told"),
+            (
+                "parallel-llm-provider/src/gate/tests.rs",
+                "a_wait_is_what_was_told_or_else_grows_from_a_second_to_eight",
+            ),
+        ],
+    ),
+    (
+        "U22",
+        &[
+            (LIMITS, "of_a_hundred_calls_only_those_under_way_meet_the_limit_and_one_asks_for_the_rest"),
+            (
+                "parallel-llm-provider/src/gate/tests.rs",
+                "a_hundred_calls_come_back_one_first_and_the_others_spread",
+            ),
+            ("parallel-llm-engine/tests/retry.rs", "a_key_has_a_purse_of_retries"),
+        ],
+    ),
+    ("U23", &[(LIMITS, "a_model_that_keeps_failing_is_not_asked_for_half_a_minute")]),
+    (
+        "S1",
+        &[(ASK, "when_all_fail_each_reason_is_told"), (ASK, "total_failure_has_the_exit_code_of_its_cause")],
+    ),
+    ("S2", &[(ASK, "one_survivor_is_given_word_for_word")]),
+    (
+        "S3",
+        &[
+            (ASK, "the_next_synthesizer_takes_over"),
+            (ASK, "without_a_synthesizer_the_answer_closest_to_the_others_stands"),
+            ("parallel-llm-engine/tests/best.rs", "every_synthesizer_fails"),
+        ],
+    ),
+    ("S4", &[("parallel-llm-engine/tests/synthesize.rs", "candidates_are_shortened_to_fit")]),
+    ("D6", &[("parallel-llm-store/tests/opening.rs", "a_newer_format_is_left_alone")]),
+    ("D9", &[("parallel-llm-store/src/sqlite.rs", "versions_are_compared_as_numbers")]),
+    ("P1", &[(KILL, "a_run_survives_a_kill_at_every_failpoint")]),
+    ("P2", &[(KILL, "a_run_survives_a_kill_at_any_moment")]),
+    (
+        "P3",
+        &[
+            ("parallel-llm-mcp/tests/mcp.rs", "a_signal_ends_calls_softly_and_a_second_one_at_once"),
+            (RUNS, "a_terminated_run_is_saved"),
+        ],
+    ),
+    ("P5", &[(RUNS, "a_reader_that_went_away_is_no_failure")]),
+    (
+        "P7",
+        &[
+            ("parallel-llm-engine/tests/defect.rs", "a_panicking_seat_is_alone"),
+            ("parallel-llm-engine/tests/defect.rs", "a_panicking_synthesizer_leaves_the_answers"),
+            ("parallel-llm-mcp/src/mcp/handler.rs", "a_panic_is_an_answer"),
+        ],
+    ),
+];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies among the crates").to_owned()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names of the tests in a source file.
+fn tests(source: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut is_marked = false;
+    for line in source.lines().map(str::trim_start) {
+        is_marked |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        let Some(rest) = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ") else { continue };
+        if std::mem::take(&mut is_marked) {
+            names.extend(rest.split('(').next());
+        }
+    }
+    names
+}
+
+/// `U2` of `u02_connect_black_hole`.
+fn row_of(test: &str) -> Option<String> {
+    let (row, _) = test.split_once('_')?;
+    let number: usize = row.get(1..)?.parse().ok()?;
+    Some(format!("{}{number}", row.get(..1)?.to_uppercase()))
+}
+
+/// The rows that bear the name of a test here.
+fn own() -> Vec<String> {
+    let folder = crates().join("parallel-llm-mcp/tests/matrix");
+    let sources = ["u.rs", "s.rs", "d.rs", "p.rs"].map(|name| read(&folder.join(name)));
+    let rows = |source: &String| tests(source).into_iter().filter_map(row_of).collect::<Vec<_>>();
+    sources.iter().flat_map(rows).collect()
+}
+
+/// The rows that docs/operations.md gives a reason for, one a line of its table.
+fn not_tested() -> Vec<String> {
+    let page = read(&crates().parent().expect("the crates lie in the repository").join("docs/operations.md"));
+    let (_, section) = page.split_once(HEADING).expect("the page has the section");
+    let section = section.split("\n## ").next().expect("a split gives at least one part");
+    let cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+    cells
+        .map(|(row, _)| row.to_owned())
+        .filter(|row| row.ends_with(|end: char| end.is_ascii_digit()))
+        .collect()
+}
+
+#[test]
+fn every_row_is_proved_once_or_has_its_reason() {
+    let elsewhere = PROVED.iter().map(|(row, _)| (*row).to_owned());
+    let mut claims: BTreeMap<String, usize> = BTreeMap::new();
+    for row in own().into_iter().chain(elsewhere).chain(not_tested()) {
+        *claims.entry(row).or_default() += 1;
+    }
+    let rows =
+        GROUPS.iter().flat_map(|(group, count)| (1..=*count).map(move |number| format!("{group}{number}")));
+    let expected: BTreeMap<String, usize> = rows.map(|row| (row, 1)).collect();
+    let wrong: Vec<_> = claims.iter().filter(|(row, count)| expected.get(*row) != Some(*count)).collect();
+    assert!(wrong.is_empty(), "claimed twice, or no row at all: {wrong:?}");
+    let forgotten: Vec<_> = expected.keys().filter(|row| !claims.contains_key(*row)).collect();
+    assert!(forgotten.is_empty(), "forgotten: {forgotten:?}");
+}
+
+#[test]
+fn every_named_test_is_there() {
+    for (row, proofs) in PROVED {
+        for (file, name) in *proofs {
+            let path = crates().join(file);
+            // It comes with other work.
+            if *file == KILL && !path.is_file() {
+                continue;
+            }
+            assert!(tests(&read(&path)).contains(name), "{row}: no test `{name}` in {file}");
+        }
+    }
+}
+
+#[test]
+fn names_of_rows_are_read() {
+    assert_eq!(row_of("u02_connect_black_hole").as_deref(), Some("U2"));
+    assert_eq!(row_of("p12_soak").as_deref(), Some("P12"));
+    assert_eq!(row_of("names_of_rows_are_read"), None);
+    assert_eq!(
+        tests("#[test]\nfn one() {}\n#[tokio::test(start_paused = true)]\nasync fn two() {}"),
+        ["one", "two"]
+    );
+}

@@ -1,0 +1,376 @@
+//! The provider: everything it may do, while two others are well.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Script};
+use parallel_llm_testkit::{Stage, each, seats, synthesis};
+use serde_json::Value;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+use crate::frames::{self, Speech};
+use crate::wire::{self, Act, END, EVENTS, HELLO, Wire, answer, say, whole};
+use crate::{HANGING, ONE, SYNTHESIZER, TWO, ask, done, holds, stage, word};
+
+/// The model of the raw server.
+const RAW: &str = "wire:raw/model";
+/// Quick timers, long enough for two healthy answers on a busy machine; and one more try.
+const QUICK: [(&str, &str); 2] = [("first_text_timeout_ms", "2500"), ("retries_max", "1")];
+
+/// Asks a panel of three, of which the second is the provider `wire`: the others are not touched by its fault, and what
+/// always holds does. Gives the report.
+fn beside_others(stage: &Stage, settings: &[(&str, &str)]) -> Value {
+    let call = wire::with_key(
+        stage,
+        ask(stage, &[ONE, RAW, TWO]).settings(QUICK).settings(settings.iter().copied()),
+    );
+    let output = done(call);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let report = output.json();
+    for healthy in [ONE, TWO] {
+        assert_eq!(stage.asked(healthy), 1);
+        assert!(seats(&report).contains(&format!("{healthy} answered x1")), "{}", seats(&report));
+    }
+    assert!(synthesis(&report).ends_with(&format!(" fused by {SYNTHESIZER}")), "{}", synthesis(&report));
+    holds(stage);
+    report
+}
+
+/// The seat of the provider `wire`.
+fn seat(report: &Value) -> String {
+    let line = seats(report).lines().nth(1).unwrap_or_default().to_owned();
+    let line = line.trim_start_matches(&format!("2 {RAW} ")).to_owned();
+    let message = word(&report["answers"][1]["error"], "message");
+    if message.is_empty() { line } else { masked(&format!("{line}: {message}")) }
+}
+
+/// Without ports and times of day.
+fn masked(line: &str) -> String {
+    let line = line.split_once(": verification time").map_or(line, |(before, _)| before);
+    let mut parts = line.split("127.0.0.1:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |told, part| {
+        told + "<wire>" + part.trim_start_matches(|letter: char| letter.is_ascii_digit())
+    })
+}
+
+/// Meets a raw server that does this with its requests, counted from 1. Every request it saw is an attempt that is
+/// known.
+fn meet(acts: impl Fn(usize) -> Vec<Act> + Send + Sync + 'static) -> Value {
+    let (stage, server) = (stage(), Wire::start(acts));
+    server.join(&stage);
+    let report = beside_others(&stage, &[]);
+    assert_eq!(report["answers"][1]["attempts"], server.asked().len(), "{}", seats(&report));
+    report
+}
+
+/// As [`meet`], for several servers at once: the seat's line of each.
+fn meet_each(cases: &[Vec<Act>]) -> String {
+    let told = each(cases, |acts| {
+        let acts = acts.clone();
+        seat(&meet(move |_| acts.clone()))
+    });
+    told.join("\n")
+}
+
+#[test]
+fn u02_connect_black_hole() {
+    let stage = stage();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+    // A listener whose queue is full drops whatever else knocks, as a firewall does.
+    let (listener, _queue): (TcpListener, Vec<TcpStream>) = runtime.block_on(async {
+        let socket = TcpSocket::new_v4().expect("a socket can be made");
+        socket.bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a local port is free");
+        let listener = socket.listen(1).expect("it listens");
+        let address = listener.local_addr().expect("it is bound");
+        let mut queue = Vec::new();
+        while let Ok(Ok(stream)) =
+            tokio::time::timeout(Duration::from_millis(200), TcpStream::connect(address)).await
+        {
+            queue.push(stream);
+            assert!(queue.len() < 100, "the queue has no end");
+        }
+        (listener, queue)
+    });
+    let port = listener.local_addr().expect("it is bound").port();
+    wire::provide(&stage, &format!("http://127.0.0.1:{port}/v1"));
+    let report = beside_others(&stage, &[("connect_timeout_ms", "300")]);
+    insta::assert_snapshot!(seat(&report), @"failed timeout x2: no connection to wire at <wire> within the timer `connect` of 300 ms");
+}
+
+#[test]
+fn u06_tls_that_cannot_be_trusted() {
+    let cases = [Speech::Expired, Speech::OtherHost, Speech::Untrusted, Speech::OldProtocol];
+    let told = each(&cases, |case| {
+        let (stage, server) = (stage(), frames::Server::start(*case));
+        let trusted = server.join(&stage);
+        let report = beside_others(&stage, &[("ca_file", &trusted)]);
+        assert_eq!(server.requests(), 0, "{case:?}: no request, and no key, went over it");
+        format!("{case:?}: {}", seat(&report))
+    });
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    Expired: failed connection x1: the certificate of wire at <wire> is not trusted: invalid peer certificate: certificate expired
+    OtherHost: failed connection x1: the certificate of wire at <wire> is not trusted: invalid peer certificate: certificate not valid for name "127.0.0.1"; certificate is only valid for DnsName("provider.invalid")
+    Untrusted: failed connection x1: the certificate of wire at <wire> is not trusted: invalid peer certificate: UnknownIssuer
+    OldProtocol: failed connection x2: wire at <wire> cannot be reached: received fatal alert: ProtocolVersion
+    "#);
+}
+
+#[test]
+fn u08_reset_before_headers() {
+    let report = meet(|number| if number == 1 { vec![Act::Reset] } else { answer() });
+    insta::assert_snapshot!(seat(&report), @"answered x2 5 bytes");
+}
+
+#[test]
+fn u09_reset_after_headers_before_content() {
+    let accepted = EVENTS.replace("Connection", "X-Generation-Id: gen-7\r\nConnection");
+    let first = vec![say(accepted), say(": working\n\n"), Act::Wait(100), Act::Reset];
+    let report = meet(move |number| if number == 1 { first.clone() } else { answer() });
+    insta::assert_snapshot!(seat(&report), @"answered x2 5 bytes");
+    assert_eq!(report["answers"][1]["cost_usd"], Value::Null, "what the broken one cost is not known");
+    assert_eq!(report["cost_is_estimate"], true);
+}
+
+#[test]
+fn u11_stall_before_content() {
+    let report = meet(|_| vec![say(EVENTS), Act::Listen]);
+    insta::assert_snapshot!(seat(&report), @"failed timeout x2: no text or reasoning came within 2.5 s");
+}
+
+#[test]
+fn u17_content_after_done() {
+    let report =
+        meet(|_| vec![say(EVENTS), say(HELLO), say(END), say(HELLO.replace("Hello", " again")), say(END)]);
+    insta::assert_snapshot!(seat(&report), @"answered x1 5 bytes");
+    assert_eq!(report["answers"][1]["text"], "Hello");
+}
+
+#[test]
+fn u20_absurd_retry_after() {
+    let waits =
+        ["86400", "-1", "NaN", "1000000000000000000000000000000", "", "0.0000000001", "soon, very soon"];
+    let told = each(&waits, |wait| {
+        let stage = stage().scripted(HANGING, Script::fault(Fault::RateUpstreamC).retry_after(wait));
+        let output = done(ask(&stage, &[ONE, HANGING, TWO]).settings(QUICK));
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        holds(&stage);
+        let line = seats(&output.json()).lines().nth(1).unwrap_or_default().to_owned();
+        format!("{wait:?}: {line}")
+    });
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    "86400": 2 x-ai/grok-4.7 failed rate_limited x1
+    "-1": 2 x-ai/grok-4.7 failed rate_limited x2
+    "NaN": 2 x-ai/grok-4.7 failed rate_limited x2
+    "1000000000000000000000000000000": 2 x-ai/grok-4.7 failed rate_limited x2
+    "": 2 x-ai/grok-4.7 failed rate_limited x2
+    "0.0000000001": 2 x-ai/grok-4.7 failed rate_limited x2
+    "soon, very soon": 2 x-ai/grok-4.7 failed rate_limited x2
+    "#);
+}
+
+#[test]
+fn u34_answer_cut_by_its_length() {
+    let stage = stage().scripted(HANGING, Script::fault(Fault::TruncatedLength));
+    let output = done(ask(&stage, &[ONE, HANGING, TWO]));
+    let report = output.json();
+    let seat = &report["answers"][1];
+    assert_eq!((word(seat, "status"), &seat["truncated"]), ("answered", &true.into()));
+    assert_eq!((word(seat, "finish"), &seat["error"]), ("length", &Value::Null));
+    holds(&stage);
+}
+
+#[test]
+fn u37_json_cut_at_the_end() {
+    let cut = "data: {\"choices\":[{\"index\":0,\"delta\":{\"cont";
+    let body = "{\"id\":\"gen-7\",\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"Hel";
+    insta::assert_snapshot!(
+        meet_each(&[vec![say(EVENTS), say(HELLO), say(cut)], vec![whole("200 OK", "Content-Type: application/json\r\n", body)]]),
+        @r#"
+        cut incomplete x1 5 bytes: wire: the stream ended in the middle of the answer
+        failed protocol x1: wire answered with something that is no API reply: {"id":"gen-7","choices":[{"message":{"role":"assistant","content":"Hel
+        "#
+    );
+}
+
+#[test]
+fn u38_body_of_another_kind() {
+    let page = whole("200 OK", "Content-Type: text/html\r\n", "<!doctype html><title>Log in</title>");
+    let json = r#"{"id":"gen-7","choices":[{"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}"#;
+    let json = whole("200 OK", "Content-Type: text/plain\r\n", json);
+    let stream = say([&EVENTS.replace("text/event-stream", "application/json"), HELLO, END].concat());
+    insta::assert_snapshot!(meet_each(&[vec![page], vec![json], vec![stream]]), @"
+    failed protocol x1: wire answered with something that is no API reply: a web page
+    answered x1 5 bytes
+    answered x1 5 bytes
+    ");
+}
+
+#[test]
+fn u40_events_twice_and_out_of_order() {
+    let choice = |index: u8, text: &str| {
+        format!("data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+    };
+    let events =
+        [choice(1, "No"), choice(0, "Ho"), choice(1, "no"), choice(0, "ho"), choice(0, "ho")].concat();
+    let report = meet(move |_| vec![say(EVENTS), say(&events), say(END)]);
+    assert_eq!(
+        report["answers"][1]["text"], "Hohoho",
+        "the first choice alone, and no repetition is guessed away"
+    );
+}
+
+#[test]
+fn u43_lengths_that_lie() {
+    let body = [HELLO, END].concat();
+    let head = |headers: &str| format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n{headers}\r\n");
+    let chunk = format!("{:x}\r\n{body}\r\n", body.len());
+    let short = format!("Content-Length: {}\r\n", HELLO.len() + 40);
+    let long = format!("Content-Length: {}\r\n", HELLO.len());
+    let both = "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n";
+    insta::assert_snapshot!(
+        meet_each(&[
+            vec![say(head(&short)), say(HELLO)],
+            vec![say(head(&long)), say(&body)],
+            vec![say(head("Content-Length: 5\r\nContent-Length: 7\r\n")), say(&body)],
+            vec![say(head(both)), say(&chunk), say("0\r\n\r\n")],
+            vec![say(head("Transfer-Encoding: chunked\r\n")), say("zz\r\n")],
+            vec![say(head("Transfer-Encoding: chunked\r\n")), say("ffffffffffffffffff\r\n")],
+        ]),
+        @"
+        cut connection x1 5 bytes: wire at <wire> broke the connection: end of file before message length reached
+        cut incomplete x1 5 bytes: wire: the stream ended in the middle of the answer
+        failed protocol x1: the reply of wire at <wire> cannot be read: invalid content-length parsed
+        answered x1 5 bytes
+        failed protocol x1: the reply of wire at <wire> cannot be read: Invalid chunk size line: missing size digit
+        failed protocol x1: the reply of wire at <wire> cannot be read: invalid chunk size: overflow
+        "
+    );
+}
+
+#[test]
+fn u45_a_flood_of_tiny_events() {
+    const EVENTS_SENT: usize = 50_000;
+    let tiny = HELLO.replace("Hello", "x");
+    let report = meet(move |_| {
+        vec![say(EVENTS), Act::Repeat(tiny.repeat(1_000).into_bytes(), EVENTS_SENT / 1_000), say(END)]
+    });
+    insta::assert_snapshot!(seat(&report), @"answered x1 50000 bytes");
+}
+
+#[test]
+fn u46_http2_that_breaks_off() {
+    let cases = [Speech::GoAway, Speech::RefusedStream, Speech::EmptyFrames];
+    let told = each(&cases, |case| {
+        let (stage, server) = (stage(), frames::Server::start(*case));
+        let trusted = server.join(&stage);
+        let report = beside_others(&stage, &[("ca_file", &trusted)]);
+        assert_eq!(
+            report["answers"][1]["attempts"],
+            server.requests(),
+            "{case:?}: no request that is not known"
+        );
+        format!("{case:?}: {}", seat(&report))
+    });
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    GoAway: failed connection x2: wire at <wire> broke the connection: connection error received: not a result of an error
+    RefusedStream: failed connection x2: wire at <wire> broke the connection: stream error received: refused stream before processing any application logic
+    EmptyFrames: failed connection x2: wire at <wire> broke the connection: connection error detected: detected excessive load generating behavior (b"too_many_data_frames")
+    "#);
+}
+
+#[test]
+fn u48_redirect_to_the_same_host() {
+    let statuses = ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"];
+    let location = "Location: http://127.0.0.1/v1/chat/completions\r\n";
+    insta::assert_snapshot!(meet_each(&statuses.map(|status| vec![whole(status, location, "")])), @"
+    failed redirect x1: wire answered 301 and points to 127.0.0.1
+    failed redirect x1: wire answered 302 and points to 127.0.0.1
+    failed redirect x1: wire answered 307 and points to 127.0.0.1
+    failed redirect x1: wire answered 308 and points to 127.0.0.1
+    ");
+}
+
+#[test]
+fn u49_endless_headers() {
+    let many = "x-flood: 1\r\n".repeat(10_000);
+    let long = format!("x-flood: {}\r\n", "x".repeat(10 << 20));
+    let head = |headers: &str| vec![say(format!("HTTP/1.1 200 OK\r\n{headers}\r\n"))];
+    insta::assert_snapshot!(meet_each(&[head(&many), head(&long)]), @"
+    failed protocol x1: the reply of wire at <wire> cannot be read: message head is too large
+    failed protocol x1: the reply of wire at <wire> cannot be read: message head is too large
+    ");
+}
+
+#[test]
+fn u54_pictures_and_scripts_in_an_answer() {
+    let stage = stage();
+    let address = stage.simulator().address();
+    let text =
+        format!("![x](http://{address}/pixel.png) <img src='http://{address}/pixel.png'><script>1</script>");
+    stage.simulator().script(ONE, Script::answering(&text));
+    let output = done(stage.call(["ask", "-m", ONE, "Which is safer?"]));
+    assert_eq!((output.code, output.text()), (Some(0), format!("{text}\n").as_str()), "word for word");
+    let fetched: Vec<_> =
+        stage.simulator().requests().into_iter().filter(|request| request.method == "GET").collect();
+    assert_eq!(fetched, [], "nothing in an answer is fetched");
+    holds(&stage);
+}
+
+#[test]
+fn u56_proxies_and_dead_addresses() {
+    // A name that leads to a dead address first, and to a living one.
+    let (stage, server) = (stage(), Wire::start(|_| answer()));
+    wire::provide(&stage, &format!("http://localhost:{}/v1", server.port()));
+    // A proxy is not for this machine, however broken it is.
+    let dead = "http://127.0.0.1:1";
+    let models = [ONE, RAW];
+    let call = wire::with_key(&stage, ask(&stage, &models)).env("HTTPS_PROXY", dead).env("HTTP_PROXY", dead);
+    let output = done(call.env("ALL_PROXY", dead));
+    assert_eq!(synthesis(&output.json()), format!("complete fused by {SYNTHESIZER}"), "{}", output.stderr);
+    // A provider elsewhere is reached through the proxy alone, which learns its name and no more.
+    let proxy = Wire::start(|_| vec![whole("502 Bad Gateway", "", "")]);
+    wire::provide(&stage, "https://provider.invalid/v1");
+    let call = wire::with_key(&stage, ask(&stage, &[ONE, RAW])).settings([("retries_max", "0")]);
+    let output = done(call.env("HTTPS_PROXY", &format!("http://127.0.0.1:{}", proxy.port())));
+    insta::assert_snapshot!(seat(&output.json()), @"failed connection x1: wire at provider.invalid cannot be reached: tunnel error: unsuccessful");
+    // The list of models, and the call.
+    let asked = proxy.asked();
+    assert_eq!(asked.len(), 2);
+    for request in asked {
+        assert!(request.starts_with("CONNECT provider.invalid:443 HTTP/1.1\r\n"), "{request}");
+        assert!(!request.contains(stage.simulator().api_key()), "the key is not the proxy's");
+    }
+    holds(&stage);
+}
+
+#[test]
+fn u57_no_more_descriptors() {
+    // Room for the program itself and a few connections, and many more seats than that.
+    const SEATS: usize = 64;
+    let told = each(&["ulimit -n 24", "ulimit -n 40"], |limit| {
+        let stage = stage();
+        let call = ask(&stage, &[&format!("{ONE}*{SEATS}")]).settings(QUICK).args(["--budget", "100"]);
+        let output = done(call.under(limit));
+        holds(&stage);
+        let after = done(ask(&stage, &[TWO]));
+        assert_eq!(after.code, Some(0), "{limit}: {}", after.stderr);
+        let report = output.json();
+        let answered = seats(&report).lines().filter(|line| line.contains(" answered ")).count();
+        assert!((1..=SEATS).contains(&answered), "{limit}: {}", seats(&report));
+        // Those there was no descriptor for were asked again, or said so.
+        let has_failed = |line: &&str| !line.contains(" answered x1 ");
+        (output.code, seats(&report).lines().any(|line| has_failed(&line)))
+    });
+    assert_eq!(told, [(Some(0), true); 2]);
+}
+
+#[test]
+fn u58_another_model_than_asked() {
+    let behaviour = Behaviour { dated_slug: true, ..Behaviour::instant() };
+    let stage = stage().scripted(ONE, Script::behaving(behaviour));
+    let report = done(ask(&stage, &[ONE, TWO])).json();
+    insta::assert_snapshot!(report["answers"][0]["served_model"], @r#""openai/gpt-6.1-sol-20260929""#);
+    holds(&stage);
+}
