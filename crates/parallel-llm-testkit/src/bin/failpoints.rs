@@ -1,0 +1,106 @@
+//! The real program with failpoints in its journal: it kills itself at the n-th moment at which a journal is about to
+//! do something, or has done it and has not said so.
+//!
+//! The program does not know. It is put together as ever, with this journal around its own. What always holds: without
+//! a number, or with one that is never reached, it is the program as shipped.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::event::{Attempt, Recorded};
+use parallel_llm_engine::port::{Journal, Lease};
+use parallel_llm_engine::{Failure, RunId, RunPlan};
+use parallel_llm_mcp::{app, program};
+use parallel_llm_testkit::{KILL_AT, KILLED};
+
+fn main() -> ExitCode {
+    let fuse = Fuse::read();
+    program::run(move |settings| {
+        let fuse = fuse.clone();
+        app::wire_with(settings, move |journal| Arc::new(Failpoints { journal, fuse: fuse.clone() }))
+    })
+}
+
+/// A journal that may not come back from what it is asked.
+struct Failpoints {
+    journal: Arc<dyn Journal>,
+    fuse: Fuse,
+}
+
+impl Failpoints {
+    /// Does it between two failpoints: before it nothing is durable, after it everything is and nobody knows.
+    fn between<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        work: impl FnOnce(&dyn Journal) -> BoxFuture<'static, T> + Send + 'static,
+    ) -> BoxFuture<'static, T> {
+        let (journal, fuse) = (Arc::clone(&self.journal), self.fuse.clone());
+        async move {
+            fuse.burn("before", what);
+            let done = work(&*journal).await;
+            fuse.burn("after", what);
+            done
+        }
+        .boxed()
+    }
+}
+
+impl Journal for Failpoints {
+    fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
+        self.between("open", |journal| journal.open(plan))
+    }
+
+    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
+        self.between("reopen", move |journal| journal.reopen(run_id))
+    }
+
+    fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
+        self.between("append", move |journal| journal.append(lease, events))
+    }
+
+    fn checkpoint(
+        &self,
+        lease: Lease,
+        attempt: Attempt,
+        text: String,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
+        self.between("checkpoint", move |journal| journal.checkpoint(lease, attempt, text))
+    }
+}
+
+/// Counts failpoints down to the one that kills. All clones are the same fuse.
+#[derive(Clone)]
+struct Fuse {
+    passed: Arc<AtomicU32>,
+    /// The failpoint that kills, from 1; `None`: none does.
+    kill_at: Option<u32>,
+}
+
+impl Fuse {
+    #[expect(clippy::disallowed_methods, reason = "the tester's own variable; the program never looks at it")]
+    fn read() -> Self {
+        let number = |text: String| text.parse().expect("the failpoint is a number");
+        Self { passed: Arc::default(), kill_at: std::env::var(KILL_AT).ok().map(number) }
+    }
+
+    fn burn(&self, when: &str, what: &str) {
+        let number = self.passed.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.kill_at == Some(number) {
+            #[expect(clippy::print_stderr, reason = "last words, so that a test knows where it was")]
+            {
+                eprintln!("{KILLED}{when} {what}");
+            }
+            die();
+        }
+    }
+}
+
+/// Ends the process as `kill -9` does: nothing is dropped, flushed or said.
+fn die() -> ! {
+    #[cfg(unix)]
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    std::process::abort()
+}

@@ -1,0 +1,153 @@
+//! Kill -9: the real program is killed at every failpoint of its journal and at random moments, and what it leaves
+//! behind is looked at with the eyes of its user, of its database, and of the provider it paid.
+//!
+//! A plan says when the program is killed while it asks, and again while it resumes. What always holds after each
+//! kill: what was shown is kept, text and all; no request left that the journal does not know; the database is sound;
+//! nothing partial stands under a final name; and the run is taken up again without paying for anything twice.
+// Elsewhere a process that is gone is not seen to be, and its runs are interrupted a minute later.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and tells its counts"
+)]
+
+#[path = "kill/plan.rs"]
+mod plan;
+#[path = "kill/scene.rs"]
+mod scene;
+#[path = "kill/trace.rs"]
+mod trace;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use parallel_llm_testkit::each;
+use tokio::time::Instant;
+
+use plan::{Kill, Panel, Plan};
+use scene::{End, Left, Scene};
+
+/// How many kills at random moments are wanted; the default takes under a minute.
+const KILLS: &str = "PARALLEL_LLM_TEST_KILLS";
+const KILLS_DEFAULT: u32 = 300;
+/// One plan, as a failed test has printed it.
+const REPLAY: &str = "PARALLEL_LLM_TEST_KILL";
+/// How often a plan is replayed: a moment is hit again only now and then.
+const REPLAYS: usize = 50;
+/// Random plans carried out before the usual time is measured again, because a machine has its moods, and how many
+/// runs of each panel that takes.
+const BATCH: u32 = 100;
+const MEASURED: usize = 8;
+/// Plans for each kill that is wanted, at most: some come too late.
+const PLANS_PER_KILL_MAX: u32 = 4;
+/// Failpoints tried at once, and how many a run has at most: one that has more does not end.
+const STEP: u32 = 8;
+const FAILPOINTS_MAX: u32 = 400;
+
+#[expect(clippy::disallowed_methods, reason = "a test reads what the person running it says")]
+fn flag(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Carries a plan out, looks at what is left after each kill, and takes the run up again to its end. Gives the kills
+/// that came in time.
+fn survive(plan: &Plan) -> Vec<End> {
+    let mut scene = Scene::new(plan);
+    let mut ends = Vec::new();
+    for kill in &plan.kills {
+        let end = scene.begin(*kill);
+        if end.left == Left::Closed {
+            return ends;
+        }
+        let is_settled = end.left == Left::Settled;
+        ends.push(end);
+        if is_settled {
+            return ends;
+        }
+    }
+    scene.finish();
+    ends
+}
+
+/// Carries out the plans that `make` gives for the failpoints 1, 2, 3 and so on, until one is not reached any more.
+/// Gives the names of those where the program was killed last.
+fn at_every_failpoint(make: impl Fn(u32) -> Plan) -> Vec<String> {
+    let mut names = Vec::new();
+    for first in (1..FAILPOINTS_MAX).step_by(STEP as usize) {
+        let plans: Vec<Plan> = (first..first + STEP).map(&make).collect();
+        for (plan, mut ends) in plans.iter().zip(each(&plans, survive)) {
+            match ends.pop().and_then(|end| end.failpoint).filter(|_| ends.len() + 1 == plan.kills.len()) {
+                Some(name) => names.push(name),
+                None => return names,
+            }
+        }
+    }
+    panic!("a run has no end of failpoints");
+}
+
+/// The program was killed on both sides of each of these.
+fn assert_met(names: &[String], wanted: &[&str]) {
+    let met: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    let wanted = wanted.iter().flat_map(|what| ["before", "after"].map(|when| format!("{when} {what}")));
+    let missed: Vec<String> = wanted.filter(|name| !met.contains(name.as_str())).collect();
+    assert!(missed.is_empty(), "nobody was killed {missed:?}, only {met:?}");
+}
+
+#[test]
+fn a_run_survives_a_kill_at_every_failpoint() {
+    let mut met = Vec::new();
+    for panel in Panel::ALL {
+        let names = at_every_failpoint(|number| Plan::new(panel, [Kill::At(number)]));
+        eprintln!("{panel}: {} failpoints while asking", names.len());
+        met.extend(names);
+    }
+    assert_met(&met, &["open", "append", "checkpoint"]);
+}
+
+#[test]
+fn a_resumed_run_survives_a_kill_at_every_failpoint() {
+    let mut met = Vec::new();
+    for panel in Panel::ALL {
+        // Both sides of commits from the first to the synthesizer's.
+        for first in [4, 7, 10, 13] {
+            let names = at_every_failpoint(|number| Plan::new(panel, [Kill::At(first), Kill::At(number)]));
+            eprintln!("{panel}: {} failpoints while resuming what was killed at {first}", names.len());
+            met.extend(names);
+        }
+    }
+    assert_met(&met, &["reopen", "append"]);
+}
+
+#[test]
+fn a_run_survives_a_kill_at_any_moment() {
+    let wanted = flag(KILLS).map_or(KILLS_DEFAULT, |count| count.parse().unwrap());
+    let began = Instant::now();
+    let (mut plans, mut left) = (0, BTreeMap::<Left, u32>::new());
+    let mut usual = [Duration::ZERO; 2];
+    while left.values().sum::<u32>() < wanted {
+        assert!(plans < wanted * PLANS_PER_KILL_MAX, "{plans} plans met too few runs under way: {left:?}");
+        usual = Panel::ALL.map(usual_time);
+        let batch: Vec<Plan> = (plans..plans + BATCH).map(|number| Plan::random(number, usual)).collect();
+        for end in each(&batch, survive).into_iter().flatten() {
+            *left.entry(end.left).or_default() += 1;
+        }
+        plans += BATCH;
+    }
+    eprintln!("{plans} plans, kills by what they left: {left:?}; {:.0?}, a run {usual:.0?}", began.elapsed());
+}
+
+#[test]
+#[ignore = "for a plan that a failed test has printed"]
+fn a_plan_is_replayed() {
+    let plan: Plan = flag(REPLAY).expect("the plan is in the environment").parse().unwrap();
+    each(&vec![plan; REPLAYS], survive);
+}
+
+/// How long the program takes for a whole run when as many run at once as later.
+fn usual_time(panel: Panel) -> Duration {
+    let plans = vec![Plan::new(panel, []); MEASURED];
+    let mut times = each(&plans, |plan| Scene::new(plan).finish().took);
+    times.sort();
+    times[MEASURED / 2]
+}

@@ -1,0 +1,124 @@
+//! What the journal holds of a run, read as the tests need it: how each place stands.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use parallel_llm_engine::panel::SeatNumber;
+use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::{Answer, Event, Outcome, PicoUsd, Place, Recorded, RunId, RunStatus};
+use parallel_llm_store::{RunFilter, Store, StoreConfig};
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::SqliteConnectOptions;
+
+/// One run as the database has it.
+pub(crate) struct Trace {
+    pub(crate) run_id: RunId,
+    pub(crate) status: RunStatus,
+    /// What is known of its cost.
+    pub(crate) cost: PicoUsd,
+    pub(crate) events: Vec<Recorded>,
+}
+
+/// How a place stands after a kill, by its newest event.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Standing {
+    /// No request left.
+    Unsent,
+    /// A request left, or was about to, and nobody heard of it.
+    Unheard,
+    /// It failed and is tried again.
+    Again,
+    /// It gave a whole answer.
+    Answered(Answer),
+    /// Its answer stopped early.
+    Cut(Answer),
+    /// It failed, or was given up.
+    Over,
+}
+
+impl Trace {
+    /// Looks into the database of a process that is gone: whether it is sound, and what it holds of the only run.
+    pub(crate) fn read(path: &Path) -> Option<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        path.is_file().then(|| runtime.block_on(read(path))).flatten()
+    }
+
+    pub(crate) fn standing(&self, place: Place) -> Standing {
+        let mut standing = Standing::Unsent;
+        for event in self.of(place) {
+            standing = match event {
+                Event::Sent { .. } => Standing::Unheard,
+                Event::Answered { answer, .. } => Standing::Answered(answer.clone()),
+                Event::Cut { answer, .. } => Standing::Cut(answer.clone()),
+                Event::Failed { retry: Retry::Never, .. } | Event::Cancelled { .. } => Standing::Over,
+                Event::Failed { .. } => Standing::Again,
+                _ => standing,
+            };
+        }
+        standing
+    }
+
+    /// Requests of a place that the journal knows.
+    pub(crate) fn sent(&self, place: Place) -> usize {
+        self.of(place).filter(|event| matches!(event, Event::Sent { .. })).count()
+    }
+
+    /// Requests of a place of which something was heard.
+    pub(crate) fn heard(&self, place: Place) -> usize {
+        let told = self.of(place).filter(|event| match event {
+            Event::Accepted { .. } | Event::Answered { .. } | Event::Cut { .. } => true,
+            Event::Failed { retry, .. } => *retry != Retry::Never,
+            _ => false,
+        });
+        told.filter_map(Event::attempt).map(|attempt| attempt.number).collect::<BTreeSet<_>>().len()
+    }
+
+    /// The run's answer, once settled.
+    pub(crate) fn outcome(&self) -> Option<&Outcome> {
+        self.events.iter().find_map(|recorded| match &recorded.event {
+            Event::Decided { outcome } => Some(outcome),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.events.last(), Some(Recorded { event: Event::Closed { .. }, .. }))
+    }
+
+    fn of(&self, place: Place) -> impl Iterator<Item = &Event> {
+        let events = self.events.iter().map(|recorded| &recorded.event);
+        events.filter(move |event| event.attempt().is_some_and(|attempt| attempt.place == place))
+    }
+}
+
+/// The n-th seat of the panel.
+pub(crate) fn seat(index: usize) -> Place {
+    Place::Seat(SeatNumber(index as u8 + 1))
+}
+
+/// The n-th synthesizer of the chain.
+pub(crate) fn synthesizer(index: usize) -> Place {
+    Place::Synthesizer(SeatNumber(index as u8 + 1))
+}
+
+async fn read(path: &Path) -> Option<Trace> {
+    let options = SqliteConnectOptions::new().filename(path).read_only(true);
+    let mut connection = options.connect().await.expect("the database opens");
+    let check = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection);
+    let sound: String = check.await.expect("the check runs");
+    assert_eq!(sound, "ok", "the database is sound");
+    let store = Store::open(StoreConfig::new(path)).await.unwrap();
+    let runs = store.list(RunFilter::default()).await.unwrap();
+    assert!(runs.len() <= 1, "one question became {} runs", runs.len());
+    let trace = match runs.first() {
+        None => None,
+        Some(run) => {
+            let stored = store.load(run.run_id).await.unwrap().expect("a run that is listed is there");
+            let gapless = stored.events.iter().zip(1..).all(|(recorded, seq)| recorded.seq == seq);
+            assert!(gapless && !stored.events.is_empty(), "a run is its events, without a gap");
+            Some(Trace { run_id: run.run_id, status: run.status, cost: run.cost, events: stored.events })
+        }
+    };
+    store.close().await;
+    trace
+}
