@@ -60,12 +60,7 @@ impl Engine {
     /// names it.
     pub async fn reopen(&self, hub: Arc<Hub>, stop: Stop, reopening: Reopening) -> Result<Underway, Failure> {
         let mut before = hub.snapshot();
-        let run_id = before.plan.run_id;
-        let lease = self.journal.reopen(run_id).await?;
-        if lease.next_seq != before.seq + 1 {
-            // What is known here is not all that happened: seats could be asked again that have answered.
-            return Err(Failure::new(Code::Busy, format!("another process has gone on with run {run_id}")));
-        }
+        let lease = self.journal.reopen(before.plan.run_id, before.seq).await?;
         let reserved = reopening.worst_case(&before.plan);
         before.reopen(&reopening);
         let plan = Arc::clone(&before.plan);

@@ -160,9 +160,9 @@ impl Panel {
         if let Some(Attempt { place: Place::Seat(seat), .. }) = event.attempt() {
             let usable = match &event {
                 Event::Answered { answer, .. } => usable(seat, answer, false),
-                Event::Cut { answer, .. } => usable(seat, answer, true),
+                Event::Cut { answer, .. } => usable(seat, answer, true).or_else(|| self.given_before(seat)),
                 // Asked again in vain: what it gave before is still there.
-                _ => self.desk.hub.look(|run| run.seat(seat).and_then(|view| earlier(seat, view))),
+                _ => self.given_before(seat),
             };
             self.quorum.observe(seat, usable.is_some(), elapsed_ms);
             match (&event, usable) {
@@ -174,6 +174,10 @@ impl Panel {
             }
         }
         self.desk.log.stage(event);
+    }
+
+    fn given_before(&self, seat: SeatNumber) -> Option<Usable> {
+        self.desk.hub.look(|run| run.seat(seat).and_then(|view| earlier(seat, view)))
     }
 }
 

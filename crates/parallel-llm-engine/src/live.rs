@@ -3,6 +3,7 @@
 //! Two lanes. Events are few and have been committed before they arrive here; text is many and only shown.
 //! Watching is bounded: a watcher that lags gets a snapshot instead of what it missed, and never slows the run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{broadcast, watch};
@@ -55,6 +56,7 @@ pub struct Hub {
     events: broadcast::Sender<Update>,
     texts: broadcast::Sender<Update>,
     stage: watch::Sender<Stage>,
+    unstored: AtomicBool,
 }
 
 impl Hub {
@@ -66,7 +68,8 @@ impl Hub {
     /// The hub of a run that has a history and goes on.
     pub fn of(run: Run) -> Self {
         let (events, texts) = (broadcast::Sender::new(LAG_MAX), broadcast::Sender::new(LAG_MAX));
-        Self { run: Mutex::new(run), events, texts, stage: watch::Sender::default() }
+        let (stage, unstored) = (watch::Sender::default(), AtomicBool::new(false));
+        Self { run: Mutex::new(run), events, texts, stage, unstored }
     }
 
     /// The hub of a run that is done elsewhere, or is over; what happens in it is brought by [`Hub::relay`].
@@ -109,6 +112,11 @@ impl Hub {
         look(&self.lock())
     }
 
+    /// Whether events of the run could not be made durable, so that nobody else has them.
+    pub fn is_unstored(&self) -> bool {
+        self.unstored.load(Ordering::Relaxed)
+    }
+
     /// Returns when the run has come this far.
     pub async fn reached(&self, stage: Stage) {
         // The sender lives in `self`, so waiting cannot fail.
@@ -135,6 +143,7 @@ impl Hub {
     /// Events have happened. They are durable, or it is told why not: what was paid for is shown even where it
     /// could not be stored, and the outcome then says so from the first look on.
     pub(crate) fn record(&self, events: Vec<Recorded>, unstored: Option<&Failure>) {
+        self.unstored.fetch_or(unstored.is_some(), Ordering::Relaxed);
         let mut run = self.lock();
         for recorded in events {
             run.apply(&recorded);

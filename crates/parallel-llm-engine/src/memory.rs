@@ -50,12 +50,14 @@ impl Journal for MemoryJournal {
         Box::pin(ready(if taken { Err(failure()) } else { Ok(lease) }))
     }
 
-    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
+    fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
         let commits = self.commits(run_id);
-        let newest = commits.iter().flatten().last().map(|recorded| recorded.seq);
-        let missing = || Failure::new(Code::RunNotFound, format!("there is no run `{run_id}`"));
-        let lease = newest.map(|seq| Lease { run_id, epoch: 2, next_seq: seq + 1 });
-        Box::pin(ready(lease.ok_or_else(missing)))
+        let lease = match commits.iter().flatten().last() {
+            Some(newest) if newest.seq == seq => Ok(Lease { run_id, epoch: 2, next_seq: seq + 1 }),
+            Some(_) => Err(Failure::new(Code::Busy, format!("the run {run_id} has gone on"))),
+            None => Err(Failure::new(Code::RunNotFound, format!("there is no run `{run_id}`"))),
+        };
+        Box::pin(ready(lease))
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {

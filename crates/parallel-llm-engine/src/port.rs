@@ -162,8 +162,10 @@ pub trait Journal: Send + Sync + 'static {
     /// first append.
     fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>>;
 
-    /// Takes over the history of a run whose process is gone; that process is refused from now on.
-    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>>;
+    /// Takes over the history of a run whose process is gone, or that is over; whoever had it is refused from now on.
+    /// Fails with `busy`, and leaves the run as it is, where more has happened in it than its event `seq`: what the caller
+    /// knows of it is not all there is, so seats could be asked again that have answered.
+    fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>>;
 
     /// Makes the events durable, all or none, in one commit. The caller goes on only when they are.
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>>;

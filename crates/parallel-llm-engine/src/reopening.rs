@@ -10,7 +10,7 @@ use crate::budget;
 use crate::code::Code;
 use crate::money::PicoUsd;
 use crate::panel::{SEATS_MAX, Seat, SeatNumber};
-use crate::plan::{self, RunPlan, Strategy, Terms};
+use crate::plan::{self, DayLimit, RunPlan, Strategy, Terms};
 use crate::request::RunRequest;
 
 /// The most synthesizers a run can have had in all its parts: as many as there are numbers for them.
@@ -32,6 +32,9 @@ pub struct Reopening {
     pub strategy: Strategy,
     /// The most the run may cost in all, earlier parts included.
     pub budget: PicoUsd,
+    /// What may be spent in a day besides, by the settings in force now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<DayLimit>,
 }
 
 impl Reopening {
@@ -43,6 +46,7 @@ impl Reopening {
             synthesizers: Vec::new(),
             strategy: plan.strategy,
             budget: plan.budget,
+            limits: Vec::new(),
         }
     }
 
@@ -67,7 +71,7 @@ impl Reopening {
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
         let strategy = request.strategy.as_deref().map_or(Ok(plan.strategy), Strategy::by_name)?;
         let budget = spent.plus(request.budget.unwrap_or(terms.defaults.budget));
-        let reopening = Self { ask, seats, synthesizers, strategy, budget };
+        let reopening = Self { ask, seats, synthesizers, strategy, budget, limits: Vec::new() };
         budget::check(spent.plus(reopening.worst_case(plan)), budget)?;
         Ok(reopening)
     }
@@ -81,6 +85,7 @@ impl Reopening {
             synthesizers: with(&plan.synthesizers, &self.synthesizers),
             strategy: self.strategy,
             budget: self.budget,
+            limits: self.limits.clone(),
             ..plan.clone()
         }
     }

@@ -181,12 +181,11 @@ impl SeatView {
         matches!(self.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown)
     }
 
-    /// The request nobody heard the end of, and its provider's name for it, where that can be looked up.
+    /// The request of unknown cost, and its provider's name for it, where it can be looked up.
     pub fn unheard_of(&self) -> Option<(Attempt, &str)> {
         let attempt = Attempt { place: self.place, number: self.attempts };
-        let stood = self.stood.unwrap_or(self.status);
-        let is_open = matches!(stood, SeatStatus::Unknown | SeatStatus::Cancelled) && self.newest_unpriced;
-        self.generation_id.as_deref().filter(|_| is_open).map(|id| (attempt, id))
+        let is_over = self.stood.unwrap_or(self.status).is_final();
+        self.generation_id.as_deref().filter(|_| is_over && self.newest_unpriced).map(|id| (attempt, id))
     }
 
     /// The run goes on: the seat is asked (again) now, or left as it is. A whole answer is never asked for again.
@@ -236,7 +235,11 @@ impl SeatView {
         self.hear_end(answer.cost);
         self.add_cost(answer.cost, answer.cost_is_estimate);
         self.generation_id = answer.generation_id.clone().or_else(|| self.generation_id.take());
-        self.answer = Some(answer.clone());
+        // Half a text does not take the place of a longer one that was paid for before.
+        let is_longer = |old: &Answer| status != SeatStatus::Answered && old.text_bytes > answer.text_bytes;
+        if !self.answer.as_ref().is_some_and(is_longer) {
+            self.answer = Some(answer.clone());
+        }
         self.told_of = false;
         self.failure = None;
         self.partial = String::new();
@@ -260,6 +263,13 @@ impl SeatView {
         if matches!(event, Event::Sent { .. }) && !self.status.is_final() {
             // Sent again although nothing was heard of the request before: another process took over.
             self.lose_track();
+        }
+        if let (Some(stood), Event::Failed { .. } | Event::Cancelled { answer: None, .. }) =
+            (self.stood, event)
+            && matches!(stood, SeatStatus::Unknown | SeatStatus::Cancelled)
+        {
+            // It was to be asked again and was not: what may have been paid before is as unknown as it was.
+            return self.lose_track();
         }
         self.attempts = self.attempts.max(attempt.number);
         match event {
@@ -484,12 +494,17 @@ impl Run {
     /// as far as prices are known. A further part of the run may spend the rest of its budget.
     pub fn cost_max(&self) -> PicoUsd {
         let input_bytes = self.plan.input_bytes();
-        let panel = self.plan.seats.iter().zip(&self.seats);
-        let places = panel.chain(self.plan.synthesizers.iter().zip(&self.synthesizers));
-        let worst = |(seat, view): (&Seat, &SeatView)| {
-            Some(budget::worst_call(seat, input_bytes)?.times(u64::from(view.unpriced)))
-        };
-        self.cost().plus(places.filter_map(worst).sum())
+        let times = |worst: PicoUsd, view: &SeatView| worst.times(u64::from(view.unpriced));
+        let asked = self
+            .plan
+            .seats
+            .iter()
+            .zip(&self.seats)
+            .filter_map(|(seat, view)| Some(times(budget::worst_call(seat, input_bytes)?, view)));
+        let fused = self.plan.synthesizers.iter().zip(&self.synthesizers).map(|(seat, view)| {
+            times(budget::worst_fusing(&self.plan.seats, std::slice::from_ref(seat), input_bytes), view)
+        });
+        self.cost().plus(asked.chain(fused).sum())
     }
 
     /// Whether a part of the cost is unknown or computed from prices.

@@ -386,8 +386,8 @@ impl Journal for Disk {
         self.memory.open(plan)
     }
 
-    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
-        self.memory.reopen(run_id)
+    fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
+        self.memory.reopen(run_id, seq)
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {

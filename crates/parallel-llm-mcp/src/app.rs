@@ -14,7 +14,9 @@ use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::service::{Catalogues, CheckKey, FetchCredit, Journals, KeyUse, Later, Parts, Runs, Service};
+use crate::service::{
+    Catalogues, CheckKey, FetchCredit, Journals, KeyUse, Later, LookAtCircuits, Parts, Runs, Service,
+};
 use crate::settings::{KeyWish, Origin, ProviderSettings, Settings};
 use crate::{certificates, keys, telemetry};
 
@@ -60,6 +62,10 @@ pub fn wire_with(
             Box::pin(async move { upstream.get().await?.fetch_credit(&id).await })
         })
     };
+    let circuits: LookAtCircuits = {
+        let upstream = Arc::clone(&upstream);
+        Box::new(move || upstream.made().map(Provider::circuits).unwrap_or_default())
+    };
     let runs = {
         let store = Arc::clone(&store);
         let drain = Duration::from_millis(settings.drain_ms);
@@ -74,7 +80,7 @@ pub fn wire_with(
     };
     let providers = settings.providers.iter().map(|provider| provider.id.clone()).collect();
     let settings = settings.clone();
-    Service::new(Parts { settings, providers, catalogues, check_key, fetch_credit, runs, store })
+    Service::new(Parts { settings, providers, catalogues, check_key, fetch_credit, circuits, runs, store })
 }
 
 /// The program against a pretend provider it starts itself, in a data folder of its own that is emptied first.

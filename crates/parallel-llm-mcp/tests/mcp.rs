@@ -452,3 +452,28 @@ fn a_log_that_nobody_reads_holds_up_no_run() {
     client.hang_up();
     assert!(client.wait().0.success());
 }
+
+#[test]
+fn a_model_that_keeps_failing_is_not_asked_and_that_is_said() {
+    let stage = stage_of([(PANEL[0], Script::fault(Fault::BadGateway))]);
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
+    assert_eq!(told(&client.call("list_models", json!({})))["circuits"], Value::Null);
+    let mut ask = |number: u32| {
+        let question = json!({"prompt": format!("Question {number}?"), "models": [PANEL[0]]});
+        told(&client.call("process_prompt", question))["answers"][0].clone()
+    };
+    let codes: Vec<Value> = (1..=6).map(|number| ask(number)["error"]["code"].clone()).collect();
+    assert_eq!(codes, ["upstream", "upstream", "upstream", "upstream", "upstream", "circuit_open"]);
+    let seat = ask(7);
+    assert_eq!(
+        (&seat["status"], &seat["attempts"], &seat["cost_usd"]),
+        (&json!("skipped"), &json!(0), &json!(0.0))
+    );
+    assert_eq!(stage.asked(PANEL[0]), 5);
+    let listed = client.call("list_models", json!({}));
+    let circuit = &told(&listed)["circuits"][0];
+    assert_eq!(
+        (&circuit["id"], &circuit["state"], &circuit["failures"]),
+        (&json!(PANEL[0]), &json!("open"), &json!(5))
+    );
+}

@@ -145,3 +145,40 @@ fn a_days_limit_refuses_before_anything_is_sent() {
     let error = refused.json()["error"].clone();
     assert!(error["next"].as_str().is_some_and(|next| next.contains("providers.openrouter")), "{error}");
 }
+
+#[test]
+fn what_is_not_remembered_cannot_be_given_again() {
+    let stage = stage();
+    insta::assert_snapshot!(
+        ask(&stage, "Why?").args(["--store", "none", "--idempotency-key", "k"]).run().told(),
+        @r#"
+    exit 2
+    --- stdout
+    {"error":{"code":"usage","message":"an idempotency key needs a memory of the run, and `store` is `none`","next":"use `--store metadata`, which keeps no texts","retryable":false},"schema":1}
+    --- stderr
+    error[usage]: an idempotency key needs a memory of the run, and `store` is `none`
+      next: use `--store metadata`, which keeps no texts
+    "#
+    );
+    let limited = ask(&stage, "Why?").args(["--store", "none"]).settings([("budget_day_usd", "5")]).run();
+    insta::assert_snapshot!(limited.told(), @r#"
+    exit 2
+    --- stdout
+    {"error":{"code":"usage","message":"the limit `budget_day_usd` needs a memory of the run, and `store` is `none`","next":"use `--store metadata`, which keeps no texts","retryable":false},"schema":1}
+    --- stderr
+    error[usage]: the limit `budget_day_usd` needs a memory of the run, and `store` is `none`
+      next: use `--store metadata`, which keeps no texts
+    "#);
+    assert_eq!(stage.asked(ADA), 0);
+    let keyed = || ask(&stage, "Why?").args(["--store", "metadata", "--idempotency-key", "k"]);
+    told(keyed());
+    insta::assert_snapshot!(keyed().run().told(), @r#"
+    exit 1
+    --- stdout
+    {"error":{"code":"repeated","message":"the run <run> answers this question, and its texts are not kept","next":"ask again when it is over, under another idempotency key if you gave one","retryable":false},"schema":1}
+    --- stderr
+    error[repeated]: the run <run> answers this question, and its texts are not kept
+      next: ask again when it is over, under another idempotency key if you gave one
+    "#);
+    assert_eq!(stage.asked(ADA), 1, "and it is not paid again");
+}

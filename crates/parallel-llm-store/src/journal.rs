@@ -25,9 +25,9 @@ impl Journal for Store {
         ready(self.writer().opened.put(NewRun::of(plan)).map(|()| lease)).boxed()
     }
 
-    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
+    fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
         let store = self.clone();
-        async move { store.take_over(run_id).await }.boxed()
+        async move { store.writer().take_over(run_id, Some(seq)).await }.boxed()
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {

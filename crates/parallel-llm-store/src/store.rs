@@ -192,7 +192,7 @@ impl Store {
     /// Takes the right to write on in a run: whoever had it before is refused from now on. Fails with `busy`
     /// where another process is still at the run.
     pub async fn take_over(&self, run_id: RunId) -> Result<Lease, Failure> {
-        self.shared.writer.take_over(run_id).await
+        self.shared.writer.take_over(run_id, None).await
     }
 
     /// Transactions this store has committed for runs since it was opened; the index of words is another matter.

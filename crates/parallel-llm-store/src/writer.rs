@@ -56,8 +56,8 @@ enum Work {
     Append(Lease, Entries),
     /// Keep the text of a reply on its way.
     Checkpoint(Lease, Attempt, String),
-    /// Give a run to this process.
-    TakeOver(RunId),
+    /// Give a run to this process, if nothing has happened in it after this event.
+    TakeOver(RunId, Option<u64>),
     /// Put texts into the index of words.
     Index,
     /// Take runs away.
@@ -71,7 +71,7 @@ impl Work {
     const fn run_id(&self) -> Option<RunId> {
         match self {
             Self::Append(lease, _) | Self::Checkpoint(lease, ..) => Some(lease.run_id),
-            Self::TakeOver(run_id) => Some(*run_id),
+            Self::TakeOver(run_id, _) => Some(*run_id),
             Self::Index | Self::Purge(_) | Self::ClearLog => None,
         }
     }
@@ -84,7 +84,7 @@ impl Work {
                 texts.map(|(_, text)| text.len()).chain(entries.bodies.iter().map(String::len)).sum()
             }
             Self::Checkpoint(_, _, text) => text.len(),
-            Self::TakeOver(_) | Self::Index | Self::Purge(_) | Self::ClearLog => 0,
+            Self::TakeOver(..) | Self::Index | Self::Purge(_) | Self::ClearLog => 0,
         }
     }
 }
@@ -160,8 +160,8 @@ impl Writer {
     }
 
     /// Gives a run to this process.
-    pub(crate) async fn take_over(&self, run_id: RunId) -> Result<Lease, Failure> {
-        match self.ask(Work::TakeOver(run_id)).await? {
+    pub(crate) async fn take_over(&self, run_id: RunId, seq: Option<u64>) -> Result<Lease, Failure> {
+        match self.ask(Work::TakeOver(run_id, seq)).await? {
             Done::Taken(lease) => Ok(lease),
             other => Err(mistaken(&other)),
         }
@@ -318,9 +318,9 @@ impl Pen {
                 let admission = write::checkpoint(connection, lease, (attempt, text), stamp).await?;
                 Ok(admission.map(|()| Done::Written))
             }
-            Work::TakeOver(run_id) => {
+            Work::TakeOver(run_id, seq) => {
                 self.runs.remove(&run_id);
-                Ok(write::take_over(connection, run_id, stamp).await?.map(Done::Taken))
+                Ok(write::take_over(connection, (run_id, seq), stamp).await?.map(Done::Taken))
             }
             Work::Index => Ok(Ok(Done::Indexed(search::index(connection, Behind::All).await?))),
             Work::Purge(runs) => Ok(Ok(Done::Purged(purge::purge(connection, &runs, stamp.now_ms).await?))),

@@ -61,6 +61,8 @@ async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_to
         facts.sort_by_key(|fact| (fact.run_id, fact.seat));
         for fact in &mut facts {
             fact.decided_at_ms = 0;
+            // What a text drew on was not noted in version 1, so nothing is to be concluded from these.
+            fact.edit_ratio = None;
         }
         facts
     };

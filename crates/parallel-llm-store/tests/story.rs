@@ -225,6 +225,21 @@ async fn whoever_was_overtaken_writes_nothing() {
 }
 
 #[tokio::test]
+async fn who_knows_less_than_there_is_takes_nothing_over() {
+    let fixture = Fixture::new().await;
+    let lease = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
+    let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1) }]);
+    fixture.store.append(lease, sent).await.unwrap();
+    assert_eq!(fixture.store.reopen(run_id(1), 1).await.unwrap_err().code, Code::Busy);
+    let closed = recorded(3, vec![Event::Closed { cost: PicoUsd::ZERO }]);
+    assert_eq!(fixture.store.append(lease, closed).await, Ok(()), "whoever had the run has it still");
+    assert_eq!(fixture.store.reopen(run_id(1), 2).await.unwrap_err().code, Code::Busy);
+    let listed = fixture.store.list(RunFilter::default()).await.unwrap();
+    assert!(listed[0].closed_at_ms.is_some(), "a refusal leaves a closed run closed");
+    assert_eq!(fixture.store.reopen(run_id(1), 3).await.unwrap().next_seq, 4);
+}
+
+#[tokio::test]
 async fn a_run_taken_over_by_another_store_is_lost_to_this_one() {
     let fixture = Fixture::new().await;
     let old = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;

@@ -4,6 +4,7 @@
 //! all fail, the best answer is returned word for word.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use similar::TextDiff;
@@ -26,8 +27,9 @@ use crate::strategy::verbatim;
 const EDIT_BYTES_MAX: usize = 200_000;
 /// Words that make a phrase: three in a row are rarely the same by chance where the thought is not.
 const PHRASE_WORDS: usize = 3;
-/// Phrases of an answer that must be new in the text before it counts as drawn on.
-const PHRASES_MIN: usize = 1;
+/// An answer counts as drawn on where it has one of so many of the phrases that are new: of a long text about one thing,
+/// a phrase or two stand in every answer.
+const PHRASES_SHARE: usize = 50;
 /// Words compared per answer, as for the choice of the best one.
 const WORDS_MAX: usize = 5_000;
 
@@ -193,17 +195,26 @@ fn drawn_from(base: &Usable, text: &str, usable: &[Usable]) -> Vec<SeatNumber> {
         return Vec::new();
     }
     let old = phrases(&base.answer.text);
-    let new: BTreeSet<_> = phrases(text).difference(&old).cloned().collect();
+    let new: BTreeSet<u64> = phrases(text).difference(&old).copied().collect();
+    let enough = (new.len() / PHRASES_SHARE).max(1);
     let others = usable.iter().filter(|one| one.seat != base.seat);
-    let drawn = others.filter(|one| phrases(&one.answer.text).intersection(&new).count() >= PHRASES_MIN);
+    let drawn =
+        others.filter(|one| phrases(&one.answer.text).intersection(&new).take(enough).count() == enough);
     drawn.map(|one| one.seat).collect()
 }
 
-/// Every run of [`PHRASE_WORDS`] words, in lower case and without punctuation.
-fn phrases(text: &str) -> BTreeSet<String> {
+/// Every run of [`PHRASE_WORDS`] words, in lower case and without punctuation, by its hash: the run waits for this, and a
+/// phrase taken for another costs nothing but a word in a report.
+fn phrases(text: &str) -> BTreeSet<u64> {
+    let hash = |value: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        value(&mut hasher);
+        hasher.finish()
+    };
     let words = text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
-    let words: Vec<String> = words.take(WORDS_MAX).map(str::to_lowercase).collect();
-    words.windows(PHRASE_WORDS).map(|phrase| phrase.join(" ")).collect()
+    let words: Vec<u64> =
+        words.take(WORDS_MAX).map(|word| hash(&|hasher| word.to_lowercase().hash(hasher))).collect();
+    words.windows(PHRASE_WORDS).map(|phrase| hash(&|hasher| phrase.hash(hasher))).collect()
 }
 
 fn shuffled(usable: &[Usable], chance: &mut Chance) -> Vec<Candidate> {

@@ -157,7 +157,7 @@ impl Journal for Held {
         async move { Ok(lease) }.boxed()
     }
 
-    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
+    fn reopen(&self, run_id: RunId, _: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
         let lease = self.0.durable.lease(run_id);
         async move { Ok(lease) }.boxed()
     }

@@ -268,7 +268,10 @@ impl Book {
         let is_again = matches!(event, Event::Failed { retry, .. } if *retry != Retry::Never);
         account.retries_now += u32::from(is_again);
         if ends(event) {
-            account.lost = None;
+            // One that was to be asked again and never left is as lost as it was.
+            if account.sent_now > 0 || event.answer().is_some() {
+                account.lost = None;
+            }
             account.ended_now += 1;
             account.answered |= matches!((event, place), (Event::Answered { .. }, Place::Seat(_)));
             assert!(

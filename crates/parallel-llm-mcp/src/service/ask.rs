@@ -12,7 +12,7 @@ use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunPlan, RunRequ
 
 use super::catalogue::Wanted;
 use super::fitness::Typed;
-use super::{Further, RunHandle, Service};
+use super::{Further, Kept, RunHandle, Service};
 use crate::clock;
 
 /// A question as a door hands it over.
@@ -55,8 +55,17 @@ impl Service {
 
     /// A hold on a run that answers the question; one whose process is gone is gone on with.
     async fn hold(&self, name: &str) -> Result<RunHandle, Failure> {
-        let handle = self.watch(name).await?;
-        match handle.look(|run| run.status) {
+        let handle = match self.find(name).await? {
+            Kept::Live(handle) => return Ok(handle.join()),
+            Kept::Past(past) => past.watch(),
+        };
+        let (status, store) = handle.look(|run| (run.status, run.plan.store));
+        if store != StoreMode::Full {
+            let message = format!("the run {name} answers this question, and its texts are not kept");
+            let next = "ask again when it is over, under another idempotency key if you gave one";
+            return Err(Failure::new(Code::Repeated, message).with_next(next));
+        }
+        match status {
             RunStatus::Interrupted => self.go_on(name, Further::Resume { resend: false }).await,
             _ => Ok(handle),
         }
@@ -95,6 +104,7 @@ impl Service {
         let mut plan = RunPlan::resolve(request, &terms, identity)?;
         self.check_inputs(&plan, typed)?;
         self.check_keys(&typed.places(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
+        check_memory(&plan)?;
         plan.warnings.extend(self.warnings_of(&plan));
         Ok(plan)
     }
@@ -131,4 +141,16 @@ impl Service {
         let default = self.0.providers.first()?;
         PanelEntry::parse(reference, default, is_provider).ok().map(|entry| entry.model)
     }
+}
+
+/// Refuses a run that nothing is to remember where something has to be remembered of it.
+fn check_memory(plan: &RunPlan) -> Result<(), Failure> {
+    let needs = match (&plan.idempotency_key, plan.limits.first()) {
+        _ if plan.store != StoreMode::None => return Ok(()),
+        (Some(_), _) => "an idempotency key".to_owned(),
+        (None, Some(limit)) => format!("the limit `{}`", limit.setting),
+        (None, None) => return Ok(()),
+    };
+    let message = format!("{needs} needs a memory of the run, and `store` is `none`");
+    Err(Failure::new(Code::Usage, message).with_next("use `--store metadata`, which keeps no texts"))
 }

@@ -29,15 +29,17 @@ impl Service {
     /// Goes on with a run. Whatever is wrong is said before anything is paid.
     pub async fn go_on(&self, name: &str, further: Further) -> Result<RunHandle, Failure> {
         let run = match self.find(name).await? {
+            Kept::Live(handle) if handle.is_closed() => handle.snapshot(),
             Kept::Live(handle) if matches!(further, Further::Resume { .. }) => return Ok(handle.join()),
             Kept::Live(handle) => return Err(still_running(&handle.snapshot())),
             Kept::Past(past) => past.run,
         };
         check(&run, &further)?;
-        let reopening = match &further {
+        let mut reopening = match &further {
             Further::Resume { resend } => resume(&run, *resend)?,
             Further::Add(request) | Further::Rewrite(request) => self.resolve(&run, request).await?,
         };
+        reopening.limits = self.settings().defaults().limits;
         let new = reopening.seats.iter().collect::<Vec<_>>();
         let again: Vec<&Seat> =
             run.plan.seats.iter().filter(|seat| reopening.ask.contains(&seat.number)).collect();
@@ -104,7 +106,12 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
     }
     if ask.is_empty() {
         let message = format!("the run {} has no seat that could be asked", run.plan.run_id);
-        let next = "`runs resume --resend` also asks seats that were sent and never heard of, which may be paid twice";
+        let unknown = run.seats.iter().any(|seat| seat.status == SeatStatus::Unknown);
+        let next = if unknown {
+            "`runs resume --resend` also asks seats that were sent and never heard of, which may be paid twice"
+        } else {
+            "add a model with `runs add`, or make another text with `runs synthesize`"
+        };
         return Err(Failure::new(Code::Usage, message).with_next(next));
     }
     Reopening::again(&run.plan, ask, &run.plan.synthesizers[run.synthesizers_before..])

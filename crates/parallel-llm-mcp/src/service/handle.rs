@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use parallel_llm_engine::live::{Hub, Stage, Watch};
 use parallel_llm_engine::outcome::Warning;
+use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{RunId, Stop};
 use tokio::task::JoinSet;
@@ -34,7 +35,7 @@ pub struct RunHandle {
 /// Whoever asked, once.
 struct Asker {
     has_given_up: AtomicBool,
-    /// How many askers still want the run; `None` where another process does it, which does not ask us.
+    /// How many askers still want the run; `None` for whoever only looks, and where another process does it.
     wanted_by: Option<Arc<AtomicUsize>>,
     stop: Stop,
 }
@@ -72,6 +73,13 @@ impl RunHandle {
         Self { note: Some(note), ..self }
     }
 
+    /// A look at the same run, which neither wants it nor gives it up.
+    pub(super) fn observe(&self) -> Self {
+        let asker = Asker { has_given_up: AtomicBool::new(false), wanted_by: None, stop: Stop::default() };
+        let handle = Self::new(Arc::clone(&self.hub), asker, self.files.clone(), None);
+        Self { relay: self.relay.clone(), ..handle }
+    }
+
     /// The hold of another asker on the same run.
     pub(super) fn join(&self) -> Self {
         let wanted_by = self.asker.wanted_by.clone();
@@ -93,9 +101,14 @@ impl RunHandle {
         self.note.as_ref()
     }
 
-    /// Whether the run is done by this process, so that giving it up ends it.
+    /// Whether giving it up can end the run: it is done by this process, and wanted through this handle.
     pub fn is_here(&self) -> bool {
         self.asker.wanted_by.is_some()
+    }
+
+    /// Whether this process alone knows what came of the run.
+    pub fn is_unstored(&self) -> bool {
+        self.hub.is_unstored() || self.hub.look(|run| run.plan.store != StoreMode::Full)
     }
 
     /// Whether nothing more will happen.

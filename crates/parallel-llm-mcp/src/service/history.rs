@@ -51,10 +51,10 @@ impl Service {
         }
     }
 
-    /// A hold on a run, whichever process does it.
+    /// A look at a run, whichever process does it. Whoever only looks gives nothing up.
     pub async fn watch(&self, name: &str) -> Result<RunHandle, Failure> {
         Ok(match self.find(name).await? {
-            Kept::Live(handle) => handle.join(),
+            Kept::Live(handle) => handle.observe(),
             Kept::Past(past) => past.watch(),
         })
     }

@@ -35,9 +35,9 @@ impl Journal for Journals {
         Box::pin(async move { store.get().await?.open(plan).await })
     }
 
-    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
+    fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
         let store = Arc::clone(&self.store);
-        Box::pin(async move { store.get().await?.reopen(run_id).await })
+        Box::pin(async move { store.get().await?.reopen(run_id, seq).await })
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {

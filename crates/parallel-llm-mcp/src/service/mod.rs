@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::{Failure, ProviderId};
-use parallel_llm_provider::Credit;
+use parallel_llm_provider::{Circuit, Credit};
 use parallel_llm_store::Store;
 
 pub use ask::Question;
@@ -63,6 +63,9 @@ pub type FetchCredit =
 /// Tells whether calls to a provider can have a key, where they need one; the failure names what to set.
 pub type CheckKey = Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<(), Failure>> + Send + Sync>;
 
+/// Tells which models are not asked for a while, because they keep failing.
+pub type LookAtCircuits = Box<dyn Fn() -> Vec<Circuit> + Send + Sync>;
+
 /// Everything a door may ask for.
 #[derive(Clone)]
 pub struct Service(Arc<Parts>);
@@ -80,6 +83,8 @@ pub struct Parts {
     pub check_key: CheckKey,
     /// What may still be spent with a provider's key.
     pub fetch_credit: FetchCredit,
+    /// Which models are not asked for a while.
+    pub circuits: LookAtCircuits,
     /// The runs under way.
     pub runs: Later<Runs>,
     /// The runs remembered.

@@ -1,10 +1,14 @@
 //! What an MCP client may know before it asks: the settings in force, the providers at hand, and their models.
 
 use parallel_llm_engine::Failure;
+use parallel_llm_provider::{Circuit, CircuitState};
 use serde::Serialize;
 
 use super::models::{ModelLine, ModelQuery};
 use super::{OPENROUTER, Service};
+
+/// Failing models that are told of: more than a panel has labs, and still a small part of a result.
+const CIRCUITS_MAX: usize = 8;
 
 /// The settings in force and the models that fit a search.
 #[derive(Clone, Debug, Serialize)]
@@ -27,8 +31,37 @@ pub struct Overview {
     pub live: bool,
     /// The providers at hand.
     pub providers: Vec<ProviderLine>,
+    /// Models that are not asked for a while, because they keep failing; left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub circuits: Vec<CircuitLine>,
     /// The models.
     pub models: Vec<ModelLine>,
+}
+
+/// A model that keeps failing.
+#[derive(Clone, Debug, Serialize)]
+pub struct CircuitLine {
+    /// The model, as a reference names it.
+    pub id: String,
+    /// `open`: it is not asked. `half_open`: one call tries.
+    pub state: &'static str,
+    /// The failures that led there.
+    pub failures: usize,
+    /// How long until a call may try, in milliseconds.
+    pub wait_ms: u64,
+    /// What the last failure said, in the provider's words.
+    pub last: String,
+}
+
+impl CircuitLine {
+    fn of(circuit: Circuit) -> Self {
+        let state = match circuit.state {
+            CircuitState::Open => "open",
+            CircuitState::HalfOpen => "half_open",
+        };
+        let Circuit { model, failures, wait_ms, last, .. } = circuit;
+        Self { id: model.to_string(), state, failures, wait_ms, last }
+    }
 }
 
 /// One provider at hand.
@@ -70,6 +103,7 @@ impl Service {
                     list: list.source,
                 })
                 .collect(),
+            circuits: (self.0.circuits)().into_iter().take(CIRCUITS_MAX).map(CircuitLine::of).collect(),
             models: found.models,
         })
     }

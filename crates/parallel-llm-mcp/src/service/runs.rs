@@ -8,7 +8,6 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::engine::Underway;
 use parallel_llm_engine::live::Hub;
-use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Engine, Failure, Reopening, RunId, RunPlan, Stop};
 use tokio::sync::oneshot;
@@ -125,7 +124,7 @@ impl Runs {
     /// A run is over: the store answers for it from now on, where it has its texts.
     fn retire(&self, id: RunId) {
         let Some(handle) = self.live().remove(&id) else { return };
-        if handle.look(|run| run.plan.store == StoreMode::Full) {
+        if !handle.is_unstored() {
             return;
         }
         let mut unstored = self.unstored();

@@ -18,7 +18,7 @@ pub(crate) const PANEL: [&str; 3] = ["openai/gpt-6.1-sol", "google/gemini-4-argo
 
 /// The program, and what it has said so far.
 pub(crate) struct Client {
-    child: Child,
+    pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
     /// Everything received that nobody has waited for, in order.

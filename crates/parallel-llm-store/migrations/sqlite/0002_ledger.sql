@@ -176,5 +176,6 @@ SELECT run_id, number, model ->> '$.provider', model ->> '$.model', status,
     (SELECT CASE WHEN TOTAL(cost_pico_usd) > 0 OR COUNT(*) = COUNT(cost_pico_usd)
             THEN CAST(TOTAL(cost_pico_usd) AS INTEGER) END
         FROM calls WHERE calls.run_id = ended.run_id AND calls.place ->> '$.seat' = number),
-    elapsed_ms, decided_at_ms, outcome ->> '$.kind', CAST(outcome ->> '$.worth.edit_ratio' AS REAL)
+    -- What a fused text drew on is not known of these runs, and without its ratio nothing is concluded from it.
+    elapsed_ms, decided_at_ms, outcome ->> '$.kind', NULL
 FROM ended;

@@ -78,14 +78,16 @@ async fn check_under_way(
     Ok(Ok(()))
 }
 
-/// The newest run of this question and asker that has an answer which is kept, not settled longer ago than this.
+/// The newest run of this question and asker that has an answer which is kept, not settled longer ago than this. One that
+/// was gone on with may have been asked of others by now.
 pub(crate) async fn find_same(
     readers: &SqlitePool,
     plan_hash: &str,
     (asked_by, within_ms): (Option<&str>, i64),
 ) -> Result<Option<RunId>, Failure> {
     let sql = "SELECT run_id FROM runs WHERE plan_hash = ? AND status IN ('complete', 'partial') \
-               AND store_mode = 'full' AND asked_by IS ? AND decided_at_ms >= ? ORDER BY run_id DESC LIMIT 1";
+               AND store_mode = 'full' AND asked_by IS ? AND decided_at_ms >= ? AND NOT EXISTS (SELECT 1 FROM events \
+               WHERE events.run_id = runs.run_id AND kind = 'reopened') ORDER BY run_id DESC LIMIT 1";
     let since_ms = clock::now_ms().saturating_sub(within_ms);
     let query = sqlx::query(sql).bind(plan_hash).bind(asked_by).bind(since_ms);
     let row = query.fetch_optional(readers).await.map_err(unread)?;

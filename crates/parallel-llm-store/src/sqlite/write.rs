@@ -256,10 +256,10 @@ pub(crate) async fn checkpoint(
 /// Gives the run to this process. Refused where another one is still at it.
 pub(crate) async fn take_over(
     connection: &mut SqliteConnection,
-    run_id: RunId,
+    (run_id, seq): (RunId, Option<u64>),
     stamp: &Stamp,
 ) -> Result<Admission<Lease>, sqlx::Error> {
-    let sql = "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL FROM runs WHERE run_id = ?";
+    let sql = "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, last_seq FROM runs WHERE run_id = ?";
     let found = sqlx::query(sql).bind(run_id.to_string()).fetch_optional(&mut *connection).await?;
     let Some(row) = found else {
         return Ok(Err(Failure::new(Code::RunNotFound, format!("there is no run {run_id}"))));
@@ -268,6 +268,11 @@ pub(crate) async fn take_over(
     if !tenure.closed && tenure.owner != stamp.owner && !tenure.is_interrupted(stamp.now_ms) {
         let message = format!("another process is still doing the run {run_id}");
         return Ok(Err(Failure::new(Code::Busy, message).with_next("wait until it has ended")));
+    }
+    let newest = count(row.try_get(3)?);
+    if seq.is_some_and(|seq| seq != newest) {
+        let message = format!("somebody else has gone on with the run {run_id}");
+        return Ok(Err(Failure::new(Code::Busy, message).with_next("look at it again with `runs show`")));
     }
     let sql = "UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until_ms = ?, closed_at_ms = NULL, \
                is_indexed = (store_mode <> 'full') WHERE run_id = ? RETURNING epoch, last_seq + 1";

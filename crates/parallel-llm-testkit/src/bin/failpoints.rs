@@ -53,8 +53,8 @@ impl Journal for Failpoints {
         self.between("open", |journal| journal.open(plan))
     }
 
-    fn reopen(&self, run_id: RunId) -> BoxFuture<'static, Result<Lease, Failure>> {
-        self.between("reopen", move |journal| journal.reopen(run_id))
+    fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
+        self.between("reopen", move |journal| journal.reopen(run_id, seq))
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
