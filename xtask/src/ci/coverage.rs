@@ -49,7 +49,16 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     std::fs::create_dir_all(&folder).map_err(|error| unwritten(&folder, &error))?;
     // That tests fail is for the stage of the tests to say.
     Program::new(tool)
-        .arguments(["llvm-cov", "--locked", "--ignore-run-fail", "--lcov", "--output-path"])
+        // Some tests kill the program or let its disk be full, so that its profile stops in the middle.
+        .arguments([
+            "llvm-cov",
+            "--locked",
+            "--ignore-run-fail",
+            "--failure-mode",
+            "all",
+            "--lcov",
+            "--output-path",
+        ])
         .arguments([&trace])
         .arguments(SUITES.split_whitespace())
         .variable("CARGO_TARGET_DIR", &folder)
