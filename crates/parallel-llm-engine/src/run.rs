@@ -325,6 +325,16 @@ impl SeatView {
     }
 }
 
+/// The most one request of this place can cost, where its price is known: a synthesizer reads every answer.
+pub fn worst_request(plan: &RunPlan, place: Place, seat: &Seat) -> Option<PicoUsd> {
+    match place {
+        Place::Seat(_) => budget::worst_call(seat, plan.input_bytes()),
+        Place::Synthesizer(_) => seat
+            .price
+            .map(|_| budget::worst_fusing(&plan.seats, std::slice::from_ref(seat), plan.input_bytes())),
+    }
+}
+
 fn failed_status(failure: &Failure, attempt: Attempt) -> SeatStatus {
     match failure.code {
         Code::Refused | Code::Moderated => SeatStatus::Refused,
@@ -493,18 +503,11 @@ impl Run {
     /// What all requests may have cost: those that are over and of which nobody knows it count with their worst case,
     /// as far as prices are known. A further part of the run may spend the rest of its budget.
     pub fn cost_max(&self) -> PicoUsd {
-        let input_bytes = self.plan.input_bytes();
-        let times = |worst: PicoUsd, view: &SeatView| worst.times(u64::from(view.unpriced));
-        let asked = self
-            .plan
-            .seats
-            .iter()
-            .zip(&self.seats)
-            .filter_map(|(seat, view)| Some(times(budget::worst_call(seat, input_bytes)?, view)));
-        let fused = self.plan.synthesizers.iter().zip(&self.synthesizers).map(|(seat, view)| {
-            times(budget::worst_fusing(&self.plan.seats, std::slice::from_ref(seat), input_bytes), view)
-        });
-        self.cost().plus(asked.chain(fused).sum())
+        let seats = self.plan.seats.iter().chain(&self.plan.synthesizers);
+        let worst = |(seat, view): (&Seat, &SeatView)| {
+            Some(worst_request(&self.plan, view.place, seat)?.times(u64::from(view.unpriced)))
+        };
+        self.cost().plus(seats.zip(self.seats.iter().chain(&self.synthesizers)).filter_map(worst).sum())
     }
 
     /// Whether a part of the cost is unknown or computed from prices.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use parallel_llm_engine::event::{Attempt, Event, Place};
 use parallel_llm_engine::retry::Retry;
-use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, Reopening, RunPlan, Seat, Usage, budget};
+use parallel_llm_engine::run::worst_request;
+use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, Reopening, RunPlan, Seat, Usage};
 
 /// Money for a request that may still leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,18 +55,8 @@ fn holds<'a>(plan: &RunPlan, asked: impl Iterator<Item = &'a Seat>, readers: &'a
 }
 
 fn hold(plan: &RunPlan, place: Place, seat: &Seat) -> Option<Hold> {
-    let amount = worst(plan, place, seat).filter(|amount| *amount > PicoUsd::ZERO)?;
+    let amount = worst_request(plan, place, seat).filter(|amount| *amount > PicoUsd::ZERO)?;
     Some(Hold { provider: seat.model.provider.clone(), amount })
-}
-
-/// The most one request of this place can cost, where its price is known.
-pub(crate) fn worst(plan: &RunPlan, place: Place, seat: &Seat) -> Option<PicoUsd> {
-    match place {
-        Place::Seat(_) => budget::worst_call(seat, plan.input_bytes()),
-        Place::Synthesizer(_) => seat
-            .price
-            .map(|_| budget::worst_fusing(&plan.seats, std::slice::from_ref(seat), plan.input_bytes())),
-    }
 }
 
 /// Who sits at a place.

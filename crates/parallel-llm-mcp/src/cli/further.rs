@@ -24,9 +24,12 @@ pub struct Shown {
     pub linger: bool,
 }
 
-/// What this part of the run may cost.
+/// Who fuses in this part of the run, and what it may cost.
 #[derive(Debug, clap::Args)]
 pub struct Means {
+    /// The model that fuses, before those of the settings
+    #[arg(long, value_name = "MODEL")]
+    pub synthesizer: Option<String>,
     /// The most it may cost besides what the run has cost so far, in USD
     #[arg(long, value_name = "USD")]
     pub budget: Option<f64>,
@@ -65,9 +68,6 @@ pub struct Add {
     /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for more
     #[arg(short, long = "model", value_name = "MODEL", required = true)]
     pub models: Vec<String>,
-    /// The model that fuses, before those of the settings
-    #[arg(long, value_name = "MODEL")]
-    pub synthesizer: Option<String>,
     #[command(flatten)]
     pub means: Means,
     #[command(flatten)]
@@ -79,9 +79,6 @@ pub struct Add {
 pub struct Synthesize {
     #[arg(help = RUN_HELP)]
     pub run: String,
-    /// The model that fuses, before those of the settings
-    #[arg(long, value_name = "MODEL")]
-    pub synthesizer: Option<String>,
     #[command(flatten)]
     pub means: Means,
     #[command(flatten)]
@@ -96,9 +93,6 @@ pub struct Replay {
     /// How answers become one text
     #[arg(long, value_name = "NAME")]
     pub strategy: String,
-    /// The model that fuses, before those of the settings
-    #[arg(long, value_name = "MODEL")]
-    pub synthesizer: Option<String>,
     #[command(flatten)]
     pub means: Means,
     #[command(flatten)]
@@ -133,27 +127,18 @@ pub(super) async fn resume(desk: &Desk<'_>, resume: &Resume) -> Result<u8, Failu
 
 /// Asks further models.
 pub(super) async fn add(desk: &Desk<'_>, add: &Add) -> Result<u8, Failure> {
-    let request = RunRequest {
-        models: Some(add.models.clone()),
-        synthesizer: add.synthesizer.clone(),
-        ..add.means.request()?
-    };
+    let request = RunRequest { models: Some(add.models.clone()), ..add.means.request()? };
     go_on(desk, &add.run, Further::Add(request), &add.shown).await
 }
 
 /// Makes another text.
 pub(super) async fn synthesize(desk: &Desk<'_>, synthesize: &Synthesize) -> Result<u8, Failure> {
-    let request = RunRequest { synthesizer: synthesize.synthesizer.clone(), ..synthesize.means.request()? };
-    go_on(desk, &synthesize.run, Further::Rewrite(request), &synthesize.shown).await
+    go_on(desk, &synthesize.run, Further::Rewrite(synthesize.means.request()?), &synthesize.shown).await
 }
 
 /// Tries another strategy.
 pub(super) async fn replay(desk: &Desk<'_>, replay: &Replay) -> Result<u8, Failure> {
-    let request = RunRequest {
-        strategy: Some(replay.strategy.clone()),
-        synthesizer: replay.synthesizer.clone(),
-        ..replay.means.request()?
-    };
+    let request = RunRequest { strategy: Some(replay.strategy.clone()), ..replay.means.request()? };
     go_on(desk, &replay.run, Further::Rewrite(request), &replay.shown).await
 }
 
@@ -166,6 +151,7 @@ async fn go_on(desk: &Desk<'_>, run: &str, further: Further, shown: &Shown) -> R
 impl Means {
     fn request(&self) -> Result<RunRequest, Failure> {
         let budget = self.budget.map(ask::parse_usd).transpose()?;
-        Ok(RunRequest { budget, max_tokens: self.max_tokens, ..RunRequest::default() })
+        let synthesizer = self.synthesizer.clone();
+        Ok(RunRequest { synthesizer, budget, max_tokens: self.max_tokens, ..RunRequest::default() })
     }
 }

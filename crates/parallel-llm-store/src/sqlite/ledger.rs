@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::event::{Attempt, Event};
+use parallel_llm_engine::run::worst_request;
 use parallel_llm_engine::{Code, Failure, Place, Run, RunPlan, SeatStatus};
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _};
@@ -95,7 +96,7 @@ async fn insert_sent(
         sql.push_values(rows, |mut row, (attempt, seat)| {
             row.push_bind(run_id).push_bind(place_json(attempt.place)).push_bind(attempt.number);
             row.push_bind(&*seat.model.provider.0).push_bind(&*seat.model.model).push_bind(now_ms);
-            row.push_bind(ledger::worst(plan, attempt.place, seat).map(|worst| worst.0));
+            row.push_bind(worst_request(plan, attempt.place, seat).map(|worst| worst.0));
         });
         sql.push(" ON CONFLICT DO NOTHING").build().execute(&mut *connection).await?;
     }

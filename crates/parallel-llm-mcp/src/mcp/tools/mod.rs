@@ -10,6 +10,9 @@ use rmcp::model::{CallToolResult, JsonObject, MetaObject, Tool};
 use serde_json::json;
 
 use super::call::Call;
+use super::outcome;
+use super::progress::Progress;
+use crate::service::RunHandle;
 
 /// Their names, in the order they are listed.
 pub(super) const NAMES: [&str; 4] =
@@ -36,6 +39,17 @@ pub(super) async fn call(
         resume_run::NAME => resume_run::call(call, arguments).await,
         list_models::NAME => list_models::call(call, arguments).await,
         _ => Err(Failure::new(Code::Usage, "there is no such tool")),
+    }
+}
+
+/// Tells what comes of a run that this call pays for, in time; a call that is taken back gives the run up.
+async fn told(call: &Call, handle: &RunHandle, progress: &mut Progress) -> CallToolResult {
+    match call.wait(handle, progress, None).await {
+        Ok(report) => outcome::of_report(report),
+        Err(taken_back) => {
+            handle.cancel();
+            outcome::of_run_failure(handle.id(), &taken_back)
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use crate::attachment::Attachments;
 use crate::mcp::arguments::{self, Argument, Kind, Values};
 use crate::mcp::call::Call;
-use crate::mcp::{outcome, schema};
+use crate::mcp::schema;
 use crate::output::report::Report;
 use crate::service::Question;
 
@@ -124,13 +124,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     let mut progress = call.progress();
     progress.begin().await;
     let handle = call.service.ask(question).await?;
-    match call.wait(&handle, &mut progress, None).await {
-        Ok(report) => Ok(outcome::of_report(report)),
-        Err(taken_back) => {
-            handle.cancel();
-            Ok(outcome::of_run_failure(handle.id(), &taken_back))
-        }
-    }
+    Ok(super::told(call, &handle, &mut progress).await)
 }
 
 /// A model that calls this tool may spend less than the user allows, never more.

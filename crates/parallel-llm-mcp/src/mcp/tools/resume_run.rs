@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 
 use crate::mcp::arguments::{self, Argument, Kind, Values};
 use crate::mcp::call::Call;
-use crate::mcp::{outcome, schema};
+use crate::mcp::schema;
 use crate::output::report::Report;
 use crate::service::Further;
 
@@ -66,11 +66,5 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     let mut progress = call.progress();
     progress.begin().await;
     let handle = call.service.go_on(run_id.trim(), further).await?;
-    match call.wait(&handle, &mut progress, None).await {
-        Ok(report) => Ok(outcome::of_report(report)),
-        Err(taken_back) => {
-            handle.cancel();
-            Ok(outcome::of_run_failure(handle.id(), &taken_back))
-        }
-    }
+    Ok(super::told(call, &handle, &mut progress).await)
 }
