@@ -50,8 +50,9 @@ impl Engine {
         let before = hub.snapshot();
         let plan = Arc::clone(&before.plan);
         let lease = self.journal.open(Arc::clone(&plan)).await?;
+        let started = Event::Started { plan_hash: plan.plan_hash.clone(), reserved: plan.worst_case };
         let desk = self.desk(hub, stop, (lease, plan));
-        desk.log.stage(Event::Started { plan_hash: desk.plan.hash(), reserved: desk.plan.worst_case });
+        desk.log.stage(started);
         begin(before, desk).await
     }
 

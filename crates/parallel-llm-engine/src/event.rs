@@ -47,7 +47,7 @@ pub struct Attempt {
 pub enum Event {
     /// The run has begun; its plan is stored beside it.
     Started {
-        /// Names what was asked; see [`crate::plan::RunPlan::hash`].
+        /// Names what was asked; see [`crate::plan::RunPlan::plan_hash`].
         plan_hash: String,
         /// The worst case of its cost, held against the budget.
         reserved: PicoUsd,

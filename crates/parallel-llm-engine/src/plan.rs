@@ -159,6 +159,11 @@ pub struct RunPlan {
     pub run_id: RunId,
     /// All chance in the run derives from this.
     pub seed: u64,
+    /// Names what is asked, whatever the run: BLAKE3 of the request with the defaults laid under it, as 64 hexadecimal
+    /// digits. Two runs of the same request have the same, also where lists of models have changed in between. Empty
+    /// in plans from before there was one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub plan_hash: String,
     /// What is asked. Left empty where the store keeps only metadata.
     #[serde(default)]
     pub messages: Arc<[Message]>,
@@ -205,6 +210,7 @@ impl RunPlan {
         let defaults = terms.defaults;
         check_prompt(&request.messages, defaults.prompt_chars_max)?;
         let choice = Choice::of(&request, defaults)?;
+        let plan_hash = hash(&request, defaults);
         let mut warnings = Vec::new();
         let seats = resolve_panel(&request, terms, &choice, &mut warnings)?;
         let synthesizers = resolve_chain(&request, terms, &choice)?;
@@ -215,6 +221,7 @@ impl RunPlan {
             version: VERSION,
             run_id: identity.run_id,
             seed: identity.seed,
+            plan_hash,
             messages: request.messages.into(),
             seats,
             synthesizers,
@@ -237,61 +244,44 @@ impl RunPlan {
         Ok(plan)
     }
 
-    /// Names what is asked, whatever the run: BLAKE3 of what is asked as a JSON list, without what belongs to this
-    /// run (its name and seed, who asks) or to this day (prices and limits of the catalogue, and what follows from them).
-    /// Two runs that ask the same have the same hash.
-    pub fn hash(&self) -> String {
-        // Taken apart whole, so that whoever adds a field decides whether it is asked.
-        let Self {
-            version,
-            run_id: _,
-            seed: _,
-            messages,
-            seats,
-            synthesizers,
-            strategy,
-            timers,
-            retries_max,
-            wait,
-            budget,
-            worst_case: _,
-            store,
-            files,
-            routing,
-            asked_by: _,
-            idempotency_key: _,
-            limits: _,
-            warnings: _,
-        } = self;
-        let asked = |seat: &Seat| {
-            let Seat { number, model, temperature, max_tokens, effort, strongest, .. } = seat;
-            let Seat { price: _, context_tokens: _, inputs: _, .. } = seat;
-            (*number, model.clone(), *temperature, *max_tokens, *effort, *strongest)
-        };
-        let [seats, synthesizers] =
-            [seats, synthesizers].map(|seats| seats.iter().map(asked).collect::<Vec<_>>());
-        let what = (
-            version,
-            messages,
-            seats,
-            synthesizers,
-            strategy,
-            timers,
-            retries_max,
-            wait,
-            budget,
-            store,
-            files,
-            routing,
-        );
-        let json = serde_json::to_vec(&what).expect("a plan is plain data with string keys");
-        blake3::hash(&json).to_hex().to_string()
-    }
-
     /// What every seat is sent, in bytes of text that cost as much.
     pub fn input_bytes(&self) -> u64 {
         self.messages.iter().map(Message::weight_bytes).sum()
     }
+}
+
+/// What is asked, without who asks and under which name, how long the asker's client waits, and what is not for a request
+/// to say: timers, retries, the limits of a day.
+fn hash(request: &RunRequest, defaults: &Defaults) -> String {
+    // Taken apart whole, so that whoever adds a field decides whether it is asked.
+    let RunRequest {
+        messages,
+        models,
+        synthesizer,
+        strategy,
+        temperature,
+        max_tokens,
+        effort,
+        deadline_ms,
+        client_wall_ms: _,
+        budget,
+        store,
+        files,
+        asked_by: _,
+        idempotency_key: _,
+    } = request;
+    let who = (models.as_ref().unwrap_or(&defaults.panel), synthesizer, &defaults.synthesizers);
+    let how = (
+        strategy.as_ref().unwrap_or(&defaults.strategy),
+        temperature,
+        max_tokens.unwrap_or(defaults.max_tokens),
+        effort.or(defaults.effort),
+        &defaults.routing,
+    );
+    let within = (deadline_ms, defaults.wait, budget.unwrap_or(defaults.budget));
+    let kept = (store.unwrap_or(defaults.store), files.unwrap_or(defaults.files));
+    let json = serde_json::to_vec(&(messages, who, how, within, kept));
+    blake3::hash(&json.expect("a request is plain data with string keys")).to_hex().to_string()
 }
 
 fn is_default(routing: &Arc<Routing>) -> bool {

@@ -46,6 +46,7 @@ fn plan() -> RunPlan {
         version: 1,
         run_id: RunId::from_parts(1_700_000_000_000, 7),
         seed: u64::MAX,
+        plan_hash: String::new(),
         messages: [
             Message::text(Role::System, "Be brief."),
             Message::text(Role::User, "Why?"),
@@ -111,6 +112,7 @@ fn plan_with_limits() -> RunPlan {
         setting: setting.to_owned(),
     };
     RunPlan {
+        plan_hash: "00ff".repeat(16),
         asked_by: Some("token 7".to_owned()),
         idempotency_key: Some("order-66".to_owned()),
         limits: vec![limit(None, "day_usd_max"), limit(Some("openrouter"), "keys.day_usd_max")],

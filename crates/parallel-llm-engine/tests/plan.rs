@@ -1,9 +1,13 @@
 //! From a request to a plan: every refusal as it is told, and what is filled in.
 
+use std::collections::BTreeSet;
+
 use parallel_llm_engine::catalogue::{Inputs, PriceOverride};
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{
-    Attachment, Catalogue, Effort, Message, ModelInfo, ModelRef, Part, PicoUsd, Role, RunId, RunRequest, Seat,
+    Attachment, Catalogue, Effort, Message, ModelInfo, ModelRef, Part, PicoUsd, Role, RunRequest, Seat,
 };
 
 use crate::scene::{catalogues, defaults, identity, info, providers};
@@ -144,21 +148,59 @@ fn a_deadline_stands_above_the_setting() {
 
 #[test]
 fn the_same_question_has_the_same_hash() {
-    let plan = resolve(ask()).expect("it is sound");
-    let hash = plan.hash();
-    let again = RunPlan { seed: 99, run_id: RunId::from_parts(9, 9), ..plan.clone() };
-    assert_eq!(again.hash(), hash);
+    let hash = |request| resolve(request).expect("it is sound").plan_hash;
+    let once = hash(ask());
+    assert_eq!(once.len(), 64);
+    // Of the day: a shorter list of models, which fits caps anew, and a name that has lost its `~`. Of the asker: how
+    // long its client waits, and who it is. Of the machine: timers and retries.
+    let of_today = Catalogue::new(
+        vec![ModelInfo { output_tokens_max: Some(7), ..info("openai/gpt-sol-latest") }],
+        false,
+    );
+    let mut settings = settings();
+    (settings.timers.idle_ms, settings.retries_max) = (1, 9);
+    let terms = Terms { defaults: &settings, providers: &providers(), catalogues: &catalogues(of_today) };
+    let asked_by = Some("somebody".to_owned());
+    let again = RunRequest {
+        client_wall_ms: Some(60_000),
+        asked_by,
+        idempotency_key: Some("key".to_owned()),
+        ..ask()
+    };
+    let plan = RunPlan::resolve(again, &terms, identity(2)).expect("it is sound");
+    insta::assert_snapshot!(shown(&plan), @"1 openrouter:openai/gpt-sol-latest 7, 2 openrouter:anthropic/claude-opus-5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000 unpriced, 2 openrouter:anthropic/claude-opus-5 1000 unpriced");
+    assert_eq!(plan.plan_hash, once);
+    // What the settings say may as well be said by hand.
+    assert_eq!(
+        hash(RunRequest { models: Some(settings.panel.clone()), store: Some(settings.store), ..ask() }),
+        once
+    );
     let text = serde_json::to_string(&plan).expect("a plan is JSON");
-    assert_eq!(serde_json::from_str::<RunPlan>(&text).expect("it reads back").hash(), hash);
-    let mut changed = [plan.clone(), plan.clone(), plan.clone(), plan.clone(), plan];
-    changed[0].messages = [Message::text(Role::User, "How do tides work!")].into();
-    changed[1].seats[0].temperature = Some(0.5);
-    changed[2].synthesizers.pop();
-    changed[3].timers.idle_ms += 1;
-    changed[4].seats.reverse();
-    for (index, plan) in changed.iter().enumerate() {
-        assert_ne!(plan.hash(), hash, "{index}");
-    }
+    assert_eq!(serde_json::from_str::<RunPlan>(&text).expect("it reads back").plan_hash, once);
+}
+
+#[test]
+fn another_question_has_another_hash() {
+    let others = [
+        ask(),
+        RunRequest::prompt("How do tides work!"),
+        models(&["anthropic/claude-opus-5", "openai/gpt-sol-latest"]),
+        models(&["vendor/small"]),
+        RunRequest { synthesizer: Some("vendor/small".to_owned()), ..ask() },
+        RunRequest { temperature: Some(0.5), ..ask() },
+        RunRequest { max_tokens: Some(999), ..ask() },
+        RunRequest { effort: Some(Effort::Low), ..ask() },
+        RunRequest { deadline_ms: Some(5_000), ..ask() },
+        RunRequest { budget: Some(PicoUsd::from_usd(2)), ..ask() },
+        RunRequest { store: Some(StoreMode::Metadata), ..ask() },
+        RunRequest { files: Some(!settings().files), ..ask() },
+        with_picture(&["vendor/small"]),
+    ];
+    let count = others.len();
+    let hashes = others.map(|request| resolve(request).expect("it is sound").plan_hash);
+    assert_eq!(hashes.iter().collect::<BTreeSet<_>>().len(), count);
+    let settings = Defaults { wait: Wait::All, ..settings() };
+    assert_ne!(resolve_with(ask(), &settings, true).expect("it is sound").plan_hash, hashes[0]);
 }
 
 /// A question with a picture.

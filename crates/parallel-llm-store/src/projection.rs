@@ -15,13 +15,11 @@ pub(crate) struct NewRun {
     pub(crate) plan: Arc<RunPlan>,
     /// The plan as it is stored: without messages where only metadata is kept.
     pub(crate) plan_json: String,
-    pub(crate) plan_hash: String,
     pub(crate) question_excerpt: Option<String>,
 }
 
 impl NewRun {
     pub(crate) fn of(plan: Arc<RunPlan>) -> Self {
-        let plan_hash = plan.hash();
         let question_excerpt = keeps_texts(&plan).then(|| excerpt(&plan));
         let stored = if keeps_texts(&plan) {
             serde_json::to_string(&*plan)
@@ -29,7 +27,7 @@ impl NewRun {
             serde_json::to_string(&RunPlan { messages: Arc::default(), ..(*plan).clone() })
         };
         let plan_json = stored.expect("a plan is plain data with string keys");
-        Self { plan, plan_json, plan_hash, question_excerpt }
+        Self { plan, plan_json, question_excerpt }
     }
 }
 

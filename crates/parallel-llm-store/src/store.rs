@@ -100,7 +100,7 @@ impl Store {
     }
 
     /// The newest run that asked the same, for the same caller, and has an answer that is kept, not settled longer ago
-    /// than `within_ms`. `plan_hash` is [`parallel_llm_engine::RunPlan::hash`].
+    /// than `within_ms`. `plan_hash` is [`parallel_llm_engine::RunPlan::plan_hash`].
     pub async fn find_same(
         &self,
         plan_hash: &str,

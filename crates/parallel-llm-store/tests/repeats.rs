@@ -112,7 +112,7 @@ async fn a_refused_run_leaves_nothing_behind() {
 async fn the_newest_kept_answer_is_found_for_its_asker() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
-    let hash = same_question(1).hash();
+    let hash = same_question(1).plan_hash.clone();
     let find = async |who, within_ms| store.find_same(&hash, who, within_ms).await.unwrap();
     assert_eq!(find(None, i64::MAX).await, None);
     write(store, same_question(1), simple("first")).await;

@@ -79,7 +79,8 @@ impl Service {
     ) -> Result<Option<RunHandle>, Failure> {
         let Some(within_ms) = cache_ms else { return Ok(None) };
         let within_ms = i64::try_from(within_ms).unwrap_or(i64::MAX);
-        let same = self.store().await?.find_same(&plan.hash(), plan.asked_by.as_deref(), within_ms).await?;
+        let asked_by = plan.asked_by.as_deref();
+        let same = self.store().await?.find_same(&plan.plan_hash, asked_by, within_ms).await?;
         let Some(id) = same else { return Ok(None) };
         let note = Failure::new(Code::Repeated, format!("this is the answer of run {id}"));
         let handle = self.load(id).await?.watch();

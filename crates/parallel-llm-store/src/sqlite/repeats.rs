@@ -41,7 +41,7 @@ async fn check_key(
         return Ok(Ok(()));
     };
     let (run_id, plan_hash): (RunId, &str) = (run_id(&row, 0)?, row.try_get(1)?);
-    let failure = if plan_hash == new.plan_hash {
+    let failure = if plan_hash == new.plan.plan_hash {
         let message = format!("the same question was asked under the same idempotency key: run {run_id}");
         Failure::new(Code::Repeated, message)
     } else {
@@ -60,7 +60,7 @@ async fn check_under_way(
                WHERE plan_hash = ? AND status = 'running' AND asked_by IS ? AND created_at_ms >= ? AND run_id <> ? \
                ORDER BY run_id DESC LIMIT ?";
     let rows = sqlx::query(sql)
-        .bind(&*new.plan_hash)
+        .bind(&*new.plan.plan_hash)
         .bind(new.plan.asked_by.as_deref())
         .bind(stamp.now_ms - REPEAT_MS)
         .bind(new.plan.run_id.to_string())

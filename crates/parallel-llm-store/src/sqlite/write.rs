@@ -101,7 +101,7 @@ pub(crate) async fn begin(
     let done = sqlx::query(sql)
         .bind(plan.run_id.to_string())
         .bind(&*new.plan_json)
-        .bind(&*new.plan_hash)
+        .bind(&*plan.plan_hash)
         .bind(projection::mode_word(plan.store))
         .bind(stamp.now_ms)
         .bind(&*stamp.owner)

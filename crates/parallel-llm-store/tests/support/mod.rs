@@ -79,6 +79,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         version: 1,
         run_id: run_id(number),
         seed: 42,
+        plan_hash: format!("question {number}"),
         // Each number is another question, so that none is taken for another's repetition.
         messages: vec![
             Message::text(Role::System, format!("Answer number {number}.")),
