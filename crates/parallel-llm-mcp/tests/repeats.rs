@@ -136,6 +136,12 @@ fn a_days_limit_refuses_before_anything_is_sent() {
     assert_eq!(limited("1").code, Some(0));
     let listed = stage.call(["runs", "list", "--json"]).run();
     assert_eq!(listed.json_lines().len(), 1, "a refused run leaves nothing behind");
+    // Going on with a run is held against the limit of now, not of then.
+    let more = |limit: &str| {
+        stage.call(["runs", "add", "@", "-m", BOB]).settings([("budget_day_usd", limit)]).run().code
+    };
+    assert_eq!((more("0.01"), stage.asked(BOB)), (Some(5), 0));
+    assert_eq!((more("2"), stage.asked(BOB)), (Some(0), 1));
     // What was spent counts, and what is spent elsewhere does not.
     stage.write(
         ".config/parallel-llm-mcp/config.toml",

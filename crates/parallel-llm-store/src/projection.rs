@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Event, Message, Recorded, Run, RunId, RunPlan};
+use parallel_llm_engine::{Event, Message, Recorded, Reopening, Run, RunId, RunPlan};
 
 /// How much of a question the list shows, in characters: a line of a wide terminal, and some to spare.
 const EXCERPT_CHARS_MAX: usize = 200;
@@ -66,9 +66,12 @@ impl Entries {
         self.events.iter().any(|recorded| matches!(recorded.event, Event::Decided { .. }))
     }
 
-    /// Whether the run goes on with these.
-    pub(crate) fn reopen(&self) -> bool {
-        self.events.iter().any(|recorded| matches!(recorded.event, Event::Reopened { .. }))
+    /// The further part of the run that begins with these, if one does.
+    pub(crate) fn reopening(&self) -> Option<&Reopening> {
+        self.events.iter().find_map(|recorded| match &recorded.event {
+            Event::Reopened { reopening, .. } => Some(reopening),
+            _ => None,
+        })
     }
 
     /// Whether the run is closed by these.

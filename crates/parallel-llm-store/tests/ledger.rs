@@ -229,24 +229,27 @@ async fn an_interrupted_run_holds_for_a_day() {
 async fn going_on_with_a_run_is_limited_too_and_a_refusal_changes_nothing() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
-    let limited = dear(changed(plan(1, StoreMode::Full), |plan| plan.limits = vec![limit(None, 1)]));
-    write(store, Arc::clone(&limited), simple("one answer")).await;
+    // What was the limit then is of no account.
+    let old = dear(changed(plan(1, StoreMode::Full), |plan| plan.limits = vec![limit(None, 1)]));
+    write(store, Arc::clone(&old), simple("one answer")).await;
     let before = store.list(RunFilter::default()).await.unwrap();
     let new = |number| support::a_seat(number, "lab/four");
-    let priced = |number| parallel_llm_engine::Seat { price: limited.seats[0].price, ..new(number) };
-    let reopening = |ask: Vec<SeatNumber>, seats| {
-        let reopening = Reopening { seats, ..Reopening::resume(&limited, ask) };
+    let priced = |number| parallel_llm_engine::Seat { price: old.seats[0].price, ..new(number) };
+    let reopening = |seat, usd| {
+        let ask = vec![SeatNumber(1), SeatNumber(2)];
+        let limits = vec![limit(None, usd)];
+        let reopening = Reopening { seats: vec![seat], limits, ..Reopening::resume(&old, ask) };
         Event::Reopened { reserved: PicoUsd::ZERO, reopening }
     };
     let lease = store.take_over(run_id(1)).await.unwrap();
-    let too_much = reopening(vec![SeatNumber(1), SeatNumber(2)], vec![priced(3)]);
+    let too_much = reopening(priced(3), 1);
     let refused = store.append(lease, recorded(lease.next_seq, vec![too_much])).await.unwrap_err();
     assert!(refused.message.starts_with("the run may cost up to $1.50"), "{}", refused.message);
     assert_eq!(store.list(RunFilter::default()).await.unwrap(), before);
     assert!(!store.load(run_id(1)).await.unwrap().unwrap().interrupted);
 
     let lease = store.take_over(run_id(1)).await.unwrap();
-    let enough = vec![reopening(vec![SeatNumber(2)], vec![new(3)]), sent(seat(2, 2)), sent(seat(3, 1))];
+    let enough = vec![reopening(new(3), 9), sent(seat(2, 2)), sent(seat(3, 1))];
     store.append(lease, recorded(lease.next_seq, enough)).await.unwrap();
     let run = store.list(RunFilter::default()).await.unwrap().pop().unwrap();
     assert_eq!((run.seats, run.status, run.closed_at_ms), (3, RunStatus::Running, None));

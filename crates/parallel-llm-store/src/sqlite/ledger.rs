@@ -26,7 +26,7 @@ pub(super) async fn write(
     now_ms: i64,
 ) -> Result<(), sqlx::Error> {
     let run_id = run.plan.run_id.to_string();
-    if entries.reopen() {
+    if entries.reopening().is_some() {
         settle(connection, &run_id).await?;
     }
     insert_sent(connection, &run_id, (&run.plan, entries), now_ms).await?;

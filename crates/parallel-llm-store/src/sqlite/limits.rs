@@ -27,18 +27,18 @@ struct Taken {
     held: PicoUsd,
 }
 
-/// Refuses a run that could spend more than a day's limit leaves.
+/// Refuses a run, or a further part of one, that could spend more than a day's limit leaves.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
-    plan: &RunPlan,
+    (plan, limits): (&RunPlan, &[DayLimit]),
     demanded: &Holds,
     stamp: &Stamp,
 ) -> Result<Admission<()>, sqlx::Error> {
-    if plan.limits.is_empty() {
+    if limits.is_empty() {
         return Ok(Ok(()));
     }
     let taken = taken(connection, plan, stamp.now_ms).await?;
-    let refusal = plan.limits.iter().find_map(|limit| refusal(limit, &taken, demanded, stamp.now_ms));
+    let refusal = limits.iter().find_map(|limit| refusal(limit, &taken, demanded, stamp.now_ms));
     Ok(refusal.map_or(Ok(()), Err))
 }
 

@@ -75,7 +75,9 @@ pub(crate) async fn admit(
     }
     let plan = &known.run.plan;
     let Some(demanded) = crate::ledger::demanded(plan, &entries.events) else { return Ok(Ok(None)) };
-    let admission = limits::check(connection, plan, &demanded, stamp).await?;
+    // Those in force now, which may not have been when the run began.
+    let limits = entries.reopening().map_or(&plan.limits, |reopening| &reopening.limits);
+    let admission = limits::check(connection, (plan, limits), &demanded, stamp).await?;
     Ok(admission.map(|()| Some(demanded)))
 }
 
