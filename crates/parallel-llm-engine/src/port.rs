@@ -135,8 +135,8 @@ pub trait Caller: Send + Sync + 'static {
     /// may never be, for instance because there is no key. Costs nothing and sends nothing.
     fn admit(&self, call: Call) -> BoxFuture<'static, Result<Permit, Failure>>;
 
-    /// Asks the provider what a request cost that nobody heard the end of; `None` where it cannot say (yet).
-    /// `generation_id` is the provider's own name for the request. Bounded by the caller's own timers; costs nothing.
+    /// Asks the provider what a request cost that nobody heard the end of; `None` where it never says, and a failure
+    /// that is worth a retry where it does not say yet. `generation_id` is the provider's own name for the request. Bounded by the caller's own timers; costs nothing.
     fn look_up(
         &self,
         model: &ModelRef,

@@ -7,14 +7,19 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::event::Event;
+use crate::panel::ModelRef;
+use crate::port::Charge;
 use crate::run::Run;
 use crate::seat::Desk;
 
-/// How long providers are asked. They answer within a second, or only minutes after the request has ended.
+/// How long providers are asked.
 const LOOK_UP_MAX: Duration = Duration::from_secs(10);
+/// How long after a failure that may pass it is asked again: an account is often written a second or two after its
+/// request has ended, and sometimes only minutes after.
+const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
 /// Notes what the requests of earlier parts cost, as far as their providers tell.
 pub(crate) async fn look_up(desk: &Desk, before: &Run) {
@@ -22,9 +27,8 @@ pub(crate) async fn look_up(desk: &Desk, before: &Run) {
     let lookups = places.filter_map(|view| {
         let (attempt, generation_id) = view.unheard_of()?;
         // A panic costs this answer only.
-        let asked = async move { desk.caller.look_up(&view.model, generation_id).await };
-        let asked = AssertUnwindSafe(asked).catch_unwind();
-        Some(async move { Some((attempt, timeout(LOOK_UP_MAX, asked).await.ok()?.ok()?.ok()??)) })
+        let asked = AssertUnwindSafe(ask(desk, &view.model, generation_id)).catch_unwind();
+        Some(async move { Some((attempt, timeout(LOOK_UP_MAX, asked).await.ok()?.ok()??)) })
     });
     let found: Vec<_> = join_all(lookups).await.into_iter().flatten().collect();
     if found.is_empty() {
@@ -35,4 +39,15 @@ pub(crate) async fn look_up(desk: &Desk, before: &Run) {
     }
     // A failed write is told by whatever is written next.
     let _ = desk.log.commit().await;
+}
+
+async fn ask(desk: &Desk, model: &ModelRef, generation_id: &str) -> Option<Charge> {
+    let mut waits = AGAIN_AFTER.into_iter();
+    loop {
+        match desk.caller.look_up(model, generation_id).await {
+            Ok(charge) => return charge,
+            Err(failure) if failure.retryable => sleep(waits.next()?).await,
+            Err(_) => return None,
+        }
+    }
 }

@@ -292,6 +292,19 @@ async fn what_a_lost_request_cost_is_found_out() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cost_that_is_not_known_yet_is_asked_for_again_for_a_while() {
+    for (id, looks, cost) in
+        [("gen-late-900", 2, COST), ("gen-late-3900", 3, COST), ("gen-late-9000", 3, PicoUsd::ZERO)]
+    {
+        let first = partial(after(5).accepted(id).wait(5_000).text("Late.").end()).run().await;
+        let before = until(&first, |event| matches!(event, Event::Answered { .. }));
+        let told = partial(never()).after(&before).reopened(asks(&[3])).run().await;
+        assert_eq!(told.ledger().matches("looked up bob").count(), looks, "{}", told.ledger());
+        assert_eq!(told.run.seats[1].cost.unwrap_or_default(), cost, "{id}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_name_of_one_request_is_not_that_of_the_next() {
     // The first was accepted and told its cost; of the second nobody heard.
     let first = after(5).accepted("gen-1").end();

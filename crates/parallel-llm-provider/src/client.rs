@@ -317,8 +317,11 @@ impl Shared {
         let wait = Duration::from_millis(self.http.connect_timeout_ms()) + CHARGE_WAIT;
         let account = Document { address, bytes_max: CHARGE_BYTES_MAX, wait };
         match self.get(endpoint, &account, self.headers(endpoint, key.as_ref(), JSON)).await {
-            // An account is written minutes after its call, and of some calls never.
-            Err(failure) if failure.status == Some(StatusCode::NOT_FOUND.as_u16()) => Ok(None),
+            // An account is written some time after its call, and of some calls never.
+            Err(failure) if failure.status == Some(StatusCode::NOT_FOUND.as_u16()) => {
+                let message = format!("{provider} has no account of the call yet");
+                Err(Failure::new(Code::Upstream, message).with_retryable(true))
+            }
             body => charge::read(&body?, generation_id),
         }
     }

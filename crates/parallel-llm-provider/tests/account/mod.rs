@@ -48,7 +48,11 @@ async fn a_call_is_looked_up_by_its_name() {
 async fn what_cannot_be_looked_up_is_none_or_says_why() {
     let echo = format!(r#"{{"error":{{"message":"bad header Bearer {KEY}","code":400}}}}"#);
     for (status, body, expected) in [
-        ("404 Not Found", r#"{"error":{"message":"Generation gen-1 not found","code":404}}"#, Ok(None)),
+        (
+            "404 Not Found",
+            r#"{"error":{"message":"Generation gen-1 not found","code":404}}"#,
+            Err(Code::Upstream),
+        ),
         ("200 OK", r#"{"data":{"id":"gen-1"}}"#, Ok(None)),
         ("200 OK", r#"{"data":{"id":"gen-2","total_cost":1}}"#, Err(Code::Protocol)),
         ("200 OK", r#"{"data":{"id":"gen-1","total_cost":-1}}"#, Err(Code::Protocol)),
@@ -80,7 +84,11 @@ async fn a_look_up_is_bounded_in_bytes_and_in_time() {
     let not_yet = json("404 Not Found", "", r#"{"error":{"message":"not found","code":404}}"#);
     let upstream = Upstream::in_turn(vec![vec![not_yet], vec![Act::Listen]]).await;
     let provider = upstream.provider();
-    assert_eq!(look_up(&provider, "gen-1").await, Ok(None));
+    let failure = look_up(&provider, "gen-1").await.unwrap_err();
+    assert!(
+        failure.retryable && failure.message == "openrouter has no account of the call yet",
+        "{failure:?}"
+    );
     let mut silent = std::pin::pin!(look_up(&provider, "gen-1"));
     while upstream.asked().len() < 2 {
         assert!(futures_util::poll!(&mut silent).is_pending());
