@@ -477,3 +477,38 @@ fn a_model_that_keeps_failing_is_not_asked_and_that_is_said() {
         (&json!(PANEL[0]), &json!("open"), &json!(5))
     );
 }
+
+#[test]
+fn a_run_goes_on_without_paying_twice() {
+    let stage = stage_of([(PANEL[0], Script::fault(Fault::Moderation))]);
+    let mut client = Client::new(&stage, &[]);
+    let asked = client.call("process_prompt", question());
+    assert_eq!(told(&asked)["status"], "partial", "{asked}");
+    let run_id = &told(&asked)["run_id"];
+
+    let more = client.call("resume_run", json!({"run_id": run_id, "models": ["z-ai/glm-5.3"]}));
+    let report = told(&more);
+    assert_eq!((&report["status"], &report["answers"][3]["status"]), (&json!("partial"), &json!("answered")));
+    assert_eq!(report["earlier"].as_array().map(Vec::len), Some(1), "{report}");
+    assert_eq!(PANEL.map(|model| stage.asked(model)), [1, 2, 1], "the second has fused once");
+
+    let anew = client.call("resume_run", json!({"run_id": run_id, "synthesizer": PANEL[2]}));
+    assert_eq!(told(&anew)["synthesis"]["by"], PANEL[2], "{anew}");
+    assert_eq!(PANEL.map(|model| stage.asked(model)), [1, 2, 2]);
+}
+
+#[test]
+fn two_calls_that_go_on_with_one_run_at_once_are_one_and_a_refusal() {
+    let stage = stage_of([("z-ai/glm-5.3", slow(1_500))]);
+    let mut client = Client::new(&stage, &[]);
+    let asked = client.call("process_prompt", question());
+    for round in 2..=4 {
+        let more = json!({"run_id": told(&asked)["run_id"], "models": ["z-ai/glm-5.3"]});
+        let calls: Vec<i64> = (0..3).map(|_| client.start("resume_run", more.clone())).collect();
+        let mut codes: Vec<Value> =
+            calls.iter().map(|id| told(&client.result(*id))["code"].clone()).collect();
+        codes.sort_by_key(Value::is_string);
+        assert_eq!(codes, [Value::Null, json!("busy"), json!("busy")], "round {round}");
+    }
+    assert_eq!(stage.asked("z-ai/glm-5.3"), 3);
+}

@@ -2,13 +2,20 @@
 //!
 //! Nothing it has is asked for again, whatever is wished for.
 
+use std::time::Duration;
+
 use parallel_llm_engine::panel::Seat;
 use parallel_llm_engine::plan::Terms;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
 
+use tokio::time::timeout;
+
 use super::{Kept, RunHandle, Service};
+
+/// How long the end of a run is waited for that may be about to come. More is worth being told.
+const CLOSING_MAX: Duration = Duration::from_secs(2);
 
 /// What is wanted of a run that is at a stand.
 #[derive(Clone, Debug)]
@@ -31,7 +38,13 @@ impl Service {
         let run = match self.find(name).await? {
             Kept::Live(handle) if handle.is_closed() => handle.snapshot(),
             Kept::Live(handle) if matches!(further, Further::Resume { .. }) => return Ok(handle.join()),
-            Kept::Live(handle) => return Err(still_running(&handle.snapshot())),
+            Kept::Live(handle) => {
+                // Its answer may have been told a moment ago, and its end not yet.
+                if handle.look(|run| run.decided_ms.is_some()) {
+                    let _ = timeout(CLOSING_MAX, handle.wait_closed()).await;
+                }
+                handle.snapshot()
+            }
             Kept::Past(past) => past.run,
         };
         check(&run, &further)?;
@@ -66,7 +79,8 @@ impl Service {
 fn check(run: &Run, further: &Further) -> Result<(), Failure> {
     let id = run.plan.run_id;
     if run.status == RunStatus::Running {
-        return Err(still_running(run));
+        let failure = Failure::new(Code::Busy, format!("the run {id} is still under way"));
+        return Err(failure.with_next("wait for it with `runs wait`"));
     }
     if run.plan.store != StoreMode::Full {
         let message = format!("the texts of run {id} were not kept, so it cannot be gone on with");
@@ -84,11 +98,6 @@ fn check(run: &Run, further: &Further) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
-}
-
-fn still_running(run: &Run) -> Failure {
-    Failure::new(Code::Busy, format!("the run {} is still under way", run.plan.run_id))
-        .with_next("wait for it with `runs wait`")
 }
 
 /// Asks the seats without an answer. Where the run had come to an outcome, another text is made by the synthesizers

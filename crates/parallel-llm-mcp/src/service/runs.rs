@@ -29,10 +29,17 @@ pub struct Runs {
     engine: Engine,
     /// How long a run that was given up may read replies that are paid for anyway.
     drain: Duration,
-    live: Arc<Mutex<BTreeMap<RunId, RunHandle>>>,
+    live: Arc<Mutex<BTreeMap<RunId, Live>>>,
     /// The newest closed runs whose texts are stored nowhere, oldest first.
     unstored: Arc<Mutex<VecDeque<RunHandle>>>,
     tasks: TaskTracker,
+}
+
+/// A run that is under way or about to be.
+struct Live {
+    hub: Arc<Hub>,
+    /// `None` until it has begun.
+    handle: Option<RunHandle>,
 }
 
 type Opening = BoxFuture<'static, Result<Underway, Failure>>;
@@ -46,7 +53,6 @@ impl Runs {
     /// Begins a run, with its files in a folder inside `output_dir` where the plan wants files. When it returns, the
     /// run is durable and on its way; a failure has cost nothing.
     pub async fn start(&self, plan: RunPlan, output_dir: PathBuf) -> Result<RunHandle, Failure> {
-        self.check_room()?;
         let folder = if plan.files { Some(Folder::create(&output_dir, plan.run_id)?) } else { None };
         let hub = Arc::new(Hub::new(Arc::new(plan)));
         let (engine, new_folder) = (self.engine.clone(), folder.clone());
@@ -65,7 +71,6 @@ impl Runs {
         reopening: Reopening,
         output_dir: PathBuf,
     ) -> Result<RunHandle, Failure> {
-        self.check_room()?;
         let folder = run.plan.files.then(|| Folder::of(&output_dir, run.plan.run_id));
         let engine = self.engine.clone();
         let opening =
@@ -73,11 +78,21 @@ impl Runs {
         self.begin(Arc::new(Hub::of(run)), folder, opening).await
     }
 
-    fn check_room(&self) -> Result<(), Failure> {
-        if self.live().len() < RUNS_MAX {
-            return Ok(());
-        }
-        Err(Failure::new(Code::Busy, format!("{RUNS_MAX} runs are under way")))
+    /// Notes that a run begins. Two calls may want to go on with the same one at the same moment.
+    fn claim(&self, hub: Arc<Hub>) -> Result<Claim, Failure> {
+        let id = hub.look(|run| run.plan.run_id);
+        let mut live = self.live();
+        // One that is over may not have been let go of yet.
+        let is_taken = |live: &Live| !live.handle.as_ref().is_some_and(RunHandle::is_closed);
+        let message = match live.len() {
+            _ if live.get(&id).is_some_and(is_taken) => format!("the run {id} is being gone on with already"),
+            RUNS_MAX.. => format!("{RUNS_MAX} runs are under way"),
+            _ => {
+                live.insert(id, Live { hub: Arc::clone(&hub), handle: None });
+                return Ok(Claim { runs: self.clone(), id, hub });
+            }
+        };
+        Err(Failure::new(Code::Busy, message))
     }
 
     /// Lets a run begin and go on by itself, whether or not the caller stays to hear of it.
@@ -87,6 +102,7 @@ impl Runs {
         folder: Option<Folder>,
         opening: impl FnOnce(Arc<Hub>, Stop) -> Opening,
     ) -> Result<RunHandle, Failure> {
+        let claim = self.claim(Arc::clone(&hub))?;
         let stop = Stop::default();
         let opening = opening(Arc::clone(&hub), stop.clone());
         // Whoever follows the run sees it from its first event on.
@@ -104,11 +120,10 @@ impl Runs {
                 runs.tasks.spawn(telemetry::follow(run, watch));
             }
             let handle = handle.with_files(runs.write_files(folder, hub));
-            let id = handle.id();
-            runs.live().insert(id, handle.clone());
+            claim.hold(handle.clone());
             drop(tell.send(Ok(handle)));
             finish(underway, &stop, runs.drain).await;
-            runs.retire(id);
+            drop(claim);
         });
         told.await
             .unwrap_or_else(|_| Err(Failure::new(Code::Internal, "a defect stopped the run as it began")))
@@ -122,11 +137,14 @@ impl Runs {
     }
 
     /// A run is over: the store answers for it from now on, where it has its texts.
-    fn retire(&self, id: RunId) {
-        let Some(handle) = self.live().remove(&id) else { return };
-        if !handle.is_unstored() {
+    fn retire(&self, id: RunId, hub: &Arc<Hub>) {
+        let mut live = self.live();
+        if !live.get(&id).is_some_and(|live| Arc::ptr_eq(&live.hub, hub)) {
             return;
         }
+        let handle = live.remove(&id).and_then(|live| live.handle);
+        drop(live);
+        let Some(handle) = handle.filter(RunHandle::is_unstored) else { return };
         let mut unstored = self.unstored();
         if unstored.len() == UNSTORED_MAX {
             unstored.pop_front();
@@ -136,7 +154,7 @@ impl Runs {
 
     /// The handle of a run under way, or of one that is remembered nowhere else.
     pub fn find(&self, id: RunId) -> Option<RunHandle> {
-        let live = self.live().get(&id).cloned();
+        let live = self.live().get(&id).and_then(|live| live.handle.clone());
         live.or_else(|| self.unstored().iter().find(|handle| handle.id() == id).cloned())
     }
 
@@ -152,8 +170,30 @@ impl Runs {
         self.unstored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn live(&self) -> MutexGuard<'_, BTreeMap<RunId, RunHandle>> {
+    fn live(&self) -> MutexGuard<'_, BTreeMap<RunId, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A run that is under way, or about to be. Dropped when it is over, however that came.
+struct Claim {
+    runs: Runs,
+    id: RunId,
+    hub: Arc<Hub>,
+}
+
+impl Claim {
+    /// The run has begun.
+    fn hold(&self, handle: RunHandle) {
+        if let Some(live) = self.runs.live().get_mut(&self.id) {
+            live.handle = Some(handle);
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.runs.retire(self.id, &self.hub);
     }
 }
 
