@@ -90,14 +90,20 @@ impl Reopening {
         }
     }
 
+    /// Whom this part asks, and the chain of synthesizers that it begins with.
+    pub fn asked<'a>(&'a self, plan: &'a RunPlan) -> (Vec<&'a Seat>, &'a [Seat]) {
+        let again = plan.seats.iter().filter(|seat| self.ask.contains(&seat.number));
+        let chain = if self.synthesizers.is_empty() { &plan.synthesizers } else { &self.synthesizers };
+        (again.chain(&self.seats).collect(), chain)
+    }
+
     /// The most this part can cost, as far as prices are known.
     pub fn worst_case(&self, plan: &RunPlan) -> PicoUsd {
-        let again = plan.seats.iter().filter(|seat| self.ask.contains(&seat.number));
-        let asked: PicoUsd =
-            again.chain(&self.seats).filter_map(|seat| budget::worst_call(seat, plan.input_bytes())).sum();
-        let readers = if self.synthesizers.is_empty() { &plan.synthesizers } else { &self.synthesizers };
+        let (asked, chain) = self.asked(plan);
+        let asking: PicoUsd =
+            asked.into_iter().filter_map(|seat| budget::worst_call(seat, plan.input_bytes())).sum();
         let panel = [plan.seats.as_slice(), &self.seats].concat();
-        asked.plus(budget::worst_fusing(&panel, readers, plan.input_bytes()))
+        asking.plus(budget::worst_fusing(&panel, chain, plan.input_bytes()))
     }
 }
 

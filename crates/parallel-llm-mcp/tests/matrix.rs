@@ -20,6 +20,8 @@ mod p;
 mod rows;
 #[path = "matrix/s.rs"]
 mod s;
+#[path = "matrix/server.rs"]
+mod server;
 #[path = "matrix/u.rs"]
 mod u;
 #[path = "matrix/wire.rs"]

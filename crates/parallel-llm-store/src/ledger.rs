@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use parallel_llm_engine::event::{Attempt, Event, Place};
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::run::worst_request;
-use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, Reopening, RunPlan, Seat, Usage};
+use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, RunPlan, Seat, Usage};
 
 /// Money for a request that may still leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,22 +34,17 @@ pub(crate) struct Ending<'a> {
 pub(crate) fn demanded(plan: &RunPlan, events: &[Recorded]) -> Option<Holds> {
     events.iter().find_map(|recorded| match &recorded.event {
         Event::Started { .. } => Some(holds(plan, plan.seats.iter(), &plan.synthesizers)),
-        Event::Reopened { reopening, .. } => Some(reopened(plan, reopening)),
+        Event::Reopened { reopening, .. } => {
+            let (asked, chain) = reopening.asked(plan);
+            Some(holds(&reopening.extend(plan), asked.into_iter(), chain))
+        }
         _ => None,
     })
 }
 
-/// The same money as [`Reopening::worst_case`] counts.
-fn reopened(plan: &RunPlan, reopening: &Reopening) -> Holds {
-    let again = plan.seats.iter().filter(|seat| reopening.ask.contains(&seat.number));
-    let readers =
-        if reopening.synthesizers.is_empty() { &plan.synthesizers } else { &reopening.synthesizers };
-    holds(&reopening.extend(plan), again.chain(&reopening.seats), readers)
-}
-
-/// What these seats, and then the first of the readers, can cost. A place whose price is unknown holds nothing.
-fn holds<'a>(plan: &RunPlan, asked: impl Iterator<Item = &'a Seat>, readers: &'a [Seat]) -> Holds {
-    let reader = readers.first().map(|seat| (Place::Synthesizer(seat.number), seat));
+/// What these seats, and then the first of the chain, can cost. A place whose price is unknown holds nothing.
+fn holds<'a>(plan: &RunPlan, asked: impl Iterator<Item = &'a Seat>, chain: &'a [Seat]) -> Holds {
+    let reader = chain.first().map(|seat| (Place::Synthesizer(seat.number), seat));
     let places = asked.map(|seat| (Place::Seat(seat.number), seat)).chain(reader);
     places.filter_map(|(place, seat)| Some((place, hold(plan, place, seat)?))).collect()
 }

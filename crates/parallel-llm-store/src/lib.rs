@@ -31,6 +31,6 @@ mod writer;
 pub use costs::{CostBy, CostLine, CostQuery};
 pub use facts::SeatFact;
 pub use found::{Found, FoundIn};
-pub use purge::{PurgeQuery, Purged};
+pub use purge::Purged;
 pub use runs::{Checkpoint, Look, RunFilter, RunSummary, StoredRun};
 pub use store::{Store, StoreConfig};

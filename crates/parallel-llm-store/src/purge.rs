@@ -2,15 +2,6 @@
 
 use parallel_llm_engine::RunId;
 
-/// Which runs to purge: those that are old, and those that are named. Both may be asked for at once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PurgeQuery {
-    /// Runs that began before this moment, in milliseconds since 1970.
-    pub before_ms: Option<i64>,
-    /// Runs by name.
-    pub runs: Vec<RunId>,
-}
-
 /// What was purged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Purged {

@@ -108,4 +108,9 @@ impl Tenure {
         let seen = Owner::parse(&self.owner).and_then(|owner| owner.is_alive());
         !self.closed && seen.map_or(self.lease_until_ms < now_ms, |alive| !alive)
     }
+
+    /// Whether nobody is at the run any more.
+    pub(crate) fn is_over(&self, now_ms: i64) -> bool {
+        self.closed || self.is_interrupted(now_ms)
+    }
 }

@@ -1,6 +1,5 @@
 //! The store's public face: opening, reading, closing. What is written comes through the engine's journal.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use crate::clock;
 use crate::costs::{CostLine, CostQuery};
 use crate::facts::SeatFact;
 use crate::found::{self, Found};
-use crate::purge::{PurgeQuery, Purged};
+use crate::purge::Purged;
 use crate::runs::{Look, RunFilter, RunSummary, StoredRun};
 use crate::sqlite::{self, ledger, purge, read, repeats, search, seats};
 use crate::writer::Writer;
@@ -160,14 +159,16 @@ impl Store {
         }
     }
 
-    /// Takes runs away for good: no byte of their texts is left in the database's files. A run under way stays. Where
-    /// it fails half-way, what is left can be purged again.
-    pub async fn purge(&self, query: PurgeQuery) -> Result<Purged, Failure> {
-        let mut runs: BTreeSet<RunId> = query.runs.into_iter().collect();
-        if let Some(before_ms) = query.before_ms {
-            runs.extend(self.purgeable(before_ms).await?);
+    /// Whether nobody is at this run any more: it has ended, was left unfinished, or is not there.
+    pub async fn is_over(&self, run_id: RunId) -> Result<bool, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => read::is_over(readers, run_id).await,
         }
-        let runs: Vec<RunId> = runs.into_iter().collect();
+    }
+
+    /// Takes these runs away for good: no byte of their texts is left in the database's files. A run under way stays.
+    /// Where it fails half-way, what is left can be purged again.
+    pub async fn purge(&self, runs: Vec<RunId>) -> Result<Purged, Failure> {
         let mut purged = Purged::default();
         for batch in runs.chunks(PURGE_RUNS) {
             let batch = self.shared.writer.purge(batch.to_vec()).await?;

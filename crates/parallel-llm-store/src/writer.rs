@@ -3,10 +3,11 @@
 //! It takes everything that is queued and commits it in one transaction, so that many runs share the wait for the
 //! disk; whoever asked is answered after the commit. Each append goes in whole or not at all, and one that is
 //! refused (because its process was overtaken, or its question is asked already) leaves its neighbours alone. The same
-//! task extends the leases of the runs it writes, and indexes their words when it has nothing better to do.
+//! task extends the leases of this process's runs, and indexes their words when it has nothing better to do.
 //!
 //! What always holds: an acknowledged append is on the disk; after a failure nothing is believed of the
-//! connection, or of the runs it was writing, that has not been read again.
+//! connection, or of the runs it was writing, that has not been read again. A run whose events could not be written is
+//! let go of as soon as the database takes writes again, because the engine writes no more of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +42,9 @@ const LEASE_MS: i64 = 60_000;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Runs kept at hand. Those beyond are read again when they are next written.
 const RUNS_MAX: usize = 4_096;
+/// Runs that wait to be let go of: those under way when the database stopped taking writes, and those that could not
+/// begin since. The newest beyond are not remembered.
+const LOST_MAX: usize = 4_096;
 /// Without anything to write for so long, the writer indexes: longer than the gaps between the commits of a busy run.
 const IDLE: Duration = Duration::from_millis(50);
 /// Transactions of indexing that closing waits for: enough for the run that ended just now. The rest is left to whoever
@@ -58,6 +62,8 @@ enum Work {
     Checkpoint(Lease, Attempt, String),
     /// Give a run to this process, if nothing has happened in it after this event.
     TakeOver(RunId, Option<u64>),
+    /// Give runs away that nobody here writes any more.
+    LetGo(Vec<Lease>),
     /// Put texts into the index of words.
     Index,
     /// Take runs away.
@@ -67,12 +73,11 @@ enum Work {
 }
 
 impl Work {
-    /// The run that must be read again if this fails.
-    const fn run_id(&self) -> Option<RunId> {
+    /// The right to a run that is lost if this fails: the engine writes no more of it then.
+    const fn at_stake(&self) -> Option<Lease> {
         match self {
-            Self::Append(lease, _) | Self::Checkpoint(lease, ..) => Some(lease.run_id),
-            Self::TakeOver(run_id, _) => Some(*run_id),
-            Self::Index | Self::Purge(_) | Self::ClearLog => None,
+            Self::Append(lease, _) => Some(*lease),
+            _ => None,
         }
     }
 
@@ -84,7 +89,7 @@ impl Work {
                 texts.map(|(_, text)| text.len()).chain(entries.bodies.iter().map(String::len)).sum()
             }
             Self::Checkpoint(_, _, text) => text.len(),
-            Self::TakeOver(..) | Self::Index | Self::Purge(_) | Self::ClearLog => 0,
+            _ => 0,
         }
     }
 }
@@ -134,6 +139,8 @@ impl Writer {
             is_behind: true,
             connection: Some(connection),
             runs: BTreeMap::new(),
+            lost: Vec::new(),
+            has_open: false,
             opened: Arc::clone(&opened),
             owner: Owner::current().to_string(),
             commits: Arc::clone(&commits),
@@ -224,8 +231,12 @@ struct Pen {
     is_behind: bool,
     /// `None` after a failure: the next transaction begins on a new one.
     connection: Option<SqliteConnection>,
-    /// The runs being written.
+    /// Runs being written, as far as they are at hand.
     runs: BTreeMap<RunId, Known>,
+    /// Runs whose events could not be written, to be let go of.
+    lost: Vec<Lease>,
+    /// Whether this process may have open runs, at hand or not.
+    has_open: bool,
     opened: Arc<Opened>,
     owner: String,
     commits: Arc<AtomicU64>,
@@ -241,7 +252,7 @@ impl Pen {
             tokio::select! {
                 biased;
                 () = stop.cancelled(), if !queue.is_closed() => queue.close(),
-                _ = heartbeat.tick() => self.extend_leases().await,
+                _ = heartbeat.tick() => self.beat().await,
                 count = queue.recv_many(&mut jobs, QUEUE_MAX) => match count {
                     0 => break,
                     _ => self.work(std::mem::take(&mut jobs)).await,
@@ -263,15 +274,14 @@ impl Pen {
 
     /// Does all of it in one transaction, then answers.
     async fn work(&mut self, jobs: Vec<Job>) {
+        self.let_go().await;
         let (works, replies): (Vec<Work>, Vec<_>) = jobs.into_iter().map(|job| (job.work, job.reply)).unzip();
-        let runs: Vec<RunId> = works.iter().filter_map(Work::run_id).collect();
+        let at_stake: Vec<Lease> = works.iter().filter_map(Work::at_stake).collect();
         let bytes: usize = works.iter().map(Work::bytes).sum();
         let answers = match self.transact(works).await {
             Ok(answers) => answers,
             Err(cause) => {
-                for run_id in &runs {
-                    self.runs.remove(run_id);
-                }
+                self.lose(at_stake);
                 let failure = fault::database("cannot write to the run database", &cause);
                 vec![Err(failure); replies.len()]
             }
@@ -301,6 +311,7 @@ impl Pen {
         }
         transaction.commit().await?;
         self.commits.fetch_add(1, Ordering::Relaxed);
+        self.has_open = true;
         self.connection = Some(connection);
         Ok(answers)
     }
@@ -321,6 +332,12 @@ impl Pen {
             Work::TakeOver(run_id, seq) => {
                 self.runs.remove(&run_id);
                 Ok(write::take_over(connection, (run_id, seq), stamp).await?.map(Done::Taken))
+            }
+            Work::LetGo(leases) => {
+                for lease in leases {
+                    write::let_go(connection, lease).await?;
+                }
+                Ok(Ok(Done::Written))
             }
             Work::Index => Ok(Ok(Done::Indexed(search::index(connection, Behind::All).await?))),
             Work::Purge(runs) => Ok(Ok(Done::Purged(purge::purge(connection, &runs, stamp.now_ms).await?))),
@@ -355,7 +372,7 @@ impl Pen {
             Ok(demanded) => demanded,
             Err(refusal) => {
                 if new.is_none() {
-                    write::give_back(connection, lease).await?;
+                    write::let_go(connection, lease).await?;
                 }
                 return Ok(Err(refusal));
             }
@@ -388,15 +405,37 @@ impl Pen {
         self.runs.insert(known.run.plan.run_id, known);
     }
 
-    /// Tells other processes that this one is still at its runs.
-    async fn extend_leases(&mut self) {
-        if self.runs.is_empty() {
+    /// These could not be written.
+    fn lose(&mut self, leases: Vec<Lease>) {
+        for lease in &leases {
+            self.runs.remove(&lease.run_id);
+        }
+        self.lost.extend(leases);
+        self.lost.truncate(LOST_MAX);
+    }
+
+    /// Gives lost runs away. In a transaction of its own: work that can be done is not held up by what cannot.
+    async fn let_go(&mut self) {
+        if self.lost.is_empty() {
+            return;
+        }
+        // Where it fails it is tried again with the next beat, and before the next work.
+        if self.transact(vec![Work::LetGo(self.lost.clone())]).await.is_ok() {
+            self.lost.clear();
+        }
+    }
+
+    /// Tells other processes which runs this one is still at. One that has none leaves the database alone.
+    async fn beat(&mut self) {
+        self.let_go().await;
+        if !self.has_open {
             return;
         }
         let stamp = self.stamp();
         let Ok(mut connection) = self.take_connection().await else { return };
         // Another beat follows long before the leases end, so a failure is not worth telling.
-        if write::extend_leases(&mut connection, &stamp).await.is_ok() {
+        if let Ok(runs) = write::extend_leases(&mut connection, &stamp).await {
+            self.has_open = runs > 0;
             self.commits.fetch_add(1, Ordering::Relaxed);
             self.connection = Some(connection);
         }

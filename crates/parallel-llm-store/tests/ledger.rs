@@ -12,7 +12,7 @@ use parallel_llm_engine::{
     Answer, Code, Event, Failure, OutcomeKind, PicoUsd, ProviderId, Reopening, RunPlan, RunStatus,
     SeatNumber, SeatStatus, Usage,
 };
-use parallel_llm_store::{CostBy, CostLine, CostQuery, PurgeQuery, RunFilter, SeatFact, Store};
+use parallel_llm_store::{CostBy, CostLine, CostQuery, RunFilter, SeatFact, Store};
 use support::{
     Fixture, OpenRun as _, a_seat, answer, answered, changed, closed, dear, failure, limit, model, outcome,
     plan, recorded, run_id, seat, sent, simple, started, synthesizer, write,
@@ -89,7 +89,7 @@ async fn costs_are_added_up_and_outlive_their_runs() {
     sqlx::query(day).bind(run_id(1).to_string()).execute(&mut stranger).await.unwrap();
     let unknown = "UPDATE calls SET cost_pico_usd = NULL WHERE model = 'lab/two' AND run_id = ?";
     sqlx::query(unknown).bind(run_id(2).to_string()).execute(&mut stranger).await.unwrap();
-    store.purge(PurgeQuery { runs: vec![run_id(3)], ..PurgeQuery::default() }).await.unwrap();
+    store.purge(vec![run_id(3)]).await.unwrap();
     let costs = async |by, since_ms| store.costs(CostQuery { by, since_ms }).await.unwrap();
     let line = |name: &str, runs, cost| CostLine {
         name: name.into(),
@@ -210,19 +210,33 @@ async fn a_retry_is_held_again_and_a_seat_that_is_never_sent_is_not() {
     assert_eq!(held().await, [""; 0]);
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_interrupted_run_holds_for_a_day() {
+async fn a_run_holds_money_only_while_somebody_is_at_it() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     begin(store, 1, |_| (), Vec::new()).await.unwrap();
-    let limited = |plan: &mut RunPlan| plan.limits = vec![limit(None, 1)];
     let mut stranger = fixture.stranger().await;
-    let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = ?";
-    let lately = Store::now_ms() - 3_600_000;
-    sqlx::query(gone).bind(lately).execute(&mut stranger).await.unwrap();
-    assert_eq!(begin(store, 2, limited, Vec::new()).await.unwrap_err().code, Code::Budget);
-    sqlx::query(gone).bind(lately - 24 * 3_600_000).execute(&mut stranger).await.unwrap();
-    assert_eq!(begin(store, 3, limited, Vec::new()).await.map(drop), Ok(()));
+    let me: String = sqlx::query_scalar("SELECT owner FROM runs").fetch_one(&mut stranger).await.unwrap();
+    let (machine, _) = me.split_once('/').unwrap();
+    let gone = format!("{machine}/{}/1", u32::MAX);
+    let cases = [
+        ("elsewhere/1/1", 60_000, "held"),
+        ("elsewhere/1/1", -1_000, "not held"),
+        (&*gone, 60_000, "not held"),
+        // It was not heard of for an hour, and is there.
+        (&*me, -3_600_000, "held"),
+        // It was let go of.
+        ("", -1_000, "not held"),
+    ];
+    for (number, (owner, lease_ms, expected)) in (2..).zip(cases) {
+        let sql = "UPDATE runs SET owner = ?, lease_until_ms = ?";
+        let query = sqlx::query(sql).bind(owner).bind(Store::now_ms() + lease_ms);
+        query.execute(&mut stranger).await.unwrap();
+        let begun = begin(store, number, |plan| plan.limits = vec![limit(None, 1)], Vec::new()).await;
+        let is_held = begun.is_err_and(|failure| failure.code == Code::Budget);
+        assert_eq!(if is_held { "held" } else { "not held" }, expected, "{owner} {lease_ms}");
+    }
 }
 
 #[tokio::test]
@@ -319,7 +333,7 @@ async fn what_became_of_seats_is_written_when_a_run_is_decided_and_again_when_it
         ..waiting
     };
     assert_eq!(store.seat_facts(None).await.unwrap(), [first.clone(), late.clone()]);
-    store.purge(PurgeQuery { runs: vec![run_id(1)], ..PurgeQuery::default() }).await.unwrap();
+    store.purge(vec![run_id(1)]).await.unwrap();
     assert_eq!(store.seat_facts(Some(first.decided_at_ms)).await.unwrap(), [first.clone(), late]);
     assert_eq!(store.seat_facts(Some(first.decided_at_ms + 1)).await.unwrap(), []);
 }

@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 
 use parallel_llm_engine::{Run, RunStatus};
-use parallel_llm_store::{CostBy, CostQuery, FoundIn, PurgeQuery, RunFilter, Store, StoreConfig, StoredRun};
+use parallel_llm_store::{CostBy, CostQuery, FoundIn, RunFilter, Store, StoreConfig, StoredRun};
 use support::{CANARY, OpenRun as _, bytes_of, connect, holds, run_id, write};
 
 /// Written by the program of version 1, and only its times and its owner made plain.
@@ -100,7 +100,7 @@ async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
     let lease = store.take_over(run_id(3)).await.unwrap();
     assert_eq!((lease.epoch, lease.next_seq), (2, 5));
     let all = (1..=5).map(run_id).collect();
-    let purged = store.purge(PurgeQuery { runs: all, before_ms: None }).await.unwrap();
+    let purged = store.purge(all).await.unwrap();
     assert_eq!(purged.under_way, [run_id(3)], "which is ours now");
     assert_eq!(store.search("late words", 9).await.unwrap(), []);
     assert!(!holds(&bytes_of(folder.path()), "late words"));

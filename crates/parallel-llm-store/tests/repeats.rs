@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Code, Event, RunId, RunPlan};
-use parallel_llm_store::{PurgeQuery, RunFilter, Store, StoreConfig};
+use parallel_llm_engine::{Code, Event, PicoUsd, Reopening, RunId, RunPlan};
+use parallel_llm_store::{RunFilter, Store, StoreConfig};
 use support::{
-    Fixture, OpenRun as _, changed, closed, plan, recorded, run_id, same_question, seat, sent, simple,
-    started, write,
+    Fixture, OpenRun as _, a_seat, changed, closed, plan, recorded, run_id, same_question, seat, sent,
+    simple, started, write,
 };
 
 /// Asked by this caller under this key.
@@ -46,7 +46,7 @@ async fn a_key_names_one_question_of_one_caller_as_long_as_its_run_is_kept() {
     assert_eq!(begin(store, keyed(same_question(5), Some("somebody"), "k")).await, Ok(()));
     let repeated = Err((Code::Repeated, Some(run_id(5))));
     assert_eq!(begin(store, keyed(same_question(6), Some("somebody"), "k")).await, repeated);
-    store.purge(PurgeQuery { runs: vec![run_id(1)], ..PurgeQuery::default() }).await.unwrap();
+    store.purge(vec![run_id(1)]).await.unwrap();
     assert_eq!(begin(store, keyed(plan(7, StoreMode::Full), None, "k")).await, Ok(()));
 }
 
@@ -71,6 +71,24 @@ async fn without_a_key_only_what_is_under_way_counts() {
     sqlx::query(gone).execute(&mut stranger).await.unwrap();
     write(store, same_question(8), simple("settled")).await;
     assert_eq!(begin(store, same_question(9)).await, Ok(()), "an answered question may be asked again");
+}
+
+#[tokio::test]
+async fn a_run_that_is_gone_on_with_answers_its_key_only() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let key = |plan| keyed(plan, None, "k");
+    for (number, plan) in [(1, same_question(1)), (2, key(same_question(2)))] {
+        write(store, Arc::clone(&plan), simple("done")).await;
+        let lease = store.reopen(run_id(number), 7).await.unwrap();
+        let reopening =
+            Reopening { seats: vec![a_seat(3, "lab/four")], ..Reopening::resume(&plan, Vec::new()) };
+        let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
+        store.append(lease, recorded(8, vec![reopened, sent(seat(3, 1))])).await.unwrap();
+    }
+    assert_eq!(begin(store, key(same_question(3))).await, Err((Code::Repeated, Some(run_id(2)))));
+    assert_eq!(begin(store, same_question(4)).await, Ok(()), "others are asked too, by now");
+    assert_eq!(begin(store, same_question(5)).await, Err((Code::Repeated, Some(run_id(4)))));
 }
 
 #[tokio::test]

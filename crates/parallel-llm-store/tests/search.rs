@@ -10,7 +10,7 @@ use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, Message, Outcome, OutcomeKind, Role, RunId, RunPlan, SeatNumber};
-use parallel_llm_store::{CostBy, CostQuery, FoundIn, PurgeQuery, Purged, RunFilter, Store, StoreConfig};
+use parallel_llm_store::{CostBy, CostQuery, FoundIn, Purged, RunFilter, Store, StoreConfig};
 use support::{
     CANARY, Fixture, OpenRun as _, answered, bytes_of, changed, closed, every_kind, holds, plan, recorded,
     run_id, seat, sent, simple, started, synthesizer, write,
@@ -239,7 +239,7 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
     let before_ms = i64::try_from(run_id(RUNS + 1).unix_ms()).unwrap();
     let due = store.purgeable(before_ms).await.unwrap();
     assert_eq!(due, (1..=RUNS).map(run_id).collect::<Vec<_>>());
-    let purged = store.purge(PurgeQuery { before_ms: Some(before_ms), runs: Vec::new() }).await.unwrap();
+    let purged = store.purge(due.clone()).await.unwrap();
     assert_eq!(purged, Purged { runs: due, under_way: Vec::new(), log_cleared: true });
     assert!(!holds(&bytes_of(&folder), "quarzfalke"));
     assert_eq!(std::fs::metadata(folder.join("runs.db-wal")).unwrap().len(), 0);
@@ -269,12 +269,17 @@ async fn what_is_under_way_is_not_purged() {
     let far = i64::MAX / 1_000_000;
     assert_eq!(store.purgeable(far).await.unwrap(), [run_id(2), run_id(3)]);
     let named = vec![run_id(1), run_id(2), run_id(3), run_id(9), run_id(3)];
-    let purged = store.purge(PurgeQuery { runs: named, before_ms: Some(far) }).await.unwrap();
+    let mut over = Vec::new();
+    for run_id in &named {
+        over.push(store.is_over(*run_id).await.unwrap());
+    }
+    assert_eq!(over, [false, true, true, true, true], "nobody is at a run that is not there");
+    let purged = store.purge(named).await.unwrap();
     let (runs, under_way): (Vec<RunId>, _) = (vec![run_id(2), run_id(3)], vec![run_id(1)]);
     assert_eq!(purged, Purged { runs, under_way, log_cleared: true });
     let answered = vec![answered(seat(1, 1), "still here"), closed()];
     assert_eq!(store.append(lease, recorded(3, answered)).await, Ok(()));
-    assert_eq!(store.purge(PurgeQuery::default()).await.unwrap().runs, []);
+    assert_eq!(store.purge(Vec::new()).await.unwrap().runs, []);
     assert_eq!(store.list(RunFilter::default()).await.unwrap().len(), 1);
 }
 
@@ -284,10 +289,10 @@ async fn a_log_that_somebody_reads_is_told_to_be_there_still() {
     write(&fixture.store, plan(1, StoreMode::Full), simple("words")).await;
     let mut reader = fixture.stranger().await;
     sqlx::raw_sql("BEGIN; SELECT COUNT(*) FROM runs").execute(&mut reader).await.unwrap();
-    let purge = fixture.store.purge(PurgeQuery { runs: vec![run_id(1)], ..PurgeQuery::default() });
+    let purge = fixture.store.purge(vec![run_id(1)]);
     let purged = purge.await.unwrap();
     assert_eq!((purged.runs, purged.log_cleared), (vec![run_id(1)], false));
     sqlx::raw_sql("COMMIT").execute(&mut reader).await.unwrap();
-    assert!(fixture.store.purge(PurgeQuery::default()).await.unwrap().log_cleared);
+    assert!(fixture.store.purge(Vec::new()).await.unwrap().log_cleared);
     assert!(!holds(&bytes_of(fixture.path().parent().unwrap()), CANARY));
 }

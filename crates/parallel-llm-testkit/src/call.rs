@@ -29,6 +29,7 @@ pub struct Call<'a> {
     stage: &'a Stage,
     command: Command,
     stdin: Option<Vec<u8>>,
+    listens: bool,
     deaf: bool,
 }
 
@@ -59,7 +60,7 @@ impl<'a> Call<'a> {
             .env("OPENROUTER_API_KEY", stage.simulator().api_key())
             .current_dir(stage.home())
             .kill_on_drop(true);
-        Self { stage, command, stdin: None, deaf: false }
+        Self { stage, command, stdin: None, listens: false, deaf: false }
     }
 
     /// One more argument.
@@ -96,6 +97,13 @@ impl<'a> Call<'a> {
         for (name, value) in settings {
             self.command.env(format!("PARALLEL_LLM_{}", name.to_uppercase()), value);
         }
+        self
+    }
+
+    /// Leaves stdin open, for [`Running::say`].
+    #[must_use]
+    pub const fn listening(mut self) -> Self {
+        self.listens = true;
         self
     }
 
@@ -165,12 +173,14 @@ impl<'a> Call<'a> {
 
     /// Starts the program.
     pub fn start(mut self) -> Running<'a> {
-        let stdin = if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
+        let stdin = if self.stdin.is_some() || self.listens { Stdio::piped() } else { Stdio::null() };
         self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A child and its pipes belong to the runtime they are made in.
         let _inside = self.stage.runtime.enter();
         let mut child = self.command.spawn().expect("the program starts");
-        if let (Some(bytes), Some(mut pipe)) = (self.stdin, child.stdin.take()) {
+        if let Some(bytes) = self.stdin
+            && let Some(mut pipe) = child.stdin.take()
+        {
             self.stage.runtime.spawn(async move {
                 // A program that stops reading has its reasons.
                 let _ = pipe.write_all(&bytes).await;
@@ -226,6 +236,25 @@ impl Running<'_> {
     /// stdout so far.
     pub fn said(&self) -> String {
         String::from_utf8_lossy(&lock(&self.stdout.bytes)).into_owned()
+    }
+
+    /// Sends a line to the program, which must be [listening](Call::listening).
+    pub fn say(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("stdin is open");
+        let written = self.stage.runtime.block_on(stdin.write_all(format!("{line}\n").as_bytes()));
+        written.expect("the program reads");
+    }
+
+    /// Lets no file of the program grow beyond so many bytes from now on, or as far as it likes again: a disk that is
+    /// full, and one that has room. The program must ignore the signal `XFSZ`.
+    #[cfg(target_os = "linux")]
+    pub fn limit_files(&self, bytes: Option<u64>) {
+        use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+        let id = self.child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        let maximum = getrlimit(Resource::Fsize).maximum;
+        let limit = Rlimit { current: bytes.or(maximum), maximum };
+        prlimit(Some(id.expect("the program is under way")), Resource::Fsize, limit)
+            .expect("its limit can be set");
     }
 
     /// Sends a signal by its name, such as `INT`, `TERM` or `KILL`.

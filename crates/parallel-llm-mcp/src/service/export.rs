@@ -51,7 +51,7 @@ impl Service {
             return Err(Failure::new(Code::Usage, message).with_next(next));
         }
         // Its answer may be there while late seats are waited for, whose files are written then.
-        if !self.store().await?.purgeable(after_ms(run_id)).await?.contains(&run_id) {
+        if !self.store().await?.is_over(run_id).await? {
             let message = format!("the run {run_id} is under way and writes its files itself");
             return Err(Failure::new(Code::Busy, message).with_next("wait until it has ended"));
         }
@@ -60,10 +60,4 @@ impl Service {
         let failed = |error| Failure::new(Code::Internal, format!("the files were not written: {error}"));
         tokio::task::spawn_blocking(write).await.map_err(failed)?
     }
-}
-
-/// A moment after the beginning of the run, in milliseconds since 1970, such as the store asks for where it is to tell of the
-/// run and those before.
-pub(super) fn after_ms(run_id: RunId) -> i64 {
-    i64::try_from(run_id.unix_ms() + 1).unwrap_or(i64::MAX)
 }

@@ -36,15 +36,9 @@ impl Service {
     /// Goes on with a run. Whatever is wrong is said before anything is paid.
     pub async fn go_on(&self, name: &str, further: Further) -> Result<RunHandle, Failure> {
         let run = match self.find(name).await? {
-            Kept::Live(handle) if handle.is_closed() => handle.snapshot(),
+            Kept::Live(handle) if handle.is_closed() => self.durable(&handle).await?,
             Kept::Live(handle) if matches!(further, Further::Resume { .. }) => return Ok(handle.join()),
-            Kept::Live(handle) => {
-                // Its answer may have been told a moment ago, and its end not yet.
-                if handle.look(|run| run.decided_ms.is_some()) {
-                    let _ = timeout(CLOSING_MAX, handle.wait_closed()).await;
-                }
-                handle.snapshot()
-            }
+            Kept::Live(handle) => self.ended(&handle).await?,
             Kept::Past(past) => past.run,
         };
         check(&run, &further)?;
@@ -65,6 +59,26 @@ impl Service {
         };
         self.check_keys(&[new, named].concat(), &again).await?;
         self.runs().await?.reopen(run, reopening, self.output_dir()).await
+    }
+
+    /// A run under way, over where that was a matter of moments.
+    async fn ended(&self, handle: &RunHandle) -> Result<Run, Failure> {
+        // Its answer may have been told a moment ago, and its end not yet.
+        if handle.look(|run| run.decided_ms.is_some()) {
+            let _ = timeout(CLOSING_MAX, handle.wait_closed()).await;
+        }
+        if handle.is_closed() { self.durable(handle).await } else { Ok(handle.snapshot()) }
+    }
+
+    /// A run that is over here as far as it can be gone on with: what is shown of it may not all be written.
+    async fn durable(&self, handle: &RunHandle) -> Result<Run, Failure> {
+        if handle.look(|run| run.plan.store) != StoreMode::Full {
+            return Ok(handle.snapshot());
+        }
+        let mut run = self.load(handle.id()).await?.run;
+        // The store may not know yet that nobody writes it any more.
+        run.interrupt();
+        Ok(run)
     }
 
     async fn resolve(&self, run: &Run, request: &RunRequest) -> Result<Reopening, Failure> {

@@ -5,11 +5,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use parallel_llm_engine::{Code, Failure, RunId};
-use parallel_llm_store::PurgeQuery;
 use serde::Serialize;
 
 use super::Service;
-use super::export::after_ms;
 use crate::files::{self, Erased};
 
 /// The version of the shape.
@@ -64,7 +62,7 @@ impl Service {
             files += erased.files;
             left.extend(erased.left);
         }
-        let purged = self.store().await?.purge(PurgeQuery { before_ms: None, runs }).await?;
+        let purged = self.store().await?.purge(runs).await?;
         // One may have been taken up again meanwhile.
         under_way.extend(purged.under_way);
         let gone = Purging::of(&purged.runs, under_way);
@@ -73,19 +71,25 @@ impl Service {
 
     /// The runs that are meant: those that can go, and those that are under way. Both oldest first.
     async fn doomed(&self, doomed: &Doomed) -> Result<(Vec<RunId>, Vec<RunId>), Failure> {
-        let (meant, before_ms) = match doomed {
-            Doomed::Before(ms) => (self.run_ids(None, Some(*ms)).await?, *ms),
-            Doomed::Named(names) => {
-                let mut meant = BTreeSet::new();
-                for name in names {
-                    meant.insert(self.run_id(name).await?);
-                }
-                let before_ms = meant.last().map_or(0, |newest| after_ms(*newest));
-                (meant.into_iter().collect(), before_ms)
+        let store = self.store().await?;
+        let names = match doomed {
+            Doomed::Before(ms) => {
+                let free: BTreeSet<RunId> = store.purgeable(*ms).await?.into_iter().collect();
+                let meant = self.run_ids(None, Some(*ms)).await?;
+                return Ok(meant.into_iter().partition(|run_id| free.contains(run_id)));
             }
+            Doomed::Named(names) => names,
         };
-        let free: BTreeSet<RunId> = self.store().await?.purgeable(before_ms).await?.into_iter().collect();
-        Ok(meant.into_iter().partition(|run_id| free.contains(run_id)))
+        let mut meant = BTreeSet::new();
+        for name in names {
+            meant.insert(self.run_id(name).await?);
+        }
+        let (mut free, mut under_way) = (Vec::new(), Vec::new());
+        for run_id in meant {
+            let runs = if store.is_over(run_id).await? { &mut free } else { &mut under_way };
+            runs.push(run_id);
+        }
+        Ok((free, under_way))
     }
 
     async fn erase_files(&self, run_id: RunId) -> Result<Erased, Failure> {

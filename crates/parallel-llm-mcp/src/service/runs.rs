@@ -188,6 +188,8 @@ impl Claim {
         if let Some(live) = self.runs.live().get_mut(&self.id) {
             live.handle = Some(handle);
         }
+        // What an earlier part had and could not write is not what the run goes on from.
+        self.runs.unstored().retain(|earlier| earlier.id() != self.id);
     }
 }
 

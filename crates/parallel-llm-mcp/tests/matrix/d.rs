@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use parallel_llm_testkit::simulator::{Fault, Script};
 use parallel_llm_testkit::{Output, Stage, each, seats, synthesis};
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::database::{self, APPLICATION_ID, Stranger};
+use crate::server::Server;
 use crate::{
     HANGING, NEWEST, ONE, PLAYGROUND, SYNTHESIZER, TWO, ask, done, hanging, holds, kept, late, stage,
     until_one_has_answered, wire, word,
@@ -68,6 +70,89 @@ fn d02_disk_full_mid_run() {
     });
     assert!(told.contains(&(false, false)), "some disks are full at once: {told:?}");
     assert!(told.contains(&(true, true)), "some are full in the middle: {told:?}");
+}
+
+// Row D2 once more, in a process that lives on: a server.
+
+/// What a server could note before its disk was full, and what it could not.
+const NOTED: &str = "This was noted in time.";
+const ROOMLESS: &str = "There was no room for this.";
+
+/// A stage for [`until_its_disk_is_full`].
+fn filling() -> Stage {
+    stage().scripted(ONE, Script::answering(NOTED)).scripted(TWO, late(LATE_MS, ROOMLESS))
+}
+
+/// A server, and what it is asked.
+fn serve(stage: &Stage) -> (Server<'_>, Value) {
+    let serve = stage.call(["serve"]).settings([("synthesizer", SYNTHESIZER)]).under("trap '' XFSZ");
+    (Server::start(stage, serve), json!({"prompt": "Which is safer?", "models": [ONE, TWO]}))
+}
+
+/// A server whose disk is full when the second of two answers comes, and the report it gives.
+fn until_its_disk_is_full(stage: &Stage) -> (Server<'_>, Value) {
+    let (mut server, question) = serve(stage);
+    let call = server.call("process_prompt", &question);
+    until_one_file_is_missing(stage, &stage.data_dir().join("runs"));
+    server.running.limit_files(Some(1));
+    let report = server.told(call);
+    assert_eq!(word(&report["answers"][1], "text"), ROOMLESS, "what was paid for is given");
+    assert_eq!(word(&report["warnings"][0], "code"), "storage", "{report}");
+    (server, report)
+}
+
+#[test]
+fn a_server_outlives_a_disk_that_was_full() {
+    let stage = filling();
+    let (mut server, report) = until_its_disk_is_full(&stage);
+    let run = word(&report, "run_id");
+    assert_eq!(word(&kept(&stage), "status"), "running", "nobody could tell the others");
+    let refused = server.ask("resume_run", &json!({"run_id": run}));
+    assert_eq!(word(&refused, "code"), "storage", "nothing is begun that cannot be noted: {refused}");
+    let waiting = stage.call(["runs", "wait", "--json", run]).start();
+    let (mut other, question) = serve(&stage);
+    let joining = other.call("process_prompt", &question);
+    stage.until("it has joined the run", || other.running.said().contains("1 of 2 answered"));
+    server.running.limit_files(None);
+    // Whatever is written next tells the others.
+    let small = server.ask("process_prompt", &json!({"prompt": "Which is cheaper?", "models": [ONE]}));
+    assert_eq!(word(&small, "status"), "complete");
+    assert_eq!(word(&waiting.wait().json(), "status"), "interrupted", "whoever waits is told");
+    let joined = other.told(joining);
+    assert_eq!((&joined["run_id"], word(&joined, "status")), (&report["run_id"], "interrupted"), "{joined}");
+    let shown = done(stage.call(["runs", "show", "--json", run])).json();
+    assert_eq!(word(&shown, "status"), "interrupted");
+    let at_hand = server.ask("get_run", &json!({"run_id": run}));
+    assert_eq!(word(&at_hand["answers"][1], "text"), ROOMLESS, "the server still has it");
+    let resumed = done(stage.call(["runs", "resume", "--json", run]));
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    insta::assert_snapshot!(seats(&resumed.json()), @"
+    1 openai/gpt-6.1-sol answered x1 23 bytes
+    2 mistralai/mistral-large-4-0 unknown interrupted x1
+    ");
+    assert_eq!((stage.asked(ONE), stage.asked(TWO)), (2, 1), "nothing is paid twice");
+    for server in [server, other] {
+        server.end().assert_no_key();
+    }
+    holds(&stage);
+}
+
+#[test]
+fn a_server_goes_on_with_what_it_could_write() {
+    let stage = filling();
+    let (mut server, report) = until_its_disk_is_full(&stage);
+    let run = json!({"run_id": report["run_id"]});
+    server.running.limit_files(None);
+    let resumed = server.ask("resume_run", &run);
+    insta::assert_snapshot!(seats(&resumed), @"
+    1 openai/gpt-6.1-sol answered x1 23 bytes
+    2 mistralai/mistral-large-4-0 unknown interrupted x1
+    ");
+    assert_eq!(server.ask("get_run", &run)["answer"], resumed["answer"]);
+    assert_eq!(kept(&stage)["answer"], resumed["answer"], "all see the same again");
+    assert_eq!((stage.asked(ONE), stage.asked(TWO)), (1, 1), "nothing is paid twice");
+    server.end().assert_no_key();
+    holds(&stage);
 }
 
 /// How late the second model answers where something is done to the folder before: long on any machine.

@@ -2,7 +2,8 @@
 //!
 //! What always holds, as far as prices are known: what requests of the day have cost, plus what those under way can
 //! cost, plus what runs under way still hold, plus what the run asks for, is within the limit. A request whose cost
-//! nobody knows counts as its worst case.
+//! nobody knows counts as its worst case. A run that was left unfinished holds nothing: to go on with it is checked
+//! anew.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,6 @@ use crate::ledger::Holds;
 
 const MINUTE_MS: i64 = 60 * 1_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
-/// A run that was left unfinished gives back what it holds after so long, if nobody has gone on with it by then.
-const HELD_MS: i64 = DAY_MS;
 
 /// Money of one provider, or of all.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,12 +88,16 @@ async fn taken(
         let entry = taken.entry(found.try_get(0)?).or_default();
         (entry.spent, entry.held) = (row::sum(&found, 1)?, row::sum(&found, 2)?);
     }
-    let sql = "SELECT provider, TOTAL(pico_usd) FROM holds JOIN runs USING (run_id) \
-               WHERE run_id <> ? AND closed_at_ms IS NULL AND lease_until_ms > ? GROUP BY provider";
-    let query = sqlx::query(sql).bind(plan.run_id.to_string()).bind(now_ms - HELD_MS);
+    // Runs of one process are judged together, apart from those whose lease is over: that counts where nobody can see
+    // the process.
+    let sql = "SELECT owner, MAX(lease_until_ms), FALSE, provider, TOTAL(pico_usd) FROM holds JOIN runs USING (run_id) \
+               WHERE run_id <> ? AND closed_at_ms IS NULL GROUP BY owner, lease_until_ms < ?, provider";
+    let query = sqlx::query(sql).bind(plan.run_id.to_string()).bind(now_ms);
     for found in query.fetch_all(connection).await? {
-        let entry = taken.entry(found.try_get(0)?).or_default();
-        entry.held = entry.held.plus(row::sum(&found, 1)?);
+        if !row::tenure(&found)?.is_interrupted(now_ms) {
+            let entry = taken.entry(found.try_get(3)?).or_default();
+            entry.held = entry.held.plus(row::sum(&found, 4)?);
+        }
     }
     Ok(taken)
 }

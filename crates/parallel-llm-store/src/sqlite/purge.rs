@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use parallel_llm_engine::{Failure, RunId};
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::read::unread;
@@ -35,7 +35,7 @@ pub(crate) async fn purge(
         let sql = "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL FROM runs WHERE run_id = ?";
         let found = sqlx::query(sql).bind(&*id).fetch_optional(&mut *connection).await?;
         let Some(row) = found else { continue };
-        if !is_over(&row, now_ms)? {
+        if !tenure(&row)?.is_over(now_ms) {
             purged.under_way.push(*run);
             continue;
         }
@@ -47,12 +47,6 @@ pub(crate) async fn purge(
         purged.runs.push(*run);
     }
     Ok(purged)
-}
-
-/// Whether nobody is at the run any more, told from the columns [`tenure`] reads.
-fn is_over(row: &SqliteRow, now_ms: i64) -> Result<bool, sqlx::Error> {
-    let tenure = tenure(row)?;
-    Ok(tenure.closed || tenure.is_interrupted(now_ms))
 }
 
 /// Empties the write-ahead log; `false` where a reader is in the way. It waits for nobody, because everybody would
@@ -76,7 +70,7 @@ pub(crate) async fn purgeable(readers: &SqlitePool, before_ms: i64) -> Result<Ve
     let mut rows = sqlx::query(sql).bind(before).fetch(readers);
     let mut runs = Vec::new();
     while let Some(row) = rows.try_next().await.map_err(unread)? {
-        let read = || Ok((is_over(&row, now_ms)?, run_id(&row, 3)?));
+        let read = || Ok((tenure(&row)?.is_over(now_ms), run_id(&row, 3)?));
         let (is_over, run_id) = read().map_err(|cause: sqlx::Error| fault::unreadable("a run", &cause))?;
         runs.extend(is_over.then_some(run_id));
     }

@@ -123,6 +123,14 @@ pub(crate) async fn load(readers: &SqlitePool, run_id: RunId) -> Result<Option<S
     Ok(Some(StoredRun { plan: plan(plan_json)?, events, created_at_ms, checkpoints, interrupted }))
 }
 
+/// Whether nobody is at a run any more. Nobody is at one that is not there.
+pub(crate) async fn is_over(readers: &SqlitePool, run_id: RunId) -> Result<bool, Failure> {
+    let sql = "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL FROM runs WHERE run_id = ?";
+    let found = sqlx::query(sql).bind(run_id.to_string()).fetch_optional(readers).await.map_err(unread)?;
+    let Some(row) = found else { return Ok(true) };
+    Ok(tenure(&row).map_err(unread)?.is_over(clock::now_ms()))
+}
+
 /// What has happened in a run after its event of this number, and the texts on their way.
 pub(crate) async fn follow(
     readers: &SqlitePool,

@@ -18,6 +18,13 @@ const REPEAT_MS: i64 = 10 * 60 * 1_000;
 /// Runs under way that are looked at. More that ask the same would have been refused themselves.
 const UNDER_WAY_MAX: i64 = 64;
 
+/// Of a run: it was not gone on with. One that was may have been asked of others by now, and gives another answer.
+macro_rules! as_it_began {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM events WHERE events.run_id = runs.run_id AND kind = 'reopened')"
+    };
+}
+
 /// Refuses a run whose question is answered under its key, or is being answered.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
@@ -56,9 +63,12 @@ async fn check_under_way(
     new: &NewRun,
     stamp: &Stamp,
 ) -> Result<Admission<()>, sqlx::Error> {
-    let sql = "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, run_id FROM runs \
-               WHERE plan_hash = ? AND status = 'running' AND asked_by IS ? AND created_at_ms >= ? AND run_id <> ? \
-               ORDER BY run_id DESC LIMIT ?";
+    let sql = concat!(
+        "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, run_id FROM runs ",
+        "WHERE plan_hash = ? AND status = 'running' AND asked_by IS ? AND created_at_ms >= ? AND run_id <> ? AND ",
+        as_it_began!(),
+        " ORDER BY run_id DESC LIMIT ?"
+    );
     let rows = sqlx::query(sql)
         .bind(&*new.plan.plan_hash)
         .bind(new.plan.asked_by.as_deref())
@@ -69,7 +79,7 @@ async fn check_under_way(
         .await?;
     for row in rows {
         let tenure = tenure(&row)?;
-        if !tenure.closed && !tenure.is_interrupted(stamp.now_ms) {
+        if !tenure.is_over(stamp.now_ms) {
             let run_id = run_id(&row, 3)?;
             let message = format!("the same question is being answered already: run {run_id}");
             return Ok(Err(Failure::new(Code::Repeated, message).with_run(run_id)));
@@ -78,16 +88,18 @@ async fn check_under_way(
     Ok(Ok(()))
 }
 
-/// The newest run of this question and asker that has an answer which is kept, not settled longer ago than this. One that
-/// was gone on with may have been asked of others by now.
+/// The newest run of this question and asker that has an answer which is kept, not settled longer ago than this.
 pub(crate) async fn find_same(
     readers: &SqlitePool,
     plan_hash: &str,
     (asked_by, within_ms): (Option<&str>, i64),
 ) -> Result<Option<RunId>, Failure> {
-    let sql = "SELECT run_id FROM runs WHERE plan_hash = ? AND status IN ('complete', 'partial') \
-               AND store_mode = 'full' AND asked_by IS ? AND decided_at_ms >= ? AND NOT EXISTS (SELECT 1 FROM events \
-               WHERE events.run_id = runs.run_id AND kind = 'reopened') ORDER BY run_id DESC LIMIT 1";
+    let sql = concat!(
+        "SELECT run_id FROM runs WHERE plan_hash = ? AND status IN ('complete', 'partial') ",
+        "AND store_mode = 'full' AND asked_by IS ? AND decided_at_ms >= ? AND ",
+        as_it_began!(),
+        " ORDER BY run_id DESC LIMIT 1"
+    );
     let since_ms = clock::now_ms().saturating_sub(within_ms);
     let query = sqlx::query(sql).bind(plan_hash).bind(asked_by).bind(since_ms);
     let row = query.fetch_optional(readers).await.map_err(unread)?;

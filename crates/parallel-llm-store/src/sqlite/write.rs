@@ -81,8 +81,9 @@ pub(crate) async fn admit(
     Ok(admission.map(|()| Some(demanded)))
 }
 
-/// Lets go of a run that was taken over and may not go on after all: it stands as it stood before.
-pub(crate) async fn give_back(connection: &mut SqliteConnection, lease: Lease) -> Result<(), sqlx::Error> {
+/// Lets go of a run that nobody here writes any more: it stands as its newest event left it, for whoever wants to go on
+/// with it. One that was taken over meanwhile is somebody else's.
+pub(crate) async fn let_go(connection: &mut SqliteConnection, lease: Lease) -> Result<(), sqlx::Error> {
     let sql = "UPDATE runs SET owner = '', lease_until_ms = 0, closed_at_ms = ( \
                    SELECT at_ms FROM events WHERE events.run_id = runs.run_id AND seq = last_seq AND kind = 'closed') \
                WHERE run_id = ? AND epoch = ?";
@@ -283,13 +284,14 @@ pub(crate) async fn take_over(
     Ok(Ok(Lease { run_id, epoch: count(row.try_get(0)?), next_seq: count(row.try_get(1)?) }))
 }
 
-/// Extends the leases of this process's open runs.
+/// Extends the leases of this process's open runs, and tells how many there are.
 pub(crate) async fn extend_leases(
     connection: &mut SqliteConnection,
     stamp: &Stamp,
-) -> Result<(), sqlx::Error> {
+) -> Result<u64, sqlx::Error> {
     let sql = "UPDATE runs SET lease_until_ms = ? WHERE owner = ? AND closed_at_ms IS NULL";
-    sqlx::query(sql).bind(stamp.lease_until_ms).bind(&*stamp.owner).execute(connection).await.map(drop)
+    let done = sqlx::query(sql).bind(stamp.lease_until_ms).bind(&*stamp.owner).execute(connection).await?;
+    Ok(done.rows_affected())
 }
 
 /// A run that this writer has not at hand, folded anew from its events. Their texts are not needed for that.

@@ -1,0 +1,66 @@
+//! The program as a server that lives on, called tool by tool.
+
+use parallel_llm_testkit::{Call, Output, Running, Stage};
+use serde_json::{Value, json};
+
+/// A server, and what it was asked so far.
+pub(crate) struct Server<'a> {
+    pub(crate) running: Running<'a>,
+    stage: &'a Stage,
+    last_id: u64,
+}
+
+impl<'a> Server<'a> {
+    /// Starts the server and begins the protocol.
+    pub(crate) fn start(stage: &'a Stage, serve: Call<'a>) -> Self {
+        let mut server = Self { running: serve.listening().start(), stage, last_id: 0 };
+        let hello = json!({"name": "matrix", "version": "1"});
+        server.request(
+            "initialize",
+            &json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": hello}),
+        );
+        server.running.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        server
+    }
+
+    /// Calls a tool, and wants to hear how it goes; gives the id of the call.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> u64 {
+        let heard = json!({"progressToken": self.last_id + 1});
+        self.send("tools/call", &json!({"name": tool, "arguments": arguments, "_meta": heard}))
+    }
+
+    /// What came of a call: its structured content.
+    pub(crate) fn told(&self, id: u64) -> Value {
+        let mut reply = None;
+        self.stage.until("the call is answered", || {
+            let said = self.running.said();
+            let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            reply = messages.into_iter().find(|message| message["id"] == id);
+            reply.is_some()
+        });
+        reply.expect("it was waited for")["result"]["structuredContent"].clone()
+    }
+
+    /// Calls a tool and waits for what comes of it.
+    pub(crate) fn ask(&mut self, tool: &str, arguments: &Value) -> Value {
+        let id = self.call(tool, arguments);
+        self.told(id)
+    }
+
+    /// Hangs up and waits for the end.
+    pub(crate) fn end(self) -> Output {
+        self.running.wait()
+    }
+
+    fn request(&mut self, method: &str, params: &Value) {
+        let id = self.send(method, params);
+        self.told(id);
+    }
+
+    fn send(&mut self, method: &str, params: &Value) -> u64 {
+        self.last_id += 1;
+        let request = json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params});
+        self.running.say(&request.to_string());
+        self.last_id
+    }
+}
