@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::money::PicoUsd;
+use crate::nearest::nearest;
 use crate::request::AttachmentKind;
-
-/// Below this likeness (0 to 1) a name is no suggestion.
-const NEAREST_MIN: f64 = 0.7;
 
 /// What a model's tokens cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,13 +164,6 @@ impl Catalogue {
 
     /// The known name most like an unknown one, where one is alike enough to be meant.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        let likeness =
-            |id: &str| strsim::jaro_winkler(id.trim_start_matches('~'), name.trim_start_matches('~'));
-        self.models
-            .iter()
-            .map(|model| (likeness(&model.id), model.id.as_str()))
-            .filter(|(likeness, _)| *likeness >= NEAREST_MIN)
-            .max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(one.1)))
-            .map(|(_, id)| id)
+        nearest(name, self.models.iter().map(|model| &*model.id))
     }
 }

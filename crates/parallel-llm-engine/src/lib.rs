@@ -27,6 +27,7 @@ pub mod live;
 mod log;
 pub mod memory;
 pub mod money;
+pub mod nearest;
 pub mod outcome;
 pub mod panel;
 pub mod parse;

@@ -14,6 +14,7 @@ use crate::catalogue::{Catalogue, ModelInfo};
 use crate::code::Code;
 use crate::id::RunId;
 use crate::money::PicoUsd;
+use crate::nearest;
 use crate::outcome::Warning;
 use crate::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
 use crate::request::{Effort, Message, RunRequest, StoreMode};
@@ -375,21 +376,28 @@ fn resolve_panel(
     Ok(seats)
 }
 
-/// The seats and synthesizers that a request names for a run that is there already. Their numbers are those of lists
-/// of their own.
+/// What a request adds to a run that is there already. The numbers of its places are those of lists of their own.
+pub(crate) struct Addition {
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) synthesizers: Vec<Seat>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// The seats and synthesizers that a request names for a run that asks these messages. A model of the settings is never
+/// added unasked.
 pub(crate) fn further(
     request: &RunRequest,
     terms: &Terms<'_>,
     messages: &Arc<[Message]>,
-) -> Result<(Vec<Seat>, Vec<Seat>), Failure> {
+) -> Result<Addition, Failure> {
     let request = RunRequest { messages: messages.to_vec(), ..request.clone() };
     let choice = Choice::of(&request, terms.defaults)?;
+    let mut warnings = Vec::new();
     let seats = match &request.models {
-        // A model of the settings is never added unasked, so there are no warnings of theirs.
-        Some(_) => resolve_panel(&request, terms, &choice, &mut Vec::new())?,
+        Some(_) => resolve_panel(&request, terms, &choice, &mut warnings)?,
         None => Vec::new(),
     };
-    Ok((seats, resolve_chain(&request, terms, &choice)?))
+    Ok(Addition { seats, synthesizers: resolve_chain(&request, terms, &choice)?, warnings })
 }
 
 /// The chain of synthesizers: one given by hand goes in front of the configured ones.
@@ -428,10 +436,7 @@ fn known(model: &ModelRef, terms: &Terms<'_>) -> Result<(), Failure> {
     let listed = terms.catalogues.get(&model.provider).filter(|catalogue| catalogue.is_live());
     let Some(catalogue) = listed.filter(|_| info(model, terms).is_none()) else { return Ok(()) };
     let failure = Failure::new(Code::ModelUnknown, format!("the model `{model}` is unknown"));
-    Err(match catalogue.nearest(&model.model) {
-        Some(nearest) => failure.with_next(format!("did you mean `{nearest}`?")),
-        None => failure,
-    })
+    Err(nearest::suggest(failure, catalogue.nearest(&model.model)))
 }
 
 fn default_provider<'a>(terms: &Terms<'a>) -> &'a ProviderId {

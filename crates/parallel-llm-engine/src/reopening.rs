@@ -9,6 +9,7 @@ use crate::answer::Failure;
 use crate::budget;
 use crate::code::Code;
 use crate::money::PicoUsd;
+use crate::outcome::Warning;
 use crate::panel::{SEATS_MAX, Seat, SeatNumber};
 use crate::plan::{self, DayLimit, RunPlan, Strategy, Terms};
 use crate::request::RunRequest;
@@ -35,6 +36,9 @@ pub struct Reopening {
     /// What may be spent in a day besides, by the settings in force now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<DayLimit>,
+    /// What the reader should know of what this part adds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 impl Reopening {
@@ -47,6 +51,7 @@ impl Reopening {
             strategy: plan.strategy,
             budget: plan.budget,
             limits: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -66,14 +71,21 @@ impl Reopening {
         plan: &RunPlan,
         (ask, spent): (Vec<SeatNumber>, PicoUsd),
     ) -> Result<Self, Failure> {
-        let (mut seats, mut synthesizers) = plan::further(request, terms, &plan.messages)?;
+        let plan::Addition { mut seats, mut synthesizers, warnings } =
+            plan::further(request, terms, &plan.messages)?;
         number(&mut seats, plan.seats.len(), SEATS_MAX)?;
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
         let strategy = request.strategy.as_deref().map_or(Ok(plan.strategy), Strategy::by_name)?;
-        let budget = spent.plus(request.budget.unwrap_or(terms.defaults.budget));
-        let reopening = Self { ask, seats, synthesizers, strategy, budget, limits: Vec::new() };
-        budget::check(spent.plus(reopening.worst_case(plan)), budget)?;
-        Ok(reopening)
+        let reopening = Self { seats, synthesizers, strategy, warnings, ..Self::resume(plan, ask) };
+        reopening.within(plan, (spent, request.budget.unwrap_or(terms.defaults.budget)))
+    }
+
+    /// The same with a budget for this part, besides what the run has cost so far (`spent`). Fails where the part may
+    /// cost more.
+    pub fn within(mut self, plan: &RunPlan, (spent, budget): (PicoUsd, PicoUsd)) -> Result<Self, Failure> {
+        self.budget = spent.plus(budget);
+        budget::check(spent.plus(self.worst_case(plan)), self.budget)?;
+        Ok(self)
     }
 
     /// The plan with what this part adds to it.
@@ -86,6 +98,7 @@ impl Reopening {
             strategy: self.strategy,
             budget: self.budget,
             limits: self.limits.clone(),
+            warnings: [plan.warnings.as_slice(), &self.warnings].concat(),
             ..plan.clone()
         }
     }

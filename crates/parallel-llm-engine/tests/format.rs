@@ -217,6 +217,7 @@ fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
         strategy: Strategy::Synthesize,
         budget: PicoUsd::from_usd(3),
         limits: Vec::new(),
+        warnings: Vec::new(),
     };
     let whole = Reopening {
         ask: vec![SeatNumber(1), SeatNumber(2)],

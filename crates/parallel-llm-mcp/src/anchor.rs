@@ -2,7 +2,8 @@
 //! nothing is written there.
 //!
 //! A folder for files may lie where others may write too. What always holds: a file is whole or not there, it is new and
-//! for its owner only, and it lies in the folder that was taken in the beginning.
+//! for its owner only, and it lies in the folder that was taken in the beginning. Looking what is there and taking it away
+//! go by the folder held open, too.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ type Identity = ();
 impl Anchor {
     /// The folder of this path. Fails for a link, wherever it leads.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
-        Ok(Self { path: path.to_owned(), identity: identity(&open(path)?)? })
+        Ok(Self { path: path.to_owned(), identity: Held::open(path)?.identity()? })
     }
 
     /// Writes a whole file or none: a temporary name, flushed to disk, then renamed. What had the name gives way, and
@@ -36,16 +37,16 @@ impl Anchor {
         name: &str,
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        let folder = open(&self.path)?;
-        if identity(&folder)? != self.identity {
+        let folder = Held::open(&self.path)?;
+        if folder.identity()? != self.identity {
             return Err(io::Error::new(io::ErrorKind::NotFound, "another folder stands in its place"));
         }
         let temporary = temporary(name);
-        let mut file = BufWriter::with_capacity(WRITE_BYTES, create(&folder, &temporary)?);
+        let mut file = BufWriter::with_capacity(WRITE_BYTES, folder.create(&temporary)?);
         content(&mut file)?;
         file.flush()?;
         file.get_ref().sync_all()?;
-        rename(&folder, &temporary, name)
+        folder.rename(&temporary, name)
     }
 }
 
@@ -55,68 +56,128 @@ pub(crate) fn temporary(name: &str) -> String {
 }
 
 #[cfg(unix)]
-use beneath::{create, identity, open, rename};
+pub(crate) use beneath::Held;
 #[cfg(not(unix))]
-use by_name::{create, identity, open, rename};
+pub(crate) use by_name::Held;
 
 /// By a handle on the folder, so that nothing can be slipped in between two steps.
 #[cfg(unix)]
 mod beneath {
+    use std::ffi::{OsStr, OsString};
     use std::fs::File;
     use std::io;
+    use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::fs::MetadataExt as _;
     use std::path::Path;
 
-    use rustix::fs::{AtFlags, Mode, OFlags, open as open_path, openat, renameat, unlinkat};
+    use rustix::fs::{
+        AtFlags, Dir, FileType, Mode, OFlags, open as open_path, openat, renameat, statat, unlinkat,
+    };
 
-    pub(super) fn open(path: &Path) -> io::Result<File> {
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(open_path(path, flags, Mode::empty())?.into())
-    }
+    /// A folder held open, so that its name may come to mean another.
+    pub(crate) struct Held(File);
 
-    pub(super) fn identity(folder: &File) -> io::Result<super::Identity> {
-        folder.metadata().map(|metadata| (metadata.dev(), metadata.ino()))
-    }
+    impl Held {
+        /// Opens the folder of this path. Fails for a link, wherever it leads.
+        pub(crate) fn open(path: &Path) -> io::Result<Self> {
+            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            Ok(Self(open_path(path, flags, Mode::empty())?.into()))
+        }
 
-    pub(super) fn create(folder: &File, name: &str) -> io::Result<File> {
-        // One that was left behind by a process that was killed while writing it.
-        let _ = unlinkat(folder, name, AtFlags::empty());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        Ok(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?.into())
-    }
+        /// The names of what is in it.
+        pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
+            let mut names = Vec::new();
+            for entry in Dir::read_from(&self.0)? {
+                let entry = entry?;
+                let name = OsStr::from_bytes(entry.file_name().to_bytes());
+                if name != "." && name != ".." {
+                    names.push(name.to_owned());
+                }
+            }
+            Ok(names)
+        }
 
-    pub(super) fn rename(folder: &File, from: &str, to: &str) -> io::Result<()> {
-        Ok(renameat(folder, from, folder, to)?)
+        /// Whether this is a regular file, and no link to one.
+        pub(crate) fn is_file(&self, name: &OsStr) -> io::Result<bool> {
+            let found = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok(FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+        }
+
+        /// Removes a file.
+        pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+            Ok(unlinkat(&self.0, name, AtFlags::empty())?)
+        }
+
+        pub(super) fn identity(&self) -> io::Result<super::Identity> {
+            self.0.metadata().map(|metadata| (metadata.dev(), metadata.ino()))
+        }
+
+        pub(super) fn create(&self, name: &str) -> io::Result<File> {
+            // One that was left behind by a process that was killed while writing it.
+            let _ = self.remove(name.as_ref());
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            Ok(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+        }
+
+        pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+            Ok(renameat(&self.0, from, &self.0, to)?)
+        }
     }
 }
 
 /// Where the system gives no handle on a folder, by its name.
 #[cfg(not(unix))]
 mod by_name {
+    use std::ffi::{OsStr, OsString};
     use std::fs::{self, File};
     use std::io;
     use std::path::{Path, PathBuf};
 
-    pub(super) fn open(path: &Path) -> io::Result<PathBuf> {
-        if path.symlink_metadata()?.is_dir() {
-            Ok(path.to_owned())
-        } else {
-            Err(io::ErrorKind::NotADirectory.into())
+    /// A folder by its name.
+    pub(crate) struct Held(PathBuf);
+
+    impl Held {
+        /// The folder of this path. Fails for a link, wherever it leads.
+        pub(crate) fn open(path: &Path) -> io::Result<Self> {
+            if path.symlink_metadata()?.is_dir() {
+                Ok(Self(path.to_owned()))
+            } else {
+                Err(io::ErrorKind::NotADirectory.into())
+            }
         }
-    }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the same shape as where there is something to know")]
-    pub(super) fn identity(_: &Path) -> io::Result<super::Identity> {
-        Ok(())
-    }
+        /// The names of what is in it.
+        pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
+            fs::read_dir(&self.0)?.map(|entry| entry.map(|entry| entry.file_name())).collect()
+        }
 
-    pub(super) fn create(folder: &Path, name: &str) -> io::Result<File> {
-        // One that was left behind by a process that was killed while writing it.
-        let _ = fs::remove_file(folder.join(name));
-        File::create_new(folder.join(name))
-    }
+        /// Whether this is a regular file, and no link to one.
+        pub(crate) fn is_file(&self, name: &OsStr) -> io::Result<bool> {
+            Ok(self.0.join(name).symlink_metadata()?.is_file())
+        }
 
-    pub(super) fn rename(folder: &Path, from: &str, to: &str) -> io::Result<()> {
-        fs::rename(folder.join(from), folder.join(to))
+        /// Removes a file.
+        pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+            fs::remove_file(self.0.join(name))
+        }
+
+        #[expect(
+            clippy::unused_self,
+            clippy::unnecessary_wraps,
+            reason = "the same shape as where there is something to know"
+        )]
+        pub(super) fn identity(&self) -> io::Result<super::Identity> {
+            Ok(())
+        }
+
+        pub(super) fn create(&self, name: &str) -> io::Result<File> {
+            // One that was left behind by a process that was killed while writing it.
+            let _ = fs::remove_file(self.0.join(name));
+            File::create_new(self.0.join(name))
+        }
+
+        pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+            fs::rename(self.0.join(from), self.0.join(to))
+        }
     }
 }

@@ -8,19 +8,22 @@ mod erase;
 mod rebuild;
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use parallel_llm_engine::live::{Hub, Update, Watch};
+use parallel_llm_engine::live::{Hub, Stage, Update, Watch};
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Code, Event, Failure, RunId, SeatStatus};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 pub(crate) use erase::{Erased, erase};
 pub(crate) use rebuild::rebuild;
 
-use crate::anchor::{self, Anchor};
+use crate::anchor::{self, Anchor, Held};
 use crate::attachment;
 use crate::output::report::{FilesReport, FilesState, Report};
 
@@ -32,6 +35,10 @@ const FINAL: &str = "final_best.md";
 const REPORT: &str = "run.json";
 /// What the name of an answer ends with that stopped before its end.
 const CUT: &str = "_cut";
+/// How long the files of another process are waited for that has the answer: it writes them milliseconds later.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
+/// How often they are looked at meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The longest part of a model's name that enters a file name, in bytes.
 const SLUG_BYTES_MAX: usize = 64;
 
@@ -59,6 +66,15 @@ impl Folder {
         private_folder_builder().recursive(false).create(&dir).map_err(unwritable)?;
         let anchor = Anchor::of(&dir).map_err(unwritable)?;
         Ok(Self { path: dir, anchor: Some(anchor) })
+    }
+
+    /// Makes the folder of a run that is not this process's, to write its files there too. `None` where it is there:
+    /// whoever made it writes them.
+    pub(crate) fn claim(base: &Path, run_id: RunId) -> Result<Option<Self>, Failure> {
+        match Self::create(base, run_id) {
+            Err(_) if has_folder(base, run_id) => Ok(None),
+            made => made.map(Some),
+        }
     }
 
     /// The folder of a run that has begun before, made anew where it is not there.
@@ -108,30 +124,58 @@ pub(crate) fn private_file_options() -> std::fs::OpenOptions {
 
 /// How far the files of a run are, for whoever reports it.
 #[derive(Clone, Debug)]
-pub(crate) struct FilesWatch(watch::Receiver<FilesReport>);
+pub(crate) enum FilesWatch {
+    /// This process writes them, or nobody does any more.
+    Told(watch::Receiver<FilesReport>),
+    /// Another process writes them into this folder: what is there tells.
+    Seen(PathBuf),
+}
 
 impl FilesWatch {
     /// A run without files.
     pub(crate) fn off() -> Self {
-        Self(watch::channel(FilesReport::default()).1)
+        Self::settled_as(FilesReport::default())
     }
 
-    /// Files that nobody here writes any more.
+    /// Files that nobody writes any more.
     pub(crate) fn settled_as(files: FilesReport) -> Self {
-        Self(watch::channel(files).1)
+        Self::Told(watch::channel(files).1)
+    }
+
+    /// Files that another process writes, where it does.
+    pub(crate) fn of_another(base: &Path, run: &Run) -> Self {
+        if run.plan.files { Self::Seen(base.join(run.plan.run_id.to_string())) } else { Self::off() }
     }
 
     /// How far they are now.
     pub(crate) fn now(&self) -> FilesReport {
-        self.0.borrow().clone()
+        match self {
+            Self::Told(said) => said.borrow().clone(),
+            Self::Seen(dir) => look_into(dir),
+        }
     }
 
     /// Waits until the files of a settled run are written, or could not be.
-    pub(crate) async fn settled(&mut self) -> FilesReport {
-        // Where the writer is gone, what it said last is the truth.
-        let _ = self.0.wait_for(|files| files.state != FilesState::Writing).await;
+    pub(crate) async fn settled(&self) -> FilesReport {
+        match self {
+            // Where the writer is gone, what it said last is the truth.
+            Self::Told(said) => {
+                let _ = said.clone().wait_for(|files| files.state != FilesState::Writing).await;
+            }
+            Self::Seen(dir) => {
+                let give_up = Instant::now() + WRITTEN_WITHIN;
+                while is_unfinished(dir) && Instant::now() < give_up {
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+            }
+        }
         self.now()
     }
+}
+
+/// Whether a folder is there in which the report is still missing.
+fn is_unfinished(dir: &Path) -> bool {
+    dir.is_dir() && look_into(dir).state == FilesState::Off
 }
 
 /// Writes the files of one run as its events come.
@@ -148,35 +192,26 @@ impl FileWriter {
         let begun =
             FilesReport { dir: Some(folder.path().to_owned()), state: FilesState::Writing, error: None };
         let (said, watch) = watch::channel(begun);
-        (Self { folder, hub, said, written: BTreeSet::new() }, FilesWatch(watch))
+        (Self { folder, hub, said, written: BTreeSet::new() }, FilesWatch::Told(watch))
     }
 
-    /// Follows the run to its end.
+    /// Follows the run to its end, or until nobody brings in any more what happens in it.
     pub(crate) async fn follow(mut self) {
-        let (mut run, mut events) = self.hub.watch_events();
+        let hub = Arc::clone(&self.hub);
+        let mut over = std::pin::pin!(hub.reached(Stage::Closed));
+        let (mut run, mut events) = hub.watch_events();
+        let mut is_over = false;
         loop {
             self.write_new(&run).await;
-            if run.closed {
+            if is_over {
                 return;
             }
-            self.wait_for_text(&mut events).await;
-            run = self.hub.snapshot();
-        }
-    }
-
-    async fn wait_for_text(&self, events: &mut Watch) {
-        loop {
-            match events.next().await {
-                Update::Event(recorded) => match recorded.event {
-                    Event::Answered { .. }
-                    | Event::Cut { .. }
-                    | Event::Decided { .. }
-                    | Event::Closed { .. } => return,
-                    _ => {}
-                },
-                Update::Snapshot(_) => return,
-                Update::Begun(_) | Update::Text { .. } => {}
-            }
+            is_over = tokio::select! {
+                biased;
+                () = &mut over => true,
+                () = wait_for_text(&mut events) => false,
+            };
+            run = hub.snapshot();
         }
     }
 
@@ -199,11 +234,10 @@ impl FileWriter {
     }
 
     async fn write(&mut self, files: Vec<Due>) -> io::Result<()> {
-        let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
         let folder = self.folder.clone();
-        let write_all = move || files.iter().try_for_each(|file| folder.write(file));
-        tokio::task::spawn_blocking(write_all).await.map_err(io::Error::other)??;
-        self.written.extend(names);
+        let write_all = move || files.iter().try_for_each(|file| folder.write(file)).map(|()| files);
+        let files = tokio::task::spawn_blocking(write_all).await.map_err(io::Error::other)??;
+        self.written.extend(files.into_iter().map(|(name, _)| name));
         Ok(())
     }
 
@@ -213,6 +247,21 @@ impl FileWriter {
 
     fn report(&self, state: FilesState, error: Option<String>) -> FilesReport {
         FilesReport { dir: Some(self.folder.path().to_owned()), state, error }
+    }
+}
+
+async fn wait_for_text(events: &mut Watch) {
+    loop {
+        match events.next().await {
+            Update::Event(recorded) => match recorded.event {
+                Event::Answered { .. } | Event::Cut { .. } | Event::Decided { .. } | Event::Closed { .. } => {
+                    return;
+                }
+                _ => {}
+            },
+            Update::Snapshot(_) => return,
+            Update::Begun(_) | Update::Text { .. } => {}
+        }
     }
 }
 
@@ -277,6 +326,11 @@ fn names(run: &Run) -> BTreeSet<String> {
     whole.iter().map(|name| anchor::temporary(name)).chain(whole.iter().cloned()).collect()
 }
 
+/// Whether what has this name in a folder is one of these files of a run.
+fn is_among(ours: &BTreeSet<String>, folder: &Held, name: &OsStr) -> io::Result<bool> {
+    Ok(name.to_str().is_some_and(|name| ours.contains(name)) && folder.is_file(name)?)
+}
+
 /// A model's name as a part of a file name: lower case letters, digits, dots, dashes and underscores.
 fn slug(model: &str) -> String {
     let plain = |byte: u8| match byte {
@@ -295,10 +349,13 @@ pub(crate) fn has_folder(base: &Path, run_id: RunId) -> bool {
 
 /// Where the files of a stored run should lie, and whether they do.
 pub(crate) fn look_up(base: &Path, run: &Run) -> FilesReport {
-    let dir = base.join(run.plan.run_id.to_string());
-    // The report is written last.
-    if run.plan.files && dir.join(REPORT).is_file() {
-        FilesReport { dir: Some(dir), state: FilesState::Written, error: None }
+    FilesWatch::of_another(base, run).now()
+}
+
+/// The files of a run that should lie here. Its report is written last.
+fn look_into(dir: &Path) -> FilesReport {
+    if dir.join(REPORT).is_file() {
+        FilesReport { dir: Some(dir.to_owned()), state: FilesState::Written, error: None }
     } else {
         FilesReport::default()
     }

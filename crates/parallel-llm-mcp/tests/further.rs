@@ -8,6 +8,7 @@ use serde_json::Value;
 const ADA: &str = "openai/gpt-6.1-sol";
 const BOB: &str = "anthropic/claude-opus-5.5";
 const CYD: &str = "mistralai/mistral-large-4-0";
+const NARROW: &str = "openai/gpt-oss-120b";
 const FUSER: &str = "google/gemini-3.8-flash";
 
 /// Names the newest run.
@@ -108,6 +109,42 @@ fn seats_without_an_answer_are_asked_again() {
 }
 
 #[test]
+fn going_on_has_a_budget_of_its_own() {
+    let stage = stage().scripted(BOB, Script::fault(Fault::AuthBad).fail_first(1));
+    asked(&stage);
+    let paid = counts(&stage);
+    insta::assert_snapshot!(runs(&stage, &["resume", NEWEST, "--budget", "0.0001"]).told(), @"
+    exit 5
+    --- stdout
+    --- stderr
+    error[budget]: the run may cost up to $0.41; the budget is $0.0013
+      next: raise `--budget`, lower `--max-tokens`, or ask fewer models
+    ");
+    assert_eq!(counts(&stage), paid, "nothing was sent");
+    let resumed = runs(&stage, &["resume", NEWEST, "--budget", "2", "--json"]);
+    assert_eq!(
+        (resumed.code, &resumed.json()["status"]),
+        (Some(0), &"complete".into()),
+        "{}",
+        resumed.stderr
+    );
+}
+
+#[test]
+fn what_a_model_that_is_added_cannot_do_is_told() {
+    let stage = stage();
+    let long = "word ".repeat(90_000);
+    let call = stage.call(["ask", "-q", "-m", ADA, "--no-files"]).stdin(long.as_str());
+    assert_eq!(call.settings([("prompt_chars_max", "1000000")]).run().code, Some(0));
+    let added = stage.call(["runs", "add", NEWEST, "-m", NARROW, "--json"]).run();
+    let warnings = added.json()["warnings"].clone();
+    let told = "the prompt has about 150000 tokens; `openai/gpt-oss-120b` reads 131072";
+    assert_eq!((&warnings[0]["code"], &warnings[0]["message"]), (&"context_length".into(), &told.into()));
+    assert!(added.stderr.contains(&format!("warning[context_length]: {told}")), "{}", added.stderr);
+    assert_eq!(runs(&stage, &["show", NEWEST, "--json"]).json()["warnings"], warnings);
+}
+
+#[test]
 fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
     let stage = stage();
     asked(&stage);
@@ -181,10 +218,8 @@ fn a_run_of_another_process_is_watched_to_its_answer() {
     assert_eq!((busy.code, busy.text()), (Some(1), ""), "{}", busy.stderr);
     let watched = runs(&stage, &["wait", NEWEST, "--json"]);
     assert_eq!(watched.code, Some(0), "{}", watched.stderr);
-    let (asked, mut watched) = (asking.wait().json(), watched.json());
-    // The files may be written a moment after the answer is stored.
-    watched["files"] = asked["files"].clone();
-    assert_eq!(watched, asked);
+    let (asked, watched) = (asking.wait().json(), watched.json());
+    assert_eq!(watched, asked, "with the files that the other process has written");
     assert_eq!(counts(&stage)[..2], [1, 1]);
     let again = runs(&stage, &["wait", NEWEST]);
     assert_eq!(again.text().trim_end(), asked["answer"].as_str().unwrap_or_default());

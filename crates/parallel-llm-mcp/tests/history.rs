@@ -1,6 +1,6 @@
 //! What a history is good for: what was paid, what was said, what to keep, what to give away, and what it teaches.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use parallel_llm_testkit::simulator::{Fault, Script};
@@ -356,8 +356,56 @@ fn a_link_in_place_of_a_folder_is_left() {
     for name in ["oldest_ms", "newest_ms", "left"] {
         object[name] = Value::Null;
     }
-    insta::assert_snapshot!(object, @r#"{"done":true,"files":0,"left":null,"log_cleared":true,"newest_ms":null,"oldest_ms":null,"runs":1,"schema":1,"under_way":[]}"#);
+    insta::assert_snapshot!(object, @r#"{"done":true,"failed":[],"files":0,"left":null,"log_cleared":true,"newest_ms":null,"oldest_ms":null,"runs":1,"schema":1,"under_way":[]}"#);
     assert_eq!(contents(&elsewhere).len(), 4);
+}
+
+/// The program without the right to write wherever it likes, which the superuser has: a folder's mode holds then.
+const MODES_HOLD: &str =
+    r#"[ "$(id -u)" = 0 ] && exec setpriv --bounding-set=-dac_override,-dac_read_search "$0" "$@""#;
+
+fn set_mode(path: &Path, mode: u32) {
+    let mode = std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(path, mode).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+#[test]
+fn a_folder_that_cannot_be_emptied_holds_up_no_other() {
+    let stage = stage();
+    let reports = ["One?", "Two?", "Three?"].map(|question| ask(&stage, &[ONE], question, &[]));
+    let stuck = folder(&reports[1]);
+    set_mode(&stuck, 0o500);
+    let purge = |arguments: &[&str]| {
+        stage.call(["runs", "purge", "--older-than", FUTURE, "--yes"]).args(arguments).under(MODES_HOLD).run()
+    };
+    insta::assert_snapshot!(told(&purge(&[])), @"
+    exit 3
+    --- stdout
+    --- stderr
+    removed 2 runs of <day> and 8 of their files
+    run <run> stays: the files in `<home>/.local/share/parallel-llm-mcp/runs/<run>` cannot be removed: Permission denied (os error 13) (next: mend its permissions and purge again)
+    what they cost stays in `runs cost`
+    ");
+    assert_eq!(
+        [&reports[0], &reports[1], &reports[2]].map(|report| folder(report).exists()),
+        [false, true, false]
+    );
+    let left = runs(&stage, &["show", NEWEST, "--json"]).json();
+    assert_eq!((&left["run_id"], &left["answer"]), (&reports[1]["run_id"], &reports[1]["answer"]));
+    // Where none went, it is not a part that did.
+    insta::assert_snapshot!(told(&purge(&[])), @"
+    exit 7
+    --- stdout
+    --- stderr
+    no run was removed
+    run <run> stays: the files in `<home>/.local/share/parallel-llm-mcp/runs/<run>` cannot be removed: Permission denied (os error 13) (next: mend its permissions and purge again)
+    ");
+    let object = purge(&["--json"]).json();
+    assert_eq!((&object["runs"], &object["failed"][0]["run_id"]), (&0.into(), &reports[1]["run_id"]));
+    assert_eq!(object["failed"][0]["code"], "output_unwritable");
+    set_mode(&stuck, 0o700);
+    assert_eq!(purge(&[]).code, Some(0));
+    assert!(!stuck.exists());
 }
 
 #[test]
@@ -410,6 +458,36 @@ fn files_are_made_anew_as_they_were() {
     let copies = contents(&stage.home().join("copies").join(id));
     let names = |files: &[(String, String)]| files.iter().map(|file| file.0.clone()).collect::<Vec<_>>();
     assert_eq!(names(&copies), names(&before));
+}
+
+#[test]
+fn what_an_interrupted_run_has_is_made_anew() {
+    let stage = stage();
+    let running = under_way(&stage);
+    let id = word(&runs(&stage, &["show", "--json", NEWEST]).json(), "/run_id").to_owned();
+    let folder = stage.data_dir().join("runs").join(&id);
+    stage.until("the answer lies in its file", || folder.join("answer_1_openai-gpt-6.1-sol.md").is_file());
+    running.signal("KILL");
+    running.wait();
+    let before = contents(&folder);
+    std::fs::write(folder.join("prompt.md"), "changed").expect("a file can be changed");
+    let output = runs(&stage, &["export", NEWEST]);
+    assert_eq!(
+        (output.code, output.text().trim_end()),
+        (Some(0), folder.to_str().expect("UTF-8")),
+        "{}",
+        output.stderr
+    );
+    let (reports, texts): (Vec<_>, Vec<_>) =
+        contents(&folder).into_iter().partition(|(name, _)| name == "run.json");
+    assert_eq!(texts, before);
+    let report: Value = serde_json::from_str(&reports[0].1).expect("a report is JSON");
+    assert_eq!((word(&report, "/status"), word(&report, "/run_id")), ("interrupted", &*id));
+    // What is not this program's is not written over, also where there is no report yet.
+    std::fs::remove_file(folder.join("run.json")).expect("a file can be removed");
+    std::fs::write(folder.join("notes.md"), "mine").expect("a file can be added");
+    assert_eq!(runs(&stage, &["export", NEWEST]).code, Some(7));
+    assert!(!folder.join("run.json").exists());
 }
 
 #[test]

@@ -245,6 +245,47 @@ fn mistakes_are_told_with_what_is_right() {
 }
 
 #[test]
+fn what_to_do_next_is_told_in_the_words_of_the_tools() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[]);
+    let mut asked = |store: &str| {
+        let result =
+            client.call("process_prompt", json!({"prompt": "Why?", "models": PANEL, "store": store}));
+        told(&result)["run_id"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
+    };
+    let (full, metadata) = (asked("full"), asked("metadata"));
+    let paid = stage.chats().len();
+    for (tool, arguments, expected) in [
+        (
+            "resume_run",
+            json!({"run_id": full}),
+            "see it with get_run, or add a model with resume_run and `models`",
+        ),
+        (
+            "resume_run",
+            json!({"run_id": "0"}),
+            "give more of the id; give the `run_id` that process_prompt gave",
+        ),
+        ("resume_run", json!({"run_id": "none"}), "give the `run_id` that process_prompt gave"),
+        ("get_run", json!({"run_id": "none"}), "give the `run_id` that process_prompt gave"),
+        (
+            "resume_run",
+            json!({"run_id": metadata, "synthesizer": PANEL[0]}),
+            "ask again; `\"store\":\"full\"` keeps texts",
+        ),
+    ] {
+        let result = client.call(tool, arguments.clone());
+        assert_eq!(
+            (&result["isError"], &told(&result)["next"]),
+            (&json!(true), &json!(expected)),
+            "{arguments}"
+        );
+        assert!(text(&result).contains(expected), "{arguments}: {}", text(&result));
+    }
+    assert_eq!(stage.chats().len(), paid);
+}
+
+#[test]
 fn without_a_key_the_server_starts_and_says_what_to_set() {
     let stage = stage();
     let mut client = Client::new(&stage, &[("OPENROUTER_API_KEY", " ")]);

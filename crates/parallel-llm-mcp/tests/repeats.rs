@@ -48,10 +48,44 @@ fn the_same_question_at_once_is_one_run() {
     assert_eq!(stage.asked(ADA), 1);
     assert!(reports.iter().all(|report| report["run_id"] == reports[0]["run_id"]));
     assert!(reports.iter().all(|report| report["answer"] == reports[0]["answer"]));
+    assert!(reports.iter().all(|report| report["files"]["state"] == "written"), "{reports:?}");
     let joined = reports.iter().filter(|report| warnings(report) == ["repeated"]).count();
     assert_eq!(joined, 3, "who joined is told so");
     told(ask(&stage, "Why do tides rise?"));
     assert_eq!(stage.asked(ADA), 2, "a question that has its answer is asked anew");
+}
+
+/// The names of the files of a report, in the folder that it tells.
+fn files(report: &Value) -> Vec<String> {
+    assert_eq!(report["files"]["state"], "written", "{report}");
+    let folder = std::fs::read_dir(report["files"]["dir"].as_str().expect("there is a folder"));
+    let entries = folder.expect("it can be read").flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn whoever_joins_a_run_gets_its_files_where_they_want_them() {
+    let stage = slow();
+    let flags: [&[&str]; 4] = [&[], &[], &["--output-dir", "mine"], &["--output-dir", "mine"]];
+    let mut reports = each(&flags, |flags| told(ask(&stage, "Why?").args(*flags)));
+    let later: [&[&str]; 2] = [&["--cache", "1h", "--output-dir", "later"], &["--cache", "1h"]];
+    reports.extend(each(&later, |flags| told(ask(&stage, "Why?").args(*flags))));
+    assert_eq!(stage.asked(ADA), 1);
+    let usual = stage.data_dir().join("runs");
+    let mine = stage.home().join("mine");
+    let expected = [&usual, &usual, &mine, &mine, &stage.home().join("later"), &usual];
+    for (report, base) in reports.iter().zip(expected) {
+        let id = report["run_id"].as_str().expect("a run has a name");
+        let dir = std::fs::canonicalize(report["files"]["dir"].as_str().expect("there is a folder"));
+        assert_eq!(dir.ok(), std::fs::canonicalize(base.join(id)).ok());
+        assert_eq!(
+            files(report),
+            ["answer_1_openai-gpt-6.1-sol.md", "final_best.md", "prompt.md", "run.json"]
+        );
+    }
 }
 
 #[test]

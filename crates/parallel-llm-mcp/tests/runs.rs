@@ -248,6 +248,51 @@ fn a_killed_process_keeps_the_name_of_a_call_that_never_spoke() {
     assert_eq!(report["answers"][0]["generation_id"].as_str(), stage.chats()[0].generation_id.as_deref());
 }
 
+/// What a terminal of its own shows below the answer, where the machine has the tool that makes one.
+fn shown_on_a_terminal(stage: &Stage, flags: &[&str]) -> Option<String> {
+    let call = stage.call(["ask", "-m", QUICK, "How?"]).args(flags).env("NO_COLOR", "1");
+    let output = call.on_terminal()?.run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    Some(output.masked(&String::from_utf8_lossy(&output.stdout)))
+}
+
+#[test]
+fn a_person_is_reminded_of_what_was_interrupted() {
+    let stage = hanging();
+    let interrupt = |question: &str| {
+        let running = stage.call(["ask", "-m", QUICK, "-m", HANGING, question]).start();
+        stage.until("it is under way", || {
+            word(&runs(&stage, &["list", "-n", "1", "--json"]).json(), "question") == question
+        });
+        running.signal("KILL");
+        running.wait();
+    };
+    let reminder = |flags: &[&str]| {
+        let shown = shown_on_a_terminal(&stage, flags)?;
+        assert!(shown.contains("The first word."), "{shown}");
+        Some(
+            shown
+                .lines()
+                .filter(|line| line.contains("interrupted"))
+                .map(str::trim)
+                .collect::<Vec<_>>()
+                .join("\n"),
+        )
+    };
+    let Some(none) = reminder(&[]) else { return };
+    assert_eq!(none, "");
+    interrupt("One?");
+    insta::assert_snapshot!(reminder(&[]).unwrap_or_default(), @"run <run> was interrupted: `runs resume <run>` finishes it");
+    interrupt("Two?");
+    insta::assert_snapshot!(reminder(&[]).unwrap_or_default(), @"2 runs of the last week were interrupted: `runs list` names them, `runs resume RUN` finishes one");
+    for flag in ["--json", "--jsonl", "--quiet"] {
+        let shown = shown_on_a_terminal(&stage, &[flag]).unwrap_or_default();
+        assert!(!shown.contains("runs resume"), "{flag}: {shown}");
+    }
+    let piped = stage.call(["ask", "-m", QUICK, "How?"]).run();
+    assert!(!piped.stderr.contains("interrupted"), "{}", piped.stderr);
+}
+
 /// Stops a run by this signal: the exit code, the report kept, and that the upstream saw the cancel at once.
 fn stopped_by(signal: &str) -> (Option<i32>, String) {
     let stage = hanging();

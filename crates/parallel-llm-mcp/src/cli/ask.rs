@@ -12,12 +12,16 @@ use super::answer_file::AnswerFile;
 use super::view::{self, Followed, Leaving, View};
 use super::{Desk, prompt};
 use crate::attachment::Attachments;
-use crate::exit;
+use crate::output::console::Tone;
 use crate::output::report::Report;
 use crate::output::{failure, summary};
 use crate::service::{Question, RunHandle};
 use crate::settings::duration_ms;
 use crate::shutdown::Signals;
+use crate::{clock, exit};
+
+/// Interrupted runs that are older are not named after each answer: whoever wanted them has taken them up.
+const REMINDED_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
 /// Ask a panel of models one question
 ///
@@ -113,14 +117,15 @@ impl Ask {
         values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
-    fn question(&self, attachments: Attachments) -> Result<Question, Failure> {
-        let system = self.system.as_ref().map(|text| Message::text(Role::System, text.clone()));
+    /// What is asked, taken out of the flags.
+    fn question(&mut self, attachments: Attachments) -> Result<Question, Failure> {
+        let system = self.system.take().map(|text| Message::text(Role::System, text));
         let messages = system.into_iter().chain([self.message(attachments)?]).collect();
         let request = RunRequest {
             messages,
-            models: (!self.models.is_empty()).then(|| self.models.clone()),
-            synthesizer: self.synthesizer.clone(),
-            strategy: self.strategy.clone(),
+            models: (!self.models.is_empty()).then(|| std::mem::take(&mut self.models)),
+            synthesizer: self.synthesizer.take(),
+            strategy: self.strategy.take(),
             temperature: self.temperature,
             max_tokens: self.max_tokens,
             effort: self.effort.as_deref().map(parse_effort).transpose()?,
@@ -130,11 +135,11 @@ impl Ask {
                 .map(|text| parse_duration("--deadline", text))
                 .transpose()?,
             budget: self.budget.map(parse_usd).transpose()?,
-            idempotency_key: self.idempotency_key.clone(),
+            idempotency_key: self.idempotency_key.take(),
             ..RunRequest::default()
         };
         let cache_ms = self.cache.as_deref().map(|text| parse_duration("--cache", text)).transpose()?;
-        Ok(Question { request, preset: self.preset.clone(), cache_ms })
+        Ok(Question { request, preset: self.preset.take(), cache_ms })
     }
 
     /// What is asked, with what goes along.
@@ -178,11 +183,11 @@ fn parse_effort(word: &str) -> Result<Effort, Failure> {
 }
 
 /// Asks and tells the answer.
-pub(super) async fn run(desk: &Desk<'_>, ask: &Ask) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &Desk<'_>, mut ask: Ask) -> Result<u8, Failure> {
     let question = ask.question(Attachments::new(desk.service.settings().attachment_bytes_max))?;
     let file = ask.output.as_deref().map(AnswerFile::reserve).transpose()?;
     let handle = desk.service.ask(question).await?;
-    finish(desk, &handle, ask, file).await
+    finish(desk, &handle, &ask, file).await
 }
 
 /// Follows a run to its answer and tells it.
@@ -211,6 +216,7 @@ pub(super) async fn finish(
     }
     tell(desk, ask, handle, &report);
     let run = view::close(desk, handle, ask.linger, &mut signals).await;
+    remind(desk, ask).await;
     written.map(|()| exit_code(&run, ask.strict))
 }
 
@@ -231,6 +237,26 @@ fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
     if let Some(failure) = failure.filter(|_| ask.quiet && !ask.json && !ask.jsonl) {
         failure::tell(&desk.console, failure, false);
     }
+}
+
+/// Names what may have been paid for and was never told, where a person is there to read it. The answer has been told.
+async fn remind(desk: &Desk<'_>, ask: &Ask) {
+    if !desk.console.is_live() || ask.json || ask.jsonl {
+        return;
+    }
+    let week_ago_ms = clock::unix_ms().saturating_sub(REMINDED_MS);
+    let since_ms = i64::try_from(week_ago_ms).unwrap_or(i64::MAX);
+    // A history that cannot be read is told to whoever asks for it.
+    let runs = desk.service.interrupted_since(since_ms).await.unwrap_or_default();
+    let line = match runs.as_slice() {
+        [] => return,
+        [run] => format!("run {0} was interrupted: `runs resume {0}` finishes it", run.run_id),
+        runs => format!(
+            "{} runs of the last week were interrupted: `runs list` names them, `runs resume RUN` finishes one",
+            runs.len()
+        ),
+    };
+    desk.console.say(&desk.console.tone(Tone::Warning, &line));
 }
 
 /// What a run's end means for a script.

@@ -1,5 +1,6 @@
 //! `explain`: what an error code means and what to do.
 
+use parallel_llm_engine::nearest::nearest;
 use parallel_llm_engine::{Code, Failure};
 
 use super::Desk;
@@ -14,11 +15,10 @@ pub(super) fn run(desk: &Desk<'_>, code: Option<&str>) -> Result<u8, Failure> {
         return Ok(exit::ANSWER);
     };
     let Some(code) = Code::parse(name) else {
-        let nearest =
-            Code::ALL.iter().max_by(|one, other| likeness(**one, name).total_cmp(&likeness(**other, name)));
-        let next = nearest.map(|code| format!("did you mean `{code}`? `explain` alone lists all"));
+        let meant = nearest(name, Code::ALL.iter().map(|code| code.as_str()));
+        let meant = meant.map(|code| format!("did you mean `{code}`? ")).unwrap_or_default();
         return Err(Failure::new(Code::Usage, format!("there is no error code `{name}`"))
-            .with_next(next.unwrap_or_default()));
+            .with_next(format!("{meant}`explain` alone lists all")));
     };
     desk.console.data(&page(code));
     Ok(exit::ANSWER)
@@ -34,8 +34,4 @@ pub(super) fn page(code: Code) -> String {
         code.next(),
         exit::of(code)
     )
-}
-
-fn likeness(code: Code, name: &str) -> f64 {
-    strsim::jaro_winkler(code.as_str(), name)
 }

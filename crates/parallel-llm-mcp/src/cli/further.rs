@@ -1,6 +1,6 @@
 //! Going on with a run: `runs wait`, `resume`, `add`, `synthesize` and `replay`.
 
-use parallel_llm_engine::{Code, Failure, RunRequest};
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
 
 use super::Desk;
 use super::ask::{self, Ask};
@@ -24,15 +24,22 @@ pub struct Shown {
     pub linger: bool,
 }
 
+/// What this part of the run may cost.
+#[derive(Debug, clap::Args)]
+pub struct Allowance {
+    /// The most it may cost besides what the run has cost so far, in USD
+    #[arg(long, value_name = "USD")]
+    pub budget: Option<f64>,
+}
+
 /// Who fuses in this part of the run, and what it may cost.
 #[derive(Debug, clap::Args)]
 pub struct Means {
     /// The model that fuses, before those of the settings
     #[arg(long, value_name = "MODEL")]
     pub synthesizer: Option<String>,
-    /// The most it may cost besides what the run has cost so far, in USD
-    #[arg(long, value_name = "USD")]
-    pub budget: Option<f64>,
+    #[command(flatten)]
+    pub allowance: Allowance,
     /// Output cap of each call in tokens, reasoning included
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<u32>,
@@ -56,6 +63,8 @@ pub struct Resume {
     /// Also ask seats again that were sent and never heard of, though they may have been paid
     #[arg(long)]
     pub resend: bool,
+    #[command(flatten)]
+    pub allowance: Allowance,
     #[command(flatten)]
     pub shown: Shown,
 }
@@ -122,23 +131,24 @@ pub(super) async fn wait(desk: &Desk<'_>, wait: &Wait) -> Result<u8, Failure> {
 
 /// Asks the seats without an answer.
 pub(super) async fn resume(desk: &Desk<'_>, resume: &Resume) -> Result<u8, Failure> {
-    go_on(desk, &resume.run, Further::Resume { resend: resume.resend }, &resume.shown).await
+    let further = Further::Resume { resend: resume.resend, budget: resume.allowance.budget()? };
+    go_on(desk, &resume.run, further, &resume.shown).await
 }
 
 /// Asks further models.
-pub(super) async fn add(desk: &Desk<'_>, add: &Add) -> Result<u8, Failure> {
-    let request = RunRequest { models: Some(add.models.clone()), ..add.means.request()? };
+pub(super) async fn add(desk: &Desk<'_>, add: Add) -> Result<u8, Failure> {
+    let request = RunRequest { models: Some(add.models), ..add.means.request()? };
     go_on(desk, &add.run, Further::Add(request), &add.shown).await
 }
 
 /// Makes another text.
-pub(super) async fn synthesize(desk: &Desk<'_>, synthesize: &Synthesize) -> Result<u8, Failure> {
+pub(super) async fn synthesize(desk: &Desk<'_>, synthesize: Synthesize) -> Result<u8, Failure> {
     go_on(desk, &synthesize.run, Further::Rewrite(synthesize.means.request()?), &synthesize.shown).await
 }
 
 /// Tries another strategy.
-pub(super) async fn replay(desk: &Desk<'_>, replay: &Replay) -> Result<u8, Failure> {
-    let request = RunRequest { strategy: Some(replay.strategy.clone()), ..replay.means.request()? };
+pub(super) async fn replay(desk: &Desk<'_>, replay: Replay) -> Result<u8, Failure> {
+    let request = RunRequest { strategy: Some(replay.strategy), ..replay.means.request()? };
     go_on(desk, &replay.run, Further::Rewrite(request), &replay.shown).await
 }
 
@@ -148,10 +158,20 @@ async fn go_on(desk: &Desk<'_>, run: &str, further: Further, shown: &Shown) -> R
     ask::finish(desk, &handle, &ask, None).await
 }
 
+impl Allowance {
+    fn budget(&self) -> Result<Option<PicoUsd>, Failure> {
+        self.budget.map(ask::parse_usd).transpose()
+    }
+}
+
 impl Means {
-    fn request(&self) -> Result<RunRequest, Failure> {
-        let budget = self.budget.map(ask::parse_usd).transpose()?;
-        let synthesizer = self.synthesizer.clone();
-        Ok(RunRequest { synthesizer, budget, max_tokens: self.max_tokens, ..RunRequest::default() })
+    fn request(self) -> Result<RunRequest, Failure> {
+        let budget = self.allowance.budget()?;
+        Ok(RunRequest {
+            synthesizer: self.synthesizer,
+            budget,
+            max_tokens: self.max_tokens,
+            ..RunRequest::default()
+        })
     }
 }

@@ -54,7 +54,7 @@ pub(super) async fn resume_after_kill(
     summary::tell_seats(console, &run);
     console.say("\nThis process takes the run up. Answers it has are not asked for again, and a seat that was sent and");
     console.say("never heard of is left alone, because it may have been paid.\n");
-    desk.service.go_on("@", Further::Resume { resend: false }).await
+    desk.service.go_on("@", Further::Resume { resend: false, budget: None }).await
 }
 
 /// Tells what the provider was asked, by the provider's own record.

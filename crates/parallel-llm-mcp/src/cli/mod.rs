@@ -161,7 +161,7 @@ pub struct Desk<'a> {
 /// Does a command and returns the exit code.
 pub async fn run(desk: &Desk<'_>, work: Work) -> Result<u8, Failure> {
     match work {
-        Work::Ask(ask) => ask::run(desk, &ask).await,
+        Work::Ask(ask) => ask::run(desk, *ask).await,
         Work::Runs { command } => runs::run(desk, command).await,
         Work::Models(models) => models::run(desk, &models).await,
         Work::Doctor(doctor) => Ok(doctor::run(desk, &doctor).await),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use parallel_llm_engine::nearest::nearest;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
@@ -13,8 +14,6 @@ use crate::output::safe;
 
 /// How much of a wrong value is repeated, in characters.
 const VALUE_CHARS: usize = 60;
-/// Below this likeness (0 to 1) a name is no suggestion.
-const LIKENESS_MIN: f64 = 0.75;
 
 /// One argument of a tool.
 pub(super) struct Argument {
@@ -176,18 +175,11 @@ fn usage(message: String, argument: &Argument) -> Failure {
 fn unknown(name: &str, arguments: &[Argument]) -> Failure {
     let known: Vec<&str> = arguments.iter().map(|argument| argument.name).collect();
     let name = safe::excerpt(name, VALUE_CHARS);
-    let next = nearest(&name, &known).map_or_else(
+    let next = nearest(&name, known.iter().copied()).map_or_else(
         || format!("leave it out; there are `{}`", known.join("`, `")),
         |meant| format!("did you mean `{meant}`?"),
     );
     Failure::new(Code::Usage, format!("there is no argument `{name}`")).with_next(next)
-}
-
-/// The known name most like this one, where one is alike enough to be meant.
-pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let likeness = |known: &str| strsim::jaro_winkler(&name.to_lowercase(), known);
-    let best = known.iter().copied().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
-    (likeness(best) >= LIKENESS_MIN).then_some(best)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use parallel_llm_engine::nearest::nearest;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
@@ -13,7 +14,6 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
-use super::arguments::nearest;
 use super::call::Call;
 use super::{outcome, tools};
 use crate::service::Service;
@@ -96,7 +96,9 @@ impl ServerHandler for Handler {
 
 fn unknown(what: &str, name: &str, known: &[&str], code: ErrorCode) -> ErrorData {
     let name = crate::output::safe::excerpt(name, 80);
-    let meant = nearest(&name, known).map(|known| format!(" did you mean `{known}`?")).unwrap_or_default();
+    let meant = nearest(&name, known.iter().copied())
+        .map(|known| format!(" did you mean `{known}`?"))
+        .unwrap_or_default();
     let message = format!("there is no {what} `{name}`:{meant} there are `{}`", known.join("`, `"));
     ErrorData::new(code, message, None)
 }

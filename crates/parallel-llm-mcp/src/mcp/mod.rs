@@ -25,6 +25,7 @@ pub mod stdio;
 mod tools;
 mod wall;
 mod wire;
+mod words;
 
 use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::IntoTransport;

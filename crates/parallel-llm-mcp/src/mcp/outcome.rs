@@ -6,12 +6,12 @@
 
 use std::io;
 
-use parallel_llm_engine::{Code, Failure};
+use parallel_llm_engine::Failure;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::part;
+use super::{part, words};
 use crate::output::report::{ErrorReport, Report, SeatReport};
 use crate::output::safe::excerpt;
 use crate::output::seat::seconds;
@@ -36,6 +36,7 @@ const SLIMMING: [fn(&mut Value); 3] = [leave_out_figures, leave_out_messages, le
 
 /// Tells a run.
 pub(super) fn of_report(mut report: Report) -> CallToolResult {
+    say_here(&mut report);
     let is_error = is_useless(&report);
     let answer_rest = cut_answer(&mut report);
     // They have been given before.
@@ -63,19 +64,15 @@ pub(super) fn of_report(mut report: Report) -> CallToolResult {
 /// Tells why there is no run to tell of.
 pub(super) fn of_failure(failure: &Failure) -> CallToolResult {
     let mut error = ErrorReport::of(failure);
-    if let Some(next) = next_here(failure.code).filter(|_| failure.next.is_none()) {
-        next.clone_into(&mut error.next);
-    }
+    error.next = words::here(&error.next);
     result(json!(error), told(&error), true)
 }
 
-/// The next step in this door's words, where the code's own are those of the command line.
-const fn next_here(code: Code) -> Option<&'static str> {
-    match code {
-        Code::PromptEmpty => Some("give the question in the argument `prompt`"),
-        Code::RunNotFound => Some("give the `run_id` that process_prompt gave"),
-        Code::Cancelled | Code::Interrupted => Some("call get_run for what had arrived"),
-        _ => None,
+/// Says what to do next as this door's callers can do it.
+fn say_here(report: &mut Report) {
+    let of_seats = report.answers.iter_mut().filter_map(|seat| seat.error.as_mut());
+    for error in report.error.iter_mut().chain(&mut report.warnings).chain(of_seats) {
+        error.next = words::here(&error.next);
     }
 }
 
@@ -261,6 +258,8 @@ fn reason(seat: &SeatReport, with_message: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use parallel_llm_engine::Code;
+
     use super::*;
     use crate::output::report::{FilesReport, UsageReport};
 

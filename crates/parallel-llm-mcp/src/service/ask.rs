@@ -55,19 +55,18 @@ impl Service {
 
     /// A hold on a run that answers the question; one whose process is gone is gone on with.
     async fn hold(&self, name: &str) -> Result<RunHandle, Failure> {
-        let handle = match self.find(name).await? {
+        let past = match self.find(name).await? {
             Kept::Live(handle) => return Ok(handle.join()),
-            Kept::Past(past) => past.watch(),
+            Kept::Past(past) => past,
         };
-        let (status, store) = handle.look(|run| (run.status, run.plan.store));
-        if store != StoreMode::Full {
+        if past.run.plan.store != StoreMode::Full {
             let message = format!("the run {name} answers this question, and its texts are not kept");
             let next = "ask again when it is over, under another idempotency key if you gave one";
             return Err(Failure::new(Code::Repeated, message).with_next(next));
         }
-        match status {
-            RunStatus::Interrupted => self.go_on(name, Further::Resume { resend: false }).await,
-            _ => Ok(handle),
+        match past.run.status {
+            RunStatus::Interrupted => self.go_on(name, Further::Resume { resend: false, budget: None }).await,
+            _ => past.join(),
         }
     }
 
@@ -83,7 +82,7 @@ impl Service {
         let same = self.store().await?.find_same(&plan.plan_hash, asked_by, within_ms).await?;
         let Some(id) = same else { return Ok(None) };
         let note = Failure::new(Code::Repeated, format!("this is the answer of run {id}"));
-        let handle = self.load(id).await?.watch();
+        let handle = self.load(id).await?.join()?;
         Ok(Some(handle.with_note(Warning::of("nothing was asked anew", &note))))
     }
 
@@ -106,7 +105,9 @@ impl Service {
         self.check_inputs(&plan, typed)?;
         self.check_keys(&typed.places(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
         check_memory(&plan)?;
-        plan.warnings.extend(self.warnings_of(&plan));
+        let places = [("seat", &*plan.seats), ("synthesizer", &*plan.synthesizers)];
+        let unable = self.inabilities(&plan.routing, places);
+        plan.warnings.extend(unable);
         Ok(plan)
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join_all;
 use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::panel::Seat;
-use parallel_llm_engine::{Code, Failure, ProviderId, RunPlan, RunRequest};
+use parallel_llm_engine::{Code, Failure, ProviderId, Routing, RunPlan, RunRequest};
 use parallel_llm_provider::{Dialect, EffortField};
 
 use super::Service;
@@ -52,22 +52,22 @@ impl Service {
         providers.try_for_each(|provider| provider.dialect.check_inputs(&provider.id, &plan.messages))
     }
 
-    /// What was asked for and some provider on the plan cannot do.
-    pub(super) fn warnings_of(&self, plan: &RunPlan) -> Vec<Warning> {
-        INABILITIES.iter().filter_map(|inability| inability.warning(plan, self)).collect()
+    /// What is asked for and some provider of these places cannot do; each list comes with what its places are called.
+    pub(super) fn inabilities(&self, routing: &Routing, places: [(&str, &[Seat]); 2]) -> Vec<Warning> {
+        INABILITIES.iter().filter_map(|inability| inability.warning(routing, places, self)).collect()
     }
 }
 
 /// Something that can be asked for and that some providers have no word for.
 struct Inability {
-    is_met: fn(&RunPlan, &Seat, &Dialect) -> bool,
+    is_met: fn(&Routing, &Seat, &Dialect) -> bool,
     message: &'static str,
     next: &'static str,
 }
 
 const INABILITIES: &[Inability] = &[
     Inability {
-        is_met: |plan, _, dialect| plan.routing.is_private() && !dialect.routes,
+        is_met: |routing, _, dialect| routing.is_private() && !dialect.routes,
         message: "only a router can be told what may be kept of a question; these are asked under their providers' own terms",
         next: "ask them through a router, leave them out, or read their providers' terms",
     },
@@ -79,23 +79,18 @@ const INABILITIES: &[Inability] = &[
 ];
 
 impl Inability {
-    fn warning(&self, plan: &RunPlan, service: &Service) -> Option<Warning> {
+    fn warning(&self, routing: &Routing, places: [(&str, &[Seat]); 2], service: &Service) -> Option<Warning> {
         let is_met = |seat: &&Seat| {
             let provider = service.provider(&seat.model.provider);
-            provider.is_some_and(|provider| (self.is_met)(plan, seat, &provider.dialect))
+            provider.is_some_and(|provider| (self.is_met)(routing, seat, &provider.dialect))
         };
-        let named = |kind: &str, seats: &[Seat]| -> Vec<String> {
-            seats
-                .iter()
-                .filter(is_met)
-                .map(|seat| format!("{kind} {} (`{}`)", seat.number, seat.model))
-                .collect()
-        };
-        let mut places = named("seat", &plan.seats);
-        places.extend(named("synthesizer", &plan.synthesizers));
-        (!places.is_empty()).then(|| Warning {
+        let names = places.into_iter().flat_map(|(kind, seats)| {
+            seats.iter().filter(is_met).map(move |seat| format!("{kind} {} (`{}`)", seat.number, seat.model))
+        });
+        let names: Vec<String> = names.collect();
+        (!names.is_empty()).then(|| Warning {
             code: Code::SettingsInvalid,
-            message: format!("{}: {}", self.message, places.join(", ")),
+            message: format!("{}: {}", self.message, names.join(", ")),
             next: self.next.to_owned(),
         })
     }

@@ -8,7 +8,7 @@ use parallel_llm_engine::panel::Seat;
 use parallel_llm_engine::plan::Terms;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Code, Failure, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
+use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
 
 use tokio::time::timeout;
 
@@ -25,6 +25,9 @@ pub enum Further {
     Resume {
         /// Whether to pay a second time for what may have been paid.
         resend: bool,
+        /// The most this part may cost besides what the run has cost so far; what is left of the run's own budget, and
+        /// as much again once it has come to an outcome, where `None`.
+        budget: Option<PicoUsd>,
     },
     /// The answers of further models (`request.models`), and a text of all of them.
     Add(RunRequest),
@@ -43,7 +46,13 @@ impl Service {
         };
         check(&run, &further)?;
         let mut reopening = match &further {
-            Further::Resume { resend } => resume(&run, *resend)?,
+            Further::Resume { resend, budget } => {
+                let reopening = resume(&run, *resend)?;
+                match budget {
+                    Some(budget) => reopening.within(&run.plan, (run.cost_max(), *budget))?,
+                    None => reopening,
+                }
+            }
             Further::Add(request) | Further::Rewrite(request) => self.resolve(&run, request).await?,
         };
         reopening.limits = self.settings().defaults().limits;
@@ -85,7 +94,11 @@ impl Service {
         let defaults = self.settings().defaults();
         let catalogues = self.catalogues_for(request, &defaults).await;
         let terms = Terms { defaults: &defaults, providers: &self.0.providers, catalogues: &catalogues };
-        Reopening::resolve(request, &terms, &run.plan, (Vec::new(), run.cost_max()))
+        let mut reopening = Reopening::resolve(request, &terms, &run.plan, (Vec::new(), run.cost_max()))?;
+        let places = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];
+        let unable = self.inabilities(&run.plan.routing, places);
+        reopening.warnings.extend(unable);
+        Ok(reopening)
     }
 }
 

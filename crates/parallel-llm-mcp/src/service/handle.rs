@@ -28,8 +28,8 @@ pub struct RunHandle {
     beginning: Arc<Mutex<Option<(Run, Watch)>>>,
     /// What the asker should know besides what the run itself tells.
     note: Option<Warning>,
-    /// Keeps up with a run of another process; ends with the last clone.
-    relay: Option<Arc<JoinSet<()>>>,
+    /// Keep up with a run of another process; they end with the last clone.
+    tasks: Option<Arc<JoinSet<()>>>,
 }
 
 /// Whoever asked, once.
@@ -52,17 +52,18 @@ impl RunHandle {
         Self::new(hub, asker, FilesWatch::off(), beginning)
     }
 
-    /// A hold on a run that is over, or that another process does; `relay` brings into `hub` what happens there.
-    pub(super) fn elsewhere(hub: Arc<Hub>, files: FilesReport, relay: JoinSet<()>) -> Self {
+    /// A hold on a run that is over, or that another process does; `tasks` bring into `hub` what happens there, and
+    /// write its files where they are wanted here.
+    pub(super) fn elsewhere(hub: Arc<Hub>, files: FilesWatch, tasks: JoinSet<()>) -> Self {
         let asker = Asker { has_given_up: AtomicBool::new(false), wanted_by: None, stop: Stop::default() };
-        let handle = Self::new(hub, asker, FilesWatch::settled_as(files), None);
-        Self { relay: Some(Arc::new(relay)), ..handle }
+        let handle = Self::new(hub, asker, files, None);
+        Self { tasks: Some(Arc::new(tasks)), ..handle }
     }
 
     fn new(hub: Arc<Hub>, asker: Asker, files: FilesWatch, beginning: Option<(Run, Watch)>) -> Self {
         let id = hub.look(|run| run.plan.run_id);
         let (asker, beginning) = (Arc::new(asker), Arc::new(Mutex::new(beginning)));
-        Self { id, hub, files, asker, beginning, note: None, relay: None }
+        Self { id, hub, files, asker, beginning, note: None, tasks: None }
     }
 
     pub(super) fn with_files(self, files: FilesWatch) -> Self {
@@ -76,8 +77,7 @@ impl RunHandle {
     /// A look at the same run, which neither wants it nor gives it up.
     pub(super) fn observe(&self) -> Self {
         let asker = Asker { has_given_up: AtomicBool::new(false), wanted_by: None, stop: Stop::default() };
-        let handle = Self::new(Arc::clone(&self.hub), asker, self.files.clone(), None);
-        Self { relay: self.relay.clone(), ..handle }
+        self.of(asker)
     }
 
     /// The hold of another asker on the same run.
@@ -87,8 +87,13 @@ impl RunHandle {
             count.fetch_add(1, Ordering::Relaxed);
         }
         let asker = Asker { has_given_up: AtomicBool::new(false), wanted_by, stop: self.asker.stop.clone() };
+        self.of(asker)
+    }
+
+    /// The same run, held by another.
+    fn of(&self, asker: Asker) -> Self {
         let handle = Self::new(Arc::clone(&self.hub), asker, self.files.clone(), None);
-        Self { relay: self.relay.clone(), ..handle }
+        Self { tasks: self.tasks.clone(), ..handle }
     }
 
     /// The run's name.
@@ -147,13 +152,13 @@ impl RunHandle {
         } else {
             decided.await;
         }
-        self.report(self.files.clone().settled().await)
+        self.report(self.files.settled().await)
     }
 
     /// Waits until late seats are in or given up, too.
     pub async fn wait_closed(&self) -> Report {
         self.hub.reached(Stage::Closed).await;
-        self.report(self.files.clone().settled().await)
+        self.report(self.files.settled().await)
     }
 
     fn report(&self, files: FilesReport) -> Report {

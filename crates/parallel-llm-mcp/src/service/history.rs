@@ -11,9 +11,11 @@ use parallel_llm_store::{RunFilter, RunSummary, StoredRun};
 use tokio::task::JoinSet;
 
 use super::{RunHandle, Service};
-use crate::files;
+use crate::files::{self, FileWriter, FilesWatch, Folder};
 use crate::output::report::{FilesReport, Report};
 
+/// As many runs as the store lists at once.
+const LIST_MAX: usize = 500;
 /// How often the store is asked about a run another process is doing.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -64,6 +66,17 @@ impl Service {
         self.store().await?.list(filter).await
     }
 
+    /// Runs that began since this moment, in milliseconds since 1970, and that a process which is gone left unfinished:
+    /// those that can be gone on with, newest first, up to 500. None where nothing has needed the store yet.
+    pub async fn interrupted_since(&self, since_ms: i64) -> Result<Vec<RunSummary>, Failure> {
+        let Some(store) = self.0.store.made() else { return Ok(Vec::new()) };
+        let status = Some(RunStatus::Interrupted);
+        let mut runs = store.list(RunFilter { limit: LIST_MAX, status, before: None }).await?;
+        // Without its question a run cannot be gone on with.
+        runs.retain(|run| run.created_at_ms >= since_ms && run.question_excerpt.is_some());
+        Ok(runs)
+    }
+
     /// A run as the store has it.
     pub async fn load(&self, id: RunId) -> Result<PastRun, Failure> {
         let missing = || Failure::new(Code::RunNotFound, format!("there is no run `{id}`"));
@@ -102,17 +115,38 @@ impl Kept {
 impl PastRun {
     /// A hold on the run, which another process may still be doing.
     pub fn watch(self) -> RunHandle {
-        let id = self.run.plan.run_id;
-        let is_over = self.run.status != RunStatus::Running;
+        self.hold(None)
+    }
+
+    /// A hold on the run for one who asks the same: its files are written to the output folder of this process too,
+    /// where they are not there or on their way.
+    pub fn join(self) -> Result<RunHandle, Failure> {
+        let claim = || Folder::claim(&self.service.output_dir(), self.run.plan.run_id);
+        let folder = if self.run.plan.files { claim()? } else { None };
+        Ok(self.hold(folder))
+    }
+
+    fn hold(self, folder: Option<Folder>) -> RunHandle {
+        let (id, status) = (self.run.plan.run_id, self.run.status);
+        let theirs = if self.run.closed || status == RunStatus::Interrupted {
+            FilesWatch::settled_as(self.files)
+        } else {
+            FilesWatch::of_another(&self.service.output_dir(), &self.run)
+        };
         let hub = Arc::new(Hub::elsewhere(self.run));
-        let mut relay = JoinSet::new();
-        if is_over {
+        let mut tasks = JoinSet::new();
+        let ours = folder.map(|folder| FileWriter::new(folder, Arc::clone(&hub)));
+        let files = ours.map_or(theirs, |(writer, files)| {
+            tasks.spawn(writer.follow());
+            files
+        });
+        if status == RunStatus::Running {
+            tasks.spawn(relay_from(self.service, id, Arc::clone(&hub)));
+        } else {
             // Nobody will close it any more, so nobody is to wait for that.
             hub.lose();
-        } else {
-            relay.spawn(relay_from(self.service, id, Arc::clone(&hub)));
         }
-        RunHandle::elsewhere(hub, self.files, relay)
+        RunHandle::elsewhere(hub, files, tasks)
     }
 
     /// The run's report.

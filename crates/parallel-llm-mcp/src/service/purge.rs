@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Service;
 use crate::files::{self, Erased};
+use crate::output::report::ErrorReport;
 
 /// The version of the shape.
 const SCHEMA: u32 = 1;
@@ -23,7 +24,7 @@ pub enum Doomed {
 }
 
 /// What goes, or would go.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Purging {
     /// The version of this shape.
     pub schema: u32,
@@ -37,6 +38,9 @@ pub struct Purging {
     pub newest_ms: Option<u64>,
     /// Runs that were meant, but are under way: they stay.
     pub under_way: Vec<RunId>,
+    /// Why runs stay that were meant, one entry for each: their files could not be removed. Nothing of them is taken
+    /// from the database.
+    pub failed: Vec<ErrorReport>,
     /// Files removed from the output folder.
     pub files: u64,
     /// What was left in the folders of runs that are gone, because this program did not make it.
@@ -53,20 +57,28 @@ impl Service {
         Ok(Purging::of(&runs, under_way))
     }
 
-    /// Lets it go. The files go first: where they cannot, nothing is taken from the database, and it can be tried again.
+    /// Lets it go. The files of a run go first: where they cannot, it stays in the database, and it can be tried again.
     pub async fn purge(&self, doomed: &Doomed) -> Result<Purging, Failure> {
         let (runs, mut under_way) = self.doomed(doomed).await?;
         let (mut files, mut left) = (0, Vec::new());
-        for run_id in &runs {
-            let erased = self.erase_files(*run_id).await?;
-            files += erased.files;
-            left.extend(erased.left);
+        let (mut without_files, mut failed) = (Vec::new(), Vec::new());
+        for run_id in runs {
+            match self.erase_files(run_id).await {
+                Ok(erased) => {
+                    files += erased.files;
+                    left.extend(erased.left);
+                    without_files.push(run_id);
+                }
+                Err(failure) => {
+                    failed.push(ErrorReport::of(&failure.with_run(run_id)));
+                }
+            }
         }
-        let purged = self.store().await?.purge(runs).await?;
+        let purged = self.store().await?.purge(without_files).await?;
         // One may have been taken up again meanwhile.
         under_way.extend(purged.under_way);
         let gone = Purging::of(&purged.runs, under_way);
-        Ok(Purging { done: true, files, left, log_cleared: Some(purged.log_cleared), ..gone })
+        Ok(Purging { done: true, failed, files, left, log_cleared: Some(purged.log_cleared), ..gone })
     }
 
     /// The runs that are meant: those that can go, and those that are under way. Both oldest first.
@@ -118,6 +130,7 @@ impl Purging {
             oldest_ms: runs.iter().min().map(|run_id| run_id.unix_ms()),
             newest_ms: runs.iter().max().map(|run_id| run_id.unix_ms()),
             under_way,
+            failed: Vec::new(),
             files: 0,
             left: Vec::new(),
             log_cleared: None,

@@ -9,13 +9,12 @@ use std::fmt;
 use std::path::PathBuf;
 
 use etcetera::base_strategy::{BaseStrategy, Xdg};
-use parallel_llm_engine::Failure;
+use parallel_llm_engine::{Failure, nearest};
 use parallel_llm_provider::Known;
 use secrecy::SecretString;
 
 use super::invalid;
 use super::layer::{Entry, Layer};
-use super::nearest;
 use super::origin::Origin;
 use super::table::{PREFIX, Setting};
 

@@ -11,9 +11,9 @@ use parallel_llm_engine::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
 use parallel_llm_engine::plan::Strategy;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::wait::Wait;
-use parallel_llm_engine::{Failure, PicoUsd};
+use parallel_llm_engine::{Failure, PicoUsd, nearest};
 
-use super::{invalid, nearest, wait};
+use super::{invalid, wait};
 
 /// The words for how much is stored, the loosest first.
 const STORES: [(&str, StoreMode); 3] =

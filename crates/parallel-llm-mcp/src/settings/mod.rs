@@ -13,7 +13,6 @@ mod file;
 mod kept;
 mod kind;
 mod layer;
-mod nearest;
 mod origin;
 mod preset;
 mod provider;
@@ -33,7 +32,7 @@ use parallel_llm_engine::plan::{DayLimit, Defaults, Timers};
 use parallel_llm_engine::request::{Effort, StoreMode};
 use parallel_llm_engine::routing::{DataCollection, Session};
 use parallel_llm_engine::wait::Wait;
-use parallel_llm_engine::{Failure, PicoUsd, Routing};
+use parallel_llm_engine::{Failure, PicoUsd, Routing, nearest};
 
 use document::{Document, Own, Owner};
 use layer::Layer;

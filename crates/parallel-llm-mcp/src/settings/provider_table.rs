@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use http::{HeaderName, HeaderValue};
+use parallel_llm_engine::nearest::{nearest, suggest};
 use parallel_llm_engine::{Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::{Dialect, Endpoint, Known};
 use secrecy::SecretString;
@@ -16,7 +17,6 @@ use toml::de::{DeTable, DeValue};
 use super::environment;
 use super::invalid;
 use super::kind::{Kind, Value};
-use super::nearest::{nearest, suggest};
 use super::origin::Place;
 use super::reader::{Item, Key, Reader, check_count, in_order, noun};
 use super::words;

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use parallel_llm_engine::Failure;
+use parallel_llm_engine::nearest::{nearest, suggest};
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
 
 use super::file::Source;
 use super::kind::{Kind, Value};
-use super::nearest::{nearest, suggest};
 use super::origin::Place;
 use super::{at, invalid};
 

@@ -99,14 +99,14 @@ pub(super) async fn run(desk: &Desk<'_>, command: RunsCommand) -> Result<u8, Fai
         RunsCommand::Show { run, json, seat, events } => show(desk, &run, json, seat, events).await,
         RunsCommand::Wait(wait) => further::wait(desk, &wait).await,
         RunsCommand::Resume(resume) => further::resume(desk, &resume).await,
-        RunsCommand::Add(add) => further::add(desk, &add).await,
-        RunsCommand::Synthesize(synthesize) => further::synthesize(desk, &synthesize).await,
-        RunsCommand::Replay(replay) => further::replay(desk, &replay).await,
+        RunsCommand::Add(add) => further::add(desk, add).await,
+        RunsCommand::Synthesize(synthesize) => further::synthesize(desk, synthesize).await,
+        RunsCommand::Replay(replay) => further::replay(desk, replay).await,
         RunsCommand::Search(search) => search::run(desk, &search).await,
         RunsCommand::Cost(cost) => cost::run(desk, &cost).await,
         RunsCommand::Insights(insights) => insights::run(desk, &insights).await,
         RunsCommand::Export(export) => export::run(desk, &export).await,
-        RunsCommand::Purge(purge) => purge::run(desk, &purge).await,
+        RunsCommand::Purge(purge) => purge::run(desk, purge).await,
     }
 }
 

@@ -5,6 +5,7 @@ use parallel_llm_engine::Failure;
 use super::Moment;
 use crate::cli::{Desk, models};
 use crate::output::console::Tone;
+use crate::output::report::ErrorReport;
 use crate::output::safe;
 use crate::service::{Doomed, Purging};
 use crate::{clock, exit};
@@ -15,7 +16,8 @@ const NAMED_MAX: usize = 10;
 /// Remove runs for good: their texts, their events and their files
 ///
 /// Says what would go, and does nothing without --yes. What the runs cost stays in `runs cost`, and how their seats did in
-/// `runs insights`. Runs under way stay.
+/// `runs insights`. Runs under way stay, and so do those whose files cannot be removed: each is told, the others go, and the
+/// exit code is 3, or 7 where none went.
 ///
 /// Example: parallel-llm-mcp runs purge --older-than 90d --yes
 #[derive(Debug, clap::Args)]
@@ -36,10 +38,10 @@ pub struct Purge {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, purge: &Purge) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &Desk<'_>, purge: Purge) -> Result<u8, Failure> {
     let doomed = match purge.older_than {
         Some(moment) => Doomed::Before(moment.unix_ms()),
-        None => Doomed::Named(purge.runs.clone()),
+        None => Doomed::Named(purge.runs),
     };
     let purging =
         if purge.yes { desk.service.purge(&doomed).await? } else { desk.service.purgeable(&doomed).await? };
@@ -48,13 +50,18 @@ pub(super) async fn run(desk: &Desk<'_>, purge: &Purge) -> Result<u8, Failure> {
     } else {
         tell(desk, &purging);
     }
-    Ok(exit::ANSWER)
+    Ok(match (purging.failed.is_empty(), purging.runs) {
+        (true, _) => exit::ANSWER,
+        (false, 0) => exit::STORAGE,
+        (false, _) => exit::PARTIAL,
+    })
 }
 
 fn tell(desk: &Desk<'_>, purging: &Purging) {
     desk.console.say(&extent(purging));
     let stays = purging.under_way.iter().map(|run_id| format!("run {run_id} is under way and stays"));
     name(desk, &stays.collect::<Vec<_>>());
+    name(desk, &purging.failed.iter().map(why_it_stays).collect::<Vec<_>>());
     let left = purging
         .left
         .iter()
@@ -73,10 +80,16 @@ fn tell(desk: &Desk<'_>, purging: &Purging) {
     }
 }
 
+fn why_it_stays(error: &ErrorReport) -> String {
+    let run_id = error.run_id.as_deref().unwrap_or_default();
+    format!("run {run_id} stays: {} (next: {})", error.message, error.next)
+}
+
 /// What goes, in one line.
 fn extent(purging: &Purging) -> String {
     let (Some(oldest_ms), Some(newest_ms)) = (purging.oldest_ms, purging.newest_ms) else {
-        return "no run to remove".to_owned();
+        let nothing = if purging.failed.is_empty() { "no run to remove" } else { "no run was removed" };
+        return nothing.to_owned();
     };
     let runs = if purging.runs == 1 { "1 run".to_owned() } else { format!("{} runs", purging.runs) };
     let (oldest, newest) = (clock::day(oldest_ms), clock::day(newest_ms));

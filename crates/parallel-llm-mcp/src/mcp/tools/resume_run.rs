@@ -61,7 +61,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     let further = match (&request.models, &request.synthesizer) {
         (Some(_), _) => Further::Add(request),
         (None, Some(_)) => Further::Rewrite(request),
-        (None, None) => Further::Resume { resend: false },
+        (None, None) => Further::Resume { resend: false, budget: None },
     };
     let mut progress = call.progress();
     progress.begin().await;

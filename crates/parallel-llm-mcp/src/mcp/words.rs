@@ -1,0 +1,62 @@
+//! The next step of a failure in this door's words. The parts below name it once, as a person at a prompt takes it; a
+//! model that calls tools takes it otherwise.
+//!
+//! What always holds: no flag and no command of the command line is told here as if it could be called, but those that
+//! are for the user to type, and these say so.
+
+use std::borrow::Cow;
+
+/// What the command line says, and what is said here instead. A phrase stands before those that are in it.
+const WORDS: &[(&str, &str)] = &[
+    ("give a prompt as an argument, on stdin or as `@file`", "give the question in the argument `prompt`"),
+    ("see `parallel-llm-mcp help`", "see the tool's arguments"),
+    ("see `runs list`", "give the `run_id` that process_prompt gave"),
+    ("`runs wait` or `runs show`", "get_run"),
+    ("`runs show`", "get_run"),
+    ("`runs wait`", "get_run"),
+    ("`runs add`", "resume_run and `models`"),
+    ("`runs synthesize`", "resume_run and `synthesizer`"),
+    ("`runs resume --resend`", "`parallel-llm-mcp runs resume --resend`, which is for the user to type,"),
+    ("`runs resume`", "resume_run"),
+    ("`models` (over MCP `list_models`)", "list_models"),
+    ("`models --attachments`", "list_models"),
+    ("`--store full`", "`\"store\":\"full\"`"),
+    ("`--store metadata`", "`\"store\":\"metadata\"`"),
+    ("`--budget`", "`budget_usd`"),
+    ("`--max-tokens`", "`max_tokens`"),
+    ("`--deadline`", "`deadline_s`"),
+    ("`--output-dir`", "the setting `output_dir`"),
+];
+
+/// Says it in this door's words.
+pub(super) fn here(next: &str) -> String {
+    let said = WORDS.iter().fold(Cow::Borrowed(next), |said, (theirs, ours)| {
+        if said.contains(theirs) { Cow::Owned(said.replace(theirs, ours)) } else { said }
+    });
+    said.into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use parallel_llm_engine::Code;
+
+    use super::*;
+
+    #[test]
+    fn no_code_names_a_flag_or_a_command_that_cannot_be_called_here() {
+        for code in Code::ALL {
+            let said = here(code.next());
+            assert!(
+                !said.contains("`--") && !said.contains("`runs ") && !said.contains("`models"),
+                "{code}: {said}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_longer_phrase_goes_first() {
+        for (index, (theirs, _)) in WORDS.iter().enumerate() {
+            assert!(WORDS[..index].iter().all(|(before, _)| !theirs.contains(before)), "{theirs}");
+        }
+    }
+}
