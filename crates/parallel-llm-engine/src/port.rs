@@ -3,10 +3,12 @@
 //! They are implemented by the provider and the store; the engine holds them as trait objects, because one
 //! process serves many runs and the choice is made once, where the program is put together.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{BoxStream, Stream};
 
 use crate::answer::{Failure, Finish};
 use crate::event::{Attempt, Recorded};
@@ -80,7 +82,48 @@ pub struct ReplyEnd {
 
 /// The pieces of one reply. It ends after [`ReplyPart::End`] or the first failure; dropping it closes the
 /// connection to the provider.
-pub type ReplyStream = BoxStream<'static, Result<ReplyPart, Failure>>;
+pub struct ReplyStream {
+    parts: BoxStream<'static, Result<ReplyPart, Failure>>,
+    on_timeout: Option<OnTimeout>,
+}
+
+type OnTimeout = Box<dyn FnOnce(&Failure) + Send>;
+
+impl ReplyStream {
+    /// A reply of these parts.
+    pub fn new(parts: impl Stream<Item = Result<ReplyPart, Failure>> + Send + 'static) -> Self {
+        Self { parts: Box::pin(parts), on_timeout: None }
+    }
+
+    /// Has `learn` called where the reply is dropped because it was too slow, with what is said of that. A reply that
+    /// is dropped without was not wanted any more, which says nothing of who gives it.
+    #[must_use]
+    pub fn with_on_timeout(mut self, learn: impl FnOnce(&Failure) + Send + 'static) -> Self {
+        self.on_timeout = Some(Box::new(learn));
+        self
+    }
+
+    /// Says that the reply was too slow and is about to be dropped.
+    pub fn timed_out(&mut self, failure: &Failure) {
+        if let Some(learn) = self.on_timeout.take() {
+            learn(failure);
+        }
+    }
+}
+
+impl Stream for ReplyStream {
+    type Item = Result<ReplyPart, Failure>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.parts.as_mut().poll_next(context)
+    }
+}
+
+impl std::fmt::Debug for ReplyStream {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("ReplyStream")
+    }
+}
 
 /// The right to send one request now. Dropping it gives the right back; sending keeps it until the reply is
 /// dropped.

@@ -9,7 +9,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -26,7 +25,7 @@ use crate::money::PicoUsd;
 use crate::panel::Seat;
 use crate::parse::Reveal;
 use crate::plan::RunPlan;
-use crate::port::{Call, Caller, Permit, ReplyEnd, ReplyPart, ReplyStream};
+use crate::port::{Call, Caller, Permit, ReplyEnd, ReplyPart};
 use crate::request::Message;
 use crate::retry::{self, Retry, RetryBudget, Trial};
 use crate::run::SeatView;
@@ -234,7 +233,7 @@ impl Asking {
     async fn read(&mut self, permit: Permit) -> Reply {
         let desk = Arc::clone(&self.desk);
         let mut closing = std::pin::pin!(desk.stop.closing(permit.stops_billing()));
-        let mut parts: ReplyStream = permit.send();
+        let mut parts = permit.send();
         let mut clock = ReplyClock::starting_now(&desk.plan.timers, desk.deadline);
         let mut saving = Saving::new(clock.sent);
         let mut reply = Reply {
@@ -253,19 +252,19 @@ impl Asking {
             let part = tokio::select! {
                 biased;
                 () = &mut closing => break End::Cancelled,
-                part = clock.wait_for(parts.next()) => part,
+                part = clock.next(&mut parts) => part,
                 () = saving.due(&reply.text) => {
                     self.keep(&mut saving, &reply.text).await;
                     continue;
                 }
             };
             match part {
-                Err(failure) | Ok(Some(Err(failure))) => break End::Broken(failure),
-                Ok(None) => {
+                None => {
                     break End::Broken(Failure::new(Code::Connection, "the reply ended before it was whole"));
                 }
-                Ok(Some(Ok(ReplyPart::End(end)))) => break End::Whole(end),
-                Ok(Some(Ok(part))) => {
+                Some(Err(failure)) => break End::Broken(failure),
+                Some(Ok(ReplyPart::End(end))) => break End::Whole(end),
+                Some(Ok(part)) => {
                     saving.named |= matches!(part, ReplyPart::Accepted { .. });
                     self.take(part, &mut reply, &mut clock);
                 }

@@ -2,15 +2,16 @@
 //!
 //! A time-out always says which timer ran out, its limit, and the setting that changes it.
 
-use std::future::Future;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
 use crate::answer::Failure;
 use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::plan::Timers;
+use crate::port::{ReplyPart, ReplyStream};
 
 /// The timers of one reply.
 pub(crate) struct ReplyClock {
@@ -55,12 +56,19 @@ impl ReplyClock {
         self.keeps_alive = true;
     }
 
-    /// Waits for the next part, or for the first timer to run out.
-    pub(crate) async fn wait_for<T>(&mut self, next: impl Future<Output = T>) -> Result<T, Failure> {
+    /// The next part of a reply, or the failure of the first timer that runs out. The reply is told that it was too
+    /// slow, but not where the run's own time is over: how much of that a call gets is not its provider's doing.
+    pub(crate) async fn next(&mut self, reply: &mut ReplyStream) -> Option<Result<ReplyPart, Failure>> {
         let (limit, timer) = self.next_limit();
-        let part = timeout_at(limit, next).await.map_err(|_| self.timeout(timer))?;
-        self.heard = Instant::now();
-        Ok(part)
+        if let Ok(part) = timeout_at(limit, reply.next()).await {
+            self.heard = Instant::now();
+            return part;
+        }
+        let failure = self.timeout(timer);
+        if !matches!(timer, Timer::Run) {
+            reply.timed_out(&failure);
+        }
+        Some(Err(failure))
     }
 
     fn next_limit(&self) -> (Instant, Timer) {

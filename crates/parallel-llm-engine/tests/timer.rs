@@ -1,6 +1,7 @@
 //! Every timer, at its moment: its message names what did not come and its advice names the setting.
 
 use parallel_llm_engine::plan::Timers;
+use parallel_llm_engine::wait::Wait;
 
 use crate::scene::scene;
 use crate::script::{Reply, after, hangs, says};
@@ -148,6 +149,38 @@ async fn run() {
       1 ada failed, 1 request 1500 ms, ~?: timeout: the run's time of 1.5 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1500))
       2 bob cut, 1 request 1500 ms, ~?: timeout: the run's time of 1.5 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1500))
     ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_hears_that_its_reply_was_too_slow_but_not_that_it_is_not_wanted() {
+    let thinking = (0..50).fold(after(0), |reply, _| reply.wait(80).reasoning());
+    for (reply, expected) in [
+        (hangs(), "300 ada heard: no text or reasoning came within 0.3 s"),
+        (after(10).alive(1, 10).hang(), "120 ada heard: nothing came within 0.1 s"),
+        (
+            after(10).reasoning().alive(50, 50).hang(),
+            "210 ada heard: no more text or reasoning came within 0.2 s",
+        ),
+        (thinking, "900 ada heard: the answer was not whole within 0.9 s"),
+    ] {
+        let told =
+            scene([("ada", reply)]).plan(|plan| (plan.timers, plan.retries_max) = (TIMERS, 0)).run().await;
+        let ledger = told.ledger();
+        assert!(ledger.lines().any(|line| line == expected), "{expected} in {ledger}");
+    }
+    for not_wanted in [
+        scene([("ada", says(10, "The moon."))]),
+        scene([("ada", hangs())]).cancel_at(200),
+        // How much of the run's time a call gets is not its provider's doing.
+        scene([("ada", hangs())]).plan(|plan| plan.timers.run_ms = 200),
+        // The others have settled the answer.
+        scene([("ada", says(10, "The moon.")), ("bob", hangs())])
+            .wait(Wait::Seats { count: 1 })
+            .cancel_at(200),
+    ] {
+        let ledger = not_wanted.run().await.ledger();
+        assert!(!ledger.contains("heard"), "{ledger}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

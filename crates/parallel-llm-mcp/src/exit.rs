@@ -20,6 +20,8 @@ pub const TIMEOUT: u8 = 6;
 pub const STORAGE: u8 = 7;
 /// A defect in this program.
 pub const INTERNAL: u8 = 70;
+/// Stopped by the terminal's end; what had come is saved.
+pub const HUNG_UP: u8 = 129;
 /// Stopped by Ctrl-C; what had come is saved.
 pub const INTERRUPTED: u8 = 130;
 /// Stopped by SIGTERM; what had come is saved.
@@ -39,6 +41,7 @@ pub const ALL: &[(u8, &str)] = &[
     (TIMEOUT, "a timer ran out"),
     (STORAGE, "the data or output folder cannot be used"),
     (INTERNAL, "a defect in this program"),
+    (HUNG_UP, "stopped by SIGHUP, for the terminal was closed; what had come is saved"),
     (INTERRUPTED, "stopped by Ctrl-C; what had come is saved"),
     (TERMINATED, "stopped by SIGTERM; what had come is saved"),
 ];

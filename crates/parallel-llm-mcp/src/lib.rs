@@ -24,3 +24,4 @@ pub mod service;
 pub mod settings;
 pub mod shutdown;
 pub mod telemetry;
+mod watchdog;

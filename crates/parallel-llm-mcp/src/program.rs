@@ -12,7 +12,7 @@ use crate::output::console::Console;
 use crate::output::failure;
 use crate::service::Service;
 use crate::settings::{Environment, Settings};
-use crate::{app, exit, mcp, telemetry};
+use crate::{app, exit, mcp, telemetry, watchdog};
 
 /// Reads the arguments, puts the program together with `wire`, does the command, returns the exit code.
 pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
@@ -60,6 +60,7 @@ fn start(
     };
     let _log = telemetry::start(level, settings.log_file.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
+    let _watchdog = watchdog::start(runtime.handle()).map_err(broken)?;
     let done = runtime.block_on(dispatch(wire, &settings, console, command));
     // What still reads stdin cannot be waited for.
     runtime.shutdown_background();
@@ -88,7 +89,7 @@ async fn dispatch(
             let service = wire(settings);
             let done = cli::run(&Desk { service: &service, console }, work).await;
             // Whoever has stopped the command has waited for its run already.
-            let stopped = matches!(done, Ok(exit::INTERRUPTED | exit::TERMINATED));
+            let stopped = matches!(done, Ok(exit::INTERRUPTED | exit::TERMINATED | exit::HUNG_UP));
             service.close(if stopped { Duration::ZERO } else { drain }).await;
             done
         }

@@ -1,4 +1,8 @@
 //! The signals that ask the program to stop.
+//!
+//! A terminal that is closed says so by SIGHUP. `nohup` starts a program with that signal ignored, which is to stay so;
+//! whether it is, only Linux tells (in `/proc`). Where it cannot be known SIGHUP is left as it was found: it ends the
+//! process at once, which loses nothing that is saved.
 
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,6 +11,8 @@ pub enum Signal {
     Interrupt,
     /// Whoever started the process.
     Terminate,
+    /// The terminal, which is closed.
+    HangUp,
 }
 
 /// Listens for signals from its making on; the default of ending at once is off then.
@@ -16,6 +22,8 @@ pub struct Signals {
     terminate: Option<tokio::signal::unix::Signal>,
     #[cfg(unix)]
     interrupt: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
+    hang_up: Option<tokio::signal::unix::Signal>,
 }
 
 impl Signals {
@@ -27,6 +35,7 @@ impl Signals {
         Self {
             terminate: signal(SignalKind::terminate()).ok(),
             interrupt: signal(SignalKind::interrupt()).ok(),
+            hang_up: if hears_hang_up() { signal(SignalKind::hangup()).ok() } else { None },
         }
     }
 
@@ -48,6 +57,7 @@ impl Signals {
         tokio::select! {
             () = heard(&mut self.interrupt) => Signal::Interrupt,
             () = heard(&mut self.terminate) => Signal::Terminate,
+            () = heard(&mut self.hang_up) => Signal::HangUp,
         }
     }
 
@@ -64,5 +74,32 @@ impl Signals {
 impl Default for Signals {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Whether SIGHUP is known not to be ignored. Once it is listened to, it is not.
+#[cfg(unix)]
+fn hears_hang_up() -> bool {
+    std::fs::read_to_string("/proc/self/status")
+        .is_ok_and(|status| ignored(&status).is_some_and(|it| it & 1 == 0))
+}
+
+/// The set of ignored signals in what Linux says of a process, SIGHUP the lowest bit.
+#[cfg(unix)]
+fn ignored(status: &str) -> Option<u64> {
+    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(set.trim(), 16).ok()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_linux_says_of_ignored_signals_is_read() {
+        let status = |set: &str| format!("Name:\tit\nSigBlk:\t0000000000000001\nSigIgn:\t{set}\n");
+        assert_eq!(ignored(&status("0000000000001000")), Some(0x1000));
+        assert_eq!(ignored(&status("0000000000001001")), Some(0x1001));
+        assert_eq!([ignored(&status("none")), ignored("Name:\tit\n")], [None, None]);
     }
 }

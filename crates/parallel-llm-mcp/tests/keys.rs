@@ -279,6 +279,28 @@ fn a_file_that_others_may_read_is_refused_with_what_mends_it() {
 }
 
 #[test]
+fn a_lock_that_is_no_plain_file_is_refused_and_not_waited_for() {
+    let stage = stage();
+    keep(&stage, "openrouter");
+    let lock = stage.home().join(LOCK_FILE);
+    fs::remove_file(&lock).unwrap();
+    let made = Command::new("mkfifo").arg(&lock).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    insta::assert_snapshot!(keep(&stage, "openrouter").told(), @"
+    exit 7
+    --- stdout
+    --- stderr
+    error[output_unwritable]: the lock of the kept keys `<home>/.config/parallel-llm-mcp/keys.lock` cannot be used: it is a link or no plain file
+      next: move it away, or mend the permissions of its folder
+    ");
+    fs::remove_file(&lock).unwrap();
+    let elsewhere = stage.home().join("elsewhere");
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    assert_eq!(keep(&stage, "openrouter").code, Some(7));
+    assert!(!elsewhere.exists(), "no link is followed");
+}
+
+#[test]
 fn a_key_that_is_typed_is_not_shown() {
     const SCRIPT: &str = "/usr/bin/script";
     if !Path::new(SCRIPT).is_file() {

@@ -27,7 +27,7 @@ pub(crate) struct Admission {
 #[derive(Debug)]
 pub(crate) struct Turn {
     pass: Pass,
-    token: Token,
+    token: Arc<Token>,
     scope: Scope,
     _place: Option<Place>,
 }
@@ -46,7 +46,7 @@ impl Admission {
             self.gates.wait(model, &mut waiter).await?;
             let place = self.pace.place(&model.provider).await;
             let Some(pass) = self.gates.enter(model) else { continue };
-            let token = self.breakers.enter(model)?;
+            let token = Arc::new(self.breakers.enter(model)?);
             return Ok(Turn { pass, token, scope: Scope::default(), _place: place });
         }
     }
@@ -66,6 +66,12 @@ impl Turn {
     /// The provider has refused the request; if it was for a limit, one of this scope.
     pub(crate) const fn refused(&mut self, scope: Scope) {
         self.scope = scope;
+    }
+
+    /// What is to be told where the reply is dropped for being too slow.
+    pub(crate) fn too_slow(&self) -> impl FnOnce(&Failure) + Send + use<> {
+        let token = Arc::clone(&self.token);
+        move |failure| token.failed(failure)
     }
 
     /// A part of the reply, or how it failed.
@@ -93,9 +99,12 @@ mod tests {
         ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }
     }
 
+    /// So many calls that fail together open a circuit.
+    const WAVE: usize = 10;
+
     /// A key with so many places.
     fn admission(calls_max: usize) -> Admission {
-        Admission::new(Pace::new([(ProviderId("openrouter".to_owned()), calls_max)], 10))
+        Admission::new(Pace::new([(ProviderId("openrouter".to_owned()), calls_max)], 2 * WAVE))
     }
 
     fn failed(code: Code) -> Result<ReplyPart, Failure> {
@@ -134,9 +143,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_sees_a_circuit_that_opens_meanwhile() {
-        let admission = admission(5);
+        let admission = admission(WAVE);
         let mut turns = Vec::new();
-        for _ in 0..5 {
+        for _ in 0..WAVE {
             turns.push(admission.turn(&model("a")).await.unwrap());
         }
         let a = model("a");
@@ -152,9 +161,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_probe_that_finds_the_circuit_open_leaves_the_gate_to_the_next() {
-        let admission = admission(9);
+        let admission = admission(2 * WAVE);
         let mut turns = Vec::new();
-        for _ in 0..6 {
+        for _ in 0..=WAVE {
             turns.push(admission.turn(&model("a")).await.unwrap());
         }
         turns.pop().unwrap().hear(&failed(Code::RateLimited));

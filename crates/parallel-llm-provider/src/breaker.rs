@@ -8,10 +8,19 @@
 //! answer says nothing of whether the model is up, and counts neither way. A call succeeds with its first text or
 //! reasoning; what becomes of it later is not counted.
 //!
+//! A row of failures is to say that the model went on failing. Calls that were under way together may all have met one
+//! hiccup, so they are one step of the row: a failure lengthens it only if its call was let in after the failure before
+//! was told. The share of failures goes by calls, because enough of them say so by themselves.
+//!
+//! A request that did not leave says nothing of the model either: it cost nothing, and what broke is the way there. Where
+//! this machine has no network that way is broken to every model, and each would be said to fail. A server that cannot be
+//! reached is so never kept from being tried; its calls fail by themselves, soon and with the better reason.
+//!
 //! What always holds: [`Breaker`] is pure, the time is given; a call counts once at most; what a call says that was let
 //! in before the circuit last changed is old news and not counted.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,7 +35,8 @@ const WINDOW_CALLS_MIN: usize = 10;
 const WINDOW: Duration = Duration::from_secs(60);
 /// Calls that are looked at; the newest count. As many as a key makes at once.
 const WINDOW_CALLS_MAX: usize = 64;
-/// How long an open circuit stays so: an overloaded model needs about that long, and a person can bear it.
+/// How long an open circuit stays so: an overloaded model needs about that long, and a person can bear it. A probe that
+/// says nothing for as long is not waited for any longer, and the next call probes as well.
 const OPEN_FOR: Duration = Duration::from_secs(30);
 /// What is said to wait while a probe is out, whose end nobody knows.
 const PROBE_WAIT: Duration = Duration::from_secs(1);
@@ -72,10 +82,9 @@ pub(crate) struct Breakers {
 pub(crate) struct Token {
     breakers: Arc<Breakers>,
     model: ModelRef,
-    /// How often circuits had changed when it was given.
-    changes: u64,
-    is_probe: bool,
-    is_told: bool,
+    /// Its place among all calls that were let in, from 1.
+    number: u64,
+    is_told: AtomicBool,
 }
 
 impl Breakers {
@@ -89,15 +98,14 @@ impl Breakers {
     /// Lets a call in, as the probe where the time for one has come.
     pub(crate) fn enter(self: &Arc<Self>, model: &ModelRef) -> Result<Token, Failure> {
         let (mut book, now) = (self.book(), Instant::now());
-        let mut is_probe = false;
-        if let Some(breaker) = book.breakers.get_mut(model) {
-            is_probe = breaker.verdict(now).map_err(|wait| breaker.refusal(model, wait))?;
-            if is_probe {
-                breaker.phase = Phase::Probed;
-            }
+        let number = book.calls + 1;
+        if let Some(breaker) = book.breakers.get_mut(model)
+            && breaker.verdict(now).map_err(|wait| breaker.refusal(model, wait))?
+        {
+            breaker.phase = Phase::Probed { by: number, until: now + OPEN_FOR };
         }
-        let (breakers, model, changes) = (Arc::clone(self), model.clone(), book.changes);
-        Ok(Token { breakers, model, changes, is_probe, is_told: false })
+        book.calls = number;
+        Ok(Token { breakers: Arc::clone(self), model: model.clone(), number, is_told: AtomicBool::default() })
     }
 
     /// The circuits that are not closed, by model.
@@ -113,31 +121,29 @@ impl Breakers {
 
 impl Token {
     /// The model has begun to answer.
-    pub(crate) fn succeeded(&mut self) {
+    pub(crate) fn succeeded(&self) {
         self.tell(None);
     }
 
     /// The call has failed; whether that counts is decided here.
-    pub(crate) fn failed(&mut self, failure: &Failure) {
-        if FAULTS.contains(&failure.code) {
+    pub(crate) fn failed(&self, failure: &Failure) {
+        if FAULTS.contains(&failure.code) && !failure.unsent {
             self.tell(Some(&failure.message));
         }
     }
 
-    fn tell(&mut self, fault: Option<&str>) {
-        if !std::mem::replace(&mut self.is_told, true) {
-            self.breakers.book().tell(&self.model, self.changes, fault, Instant::now());
+    fn tell(&self, fault: Option<&str>) {
+        if !self.is_told.swap(true, Ordering::Relaxed) {
+            self.breakers.book().tell(&self.model, self.number, fault, Instant::now());
         }
     }
 }
 
 impl Drop for Token {
     fn drop(&mut self) {
-        if self.is_probe
-            && !self.is_told
+        if !*self.is_told.get_mut()
             && let Some(breaker) = self.breakers.book().breakers.get_mut(&self.model)
-            && breaker.changed <= self.changes
-            && breaker.phase == Phase::Probed
+            && matches!(breaker.phase, Phase::Probed { by, .. } if by == self.number)
         {
             breaker.phase = Phase::Open { until: Instant::now() };
         }
@@ -148,21 +154,20 @@ impl Drop for Token {
 #[derive(Debug, Default)]
 struct Book {
     breakers: BTreeMap<ModelRef, Breaker>,
-    /// How often a circuit has opened or closed.
-    changes: u64,
+    /// How many calls have been let in.
+    calls: u64,
 }
 
 impl Book {
-    /// Takes in what became of a call that was let in when circuits had changed `seen` times: a fault, or none.
-    fn tell(&mut self, model: &ModelRef, seen: u64, fault: Option<&str>, now: Instant) {
+    /// Takes in what became of the call of this number: a fault, or none.
+    fn tell(&mut self, model: &ModelRef, number: u64, fault: Option<&str>, now: Instant) {
         if !self.breakers.contains_key(model) {
             self.make_room();
             self.breakers.insert(model.clone(), Breaker::default());
         }
         let breaker = self.breakers.get_mut(model).expect("it was made above");
-        if breaker.changed <= seen && breaker.tell(fault, now) {
-            self.changes += 1;
-            breaker.changed = self.changes;
+        if number > breaker.changed_after {
+            breaker.tell(Told { number, newest: self.calls, at: now }, fault);
         }
     }
 
@@ -183,8 +188,12 @@ impl Book {
 #[derive(Debug, Default)]
 struct Breaker {
     phase: Phase,
-    /// The number of its last opening or closing.
-    changed: u64,
+    /// The newest call that had been let in when it last opened or closed.
+    changed_after: u64,
+    /// Failures in a row, those of calls under way together counted as one.
+    streak: usize,
+    /// The newest call that had been let in when the streak last grew.
+    grown_after: u64,
     /// When calls ended and whether they failed, the newest last.
     calls: VecDeque<(Instant, bool)>,
     /// The failures that opened the circuit.
@@ -201,7 +210,21 @@ enum Phase {
         until: Instant,
     },
     /// The probe is on its way.
-    Probed,
+    Probed {
+        /// The number of its call.
+        by: u64,
+        /// How long it is waited for.
+        until: Instant,
+    },
+}
+
+/// Which call has told something, and when.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    number: u64,
+    /// The newest call that had been let in by then.
+    newest: u64,
+    at: Instant,
 }
 
 impl Breaker {
@@ -209,54 +232,61 @@ impl Breaker {
     fn verdict(&self, now: Instant) -> Result<bool, Duration> {
         match self.phase {
             Phase::Closed => Ok(false),
-            Phase::Open { until } if now >= until => Ok(true),
+            Phase::Open { until } | Phase::Probed { until, .. } if now >= until => Ok(true),
             Phase::Open { until } => Err(until - now),
-            Phase::Probed => Err(PROBE_WAIT),
+            Phase::Probed { .. } => Err(PROBE_WAIT),
         }
     }
 
-    /// Counts a call, and says whether that opened or closed the circuit.
-    fn tell(&mut self, fault: Option<&str>, now: Instant) -> bool {
-        self.heard_at = Some(now);
+    /// Counts a call, which may open or close the circuit.
+    fn tell(&mut self, told: Told, fault: Option<&str>) {
+        self.heard_at = Some(told.at);
         if let Some(words) = fault {
             self.last = words.chars().take(LAST_CHARS_MAX).collect();
         }
         if self.phase == Phase::Closed {
-            self.count(fault.is_some(), now);
-            let opens = fault.is_some() && self.is_failing();
-            if opens {
-                self.failures = self.calls.iter().filter(|(_, failed)| *failed).count();
-                self.phase = Phase::Open { until: now + OPEN_FOR };
+            self.count(told, fault.is_some());
+            if fault.is_none() || !self.is_failing() {
+                return;
             }
-            return opens;
+            self.failures = self.failures_seen().max(self.streak);
+        } else {
+            self.failures += usize::from(fault.is_some());
         }
+        self.phase = if fault.is_some() { Phase::Open { until: told.at + OPEN_FOR } } else { Phase::Closed };
+        self.changed_after = told.newest;
+        self.streak = 0;
         self.calls.clear();
-        self.failures += usize::from(fault.is_some());
-        self.phase = if fault.is_some() { Phase::Open { until: now + OPEN_FOR } } else { Phase::Closed };
-        true
     }
 
-    fn count(&mut self, failed: bool, now: Instant) {
-        self.calls.push_back((now, failed));
-        // A streak may be older than the window, so as many as make one are kept.
-        let is_old = |(at, _): &(Instant, bool)| now - *at > WINDOW;
-        while self.calls.len() > WINDOW_CALLS_MAX
-            || (self.calls.len() > STREAK_MAX && self.calls.front().is_some_and(is_old))
-        {
+    fn count(&mut self, told: Told, failed: bool) {
+        if !failed {
+            self.streak = 0;
+        } else if told.number > self.grown_after {
+            self.streak += 1;
+            self.grown_after = told.newest;
+        }
+        self.calls.push_back((told.at, failed));
+        let is_old = |(at, _): &(Instant, bool)| told.at - *at > WINDOW;
+        while self.calls.len() > WINDOW_CALLS_MAX || self.calls.front().is_some_and(is_old) {
             self.calls.pop_front();
         }
     }
 
-    /// Whether the newest calls all failed, or half of enough.
+    /// Whether it went on failing, or half of enough calls did.
     fn is_failing(&self) -> bool {
-        let streak = self.calls.iter().rev().take_while(|(_, failed)| *failed).count();
-        let failures = self.calls.iter().filter(|(_, failed)| *failed).count();
-        streak >= STREAK_MAX || (self.calls.len() >= WINDOW_CALLS_MIN && 2 * failures >= self.calls.len())
+        let are_enough = self.calls.len() >= WINDOW_CALLS_MIN;
+        self.streak >= STREAK_MAX || (are_enough && 2 * self.failures_seen() >= self.calls.len())
+    }
+
+    /// The failures among the calls that are looked at.
+    fn failures_seen(&self) -> usize {
+        self.calls.iter().filter(|(_, failed)| *failed).count()
     }
 
     fn refusal(&self, model: &ModelRef, wait: Duration) -> Failure {
         let until = match self.phase {
-            Phase::Probed => "while another call tries it".to_owned(),
+            Phase::Probed { .. } => "while another call tries it".to_owned(),
             _ => format!("for another {} s", wait.as_secs().max(1)),
         };
         let ModelRef { provider, model } = model;
@@ -273,7 +303,7 @@ impl Breaker {
         let (state, wait) = match self.phase {
             Phase::Closed => return None,
             Phase::Open { until } if now < until => (CircuitState::Open, until - now),
-            Phase::Open { .. } | Phase::Probed => (CircuitState::HalfOpen, Duration::ZERO),
+            Phase::Open { .. } | Phase::Probed { .. } => (CircuitState::HalfOpen, Duration::ZERO),
         };
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let (failures, last) = (self.failures, self.last.clone());

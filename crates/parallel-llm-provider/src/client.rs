@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt, stream};
+use futures_util::{FutureExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use parallel_llm_engine::panel::UNSAID;
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit, ReplyPart, ReplyStream};
@@ -193,11 +193,13 @@ impl Caller for Provider {
             let key = shared.key(&endpoint).await?;
             let turn = shared.admission.turn(&call.model).await;
             // A failure may repeat what an earlier one quoted.
-            let turn = Some(turn.map_err(|failure| shared.scrubber.clean(failure))?);
+            let turn = turn.map_err(|failure| shared.scrubber.clean(failure))?;
+            let too_slow = turn.too_slow();
             let stops_billing = endpoint.dialect().billing.stops(&call.model.model, endpoint.is_loopback());
             let stage = Stage::Unsent(call, key);
-            let exchange = Box::new(Exchange { shared, endpoint, turn, stage, parts: Parts::new() });
-            Ok(Permit::new(move || exchange.stream()).with_stops_billing(stops_billing))
+            let exchange = Exchange { shared, endpoint, turn: Some(turn), stage, parts: Parts::new() };
+            Ok(Permit::new(move || exchange.stream().with_on_timeout(too_slow))
+                .with_stops_billing(stops_billing))
         }
         .boxed()
     }
@@ -450,8 +452,8 @@ struct Reading {
 }
 
 impl Exchange {
-    fn stream(self: Box<Self>) -> ReplyStream {
-        stream::unfold(self, Self::next).boxed()
+    fn stream(self) -> ReplyStream {
+        ReplyStream::new(stream::unfold(Box::new(self), Self::next))
     }
 
     /// The next part. Those of one read are given out without waiting in between.

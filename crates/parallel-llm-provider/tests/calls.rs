@@ -173,6 +173,23 @@ async fn what_is_no_http_is_a_protocol_failure() {
     }
 }
 
+/// With a length and chunks both, the chunks hold (RFC 9112, 6.3): the answer is paid for, so it is read. What stands
+/// behind it is nobody's answer, and ends the connection.
+#[tokio::test]
+async fn of_two_lengths_the_chunks_hold_and_no_reply_is_smuggled_in_behind() {
+    let whole = format!("{}0\r\n\r\n", chunked(&[HELLO, END].concat()));
+    let smuggled = whole.replace("Hello", "Stolen");
+    for length in [0, 9, 100_000] {
+        let both = format!("\r\nContent-Length: {length}\r\nTransfer");
+        let upstream = Upstream::start(vec![say(whole.replacen("\r\nTransfer", &both, 1) + &smuggled)]).await;
+        let provider = upstream.provider();
+        for asked in 1..=2 {
+            assert_eq!(answer_of(&provider).await, ("Hello".to_owned(), Ok(())), "{length}");
+            assert_eq!((upstream.asked().len(), upstream.connections()), (asked, asked), "{length}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_connection_serves_again_even_where_its_end_comes_late() {
     let end = [say(chunked(&[HELLO, END].concat())), Act::Wait(Duration::from_millis(20)), say("0\r\n\r\n")];

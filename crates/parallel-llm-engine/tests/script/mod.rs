@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt, stream};
+use futures_util::{FutureExt, Stream, StreamExt, stream};
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit, ReplyEnd, ReplyPart, ReplyStream};
 use parallel_llm_engine::{Code, Failure, Finish, Message, ModelRef, PicoUsd, Usage};
 use tokio::sync::Semaphore;
@@ -237,11 +237,12 @@ impl Caller for Line {
             let room = Arc::clone(&models.permits).acquire_owned().await.expect("the permits stay open");
             let stops_billing = reply.stops_billing;
             let permit = Permit::new(move || {
-                let under_way =
-                    UnderWay { models, model: call.model.model.clone(), begun: false, ended: false };
+                let (ledger, model) = (models.ledger.clone(), call.model.model.clone());
+                let under_way = UnderWay { models, model: model.clone(), begun: false, ended: false };
                 let playing = play(call, reply.steps, under_way);
                 // The room is held until the reply is dropped.
-                playing.inspect(move |_| _ = &room).boxed()
+                ReplyStream::new(playing.inspect(move |_| _ = &room))
+                    .with_on_timeout(move |failure| ledger.note(format_args!("{model} heard: {failure}")))
             });
             Ok(permit.with_stops_billing(stops_billing))
         }
@@ -266,7 +267,11 @@ impl Caller for Line {
 }
 
 /// Plays a reply from its first poll on: that is when its bytes leave.
-fn play(call: Call, steps: VecDeque<Step>, under_way: UnderWay) -> ReplyStream {
+fn play(
+    call: Call,
+    steps: VecDeque<Step>,
+    under_way: UnderWay,
+) -> impl Stream<Item = Result<ReplyPart, Failure>> + Send {
     let play = |(call, mut steps, mut under_way): (Call, VecDeque<Step>, UnderWay)| async move {
         under_way.begin(&call);
         let part = loop {
@@ -282,7 +287,7 @@ fn play(call: Call, steps: VecDeque<Step>, under_way: UnderWay) -> ReplyStream {
         under_way.ended = matches!(part, Err(_) | Ok(ReplyPart::End(_)));
         Some((part, (call, steps, under_way)))
     };
-    stream::unfold((call, steps, under_way), play).boxed()
+    stream::unfold((call, steps, under_way), play)
 }
 
 /// Counts a reply while it is under way, and notes where it was dropped before its end.

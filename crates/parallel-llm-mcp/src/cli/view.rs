@@ -149,5 +149,6 @@ pub(super) const fn stopped(signal: Signal) -> u8 {
     match signal {
         Signal::Interrupt => exit::INTERRUPTED,
         Signal::Terminate => exit::TERMINATED,
+        Signal::HangUp => exit::HUNG_UP,
     }
 }

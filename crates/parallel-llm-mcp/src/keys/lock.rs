@@ -1,8 +1,10 @@
 //! One writer at a time: a lock file beside the file of kept keys, held while that is read, changed and written.
 //!
-//! The system gives the lock back when the process ends, however it ends, so the file may stay.
+//! The system gives the lock back when the process ends, however it ends, so the file may stay. A link or a pipe in its
+//! place is refused: what it leads to is not ours to lock, and a pipe that nobody reads would hold its opener for ever.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,16 +47,25 @@ async fn hold(file: File, path: &Path) -> Result<Lock, Failure> {
 }
 
 fn open_private(path: &Path) -> std::io::Result<File> {
+    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(std::io::Error::new(ErrorKind::AlreadyExists, "it is a link or no plain file"));
+    }
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // Whatever is put there since the look is neither followed nor waited for.
+        let at_once = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.mode(0o600).custom_flags(at_once.bits().cast_signed());
+    }
     options.open(path)
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {
     let message = format!("the lock of the kept keys `{}` cannot be used: {error}", path.display());
-    Failure::new(Code::OutputUnwritable, message).with_next("mend the permissions of its folder")
+    Failure::new(Code::OutputUnwritable, message)
+        .with_next("move it away, or mend the permissions of its folder")
 }
 
 fn taken(path: &Path, waited: Duration) -> Failure {

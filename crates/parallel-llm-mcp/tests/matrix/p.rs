@@ -5,9 +5,7 @@ use parallel_llm_testkit::simulator::{Fault, Script};
 use tokio::time::{Duration, Instant};
 
 use crate::database::{self, Stranger};
-use crate::{
-    HANGING, NEWEST, ONE, TWO, ask, done, hanging, holds, kept, stage, until_one_has_answered, word,
-};
+use crate::{HANGING, ONE, TWO, ask, done, hanging, holds, kept, stage, until_one_has_answered, word};
 
 /// "At once", on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -47,14 +45,22 @@ fn p06_sighup() {
     running.signal("HUP");
     let output = running.wait();
     output.assert_no_key();
-    assert_eq!(output.code, None, "the signal ends it");
-    stage.until("the upstream sees the end", || stage.chats().iter().any(|chat| chat.client_cancelled));
+    assert_eq!(output.code, Some(129), "{}", output.stderr);
+    assert!(output.stderr.contains("stopping: what has come is saved"), "{}", output.stderr);
+    assert!(stage.chats().iter().any(|chat| chat.client_cancelled), "its connection was closed");
     let report = kept(&stage);
-    assert_eq!(word(&report, "status"), "interrupted");
+    assert_eq!(word(&report, "status"), "cancelled");
     assert!(seats(&report).starts_with("1 openai/gpt-6.1-sol answered x1"), "{}", seats(&report));
-    let resumed = done(stage.call(["runs", "resume", "--json", NEWEST]));
-    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-    assert_eq!((stage.asked(ONE), stage.asked(HANGING)), (1, 1), "nothing is paid twice");
+    holds(&stage);
+
+    // As under `nohup`.
+    let stage = hanging();
+    let running = ask(&stage, &[ONE, HANGING]).under("trap '' HUP").start();
+    until_one_has_answered(&stage);
+    running.signal("HUP");
+    running.signal("TERM");
+    let output = running.wait();
+    assert_eq!(output.code, Some(143), "only the second was heard: {}", output.stderr);
     holds(&stage);
 }
 

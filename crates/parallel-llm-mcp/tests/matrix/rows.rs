@@ -148,6 +148,7 @@ const PROVED: &[(&str, &[Proof])] = &[
             ("parallel-llm-mcp/src/mcp/handler.rs", "a_panic_is_an_answer"),
         ],
     ),
+    ("P9", &[("parallel-llm-mcp/src/watchdog.rs", "a_stall_of_five_seconds_is_told_once_and_so_is_its_end")]),
 ];
 
 fn crates() -> PathBuf {

@@ -15,12 +15,23 @@ fn fault() -> Failure {
 
 /// Makes one call: `x` fails, `.` begins to answer, `-` says nothing of the model.
 fn call(breakers: &Arc<Breakers>, what: char) {
-    let mut token = breakers.enter(&model("a")).unwrap();
+    let token = breakers.enter(&model("a")).unwrap();
     match what {
         'x' => token.failed(&fault()),
         '.' => token.succeeded(),
         _ => token.failed(&Failure::new(Code::RateLimited, "openrouter answered 429")),
     }
+}
+
+/// Makes so many calls that are all under way before the first of them fails.
+fn fail_together(breakers: &Arc<Breakers>, calls: usize) {
+    for token in let_in(breakers, calls) {
+        token.failed(&fault());
+    }
+}
+
+fn let_in(breakers: &Arc<Breakers>, calls: usize) -> Vec<Token> {
+    std::iter::repeat_with(|| breakers.enter(&model("a")).unwrap()).take(calls).collect()
 }
 
 fn is_open(breakers: &Arc<Breakers>) -> bool {
@@ -62,6 +73,41 @@ async fn half_of_the_calls_counts_within_a_minute_and_a_row_at_any_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn calls_under_way_together_are_one_step_of_a_row() {
+    let breakers = Arc::new(Breakers::default());
+    fail_together(&breakers, 9);
+    assert!(!is_open(&breakers), "one hiccup");
+    for _ in 0..3 {
+        // Long apart, so that the share of failures says nothing.
+        advance(WINDOW * 2).await;
+        fail_together(&breakers, 9);
+        assert!(!is_open(&breakers));
+    }
+    advance(WINDOW * 2).await;
+    fail_together(&breakers, 2);
+    assert_eq!(breakers.circuits()[0].failures, 5, "it went on failing");
+    // The share goes by calls, whenever they were let in.
+    let breakers = Arc::new(Breakers::default());
+    fail_together(&breakers, 10);
+    assert_eq!(breakers.circuits()[0].failures, 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_grows_by_a_call_let_in_after_the_last_failure() {
+    let breakers = Arc::new(Breakers::default());
+    let mut before = let_in(&breakers, 1);
+    for _ in 0..8 {
+        // Each is let in while the one before is under way, so only every other one shows that it went on.
+        let next = let_in(&breakers, 1);
+        before[0].failed(&fault());
+        before = next;
+    }
+    assert!(!is_open(&breakers));
+    before[0].failed(&fault());
+    assert_eq!(breakers.circuits()[0].failures, 9);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_open_circuit_says_what_it_knows() {
     let breakers = Arc::new(Breakers::default());
     "xxxxx".chars().for_each(|what| call(&breakers, what));
@@ -88,7 +134,7 @@ async fn one_probe_closes_it_or_opens_it_again() {
         advance(OPEN_FOR).await;
         let told: Vec<_> = breakers.circuits().into_iter().map(|it| (it.state, it.wait_ms)).collect();
         assert_eq!(told, [(CircuitState::HalfOpen, 0)]);
-        let mut probe = breakers.enter(&model("a")).unwrap();
+        let probe = breakers.enter(&model("a")).unwrap();
         let message = breakers.check(&model("a")).unwrap_err().message;
         assert!(message.contains("is not asked while another call tries it"), "{message}");
         probe.failed(&fault());
@@ -115,17 +161,43 @@ async fn a_probe_that_says_nothing_leaves_its_turn_to_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_probe_that_hangs_is_not_waited_for_for_ever() {
+    let breakers = Arc::new(Breakers::default());
+    "xxxxx".chars().for_each(|what| call(&breakers, what));
+    advance(OPEN_FOR).await;
+    let hanging = breakers.enter(&model("a")).unwrap();
+    advance(OPEN_FOR / 2).await;
+    assert!(is_open(&breakers));
+    advance(OPEN_FOR / 2).await;
+    let second = breakers.enter(&model("a")).unwrap();
+    assert!(is_open(&breakers), "it has as long as the first");
+    drop(hanging);
+    assert!(is_open(&breakers), "its turn was another's already");
+    drop(second);
+    assert!(!is_open(&breakers));
+    // A slow one that begins to answer after all closes it, whoever tries meanwhile.
+    let slow = breakers.enter(&model("a")).unwrap();
+    advance(OPEN_FOR).await;
+    let late = breakers.enter(&model("a")).unwrap();
+    slow.succeeded();
+    assert_eq!(breakers.circuits(), []);
+    late.failed(&fault());
+    assert_eq!(breakers.circuits(), []);
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_of_before_are_old_news() {
     let breakers = Arc::new(Breakers::default());
-    let mut before: Vec<Token> =
-        std::iter::repeat_with(|| breakers.enter(&model("a")).unwrap()).take(12).collect();
-    before[..5].iter_mut().for_each(|token| token.failed(&fault()));
+    let before = let_in(&breakers, 12);
+    "xxxxx".chars().for_each(|what| call(&breakers, what));
     before[5].succeeded();
     before[6].failed(&fault());
     assert_eq!(breakers.circuits()[0].failures, 5);
     advance(OPEN_FOR).await;
     call(&breakers, '.');
-    before[7..].iter_mut().for_each(|token| token.failed(&fault()));
+    for token in &before[7..] {
+        token.failed(&fault());
+    }
     assert!(!is_open(&breakers));
 }
 
@@ -133,7 +205,7 @@ async fn calls_of_before_are_old_news() {
 async fn a_call_counts_once_by_how_it_began() {
     let breakers = Arc::new(Breakers::default());
     for _ in 0..10 {
-        let mut token = breakers.enter(&model("a")).unwrap();
+        let token = breakers.enter(&model("a")).unwrap();
         token.succeeded();
         token.failed(&fault());
     }
@@ -142,18 +214,17 @@ async fn a_call_counts_once_by_how_it_began() {
 
 #[tokio::test(start_paused = true)]
 async fn only_the_servers_and_the_networks_faults_count() {
-    let counted: Vec<Code> = Code::ALL
-        .iter()
-        .copied()
-        .filter(|code| {
-            let breakers = Arc::new(Breakers::default());
-            for _ in 0..5 {
-                breakers.enter(&model("a")).unwrap().failed(&Failure::new(*code, "x"));
-            }
-            is_open(&breakers)
-        })
-        .collect();
+    let counts = |failure: Failure| {
+        let breakers = Arc::new(Breakers::default());
+        for _ in 0..5 {
+            breakers.enter(&model("a")).unwrap().failed(&failure);
+        }
+        is_open(&breakers)
+    };
+    let all = || Code::ALL.iter().copied().map(|code| Failure::new(code, "x"));
+    let counted: Vec<Code> = all().filter(|failure| counts(failure.clone())).map(|it| it.code).collect();
     assert_eq!(counted, [Code::Upstream, Code::Connection, Code::Timeout, Code::Protocol]);
+    assert!(!all().any(|failure| counts(failure.never_sent())), "what did not leave says nothing");
 }
 
 #[tokio::test(start_paused = true)]

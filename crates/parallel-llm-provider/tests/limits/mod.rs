@@ -9,7 +9,7 @@ use parallel_llm_engine::{Code, Failure};
 use parallel_llm_provider::{Circuit, CircuitState, Provider};
 use tokio::time::Instant;
 
-use crate::upstream::{Act, EVENTS, KEY, Upstream, answer_of, call, call_to, json, say};
+use crate::upstream::{Act, EVENTS, KEY, Upstream, answer_of, call, call_to, json, provider, say};
 use crate::{END, HELLO};
 
 /// A refusal for asking too often, with these headers.
@@ -193,6 +193,81 @@ async fn a_model_that_keeps_failing_is_not_asked_for_half_a_minute() {
     while probe.next().await.unwrap().unwrap() != ReplyPart::Text("Hello".to_owned()) {}
     assert_eq!(provider.circuits(), [], "its first word closes the circuit");
     assert_eq!(upstream.asked().len(), 7);
+    assert_eq!(answer_of(&provider).await.0, "Hello");
+}
+
+/// Asks, hears nothing, and lets go: with what a timer says, or without a word.
+async fn hang_up(upstream: &Upstream, provider: &Provider, timeout: Option<&Failure>) {
+    let before = upstream.asked().len();
+    let mut reply = provider.admit(call()).await.unwrap().send();
+    while upstream.asked().len() == before {
+        assert!(reply.next().now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+    if let Some(failure) = timeout {
+        reply.timed_out(failure);
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_only_hangs_is_not_asked_but_one_nobody_waits_for_is() {
+    let upstream = Upstream::start(vec![Act::Listen]).await;
+    let provider = upstream.provider();
+    for _ in 0..6 {
+        hang_up(&upstream, &provider, None).await;
+    }
+    assert_eq!(provider.circuits(), []);
+    let timeout = Failure::new(Code::Timeout, "no text or reasoning came within 300 s");
+    for _ in 0..5 {
+        hang_up(&upstream, &provider, Some(&timeout)).await;
+    }
+    let failure = provider.admit(call()).await.unwrap_err();
+    assert_eq!((failure.code, upstream.asked().len()), (Code::CircuitOpen, 11));
+    assert!(
+        failure.message.ends_with(" s; the last time: no text or reasoning came within 300 s"),
+        "{}",
+        failure.message
+    );
+}
+
+#[tokio::test]
+async fn a_timer_after_the_first_word_does_not_count() {
+    let upstream = Upstream::start(vec![say(EVENTS), say(HELLO), Act::Listen]).await;
+    let provider = upstream.provider();
+    let timeout = Failure::new(Code::Timeout, "no more text or reasoning came within 180 s");
+    for _ in 0..6 {
+        let mut reply = provider.admit(call()).await.unwrap().send();
+        while reply.next().await.unwrap().unwrap() != ReplyPart::Text("Hello".to_owned()) {}
+        reply.timed_out(&timeout);
+    }
+    assert_eq!(provider.circuits(), []);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_tried_again_each_time() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let provider = provider(&format!("http://{}/api/v1", listener.local_addr().unwrap()), Some(KEY));
+    drop(listener);
+    for _ in 0..6 {
+        let failure = fail(&provider).await;
+        assert_eq!((failure.code, failure.unsent), (Code::Connection, true));
+    }
+    assert_eq!(provider.circuits(), []);
+}
+
+#[tokio::test]
+async fn calls_of_one_wave_that_fail_together_leave_their_retries_a_chance() {
+    let broken = json("502 Bad Gateway", "", r#"{"error":{"message":"no","code":502}}"#);
+    let hiccup = vec![Act::Wait(Duration::from_millis(50)), broken];
+    let upstream = Upstream::in_turn([vec![hiccup; 5], vec![hello()]].concat()).await;
+    let provider = upstream.provider();
+    // All are let in before the first has failed.
+    let wave = join_all((0..5).map(|_| provider.admit(call()))).await;
+    let replies = wave.into_iter().map(|permit| permit.unwrap().send().collect::<Vec<_>>());
+    for parts in join_all(replies).await {
+        assert_eq!(parts.last().unwrap().as_ref().unwrap_err().code, Code::Upstream);
+    }
+    assert_eq!(provider.circuits(), []);
     assert_eq!(answer_of(&provider).await.0, "Hello");
 }
 
