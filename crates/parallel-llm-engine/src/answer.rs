@@ -15,6 +15,10 @@ use crate::usage::Usage;
 /// The longest piece of a provider's own words that a failure keeps, in characters.
 const MESSAGE_CHARS_MAX: usize = 600;
 
+/// A cut answer shorter than this, in bytes, says too little to be fused. Bytes, because a script with fewer characters
+/// says as much in them, and because they are known where the text is not kept.
+const CUT_USABLE_BYTES: u64 = 200;
+
 /// Why a model stopped writing, as its provider's protocol said. Open: providers add words without notice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -101,6 +105,11 @@ impl Answer {
             first_token_ms: None,
             elapsed_ms: 0,
         }
+    }
+
+    /// Whether it can be used: it is whole, or says enough although it stopped before its end.
+    pub const fn is_usable(&self, is_whole: bool) -> bool {
+        is_whole || self.text_bytes >= CUT_USABLE_BYTES
     }
 
     /// Whether the model was stopped by its output cap.

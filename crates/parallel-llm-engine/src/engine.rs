@@ -1,7 +1,7 @@
 //! The story of a run, from its plan to its close.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::answer::Failure;
 use crate::budget::Budget;
@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::gather::{Gathered, Panel};
 use crate::live::Hub;
 use crate::log::RunLog;
-use crate::outcome::Outcome;
+use crate::outcome::{Agreement, Outcome};
 use crate::panel::SeatNumber;
 use crate::plan::RunPlan;
 use crate::port::{Caller, Journal, Lease};
@@ -62,7 +62,7 @@ impl Engine {
     pub async fn reopen(&self, hub: Arc<Hub>, stop: Stop, reopening: Reopening) -> Result<Underway, Failure> {
         let mut before = hub.snapshot();
         let lease = self.journal.reopen(before.plan.run_id, before.seq).await?;
-        let reserved = reopening.worst_case(&before.plan);
+        let reserved = reopening.worst_case(&before.plan, before.chain());
         before.reopen(&reopening);
         let plan = Arc::clone(&before.plan);
         let desk = self.desk(hub, stop, (lease, plan));
@@ -78,6 +78,8 @@ impl Engine {
             log: RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease),
             budget: Budget::new(plan.budget),
             retries: Arc::clone(&self.retries),
+            refused_keys: Mutex::default(),
+            sending: stop.sending(),
             hub,
             deadline,
             stop,
@@ -130,7 +132,9 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
                 let outcome = decided.unwrap_or_else(|_| strategy::fallback(desk, &usable));
                 // Noted in the same breath as the synthesizer's answer, so that no commit takes that without this:
                 // a process that took over then would have it made, and paid, again.
-                decide(desk, Outcome { considered: usable.iter().map(|one| one.seat).collect(), ..outcome });
+                let considered = usable.iter().map(|one| one.seat).collect();
+                let agreement = Agreement::of(usable.iter().map(|one| &*one.answer.text));
+                decide(desk, Outcome { considered, agreement, ..outcome });
             };
             panel.meanwhile(deciding).await;
         }
@@ -145,6 +149,8 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
 }
 
 fn decide(desk: &Desk, outcome: Outcome) {
+    // Before it is noted: what is noted as sent after this is not sent.
+    desk.sending.end();
     desk.log.stage(Event::Decided { outcome });
 }
 

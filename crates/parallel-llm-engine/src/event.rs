@@ -101,6 +101,9 @@ pub enum Event {
         attempt: Attempt,
         /// The text so far, where there was any.
         answer: Option<Answer>,
+        /// What it cost, where that is known without a text: nothing, where no byte of it left.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<PicoUsd>,
     },
     /// The run goes on: it was interrupted, or there is more to be had of it than its newest answer.
     Reopened {
@@ -143,6 +146,15 @@ impl Event {
             | Self::Cancelled { attempt, .. }
             | Self::Reconciled { attempt, .. } => Some(*attempt),
             Self::Started { .. } | Self::Reopened { .. } | Self::Decided { .. } | Self::Closed { .. } => None,
+        }
+    }
+
+    /// What the event tells of the cost of its request, as far as that is known.
+    pub fn cost(&self) -> Option<PicoUsd> {
+        match self {
+            Self::Failed { cost, .. } | Self::Cancelled { answer: None, cost, .. } => *cost,
+            Self::Reconciled { cost, .. } => Some(*cost),
+            event => event.answer()?.cost,
         }
     }
 

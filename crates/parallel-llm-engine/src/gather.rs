@@ -15,9 +15,6 @@ use crate::quorum::{Quorum, Verdict};
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::seat::{Asking, Desk};
 
-/// A cut answer shorter than this, in characters, says too little to be fused.
-const CUT_USABLE_CHARS: usize = 200;
-
 /// Why joining a seat cannot fail.
 const GUARDED: &str = "a call catches its own panics and is never aborted";
 
@@ -187,6 +184,5 @@ fn earlier(seat: SeatNumber, view: &SeatView) -> Option<Usable> {
 }
 
 fn usable(seat: SeatNumber, answer: &Answer, cut: bool) -> Option<Usable> {
-    let enough = !cut || answer.text.chars().count() >= CUT_USABLE_CHARS;
-    enough.then(|| Usable { seat, answer: answer.clone(), cut })
+    answer.is_usable(!cut).then(|| Usable { seat, answer: answer.clone(), cut })
 }

@@ -47,6 +47,7 @@ mod strategy;
 mod timer;
 pub mod usage;
 pub mod wait;
+mod wording;
 
 pub use answer::{Answer, Failure, Finish};
 pub use catalogue::{Catalogue, ModelInfo, Price};

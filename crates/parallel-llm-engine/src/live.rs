@@ -152,7 +152,8 @@ impl Hub {
                 let _ = self.events.send(Update::Event(Arc::new(recorded)));
             }
         }
-        if let (Some(outcome), Some(failure)) = (&mut run.outcome, unstored) {
+        let is_decided = run.is_decided();
+        if let (Some(outcome), Some(failure), true) = (&mut run.outcome, unstored, is_decided) {
             let warning = Warning::of("the run could not be stored", failure);
             if !outcome.warnings.contains(&warning) {
                 outcome.warnings.push(warning);
@@ -194,10 +195,10 @@ impl Hub {
 }
 
 fn stage_of(run: &Run) -> Stage {
-    match (&run.outcome, run.closed) {
+    match (run.is_decided(), run.closed) {
         (_, true) => Stage::Closed,
-        (Some(_), false) => Stage::Decided,
-        (None, false) => Stage::Running,
+        (true, false) => Stage::Decided,
+        (false, false) => Stage::Running,
     }
 }
 

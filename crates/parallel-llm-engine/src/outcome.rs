@@ -1,5 +1,6 @@
 //! What came of a run: the final text, and truthfully how it came about.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,7 @@ use crate::answer::Failure;
 use crate::code::Code;
 use crate::money::PicoUsd;
 use crate::panel::{ModelRef, SeatNumber};
+use crate::wording;
 
 /// How the final text came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +53,30 @@ pub struct Worth {
     pub extra_ms: u64,
 }
 
+/// How many of the answers that were considered say the same, word for word but for case, white space and closing
+/// punctuation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// The most that do.
+    pub equal: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+impl Agreement {
+    /// Counts; `None` where no two answers are the same.
+    pub(crate) fn of<'a>(answers: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        // By hash, so that one long answer at a time is copied.
+        let mut counts = BTreeMap::<[u8; 32], usize>::new();
+        for answer in answers {
+            let hash = blake3::hash(wording::plain(answer).as_bytes());
+            *counts.entry(*hash.as_bytes()).or_default() += 1;
+        }
+        let equal = counts.values().copied().max().filter(|equal| *equal > 1)?;
+        Some(Self { equal, of: counts.values().sum() })
+    }
+}
+
 /// Something the reader should know although the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
@@ -90,6 +116,9 @@ pub struct Outcome {
     /// The seats whose answers were there to choose from; one that came later is not among them.
     #[serde(default)]
     pub considered: Vec<SeatNumber>,
+    /// How many of these say the same, where any two do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
     /// Why it came about this way, in one sentence.
     pub reason: String,
     /// Answers the synthesizer saw only in part.
@@ -102,6 +131,9 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
     /// Why there is no text, where there is none.
     pub failure: Option<Failure>,
+    /// Why nobody could fuse, where answers were to be fused and the text is one of them instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfused: Option<Failure>,
 }
 
 impl Outcome {
@@ -114,11 +146,22 @@ impl Outcome {
             by: None,
             base_seat: None,
             considered: Vec::new(),
+            agreement: None,
             reason: reason.into(),
             shortened: Vec::new(),
             worth: None,
             warnings: Vec::new(),
             failure: None,
+            unfused: None,
+        }
+    }
+
+    /// Whether this stands although a later part of the run came to `newer`: that is no text, or one answer only because
+    /// nobody could fuse, while this was made of several.
+    pub fn outdoes(&self, newer: &Self) -> bool {
+        match newer.kind {
+            OutcomeKind::None => self.kind != OutcomeKind::None,
+            _ => newer.unfused.is_some() && matches!(self.kind, OutcomeKind::Fused | OutcomeKind::Selected),
         }
     }
 
@@ -134,5 +177,35 @@ impl Outcome {
         self.text = Some(text);
         self.by = Some(by);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_answer_is_counted_whatever_its_case_and_closing_mark() {
+        let told = |answers: &[&str]| {
+            Agreement::of(answers.iter().copied()).map(|agreement| (agreement.equal, agreement.of))
+        };
+        assert_eq!(told(&["Paris.", "  paris", "PARIS!"]), Some((3, 3)));
+        assert_eq!(told(&["It is 42.", "42", "It  is\n42"]), Some((2, 3)));
+        assert_eq!(told(&["41", "42"]), None);
+        assert_eq!(told(&["42"]), None);
+    }
+
+    #[test]
+    fn only_what_is_worse_by_need_leaves_the_answer_before_it() {
+        let failure = || Failure::new(Code::Upstream, "it failed");
+        let fallback = || Outcome { unfused: Some(failure()), ..Outcome::new(OutcomeKind::Verbatim, "") };
+        let kinds = [OutcomeKind::Fused, OutcomeKind::Selected, OutcomeKind::Verbatim, OutcomeKind::None];
+        let stands = |newer: Outcome| kinds.map(|kind| Outcome::new(kind, "").outdoes(&newer));
+        assert_eq!(stands(Outcome::none(failure())), [true, true, true, false]);
+        assert_eq!(stands(fallback()), [true, true, false, false]);
+        // One that was made so on purpose is what was asked for.
+        assert_eq!(stands(Outcome::new(OutcomeKind::Verbatim, "")), [false; 4]);
+        assert_eq!(stands(Outcome::new(OutcomeKind::Fused, "")), [false; 4]);
+        assert!(!fallback().outdoes(&fallback()));
     }
 }

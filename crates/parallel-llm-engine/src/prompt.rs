@@ -31,6 +31,8 @@ pub struct Candidate {
     pub seat: SeatNumber,
     /// The text shown, which may be shorter than the answer.
     pub text: String,
+    /// Whether the answer itself lacks its end.
+    pub stops_early: bool,
 }
 
 /// The neutral name of the candidate at this place in the shuffled order.
@@ -41,14 +43,22 @@ pub fn label(index: usize) -> String {
 
 /// The messages that ask a synthesizer to fuse the candidates, in the order given.
 pub fn synthesis(request: &[Message], candidates: &[Candidate], nonce: &str) -> Vec<Message> {
-    let blocks: Vec<String> = candidates
-        .iter()
-        .map(|candidate| block(&format!("candidate {}", candidate.label), nonce, &candidate.text))
-        .collect();
+    let blocks: Vec<String> = candidates.iter().map(|candidate| framed(candidate, nonce)).collect();
     let request = block("request", nonce, &conversation(request));
     let system = fill(SYSTEM, &[("nonce", nonce)]);
     let user = fill(USER, &[("nonce", nonce), ("request", &request), ("candidates", &blocks.join("\n\n"))]);
     vec![Message::text(Role::System, system), Message::text(Role::User, user)]
+}
+
+/// A candidate in its block, and before that what we have to say of it: outside, where no stranger writes.
+fn framed(candidate: &Candidate, nonce: &str) -> String {
+    let name = format!("candidate {}", candidate.label);
+    let block = block(&name, nonce, &candidate.text);
+    if candidate.stops_early {
+        format!("The {name} stops early: its end is missing.\n{block}")
+    } else {
+        block
+    }
 }
 
 /// Shortens the longest candidates until the prompt fits a context of so many tokens with room for the output.
@@ -170,6 +180,7 @@ mod tests {
             label: label(index),
             seat: SeatNumber(u8::try_from(index + 1).unwrap()),
             text: text.to_owned(),
+            stops_early: index % 2 == 1,
         }
     }
 
@@ -203,6 +214,8 @@ mod tests {
             let user = messages[1].texts().next().unwrap();
             let markers = user.split(is_line_end).filter(|line| line.starts_with("<<")).count();
             prop_assert_eq!(markers, 2 + 2 * candidates.len());
+            let notes = user.split(is_line_end).filter(|line| line.starts_with("The candidate ")).count();
+            prop_assert_eq!(notes, candidates.len() / 2);
         }
     }
 }

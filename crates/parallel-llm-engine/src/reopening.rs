@@ -64,11 +64,12 @@ impl Reopening {
     }
 
     /// Makes another text: of `request` the models (as new seats), the synthesizer, the strategy, the sampling wishes
-    /// and the budget count. `spent` is what the run has cost so far; the budget of the request is for this part.
+    /// and the budget count. `chain` are the synthesizers of the part before. `spent` is what the run has cost so far; the
+    /// budget of the request is for this part.
     pub fn resolve(
         request: &RunRequest,
         terms: &Terms<'_>,
-        plan: &RunPlan,
+        (plan, chain): (&RunPlan, &[Seat]),
         (ask, spent): (Vec<SeatNumber>, PicoUsd),
     ) -> Result<Self, Failure> {
         let plan::Addition { mut seats, mut synthesizers, warnings } =
@@ -77,14 +78,18 @@ impl Reopening {
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
         let strategy = request.strategy.as_deref().map_or(Ok(plan.strategy), Strategy::by_name)?;
         let reopening = Self { seats, synthesizers, strategy, warnings, ..Self::resume(plan, ask) };
-        reopening.within(plan, (spent, request.budget.unwrap_or(terms.defaults.budget)))
+        reopening.within((plan, chain), (spent, request.budget.unwrap_or(terms.defaults.budget)))
     }
 
     /// The same with a budget for this part, besides what the run has cost so far (`spent`). Fails where the part may
     /// cost more.
-    pub fn within(mut self, plan: &RunPlan, (spent, budget): (PicoUsd, PicoUsd)) -> Result<Self, Failure> {
+    pub fn within(
+        mut self,
+        (plan, chain): (&RunPlan, &[Seat]),
+        (spent, budget): (PicoUsd, PicoUsd),
+    ) -> Result<Self, Failure> {
         self.budget = spent.plus(budget);
-        budget::check(spent.plus(self.worst_case(plan)), self.budget)?;
+        budget::check(spent.plus(self.worst_case(plan, chain)), self.budget)?;
         Ok(self)
     }
 
@@ -103,16 +108,17 @@ impl Reopening {
         }
     }
 
-    /// Whom this part asks, and the chain of synthesizers that it begins with.
-    pub fn asked<'a>(&'a self, plan: &'a RunPlan) -> (Vec<&'a Seat>, &'a [Seat]) {
+    /// Whom this part asks, and the synthesizers it begins with: its own, else those of the part before, which are
+    /// `chain`.
+    pub fn asked<'a>(&'a self, plan: &'a RunPlan, chain: &'a [Seat]) -> (Vec<&'a Seat>, &'a [Seat]) {
         let again = plan.seats.iter().filter(|seat| self.ask.contains(&seat.number));
-        let chain = if self.synthesizers.is_empty() { &plan.synthesizers } else { &self.synthesizers };
+        let chain = if self.synthesizers.is_empty() { chain } else { &self.synthesizers };
         (again.chain(&self.seats).collect(), chain)
     }
 
-    /// The most this part can cost, as far as prices are known.
-    pub fn worst_case(&self, plan: &RunPlan) -> PicoUsd {
-        let (asked, chain) = self.asked(plan);
+    /// The most this part can cost, as far as prices are known. `chain` is as for [`Reopening::asked`].
+    pub fn worst_case(&self, plan: &RunPlan, chain: &[Seat]) -> PicoUsd {
+        let (asked, chain) = self.asked(plan, chain);
         let asking: PicoUsd =
             asked.into_iter().filter_map(|seat| budget::worst_call(seat, plan.input_bytes())).sum();
         let panel = [plan.seats.as_slice(), &self.seats].concat();

@@ -55,8 +55,8 @@ pub enum Retry {
 pub struct Trial<'a> {
     /// How it failed.
     pub failure: &'a Failure,
-    /// Which try it was, from 1.
-    pub attempt: u32,
+    /// Retries of the call so far; those without a rejected field do not count against the provider: they were our doing.
+    pub retries: u32,
     /// How many retries a call may have.
     pub retries_max: u32,
     /// Fields already left out.
@@ -77,15 +77,13 @@ pub fn decide(trial: &Trial<'_>) -> Retry {
         Code::Empty => trial.retries_max.min(EMPTY_RETRIES_MAX),
         _ => trial.retries_max,
     };
-    // Retries without a field are not counted against the provider: they were our doing.
-    let retries = trial.attempt - 1 - u32::try_from(trial.without.len()).unwrap_or(0).min(trial.attempt - 1);
-    if !trial.failure.retryable || retries >= retries_max {
+    if !trial.failure.retryable || trial.retries >= retries_max {
         return Retry::Never;
     }
     let wait = match trial.failure.retry_after_ms.map(Duration::from_millis) {
         Some(asked) if asked > RETRY_AFTER_MAX => return Retry::Never,
         Some(asked) => asked.mul_f64(1.0 + RETRY_AFTER_SPREAD * trial.jitter),
-        None => backoff(retries, trial.jitter),
+        None => backoff(trial.retries, trial.jitter),
     };
     if wait >= trial.time_left {
         return Retry::Never;
@@ -140,10 +138,10 @@ impl RetryBudget {
 mod tests {
     use super::*;
 
-    fn decide_for(failure: &Failure, attempt: u32) -> Retry {
+    fn decide_for(failure: &Failure, retries: u32) -> Retry {
         decide(&Trial {
             failure,
-            attempt,
+            retries,
             retries_max: 2,
             without: &[],
             time_left: Duration::from_secs(100),
@@ -154,23 +152,23 @@ mod tests {
     #[test]
     fn only_what_may_pass_is_tried_again() {
         let upstream = Failure::new(Code::Upstream, "502");
+        assert_eq!(decide_for(&upstream, 0), Retry::After { ms: 500 });
         assert_eq!(decide_for(&upstream, 1), Retry::After { ms: 500 });
-        assert_eq!(decide_for(&upstream, 2), Retry::After { ms: 500 });
-        assert_eq!(decide_for(&upstream, 3), Retry::Never);
-        assert_eq!(decide_for(&Failure::new(Code::Auth, "401"), 1), Retry::Never);
+        assert_eq!(decide_for(&upstream, 2), Retry::Never);
+        assert_eq!(decide_for(&Failure::new(Code::Auth, "401"), 0), Retry::Never);
         let empty = Failure::new(Code::Empty, "");
-        assert_eq!((decide_for(&empty, 1), decide_for(&empty, 2)), (Retry::After { ms: 500 }, Retry::Never));
+        assert_eq!((decide_for(&empty, 0), decide_for(&empty, 1)), (Retry::After { ms: 500 }, Retry::Never));
     }
 
     #[test]
     fn a_long_wait_fails_at_once() {
         let limited =
             |s| Failure::new(Code::RateLimited, "429").with_retry_after(Some(Duration::from_secs(s)));
-        assert_eq!(decide_for(&limited(2), 1), Retry::After { ms: 2000 });
-        assert_eq!(decide_for(&limited(3600), 1), Retry::Never);
+        assert_eq!(decide_for(&limited(2), 0), Retry::After { ms: 2000 });
+        assert_eq!(decide_for(&limited(3600), 0), Retry::Never);
         let short = Trial {
             failure: &limited(20),
-            attempt: 1,
+            retries: 0,
             retries_max: 2,
             without: &[],
             time_left: Duration::from_secs(10),
@@ -183,11 +181,11 @@ mod tests {
     fn a_rejected_field_is_left_out_once() {
         let mut failure = Failure::new(Code::BadRequest, "400");
         failure.rejected_field = Some("temperature".into());
-        assert_eq!(decide_for(&failure, 1), Retry::Without { field: "temperature".into() });
+        assert_eq!(decide_for(&failure, 0), Retry::Without { field: "temperature".into() });
         let without = ["temperature".to_owned()];
         let again = Trial {
             failure: &failure,
-            attempt: 2,
+            retries: 0,
             retries_max: 2,
             without: &without,
             time_left: Duration::from_secs(10),

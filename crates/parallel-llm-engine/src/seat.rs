@@ -5,8 +5,9 @@
 //! so that both need one commit. What always holds: `Sent` is durable before the first byte leaves, requests
 //! sent are one plus the journaled retries, and a panic costs its own call only.
 
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
@@ -22,14 +23,14 @@ use crate::event::{Attempt, Event, Place};
 use crate::live::Hub;
 use crate::log::RunLog;
 use crate::money::PicoUsd;
-use crate::panel::Seat;
+use crate::panel::{ProviderId, Seat};
 use crate::parse::Reveal;
 use crate::plan::RunPlan;
 use crate::port::{Call, Caller, Permit, ReplyEnd, ReplyPart};
 use crate::request::Message;
 use crate::retry::{self, Retry, RetryBudget, Trial};
 use crate::run::SeatView;
-use crate::stop::Stop;
+use crate::stop::{Sending, Stop};
 use crate::timer::{ReplyClock, run_timeout};
 
 /// A text on its way is kept each second, or each sixteen kilobytes, whichever comes first.
@@ -46,6 +47,9 @@ pub(crate) struct Desk {
     pub(crate) retries: Arc<RetryBudget>,
     pub(crate) deadline: Deadline,
     pub(crate) stop: Stop,
+    pub(crate) sending: Sending,
+    /// Providers that have refused their key in this part of the run: every other call with it would fail the same way.
+    pub(crate) refused_keys: Mutex<BTreeSet<ProviderId>>,
 }
 
 /// One call in the making.
@@ -60,6 +64,9 @@ pub(crate) struct Asking {
     before: u32,
     /// The try under way, from 1.
     attempt: u32,
+    /// Tries that followed a failure which may pass.
+    retries: u32,
+    /// Fields that are left out because the provider has rejected them, in an earlier part of the run or in this one.
     without: Vec<String>,
     reserved: PicoUsd,
 }
@@ -100,6 +107,8 @@ impl Asking {
         messages: Arc<[Message]>,
         reveal: Reveal,
     ) -> Self {
+        let told = |view: &SeatView| (view.attempts, view.without.clone());
+        let (before, without) = desk.hub.look(|run| run.place(place).map(told)).unwrap_or_default();
         Self {
             desk: Arc::clone(desk),
             place,
@@ -107,9 +116,10 @@ impl Asking {
             messages,
             reveal,
             chance: Chance::new(&desk.plan, &format!("jitter of {place}")),
-            before: desk.hub.look(|run| run.place(place).map_or(0, |view| view.attempts)),
+            before,
             attempt: 1,
-            without: Vec::new(),
+            retries: 0,
+            without,
             reserved: PicoUsd::ZERO,
         }
     }
@@ -117,7 +127,7 @@ impl Asking {
     /// Holds the money and asks for admission. Where it is given at once, `Sent` is noted, so that the calls of
     /// a whole panel share one commit.
     pub(crate) fn admit(&mut self) -> Admission {
-        if self.is_unwanted() {
+        if self.desk.sending.is_over() {
             return Admission::Cancelled;
         }
         if Instant::now() >= self.desk.deadline.run {
@@ -142,7 +152,7 @@ impl Asking {
                 self.desk.log.stage(Event::Sent { attempt: self.attempt() });
                 Admission::Noted(permit)
             }
-            Some(Err(failure)) => self.refuse(failure),
+            Some(Err(failure)) => Admission::Refused(failure),
             None => Admission::Waiting(admission),
         }
     }
@@ -171,14 +181,15 @@ impl Asking {
                 _ => return event,
             };
             if let Err(failure) = self.desk.log.append(event).await {
-                return never(self.attempt(), failure);
+                return self.never(self.attempt(), failure);
             }
             match retry {
                 Retry::After { ms } => {
                     let wait = tokio::time::sleep(Duration::from_millis(ms));
-                    if self.desk.stop.unless_cancelled(wait).await.is_none() {
-                        return Event::Cancelled { attempt: self.attempt(), answer: None };
+                    if self.desk.sending.unless_over(wait).await.is_none() {
+                        return self.unsent(self.attempt());
                     }
+                    self.retries += 1;
                 }
                 Retry::Without { field } => self.without.push(field),
                 Retry::Never => {}
@@ -193,40 +204,47 @@ impl Asking {
         let before = Attempt { place: self.place, number: self.before + self.attempt - 1 };
         let permit = match admission {
             Admission::Noted(permit) => permit,
-            Admission::Refused(failure) => return Err(Box::new(never(before, failure))),
-            Admission::Cancelled => return Err(Box::new(Event::Cancelled { attempt: before, answer: None })),
+            Admission::Refused(failure) => return Err(Box::new(self.never(before, failure))),
+            Admission::Cancelled => return Err(Box::new(self.unsent(before))),
             Admission::Waiting(admission) => {
                 let desk = Arc::clone(&self.desk);
-                let admitted = desk.stop.unless_cancelled(timeout_at(desk.deadline.run, admission)).await;
+                let admitted = desk.sending.unless_over(timeout_at(desk.deadline.run, admission)).await;
                 // What ends all calls at once frees their turns: such a turn comes too late.
                 let admitted = match admitted {
                     Some(Ok(admitted)) if Instant::now() < desk.deadline.run => Some(admitted),
                     Some(_) => Some(Err(run_timeout(&desk.plan.timers))),
                     None => None,
                 };
-                match admitted.filter(|_| !self.is_unwanted()) {
+                match admitted.filter(|_| !desk.sending.is_over()) {
                     Some(Ok(permit)) => {
-                        self.desk.log.stage(Event::Sent { attempt: self.attempt() });
+                        desk.log.stage(Event::Sent { attempt: self.attempt() });
                         permit
                     }
-                    Some(Err(failure)) => {
-                        self.settle(Some(PicoUsd::ZERO));
-                        return Err(Box::new(never(before, failure)));
-                    }
-                    None => {
-                        self.settle(Some(PicoUsd::ZERO));
-                        return Err(Box::new(Event::Cancelled { attempt: before, answer: None }));
-                    }
+                    Some(Err(failure)) => return Err(Box::new(self.never(before, failure))),
+                    None => return Err(Box::new(self.unsent(before))),
                 }
             }
         };
         match self.desk.log.commit().await {
+            // No longer wanted while its note became durable: it does not leave, however it is billed.
+            Ok(()) if self.desk.sending.is_over() => Err(Box::new(self.unsent(self.attempt()))),
             Ok(()) => Ok(permit),
-            Err(failure) => {
-                self.settle(Some(PicoUsd::ZERO));
-                Err(Box::new(never(before, failure)))
-            }
+            Err(failure) => Err(Box::new(self.never(before, failure))),
         }
+    }
+
+    /// The end of a call that was not sent (again).
+    fn never(&mut self, attempt: Attempt, failure: Failure) -> Event {
+        self.settle(Some(PicoUsd::ZERO));
+        self.note_refused_key(&failure);
+        let cost = Some(PicoUsd::ZERO);
+        Event::Failed { attempt, failure, retry: Retry::Never, cost, elapsed_ms: 0 }
+    }
+
+    /// The end of a call that is not wanted any more before it was sent (again).
+    fn unsent(&mut self, attempt: Attempt) -> Event {
+        self.settle(Some(PicoUsd::ZERO));
+        Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) }
     }
 
     /// Sends the request and reads its reply to the end, within the timers.
@@ -244,10 +262,6 @@ impl Asking {
             elapsed_ms: 0,
             end: End::Cancelled,
         };
-        if desk.stop.is_cancelled() {
-            // Given up while its note became durable: it does not leave, however it is billed.
-            return reply;
-        }
         reply.end = loop {
             let part = tokio::select! {
                 biased;
@@ -322,7 +336,7 @@ impl Asking {
             End::Cancelled => {
                 self.settle(None);
                 let answer = (!reply.text.is_empty()).then(|| self.answer(reply, &ReplyEnd::default()));
-                return Event::Cancelled { attempt, answer };
+                return Event::Cancelled { attempt, answer, cost: None };
             }
             End::Whole(end) => (self.answer(reply, end), judge_whole(end, silent, reply.thought)),
             End::Broken(failure) => (self.answer(reply, &ReplyEnd::default()), Some(failure.clone())),
@@ -331,6 +345,7 @@ impl Asking {
             self.settle(answer.cost);
             return Event::Answered { attempt, answer };
         };
+        self.note_refused_key(&failure);
         if !silent {
             self.settle(answer.cost);
             return Event::Cut { attempt, answer, failure };
@@ -361,14 +376,14 @@ impl Asking {
     fn retry(&mut self, failure: &Failure) -> Retry {
         let decision = retry::decide(&Trial {
             failure,
-            attempt: self.attempt,
+            retries: self.retries,
             retries_max: self.desk.plan.retries_max,
             without: &self.without,
             time_left: self.desk.deadline.run.saturating_duration_since(Instant::now()),
             jitter: self.chance.unit(),
         });
         match decision {
-            Retry::After { .. } | Retry::Without { .. } if self.is_unwanted() => Retry::Never,
+            Retry::After { .. } | Retry::Without { .. } if self.desk.sending.is_over() => Retry::Never,
             Retry::After { .. } if self.is_key_refused() => Retry::Never,
             Retry::After { .. } if !self.desk.retries.withdraw(&self.seat.model.provider) => Retry::Never,
             decision => decision,
@@ -377,22 +392,15 @@ impl Asking {
 
     /// Whether a sibling with the same key has failed in a way that every other call with it would.
     fn is_key_refused(&self) -> bool {
-        let has_lost_it = |seat: &SeatView| {
-            let failure = seat.failure.as_ref().filter(|_| seat.model.provider == self.seat.model.provider);
-            failure.is_some_and(|failure| failure.code.stops_key())
-        };
-        self.desk.hub.look(|run| run.seats.iter().chain(&run.synthesizers).any(has_lost_it))
+        let refused = self.desk.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.contains(&self.seat.model.provider)
     }
 
-    /// Whether a request that has not left may not leave any more: the run is given up, or its answer is settled.
-    /// A late seat is worth its answer, not another payment.
-    fn is_unwanted(&self) -> bool {
-        self.desk.stop.is_cancelled() || self.desk.hub.look(|run| run.outcome.is_some())
-    }
-
-    fn refuse(&mut self, failure: Failure) -> Admission {
-        self.settle(Some(PicoUsd::ZERO));
-        Admission::Refused(failure)
+    fn note_refused_key(&self, failure: &Failure) {
+        if failure.code.stops_key() {
+            let mut refused = self.desk.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
+            refused.insert(self.seat.model.provider.clone());
+        }
     }
 
     fn settle(&mut self, cost: Option<PicoUsd>) {
@@ -416,11 +424,6 @@ impl Asking {
             without: self.without.clone(),
         }
     }
-}
-
-/// The end of a call that was not sent again.
-fn never(attempt: Attempt, failure: Failure) -> Event {
-    Event::Failed { attempt, failure, retry: Retry::Never, cost: Some(PicoUsd::ZERO), elapsed_ms: 0 }
 }
 
 /// Why a call ends that panicked, here or in the caller.

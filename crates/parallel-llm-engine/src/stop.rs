@@ -37,8 +37,30 @@ impl Stop {
         if stops_billing { self.cancelled.cancelled().await } else { self.aborted.cancelled().await }
     }
 
-    /// What this comes to, or `None` where the run is given up before it does.
-    pub(crate) async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        self.cancelled.run_until_cancelled(work).await
+    /// Whether requests may leave, in a part of the run that begins now.
+    pub(crate) fn sending(&self) -> Sending {
+        Sending(self.cancelled.child_token())
+    }
+}
+
+/// Whether requests may still leave: until the run is given up or its answer is settled. A late seat is worth its answer,
+/// not another payment.
+#[derive(Debug)]
+pub(crate) struct Sending(CancellationToken);
+
+impl Sending {
+    /// The answer is settled: nothing leaves any more.
+    pub(crate) fn end(&self) {
+        self.0.cancel();
+    }
+
+    /// Whether nothing leaves any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    /// What this comes to, or `None` where nothing leaves any more before it does.
+    pub(crate) async fn unless_over<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.0.run_until_cancelled(work).await
     }
 }

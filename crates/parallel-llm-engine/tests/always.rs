@@ -83,12 +83,7 @@ fn ends_once(told: &Told, events: &[Recorded], place: Place) {
 
 /// The cost told at the end is the sum of what the events tell.
 fn adds_up(run: &Run, events: &[Recorded]) {
-    let cost = |recorded: &Recorded| match &recorded.event {
-        Event::Failed { cost, .. } => *cost,
-        Event::Reconciled { cost, .. } => Some(*cost),
-        event => event.answer().and_then(|answer| answer.cost),
-    };
-    let sum: PicoUsd = events.iter().filter_map(cost).sum();
+    let sum: PicoUsd = events.iter().filter_map(|recorded| recorded.event.cost()).sum();
     let closed = events.iter().rev().find_map(|recorded| match recorded.event {
         Event::Closed { cost } => Some(cost),
         _ => None,

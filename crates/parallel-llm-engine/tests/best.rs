@@ -41,7 +41,7 @@ async fn no_synthesizer_is_configured() {
     insta::assert_snapshot!(four_and([]).run().await.end(), @"
     partial decided at 40, closed at 40
       verbatim by bob from 2: `the moon pulls the sea`
-      because no synthesizer is configured; this is the answer closest to the others
+      because no synthesizer is configured; this is the answer closest to the others, word for word
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010

@@ -155,15 +155,12 @@ async fn at_once_and_while_waiting() {
     cancelled decided at 0, closed at 0
       none
       because cancelled: the run was cancelled
-      1 ada cancelled, 1 request 0 ms, ~?: cancelled: given up before it had answered
-      2 bob cancelled, 1 request 0 ms, ~?: cancelled: given up before it had answered
-      3 cyd cancelled, 1 request 0 ms, ~?: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 0 ms, $0.00: cancelled: given up before it had answered
+      2 bob cancelled, 1 request 0 ms, $0.00: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 0 ms, $0.00: cancelled: given up before it had answered
 
     0 durable: started, sent 1, sent 2, sent 3
     0 durable: decided
-    0 dropped ada
-    0 dropped bob
-    0 dropped cyd
     0 durable: cancelled 1
     0 durable: cancelled 2
     0 durable: cancelled 3
@@ -174,21 +171,21 @@ async fn at_once_and_while_waiting() {
     insta::assert_snapshot!(check(told.at_once(1).cancel_at(20)).await, @"
     0 started | 0 sent 1
     20 decided none
-    20 cancelled 1
     20 cancelled 2#0
+    20 cancelled 1
     20 closed $0.00
     cancelled decided at 20, closed at 20
       none
       because cancelled: the run was cancelled
       1 ada cancelled, 1 request 20 ms, ~?: cancelled: given up before it had answered
-      2 bob cancelled, 0 requests, ?: cancelled: given up before it had answered
+      2 bob cancelled, 0 requests, $0.00: cancelled: given up before it had answered
 
     0 durable: started, sent 1
     0 request ada #1
     20 durable: decided
     20 dropped ada
-    20 durable: cancelled 1
     20 durable: cancelled 2#0
+    20 durable: cancelled 1
     20 durable: closed
     ");
     let again: Failure = failure(Code::Upstream).with_status(502);

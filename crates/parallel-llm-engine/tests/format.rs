@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parallel_llm_engine::catalogue::Inputs;
 use parallel_llm_engine::event::{Attempt, Event, Place, Recorded};
-use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
+use parallel_llm_engine::outcome::{Agreement, Shortened, Warning, Worth};
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Strategy, Timers};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
@@ -20,6 +20,7 @@ const PLAN_WITH_FILES: &str = include_str!("fixtures/plan_v1_files.json");
 const PLAN_WITH_LIMITS: &str = include_str!("fixtures/plan_v1_limits.json");
 const EVENTS: &str = include_str!("fixtures/events_v1.json");
 const EVENTS_REOPENED: &str = include_str!("fixtures/events_v1_reopened.json");
+const EVENTS_UNFUSED: &str = include_str!("fixtures/events_v1_unfused.json");
 
 fn model(name: &str) -> ModelRef {
     ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }
@@ -197,8 +198,8 @@ fn events() -> Vec<Recorded> {
         failed(Retry::Never, None),
         failed(Retry::After { ms: 500 }, Some(PicoUsd(1))),
         failed(Retry::Without { field: "temperature".to_owned() }, Some(PicoUsd::ZERO)),
-        Event::Cancelled { attempt, answer: None },
-        Event::Cancelled { attempt, answer: Some(bare) },
+        Event::Cancelled { attempt, answer: None, cost: None },
+        Event::Cancelled { attempt, answer: Some(bare), cost: None },
         Event::Decided { outcome: outcome() },
         Event::Decided { outcome: Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")) },
         Event::Closed { cost: PicoUsd(12) },
@@ -235,6 +236,18 @@ fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
         Event::Reconciled { attempt, cost: PicoUsd::ZERO, usage: Usage::default() },
         Event::Decided { outcome: Outcome { considered, worth: Some(worth), ..outcome() } },
     ];
+    let record = |(index, event)| Recorded { seq: index as u64 + 1, elapsed_ms: index as u64 * 10, event };
+    events.into_iter().enumerate().map(record).collect()
+}
+
+/// What has been added since that.
+fn events_of_a_run_nobody_could_fuse() -> Vec<Recorded> {
+    let attempt = Attempt { place: Place::Seat(SeatNumber(2)), number: 1 };
+    let unfused = Some(Failure::new(Code::Upstream, "every synthesizer failed"));
+    let agreement = Some(Agreement { equal: 2, of: 3 });
+    let outcome = Outcome { unfused, agreement, ..Outcome::new(OutcomeKind::Verbatim, "word for word") };
+    let events =
+        [Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) }, Event::Decided { outcome }];
     let record = |(index, event)| Recorded { seq: index as u64 + 1, elapsed_ms: index as u64 * 10, event };
     events.into_iter().enumerate().map(record).collect()
 }
@@ -293,6 +306,14 @@ fn events_of_a_run_that_goes_on_are_read() {
     assert_eq!(told, events_of_a_run_that_goes_on());
     let text = serde_json::to_value(events_of_a_run_that_goes_on()).expect("events are JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_REOPENED).expect("it is JSON"));
+}
+
+#[test]
+fn events_of_a_run_nobody_could_fuse_are_read() {
+    let told = serde_json::from_str::<Vec<Recorded>>(EVENTS_UNFUSED).expect("they are read");
+    assert_eq!(told, events_of_a_run_nobody_could_fuse());
+    let text = serde_json::to_value(events_of_a_run_nobody_could_fuse()).expect("events are JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_UNFUSED).expect("it is JSON"));
 }
 
 #[test]

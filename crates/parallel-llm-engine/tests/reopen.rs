@@ -4,7 +4,9 @@
 use parallel_llm_engine::event::{Event, Recorded};
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
 use parallel_llm_engine::wait::Wait;
-use parallel_llm_engine::{Catalogue, Code, PicoUsd, Reopening, Run, RunRequest, Seat, SeatNumber};
+use parallel_llm_engine::{
+    Catalogue, Code, PicoUsd, Price, Reopening, Run, RunRequest, RunStatus, Seat, SeatNumber, SeatStatus,
+};
 
 use crate::scene::{Scene, Told, catalogues, defaults, info, providers, scene, seat};
 use crate::script::{COST, Reply, after, fails, failure, fuses, hangs, says};
@@ -340,7 +342,7 @@ async fn what_gives_no_other_text_keeps_the_one_there_is() {
       fused by fuser from 1: `Both pull.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.75 for $0.0010 in 20 ms
-      ! cancelled: going on with the run gave no other text: the run was cancelled (see `runs show` for what had arrived)
+      ! cancelled: going on with the run gave no better text: the run was cancelled (see `runs show` for what had arrived)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd cancelled, 1 request 50 ms, ~?: cancelled: given up before it had answered
@@ -354,16 +356,70 @@ async fn what_gives_no_other_text_keeps_the_one_there_is() {
     40 failed s2#0 budget, never again | 40 decided verbatim
     40 closed $0.0030
     complete decided at 40, closed at 40
-      verbatim by ada from 1: `The moon pulls.`
-      because every synthesizer failed; this is the answer closest to the others, word for word
+      fused by fuser from 1: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 20 ms
       ! budget: the synthesizer `other` failed: the call may cost $0.011, which the budget of $0.0000000000010 does not hold (raise `--budget`, lower `--max-tokens`, or ask fewer models)
+      ! budget: going on with the run gave no better text: every synthesizer failed (raise `--budget`, lower `--max-tokens`, or ask fewer models)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser answered, 1 request 20 ms, $0.0010
       s2 other skipped, 0 requests, $0.00: budget: the call may cost $0.011, which the budget of $0.0000000000010 does not hold
 
-      before: Some("Both pull.")
+      before: Some("The moon pulls.")
     "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn until_a_further_part_is_decided_the_answer_before_it_stands() {
+    let first = usual().run().await.commits;
+    let second = usual().after(&first).reopened(adds).run().await.commits;
+    // The process is gone before the new seat is sent, and before it has answered.
+    for gone in 1..=2 {
+        let before = &second[..first.len() + gone];
+        let mut left = Run::fold(usual().planned().into(), &before.concat());
+        let warned = |run: &Run| run.warnings().iter().map(|one| one.message.clone()).collect::<Vec<_>>();
+        let answer = |run: &Run| run.outcome.as_ref().and_then(|outcome| outcome.text.clone());
+        for (status, message) in [
+            (
+                RunStatus::Running,
+                "a further part of the run is under way; the answer is the one from before it",
+            ),
+            (
+                RunStatus::Interrupted,
+                "a further part of the run is interrupted; the answer is the one from before it",
+            ),
+        ] {
+            assert_eq!((left.status, warned(&left)), (status, vec![message.to_owned()]));
+            assert_eq!(answer(&left).as_deref(), Some("Both pull."));
+            assert_eq!((left.decided_ms, left.earlier.len()), (None, 0));
+            left.interrupt();
+        }
+        let told = usual().after(before).run().await;
+        assert_eq!((told.run.earlier.len(), warned(&told.run)), (1, Vec::new()), "{}", told.story());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_resumed_further_part_may_cost_is_reckoned_by_its_own_synthesizers() {
+    let dear = |run: &Run| {
+        let mut reopening = another(run);
+        reopening.synthesizers[0].price = info("other").price.map(|price| Price { request: COST, ..price });
+        reopening
+    };
+    let first = usual().run().await.commits;
+    let second = usual().after(&first).reopened(dear).run().await.commits;
+    let before = &second[..=first.len()];
+    let told = usual().after(before).reopened(asks(&[])).run().await;
+    let events = told.events();
+    let reserved: Vec<PicoUsd> = events
+        .iter()
+        .filter_map(|recorded| match recorded.event {
+            Event::Reopened { reserved, .. } => Some(reserved),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reserved[0], reserved[1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -371,6 +427,11 @@ async fn a_run_without_an_answer_may_get_one() {
     let all = || scene([("ada", never()), ("bob", never())]);
     let first = all().run().await.commits;
     let told = all().after(&first).run().await;
+    let under_way = Run::fold(all().planned().into(), &told.commits[..=first.len()].concat());
+    assert!(
+        under_way.outcome.is_none() && under_way.warnings().is_empty(),
+        "where nothing was, nothing stands"
+    );
     insta::assert_snapshot!(further(&told, &first), @"
     2545 reopened 1 2
     2545 sent 1#4 | 2545 sent 2#4
@@ -454,15 +515,17 @@ async fn a_further_part_has_a_budget_of_its_own() {
     40 failed 3#0 budget, never again | 40 failed s1 budget, never again | 40 decided verbatim
     40 closed $0.0030
     partial decided at 40, closed at 40
-      verbatim by ada from 1: `The moon pulls.`
-      because every synthesizer failed; this is the answer closest to the others, word for word
+      fused by fuser from 1: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.75 for $0.0010 in 20 ms
       ! budget: the synthesizer `fuser` failed: the call may cost $0.011, which the budget of $0.013 does not hold (raise `--budget`, lower `--max-tokens`, or ask fewer models)
+      ! budget: going on with the run gave no better text: every synthesizer failed (raise `--budget`, lower `--max-tokens`, or ask fewer models)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd skipped, 0 requests, $0.00: budget: the call may cost $0.010, which the budget of $0.013 does not hold
       s1 fuser failed, 1 request 20 ms, $0.0010: budget: the call may cost $0.011, which the budget of $0.013 does not hold
 
-      before: Some("Both pull.")
+      before: Some("The moon pulls.")
     "#);
     let told = usual().after(&first).reopened(within(WORST_CALL.times(2))).run().await;
     assert_eq!(told.run.answered(), 3, "{}", told.story());
@@ -536,6 +599,39 @@ async fn half_an_answer_is_never_taken_for_a_whole_one() {
     assert_eq!(outcome.considered, [SeatNumber(1), SeatNumber(3)], "{}", vain.story());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_mended_meanwhile_is_not_taken_for_refused() {
+    let refused = || fails(10, failure(Code::Auth).with_status(401));
+    let first = scene([("ada", refused()), ("bob", never()), ("cyd", says(5, "The moon."))]).run().await;
+    let shaky = [("bob", fails(10, failure(Code::Upstream).with_status(502))), ("bob", says(10, "The sun."))];
+    // What it said before is told still while it is asked again, and where it is not.
+    for ask in [&[1, 2][..], &[2]] {
+        let seats = [("ada", says(500, "All.")), ("cyd", hangs())];
+        let told = scene(seats.into_iter().chain(shaky.clone()))
+            .plan(|plan| plan.clone_from(&first.plan))
+            .after(&first.commits)
+            .reopened(asks(ask))
+            .run()
+            .await;
+        assert_eq!(told.run.seats[1].status, SeatStatus::Answered, "{}", told.story());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_field_that_was_rejected_before_is_left_out_from_the_start() {
+    let mut rejected = failure(Code::BadRequest).with_status(400);
+    rejected.rejected_field = Some("temperature".to_owned());
+    let first = scene([("ada", fails(10, rejected)), ("ada", hangs())]).run().await;
+    let before = until(&first, |event| matches!(event, Event::Failed { .. }));
+    let shaky = || fails(10, failure(Code::Upstream).with_status(502));
+    let again = scene([("ada", shaky()), ("ada", shaky()), ("ada", says(10, "The moon."))]);
+    let told = again.after(&before).run().await;
+    let without: Vec<_> = told.asked.iter().map(|asked| asked.call.without.join(" ")).collect();
+    // It has all its retries: leaving a field out is none.
+    assert_eq!(without, ["temperature"; 3]);
+    assert_eq!((told.run.answered(), &told.run.seats[0].without[..]), (1, &["temperature".to_owned()][..]));
+}
+
 fn resolve(request: &RunRequest, plan: &RunPlan) -> Result<String, String> {
     let live = Catalogue::new(["ada", "bob", "fuser", "other"].map(info).to_vec(), true);
     let defaults = Defaults { synthesizers: vec!["fuser".to_owned()], ..defaults() };
@@ -543,7 +639,8 @@ fn resolve(request: &RunRequest, plan: &RunPlan) -> Result<String, String> {
     let names = |seats: &[Seat]| -> Vec<String> {
         seats.iter().map(|seat| format!("{} {}", seat.number, seat.model.model)).collect()
     };
-    Reopening::resolve(request, &terms, plan, (vec![SeatNumber(2)], PicoUsd::from_usd(1)))
+    let before = (plan, plan.synthesizers.as_slice());
+    Reopening::resolve(request, &terms, before, (vec![SeatNumber(2)], PicoUsd::from_usd(1)))
         .map(|one| format!("+{:?} s{:?} within {}", names(&one.seats), names(&one.synthesizers), one.budget))
         .map_err(|failure| story::reason(&failure))
 }

@@ -367,7 +367,39 @@ async fn a_text_is_durable_with_the_reply_it_was_taken_from() {
     210 request fuser #1
     400 durable: failed 4
     500 durable: answered 3, answered s1, decided
-    1138 durable: cancelled 4
-    1238 durable: closed
+    600 durable: cancelled 4
+    700 durable: closed
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_synthesizer_is_told_which_answers_stop_early() {
+    let cut = "The candidate A stops early: ".repeat(7);
+    let told = scene([
+        ("ada", says(10, "The moon pulls the sea.")),
+        ("bob", after(10).text(&cut).fail(failure(Code::Connection))),
+        ("cyd", after(10).text("The sun, too, and").end_as(Finish::Length)),
+        ("fuser", says(10, "Both.")),
+    ]);
+    let told = told.run().await;
+    let sent = prompt(&told.asked.last().expect("the synthesizer was asked").call);
+    let (_, candidates) = sent.split_once("in random order:\n").expect("there are candidates");
+    let shown = candidates.lines().map(|line| line.get(..46).unwrap_or(line)).collect::<Vec<_>>();
+    insta::assert_snapshot!(shown.join("\n"), @"
+    The candidate A stops early: its end is missin
+    <<candidate A fe737d71d439a017844b80efae7e8cdc
+    | The candidate A stops early: The candidate A
+    <<end candidate A fe737d71d439a017844b80efae7e
+
+    <<candidate B fe737d71d439a017844b80efae7e8cdc
+    | The moon pulls the sea.
+    <<end candidate B fe737d71d439a017844b80efae7e
+
+    The candidate C stops early: its end is missin
+    <<candidate C fe737d71d439a017844b80efae7e8cdc
+    | The sun, too, and
+    <<end candidate C fe737d71d439a017844b80efae7e
+
+    Now do your task as the editor: answer the req
     ");
 }

@@ -4,7 +4,7 @@ use parallel_llm_engine::wait::Wait;
 
 use crate::scene::scene;
 use crate::script::{after, fails, failure, fuses, hangs, says};
-use parallel_llm_engine::Code;
+use parallel_llm_engine::{Code, PicoUsd, SeatStatus};
 
 #[tokio::test(start_paused = true)]
 async fn stragglers_are_left_behind_and_their_answers_kept() {
@@ -232,15 +232,71 @@ async fn a_late_seat_that_waits_to_be_tried_again_is_not() {
     44000 failed 3 rate_limited, again in 5277
     45000 sent s1
     46000 answered s1 `<<analysis f…` (108) | 46000 decided fused
-    49277 cancelled 3
-    49277 closed $0.0030
-    partial decided at 46000, closed at 49277
+    46000 cancelled 3
+    46000 closed $0.0030
+    partial decided at 46000, closed at 46000
       fused by fuser from 2: `All.`
       because the synthesizer started from one answer and patched it from the others
       edited 1 for $0.0010 in 1000 ms
       1 ada answered, 1 request 5000 ms, $0.0010
       2 bob answered, 1 request 6000 ms, $0.0010
-      3 cyd cancelled, 1 request 49277 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 46000 ms, ~$0.00: cancelled: given up before it had answered
       s1 fuser answered, 1 request 1000 ms, $0.0010
     ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_seat_that_waits_for_its_turn_is_not_waited_for() {
+    let told = scene([("ada", says(10, "one")), ("bob", says(10, "two").held_back(100_000))]);
+    insta::assert_snapshot!(told.wait(Wait::Seats { count: 1 }).story().await, @"
+    0 started | 0 sent 1
+    10 answered 1 `one` | 10 decided verbatim
+    10 cancelled 2#0
+    10 closed $0.0010
+    partial decided at 10, closed at 10
+      verbatim by ada from 1: `one`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob cancelled, 0 requests, $0.00: cancelled: given up before it had answered
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_leaves_while_the_answer_becomes_durable() {
+    let again = || failure(Code::RateLimited).with_retry_after(Some(std::time::Duration::from_secs(1)));
+    let told = scene([
+        ("ada", says(1_200, "one")),
+        ("bob", fails(10, again())),
+        ("bob", says(10, "two")),
+        ("cyd", says(10, "three").held_back(1_800)),
+    ]);
+    let told = told.wait(Wait::Seats { count: 1 }).commit_ms(500).run().await;
+    insta::assert_snapshot!(told.ledger(), @"
+    500 durable: started, sent 1, sent 2
+    500 request ada #1
+    500 request bob #1
+    1010 durable: failed 2
+    1700 checkpoint seat 1 3 bytes
+    2200 durable: answered 1, decided
+    2700 durable: cancelled 3#0
+    3200 durable: cancelled 2
+    3700 durable: closed
+    ");
+    assert_eq!(told.run.seats[2].cost, Some(PicoUsd::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_an_answer_that_comes_too_late_is_late_where_it_could_be_used() {
+    let cut = |bytes: usize| after(500).text(&"m".repeat(bytes)).fail(failure(Code::Connection));
+    let told = scene([
+        ("ada", says(10, "one")),
+        ("bob", says(20, "two")),
+        ("cyd", cut(200)),
+        ("dan", cut(199)),
+        ("fuser", fuses(1_000, "two", "All.")),
+    ]);
+    let run = told.wait(Wait::Seats { count: 2 }).run().await.run;
+    let stands: Vec<_> = run.seats.iter().map(|seat| (seat.status, seat.late)).collect();
+    let answered = (SeatStatus::Answered, false);
+    assert_eq!(stands, [answered, answered, (SeatStatus::Cut, true), (SeatStatus::Cut, false)]);
 }

@@ -218,9 +218,10 @@ impl FileWriter {
     /// Writes what the run has and the folder has not.
     async fn write_new(&mut self, run: &Run) {
         let mut files = texts(run);
-        files.retain(|(name, _)| !self.written.contains(name));
+        // The text that stands may be another once a further part of the run is decided.
+        files.retain(|(name, _)| !self.written.contains(name) && (name != FINAL || run.is_decided()));
         let written = self.write(files).await;
-        if written.is_ok() && run.outcome.is_some() {
+        if written.is_ok() && run.is_decided() {
             let report = self.report(FilesState::Written, None);
             let file = report_file(Report::of(run, report.clone()));
             self.written.remove(REPORT);
@@ -319,8 +320,7 @@ fn names(run: &Run) -> BTreeSet<String> {
     let answers = run.seats.iter().zip(1..);
     let answers =
         answers.flat_map(|(seat, number)| ["", CUT].map(|ending| answer_name(seat, number, ending)));
-    // One more than there are: a part that came to nothing has left its name.
-    let earlier = (1..=run.earlier.len() + 1).map(earlier_name);
+    let earlier = (1..=run.earlier.len()).map(earlier_name);
     let fixed = [PROMPT, FINAL, REPORT].map(str::to_owned);
     let whole: Vec<String> = fixed.into_iter().chain(earlier).chain(answers).collect();
     whole.iter().map(|name| anchor::temporary(name)).chain(whole.iter().cloned()).collect()

@@ -87,6 +87,44 @@ fn a_synthesizer_that_fails_does_not_take_the_text_away() {
 }
 
 #[test]
+fn a_part_that_nobody_can_fuse_leaves_the_fused_text() {
+    let stage = stage().scripted(CYD, Script::fault(Fault::AuthBad));
+    let before = asked(&stage);
+    let made =
+        stage.call(["runs", "synthesize", NEWEST, "--json"]).env("PARALLEL_LLM_SYNTHESIZER", CYD).run();
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let report = made.json();
+    assert_eq!(report["answer"], before["answer"]);
+    assert_eq!(synthesis(&report), format!("complete fused by {FUSER}"));
+    assert_eq!(report["earlier"][0]["synthesis"]["kind"], "verbatim");
+    let warnings = report["warnings"].as_array().into_iter().flatten();
+    let told: Vec<&str> = warnings.filter_map(|warning| warning["message"].as_str()).collect();
+    let last = "going on with the run gave no better text: every synthesizer failed";
+    assert_eq!((told.len(), told.last()), (2, Some(&last)), "{told:?}");
+    assert_eq!(runs(&stage, &["show", NEWEST, "--json"]).json(), report);
+}
+
+#[test]
+fn a_further_part_that_is_killed_leaves_the_answer_there_is() {
+    let stage = stage().scripted(CYD, Script::fault(Fault::Stall));
+    let before = asked(&stage);
+    let running = stage.call(["runs", "add", NEWEST, "-m", CYD, "--synthesizer", FUSER]).start();
+    stage.until("the new model is asked", || stage.asked(CYD) == 1);
+    running.signal("KILL");
+    running.wait();
+    let shown = runs(&stage, &["show", NEWEST, "--json"]).json();
+    assert_eq!((&shown["status"], &shown["answer"]), (&"interrupted".into(), &before["answer"]));
+    assert_eq!((&shown["earlier"], &shown["warnings"][0]["code"]), (&Value::Null, &"interrupted".into()));
+    let people = runs(&stage, &["show", NEWEST]);
+    assert!(people.stderr.contains("a further part of the run is interrupted"), "{}", people.stderr);
+    let resumed = runs(&stage, &["resume", NEWEST, "--json"]).json();
+    assert_eq!(synthesis(&resumed), format!("partial fused by {FUSER}"));
+    assert_eq!(resumed["earlier"].as_array().map(Vec::len), Some(1));
+    assert_eq!(resumed["earlier"][0]["answer"], before["answer"]);
+    assert_eq!(counts(&stage), [1, 1, 1, 2]);
+}
+
+#[test]
 fn seats_without_an_answer_are_asked_again() {
     let failing = Script::fault(Fault::AuthBad).fail_first(1);
     let stage = stage().scripted(BOB, failing);

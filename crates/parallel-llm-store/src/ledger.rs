@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use parallel_llm_engine::event::{Attempt, Event, Place};
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::run::worst_request;
-use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, RunPlan, Seat, Usage};
+use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, Run, RunPlan, Seat, Usage};
 
 /// Money for a request that may still leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,14 +29,14 @@ pub(crate) struct Ending<'a> {
     pub(crate) generation_id: Option<&'a str>,
 }
 
-/// What these events demand before they are let in: the worst case of the part of the run they begin. `plan` is what
-/// holds before them. `None` where they begin nothing.
-pub(crate) fn demanded(plan: &RunPlan, events: &[Recorded]) -> Option<Holds> {
+/// What these events demand before they are let in: the worst case of the part of the run they begin. `run` is the run
+/// before them. `None` where they begin nothing.
+pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Holds> {
     events.iter().find_map(|recorded| match &recorded.event {
-        Event::Started { .. } => Some(holds(plan, plan.seats.iter(), &plan.synthesizers)),
+        Event::Started { .. } => Some(holds(&run.plan, run.plan.seats.iter(), run.chain())),
         Event::Reopened { reopening, .. } => {
-            let (asked, chain) = reopening.asked(plan);
-            Some(holds(&reopening.extend(plan), asked.into_iter(), chain))
+            let (asked, chain) = reopening.asked(&run.plan, run.chain());
+            Some(holds(&reopening.extend(&run.plan), asked.into_iter(), chain))
         }
         _ => None,
     })
@@ -90,16 +90,15 @@ pub(crate) fn ending(event: &Event) -> Option<(Attempt, Ending<'_>)> {
         Event::Cancelled { .. } => "cancelled",
         _ => return None,
     };
-    let (code, cost) = match event {
-        Event::Failed { failure, cost, .. } => (Some(failure.code), *cost),
-        Event::Cut { failure, .. } => (Some(failure.code), None),
-        _ => (None, None),
+    let code = match event {
+        Event::Failed { failure, .. } | Event::Cut { failure, .. } => Some(failure.code),
+        _ => None,
     };
     let answer = event.answer();
     let ending = Ending {
         outcome,
         code,
-        cost: answer.map_or(cost, |answer| answer.cost),
+        cost: event.cost(),
         cost_is_estimate: answer.is_some_and(|answer| answer.cost_is_estimate),
         usage: answer.map_or_else(Usage::default, |answer| answer.usage),
         generation_id: answer.and_then(|answer| answer.generation_id.as_deref()),

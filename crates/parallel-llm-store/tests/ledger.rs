@@ -5,6 +5,7 @@ mod support;
 
 use std::sync::Arc;
 
+use parallel_llm_engine::event::{Attempt, Place};
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
@@ -158,7 +159,7 @@ async fn a_day_has_a_limit_of_what_is_spent_held_and_asked_for() {
     assert!(refused.message.contains("$0.50 are spent and $2.00 held"), "{}", refused.message);
     // What a run still holds is given back when it is closed.
     let lease = full.unwrap();
-    let nothing = Event::Cancelled { attempt: seat(1, 1), answer: None };
+    let nothing = Event::Cancelled { attempt: seat(1, 1), answer: None, cost: None };
     let told = Event::Reconciled { attempt: seat(1, 1), cost: PicoUsd::ZERO, usage: Usage::default() };
     let told_too = Event::Reconciled { attempt: seat(2, 1), cost: HALF_USD, usage: Usage::default() };
     store.append(lease, recorded(4, vec![nothing, told, closed(), told_too])).await.unwrap();
@@ -336,4 +337,37 @@ async fn what_became_of_seats_is_written_when_a_run_is_decided_and_again_when_it
     store.purge(vec![run_id(1)]).await.unwrap();
     assert_eq!(store.seat_facts(Some(first.decided_at_ms)).await.unwrap(), [first.clone(), late]);
     assert_eq!(store.seat_facts(Some(first.decided_at_ms + 1)).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_further_part_that_is_taken_up_again_holds_for_its_own_synthesizer() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let plan = dear(plan(1, StoreMode::Full));
+    write(store, Arc::clone(&plan), simple("one answer")).await;
+    let own = parallel_llm_engine::Seat { price: plan.seats[0].price, ..a_seat(2, "lab/four") };
+    let resuming = Reopening::resume(&plan, Vec::new());
+    let first = Reopening { synthesizers: vec![own], ..resuming.clone() };
+    let mut newest = None;
+    for reopening in [first, resuming] {
+        let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1 WHERE lease_until_ms > 0";
+        sqlx::query(gone).execute(&mut fixture.stranger().await).await.unwrap();
+        let lease = store.take_over(run_id(1)).await.unwrap();
+        let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
+        store.append(lease, recorded(lease.next_seq, vec![reopened])).await.unwrap();
+        let held: Vec<String> = sqlx::query_scalar("SELECT place FROM holds")
+            .fetch_all(&mut fixture.stranger().await)
+            .await
+            .unwrap();
+        assert_eq!(held, [r#"{"synthesizer":2}"#]);
+        newest = Some(lease);
+    }
+    // What was noted and never left has cost nothing.
+    let attempt = Attempt { place: Place::Synthesizer(SeatNumber(2)), number: 1 };
+    let unsent = Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) };
+    let lease = newest.unwrap();
+    store.append(lease, recorded(lease.next_seq + 1, vec![sent(attempt), unsent])).await.unwrap();
+    let rows = calls(&fixture).await;
+    let told = r#"{"synthesizer":2} 1 lab/four cancelled - 0 told"#;
+    assert!(rows.iter().any(|row| row.starts_with(told)), "{rows:#?}");
 }

@@ -1,49 +1,44 @@
 //! Which answer stands for all when nobody can fuse them: the one that shares most with the others. Pure and
 //! deterministic, so a fallback can be explained and repeated.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::gather::Usable;
+use crate::wording;
 
-/// The words compared per answer. Enough for any answer a person reads; keeps 64 long ones cheap to compare.
-const WORDS_MAX: usize = 5_000;
+/// What two texts with the same words have in common. A whole number, so that equal answers are exactly as good.
+const SAME: usize = 1_000_000;
 
 /// The answer closest to the others. Whole answers come before cut ones, and the earlier seat wins a tie.
 pub(super) fn best(usable: &[Usable]) -> &Usable {
-    let words: Vec<BTreeSet<String>> = usable.iter().map(|one| words(&one.answer.text)).collect();
-    let agreement = |index: usize| -> f64 {
-        words
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != index)
-            .map(|(_, set)| overlap(&words[index], set))
-            .sum()
+    let rank = |(one, agreement): &(&Usable, usize)| {
+        (!one.cut, !one.answer.truncated(), *agreement, Reverse(one.seat))
     };
-    let rank = |index: usize| {
-        let one = &usable[index];
-        (!one.cut, !one.answer.truncated(), agreement(index))
-    };
-    let better = |one: usize, other: usize| {
-        let (first, second) = (rank(one), rank(other));
-        let order = (first.0, first.1).cmp(&(second.0, second.1)).then(first.2.total_cmp(&second.2));
-        order.then(usable[other].seat.cmp(&usable[one].seat))
-    };
-    let index =
-        (0..usable.len()).max_by(|one, other| better(*one, *other)).expect("there is at least one answer");
-    &usable[index]
+    let best = usable.iter().zip(agreements(usable)).max_by_key(rank);
+    best.expect("there is at least one answer").0
 }
 
-fn words(text: &str) -> BTreeSet<String> {
-    let words =
-        text.split(|character: char| !character.is_alphanumeric()).filter(|word| word.chars().count() > 2);
-    words.take(WORDS_MAX).map(str::to_lowercase).collect()
+/// How much each answer has in common with all others together.
+fn agreements(usable: &[Usable]) -> Vec<usize> {
+    let words: Vec<BTreeSet<u64>> =
+        usable.iter().map(|one| wording::words(&one.answer.text).into_iter().collect()).collect();
+    let mut agreements = vec![0; words.len()];
+    for (one, first) in words.iter().enumerate() {
+        for (other, second) in words.iter().enumerate().skip(one + 1) {
+            let overlap = overlap(first, second);
+            agreements[one] += overlap;
+            agreements[other] += overlap;
+        }
+    }
+    agreements
 }
 
-/// Shared words as a part of all words of both.
-fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
+/// Shared words as a part of all words of both, in parts of [`SAME`].
+fn overlap(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> usize {
     let shared = one.intersection(other).count();
     let all = one.len() + other.len() - shared;
-    if all == 0 { 0.0 } else { shared as f64 / all as f64 }
+    (shared * SAME).checked_div(all).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -69,5 +64,16 @@ mod tests {
         reversed.reverse();
         assert_eq!(best(&reversed).seat, SeatNumber(3));
         assert_eq!(best(&[usable(2, "same", false), usable(1, "same", false)]).seat, SeatNumber(1));
+    }
+
+    #[test]
+    fn short_words_and_scripts_without_spaces_count() {
+        let best_of = |texts: [&str; 3]| {
+            let panel: Vec<Usable> = (1..).zip(texts).map(|(seat, text)| usable(seat, text, false)).collect();
+            best(&panel).seat.0
+        };
+        assert_eq!(best_of(["41", "42", "It is 42."]), 2);
+        assert_eq!(best_of(["香蕉向着阳光生长", "潮汐由月球的引力引起", "月球的引力引起潮汐"]), 2);
+        assert_eq!(best_of(["กล้วยโตขึ้นหาแสง", "น้ำขึ้นน้ำลงเพราะดวงจันทร์", "ดวงจันทร์ทำให้น้ำขึ้นน้ำลง"]), 2);
     }
 }

@@ -10,6 +10,8 @@ mod synthesize;
 
 use std::sync::Arc;
 
+use crate::answer::Failure;
+use crate::code::Code;
 use crate::gather::Usable;
 use crate::outcome::{Outcome, OutcomeKind};
 use crate::plan::Strategy;
@@ -18,8 +20,7 @@ use best::best;
 
 /// What there is where a defect ended a strategy: the best answer, word for word. What was paid for is given.
 pub(crate) fn fallback(desk: &Desk, usable: &[Usable]) -> Outcome {
-    let reason = "a defect ended the fusing; this is the answer closest to the others, word for word";
-    verbatim(desk, best(usable), reason)
+    unfused(desk, usable, Failure::new(Code::Internal, "a defect ended the fusing"))
 }
 
 /// Makes one text of the answers, of which there is at least one.
@@ -29,8 +30,14 @@ pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
     }
 }
 
+/// The best answer as it is, where the answers were to be fused and nobody could.
+fn unfused(desk: &Desk, usable: &[Usable], why: Failure) -> Outcome {
+    let reason = format!("{}; this is the answer closest to the others, word for word", why.message);
+    Outcome { unfused: Some(why), ..verbatim(desk, best(usable), reason) }
+}
+
 /// One answer as it is.
-fn verbatim(desk: &Desk, chosen: &Usable, reason: &str) -> Outcome {
+fn verbatim(desk: &Desk, chosen: &Usable, reason: impl Into<String>) -> Outcome {
     let model = desk.plan.seats[chosen.seat.index()].model.clone();
     let mut outcome =
         Outcome::new(OutcomeKind::Verbatim, reason).with_text(Arc::clone(&chosen.answer.text), model);

@@ -4,7 +4,6 @@
 //! all fail, the best answer is returned word for word.
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use similar::TextDiff;
@@ -20,18 +19,14 @@ use crate::parse::{self, Fusion, Reveal};
 use crate::prompt::{self, Candidate};
 use crate::run::SeatStatus;
 use crate::seat::{Asking, Desk};
-use crate::strategy::best::best;
-use crate::strategy::verbatim;
+use crate::strategy::{unfused, verbatim};
+use crate::wording::phrases;
 
 /// The longest pair of texts, in bytes, whose edit ratio is worth its time.
 const EDIT_BYTES_MAX: usize = 200_000;
-/// Words that make a phrase: three in a row are rarely the same by chance where the thought is not.
-const PHRASE_WORDS: usize = 3;
 /// An answer counts as drawn on where it has one of so many of the phrases that are new: of a long text about one thing,
 /// a phrase or two stand in every answer.
 const PHRASES_SHARE: usize = 50;
-/// Words compared per answer, as for the choice of the best one.
-const WORDS_MAX: usize = 5_000;
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
     if let [only] = usable {
@@ -39,8 +34,8 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
     }
     let began_ms = desk.deadline.elapsed_ms();
     let mut warnings = Vec::new();
-    let chain = &desk.plan.synthesizers[desk.hub.look(|run| run.synthesizers_before)..];
-    for synthesizer in chain {
+    let chain = desk.hub.look(|run| run.chain().to_vec());
+    for synthesizer in &chain {
         if is_unheard_of(desk, synthesizer) {
             warnings.push(Warning {
                 code: Code::Interrupted,
@@ -70,11 +65,11 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
             }
         }
     }
-    let reason = match chain.len() {
-        0 => "no synthesizer is configured; this is the answer closest to the others",
-        _ => "every synthesizer failed; this is the answer closest to the others, word for word",
+    let why = match warnings.last() {
+        Some(last) => Failure::new(last.code, "every synthesizer failed").with_next(last.next.as_str()),
+        None => Failure::new(Code::Usage, "no synthesizer is configured").with_next("name one"),
     };
-    Outcome { warnings, ..verbatim(desk, best(usable), reason) }
+    Outcome { warnings, ..unfused(desk, usable, why) }
 }
 
 /// Whether an earlier part of the run sent this call and nobody knows what came of it.
@@ -203,20 +198,6 @@ fn drawn_from(base: &Usable, text: &str, usable: &[Usable]) -> Vec<SeatNumber> {
     drawn.map(|one| one.seat).collect()
 }
 
-/// Every run of [`PHRASE_WORDS`] words, in lower case and without punctuation, by its hash: the run waits for this, and a
-/// phrase taken for another costs nothing but a word in a report.
-fn phrases(text: &str) -> BTreeSet<u64> {
-    let hash = |value: &dyn Fn(&mut DefaultHasher)| {
-        let mut hasher = DefaultHasher::new();
-        value(&mut hasher);
-        hasher.finish()
-    };
-    let words = text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
-    let words: Vec<u64> =
-        words.take(WORDS_MAX).map(|word| hash(&|hasher| word.to_lowercase().hash(hasher))).collect();
-    words.windows(PHRASE_WORDS).map(|phrase| hash(&|hasher| phrase.hash(hasher))).collect()
-}
-
 fn shuffled(usable: &[Usable], chance: &mut Chance) -> Vec<Candidate> {
     let mut order: Vec<&Usable> = usable.iter().collect();
     chance.shuffle(&mut order);
@@ -224,6 +205,7 @@ fn shuffled(usable: &[Usable], chance: &mut Chance) -> Vec<Candidate> {
         label: prompt::label(index),
         seat: one.seat,
         text: one.answer.text.to_string(),
+        stops_early: one.cut || one.answer.truncated(),
     };
     order.iter().enumerate().map(name).collect()
 }

@@ -33,12 +33,13 @@ enum Step {
 pub(crate) struct Reply {
     steps: VecDeque<Step>,
     admission: Option<Failure>,
+    held_back_ms: u64,
     stops_billing: bool,
 }
 
 /// A reply whose first step comes so many milliseconds after the request.
 pub(crate) fn after(ms: u64) -> Reply {
-    Reply { steps: VecDeque::new(), admission: None, stops_billing: true }.wait(ms)
+    Reply { steps: VecDeque::new(), admission: None, held_back_ms: 0, stops_billing: true }.wait(ms)
 }
 
 /// A whole answer after so many milliseconds.
@@ -105,6 +106,11 @@ impl Reply {
 
     fn give(self, part: ReplyPart) -> Self {
         self.then(Step::Give(Ok(part)))
+    }
+
+    /// Admitted only after so many milliseconds.
+    pub(crate) fn held_back(self, ms: u64) -> Self {
+        Self { held_back_ms: ms, ..self }
     }
 
     /// Closing its connection would not stop what it costs.
@@ -233,6 +239,9 @@ impl Caller for Line {
         async move {
             if let Some(failure) = reply.admission {
                 return Err(failure);
+            }
+            if reply.held_back_ms > 0 {
+                tokio::time::sleep(Duration::from_millis(reply.held_back_ms)).await;
             }
             let room = Arc::clone(&models.permits).acquire_owned().await.expect("the permits stay open");
             let stops_billing = reply.stops_billing;

@@ -48,7 +48,7 @@ impl History {
             assert!(breaks_at_once, "only a disk that breaks at once refuses a run: {:?}", lived.end);
             assert!(lived.asked.is_empty(), "a run that is refused has cost nothing");
         }
-        assert!(!lived.left_unwanted(), "nothing leaves of a run that is given up");
+        assert!(!lived.left_unwanted(), "nothing leaves of a run that is given up or decided");
         let events = self.durable.events();
         for asked in &lived.asked {
             let Attempt { place, number } = asked.call.attempt;
@@ -254,10 +254,7 @@ impl Book {
             account.pay(number, *cost);
             return;
         }
-        let cost = match event {
-            Event::Failed { cost, .. } => *cost,
-            event => event.answer().and_then(|answer| answer.cost),
-        };
+        let cost = event.cost();
         let is_over = ends(event) || matches!(event, Event::Failed { .. });
         if is_over && account.open.take().is_some() {
             match cost {

@@ -87,9 +87,10 @@ pub(super) struct Lived {
 }
 
 impl Lived {
-    /// Whether a request left after the run had been given up.
+    /// Whether a request left after the run had been given up, or its answer was durable.
     pub(super) fn left_unwanted(&self) -> bool {
-        let stopped = self.ledger.iter().position(|line| line.ends_with("given up"));
+        let is_over = |line: &String| line.ends_with("given up") || line.ends_with(" decided");
+        let stopped = self.ledger.iter().position(is_over);
         stopped.is_some_and(|at| self.ledger[at..].iter().any(|line| line.contains(" request ")))
     }
 
@@ -185,7 +186,7 @@ async fn whole(part: &Part, hub: &Arc<Hub>, disk: &Arc<Disk>, models: &Arc<Model
     let (end, ()) = tokio::join!(timeout(longest, working), stopping);
     let end = end.expect("a run ends within its time");
     if matches!(end, End::Closed) {
-        assert!(hub.look(|run| run.closed && run.outcome.is_some()), "a run that ends is decided and closed");
+        assert!(hub.look(|run| run.closed && run.is_decided()), "a run that ends is decided and closed");
     }
     end
 }

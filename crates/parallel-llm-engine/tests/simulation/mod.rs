@@ -41,6 +41,7 @@ const LEAST: &[(&str, usize)] = &[
     ("a broken disk", 50),
     ("refused: storage", 10),
     ("reopened: interrupted", 390),
+    ("reopened: a further part was interrupted", 20),
     ("reopened: decided, not closed", 90),
     ("reopened: closed", 500),
     ("reopened: an unknown seat is named", 300),
@@ -127,8 +128,9 @@ impl Story {
                 .any(|(view, seat)| view.status == status && reopening.ask.contains(&seat.number))
         };
         let kinds = [
-            ("reopened: interrupted", before.outcome.is_none()),
-            ("reopened: decided, not closed", before.outcome.is_some() && !before.closed),
+            ("reopened: interrupted", !before.is_decided()),
+            ("reopened: a further part was interrupted", !before.is_decided() && before.outcome.is_some()),
+            ("reopened: decided, not closed", before.is_decided() && !before.closed),
             ("reopened: closed", before.closed),
             ("reopened: an unknown seat is named", is_named(SeatStatus::Unknown)),
             ("reopened: an answered seat is named", is_named(SeatStatus::Answered)),
@@ -153,7 +155,7 @@ impl Story {
         let events = self.history.durable.events();
         let is = |is: fn(&Event) -> bool| events.iter().filter(|recorded| is(&recorded.event)).count();
         let reconciled = is(|event| matches!(event, Event::Reconciled { .. }));
-        let gone_on = "going on with the run gave no other text";
+        let gone_on = "going on with the run gave no better text";
         let kept = outcome.warnings.iter().filter(|warning| warning.message.starts_with(gone_on)).count();
         let crashes = self.lives.iter().filter(|lived| matches!(lived.end, End::Crashed(_))).count();
         let drained = self.lives.iter().filter(|lived| lived.drained()).count();

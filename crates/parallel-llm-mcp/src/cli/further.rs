@@ -126,7 +126,7 @@ pub(super) async fn wait(desk: &Desk<'_>, wait: &Wait) -> Result<u8, Failure> {
         desk.console.say("");
         summary::tell(&desk.console, &run, &report.files);
     }
-    Ok(if run.outcome.is_none() { exit::of(Code::Interrupted) } else { ask::exit_code(&run, false) })
+    Ok(if run.is_decided() { ask::exit_code(&run, false) } else { exit::of(Code::Interrupted) })
 }
 
 /// Asks the seats without an answer.

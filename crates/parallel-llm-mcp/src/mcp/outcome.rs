@@ -187,9 +187,18 @@ fn leave_out_answered(told: &mut Value) {
 fn next_step(report: &Report, answer_rest: Option<usize>, has_left_out: bool) -> Option<String> {
     let run_id = &report.run_id;
     let mut steps = Vec::new();
+    // Until a further part of a run is decided, its answer is the one from before.
+    let has_answer = report.answer.is_some();
     if report.status == "running" {
+        let stands = if has_answer { ", and `answer` is the one from before" } else { "" };
         steps.push(format!(
-            "the run goes on: call get_run with {{\"run_id\":\"{run_id}\",\"wait_s\":{WAIT_S_MAX}}} for the answer"
+            "the run goes on{stands}: call get_run with {{\"run_id\":\"{run_id}\",\"wait_s\":{WAIT_S_MAX}}} for the \
+             answer"
+        ));
+    } else if report.status == "interrupted" && has_answer {
+        steps.push(format!(
+            "a further part of the run was interrupted, and `answer` is the one from before: call resume_run with \
+             {{\"run_id\":\"{run_id}\"}} to go on"
         ));
     }
     if let Some(offset) = answer_rest {
@@ -296,6 +305,7 @@ mod tests {
             answer: answer.map(Into::into),
             synthesis: None,
             answers,
+            agreement: None,
             worth: None,
             cost_usd: Some(0.05),
             cost_is_estimate: false,
@@ -345,6 +355,20 @@ mod tests {
         let told = of_report(report("complete", Some(answer), Vec::new())).structured_content.unwrap();
         assert_eq!(told["answer"].as_str().unwrap().chars().count(), ANSWER_CHARS_MAX);
         assert!(told["next"].as_str().unwrap().contains("\"part\":\"answer\",\"offset\":100000"), "{told}");
+    }
+
+    #[test]
+    fn an_answer_from_before_is_told_as_such() {
+        let next = |status, answer: Option<&str>| {
+            let result = of_report(report(status, answer.map(str::to_owned), Vec::new()));
+            result.structured_content.unwrap()["next"].as_str().map(str::to_owned).unwrap_or_default()
+        };
+        let from_before = "`answer` is the one from before";
+        for status in ["running", "interrupted"] {
+            assert!(next(status, Some("a")).contains(from_before), "{status}");
+            assert!(!next(status, None).contains(from_before), "{status}");
+        }
+        assert_eq!(next("complete", Some("a")), "");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parallel_llm_engine::outcome::Warning;
+use parallel_llm_engine::outcome::{Agreement, Warning};
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Usage};
 use schemars::JsonSchema;
@@ -26,15 +26,20 @@ pub struct Report {
     /// `running`, `complete`, `partial`, `failed`, `cancelled` or `interrupted`. `complete`: every seat answered
     /// and there is an answer. `partial`: there is an answer, but a seat without one.
     pub status: String,
-    /// The final text; null while running and where there is none.
+    /// The final text; null while there is none. While a further part of the run is under way, or where it was
+    /// interrupted, the text from before it.
     pub answer: Option<Arc<str>>,
-    /// How the final text came about; null while running.
+    /// How the final text came about; null until a part of the run is decided.
     pub synthesis: Option<Synthesis>,
-    /// The texts that earlier parts of the run came to, oldest first; left out where there are none.
+    /// Texts of the run that do not stand any more, or never did because the one before was better, in the order they
+    /// were set aside; left out where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierReport>,
     /// The panel, one entry per seat.
     pub answers: Vec<SeatReport>,
+    /// How many of the answers that were considered say the same; left out where no two do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<AgreementReport>,
     /// Whether fusing was worth it; null where nothing was fused.
     pub worth: Option<WorthReport>,
     /// What all requests of the run cost, as far as known, in USD; null where nothing is.
@@ -71,7 +76,7 @@ pub struct Synthesis {
     pub shortened: Vec<ShortenedReport>,
 }
 
-/// A text of a run that has a newer one.
+/// A text of a run that has a better or newer one.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EarlierReport {
     /// The text; null where there was none, or where it is not kept.
@@ -89,6 +94,15 @@ pub struct ShortenedReport {
     pub from_chars: u64,
     /// How much of it was shown.
     pub to_chars: u64,
+}
+
+/// How many answers say the same, word for word but for case, white space and closing punctuation.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AgreementReport {
+    /// The most that do.
+    pub equal: usize,
+    /// Of how many.
+    pub of: usize,
 }
 
 /// Whether fusing was worth it.
@@ -209,8 +223,6 @@ impl Report {
     /// Tells a run.
     pub fn of(run: &Run, files: FilesReport) -> Self {
         let outcome = run.outcome.as_ref();
-        let warnings =
-            run.plan.warnings.iter().chain(outcome.into_iter().flat_map(|outcome| &outcome.warnings));
         Self {
             schema: SCHEMA,
             run_id: run.plan.run_id.to_string(),
@@ -219,6 +231,7 @@ impl Report {
             synthesis: outcome.map(Synthesis::of),
             earlier: run.earlier.iter().map(EarlierReport::of).collect(),
             answers: run.seats.iter().zip(1..).map(|(seat, number)| SeatReport::of(seat, number)).collect(),
+            agreement: outcome.and_then(|outcome| outcome.agreement).map(AgreementReport::of),
             worth: outcome.and_then(WorthReport::of),
             cost_usd: run.known_cost().map(PicoUsd::as_usd),
             cost_is_estimate: run.cost_is_estimate(),
@@ -226,7 +239,7 @@ impl Report {
             strategy: run.plan.strategy.name().to_owned(),
             plan_hash: run.plan_hash.clone(),
             files,
-            warnings: warnings.map(ErrorReport::of_warning).collect(),
+            warnings: run.warnings().iter().map(ErrorReport::of_warning).collect(),
             error: outcome.and_then(|outcome| outcome.failure.as_ref()).map(ErrorReport::of),
         }
     }
@@ -278,6 +291,12 @@ impl Synthesis {
             reason: outcome.reason.clone(),
             shortened: shortened.collect(),
         }
+    }
+}
+
+impl AgreementReport {
+    const fn of(Agreement { equal, of }: Agreement) -> Self {
+        Self { equal, of }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
 
 use parallel_llm_engine::OutcomeKind;
+use parallel_llm_engine::outcome::Agreement;
 use parallel_llm_engine::run::Run;
 
 use super::console::{Console, Tone};
@@ -50,11 +51,11 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
             console.tone(Tone::Warning, &format!("missing: {} {}: {reason}{next}", told.model, told.word)),
         );
     }
-    let outcome = run.outcome.as_ref();
-    for warning in run.plan.warnings.iter().chain(outcome.into_iter().flat_map(|outcome| &outcome.warnings)) {
+    for warning in run.warnings() {
         let text = format!("warning[{}]: {} (next: {})", warning.code, warning.message, warning.next);
         lines.push(console.tone(Tone::Warning, &safe::for_terminal(&text)));
     }
+    lines.extend(agreement(run));
     lines.extend(late(run));
     lines.push(format!(
         "{} of {} answered · {}{} · {} · run {}",
@@ -76,6 +77,16 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
         (_, Some(dir)) => lines.push(format!("files: {}", dir.display())),
     }
     lines
+}
+
+/// Says that answers are the same.
+fn agreement(run: &Run) -> Option<String> {
+    let Agreement { equal, of } = run.outcome.as_ref()?.agreement?;
+    Some(if equal == of {
+        format!("all {of} answers say the same")
+    } else {
+        format!("{equal} of {of} answers say the same")
+    })
 }
 
 /// Offers the answers that are paid for and not yet in the text.

@@ -49,7 +49,7 @@ impl Service {
             Further::Resume { resend, budget } => {
                 let reopening = resume(&run, *resend)?;
                 match budget {
-                    Some(budget) => reopening.within(&run.plan, (run.cost_max(), *budget))?,
+                    Some(budget) => reopening.within((&run.plan, run.chain()), (run.cost_max(), *budget))?,
                     None => reopening,
                 }
             }
@@ -73,7 +73,7 @@ impl Service {
     /// A run under way, over where that was a matter of moments.
     async fn ended(&self, handle: &RunHandle) -> Result<Run, Failure> {
         // Its answer may have been told a moment ago, and its end not yet.
-        if handle.look(|run| run.decided_ms.is_some()) {
+        if handle.look(Run::is_decided) {
             let _ = timeout(CLOSING_MAX, handle.wait_closed()).await;
         }
         if handle.is_closed() { self.durable(handle).await } else { Ok(handle.snapshot()) }
@@ -94,7 +94,8 @@ impl Service {
         let defaults = self.settings().defaults();
         let catalogues = self.catalogues_for(request, &defaults).await;
         let terms = Terms { defaults: &defaults, providers: &self.0.providers, catalogues: &catalogues };
-        let mut reopening = Reopening::resolve(request, &terms, &run.plan, (Vec::new(), run.cost_max()))?;
+        let mut reopening =
+            Reopening::resolve(request, &terms, (&run.plan, run.chain()), (Vec::new(), run.cost_max()))?;
         let places = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];
         let unable = self.inabilities(&run.plan.routing, places);
         reopening.warnings.extend(unable);
@@ -127,8 +128,7 @@ fn check(run: &Run, further: &Further) -> Result<(), Failure> {
     }
 }
 
-/// Asks the seats without an answer. Where the run had come to an outcome, another text is made by the synthesizers
-/// that made it.
+/// Asks the seats without an answer. Where the newest part was decided, another text is made by its synthesizers.
 fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
     let is_open = |status| match status {
         SeatStatus::Answered | SeatStatus::Cut => false,
@@ -137,7 +137,7 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
     };
     let seats = run.plan.seats.iter().zip(&run.seats).filter(|(_, view)| is_open(view.status));
     let ask: Vec<SeatNumber> = seats.map(|(seat, _)| seat.number).collect();
-    if run.outcome.is_none() {
+    if !run.is_decided() {
         return Ok(Reopening::resume(&run.plan, ask));
     }
     if ask.is_empty() {
@@ -150,5 +150,5 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
         };
         return Err(Failure::new(Code::Usage, message).with_next(next));
     }
-    Reopening::again(&run.plan, ask, &run.plan.synthesizers[run.synthesizers_before..])
+    Reopening::again(&run.plan, ask, run.chain())
 }

@@ -74,7 +74,7 @@ pub(crate) async fn admit(
         return Ok(Err(refusal));
     }
     let plan = &known.run.plan;
-    let Some(demanded) = crate::ledger::demanded(plan, &entries.events) else { return Ok(Ok(None)) };
+    let Some(demanded) = crate::ledger::demanded(&known.run, &entries.events) else { return Ok(Ok(None)) };
     // Those in force now, which may not have been when the run began.
     let limits = entries.reopening().map_or(&plan.limits, |reopening| &reopening.limits);
     let admission = limits::check(connection, (plan, limits), &demanded, stamp).await?;
