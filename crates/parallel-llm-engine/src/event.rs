@@ -33,7 +33,7 @@ impl std::fmt::Display for Place {
 }
 
 /// One upstream request: whose, and which try. Attempts count from 1; 0 is a call that was never sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Attempt {
     /// Whose call it is.
     pub place: Place,

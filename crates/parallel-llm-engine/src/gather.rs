@@ -66,7 +66,8 @@ impl Panel {
         }
         desk.log.commit().await?;
         for (admission, asking) in admitted {
-            panel.seats.spawn(asking.finish(admission));
+            // Boxed, because a task is copied several times while it is spawned and ended, and this one is kilobytes.
+            panel.seats.spawn(Box::pin(asking.finish(admission)));
         }
         Ok(panel)
     }

@@ -387,8 +387,10 @@ impl Shared {
     }
 
     /// Reads the rest of a body whose reply has ended, for a moment, so that its connection can be used again.
-    fn linger(&self, mut response: Response) {
-        // The end of the body has usually come with the end of the reply.
+    async fn linger(&self, mut response: Response) {
+        // The end of the body has usually come with the end of the reply. Whoever reads the connection gets a turn to see
+        // it and to give the connection back, else a call that follows at once would make another one.
+        tokio::task::yield_now().await;
         if let Some(Ok(None) | Err(_)) = response.chunk().now_or_never() {
             return;
         }
@@ -509,7 +511,7 @@ impl Exchange {
         if !reply.is_over() {
             self.stage = Stage::Reading(reading);
         } else if matches!(self.parts.back(), Some(Ok(ReplyPart::End(_)))) {
-            self.shared.linger(reading.response);
+            self.shared.linger(reading.response).await;
         }
     }
 }

@@ -206,6 +206,18 @@ async fn the_connection_serves_again_even_where_its_end_comes_late() {
 }
 
 #[tokio::test]
+async fn a_call_right_after_another_goes_over_its_connection() {
+    let upstream = Upstream::start(vec![say(chunked(&[HELLO, END].concat()) + "0\r\n\r\n")]).await;
+    let provider = upstream.provider();
+    for _ in 0..5 {
+        assert!(answer_of(&provider).await.1.is_ok());
+    }
+    // One more that was begun in vain would be seen a moment later.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!((upstream.asked().len(), upstream.connections()), (5, 1));
+}
+
+#[tokio::test]
 async fn the_end_does_not_wait_for_the_connection() {
     let upstream = Upstream::start(vec![say(chunked(&[HELLO, END].concat())), Act::Listen]).await;
     let done = tokio::time::timeout(Duration::from_millis(500), answer_of(&upstream.provider())).await;

@@ -8,6 +8,9 @@ use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::run::worst_request;
 use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, Run, RunPlan, Seat, Usage};
 
+/// The outcome of a request that has left and not ended.
+const UNDER_WAY: &str = "sent";
+
 /// Money for a request that may still leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hold {
@@ -18,9 +21,10 @@ pub(crate) struct Hold {
 /// What is held, by whose request it is for.
 pub(crate) type Holds = BTreeMap<Place, Hold>;
 
-/// How a request ended.
+/// What was heard of a request that had left.
 #[derive(Debug)]
-pub(crate) struct Ending<'a> {
+pub(crate) struct Told<'a> {
+    /// How it ended; [`UNDER_WAY`] where it has not.
     pub(crate) outcome: &'static str,
     pub(crate) code: Option<Code>,
     pub(crate) cost: Option<PicoUsd>,
@@ -81,27 +85,62 @@ pub(crate) fn holds_changed(plan: &RunPlan, events: &[Recorded]) -> BTreeMap<Pla
     changed
 }
 
-/// How the request ended, where the event tells the end of one.
-pub(crate) fn ending(event: &Event) -> Option<(Attempt, Ending<'_>)> {
-    let outcome = match event {
-        Event::Answered { .. } => "answered",
-        Event::Cut { .. } => "cut",
-        Event::Failed { .. } => "failed",
-        Event::Cancelled { .. } => "cancelled",
-        _ => return None,
-    };
-    let code = match event {
-        Event::Failed { failure, .. } | Event::Cut { failure, .. } => Some(failure.code),
-        _ => None,
-    };
-    let answer = event.answer();
-    let ending = Ending {
-        outcome,
-        code,
-        cost: event.cost(),
-        cost_is_estimate: answer.is_some_and(|answer| answer.cost_is_estimate),
-        usage: answer.map_or_else(Usage::default, |answer| answer.usage),
-        generation_id: answer.and_then(|answer| answer.generation_id.as_deref()),
-    };
-    Some((event.attempt()?, ending))
+/// What these events tell of requests that had left. The first end that is told of one stands.
+pub(crate) fn told(events: &[Recorded]) -> BTreeMap<Attempt, Told<'_>> {
+    let mut told: BTreeMap<Attempt, Told<'_>> = BTreeMap::new();
+    for event in events.iter().map(|recorded| &recorded.event) {
+        let Some((attempt, heard)) = event.attempt().zip(Told::of(event)) else { continue };
+        let before = told.entry(attempt).or_default();
+        if !before.is_over() {
+            *before = Told { generation_id: heard.generation_id.or(before.generation_id), ..heard };
+        }
+    }
+    told
+}
+
+impl Default for Told<'_> {
+    fn default() -> Self {
+        Self {
+            outcome: UNDER_WAY,
+            code: None,
+            cost: None,
+            cost_is_estimate: false,
+            usage: Usage::default(),
+            generation_id: None,
+        }
+    }
+}
+
+impl<'a> Told<'a> {
+    /// What an event tells of its request, where it tells anything.
+    fn of(event: &'a Event) -> Option<Self> {
+        let outcome = match event {
+            Event::Accepted { generation_id, .. } => {
+                return Some(Self { generation_id: Some(generation_id), ..Self::default() });
+            }
+            Event::Answered { .. } => "answered",
+            Event::Cut { .. } => "cut",
+            Event::Failed { .. } => "failed",
+            Event::Cancelled { .. } => "cancelled",
+            _ => return None,
+        };
+        let code = match event {
+            Event::Failed { failure, .. } | Event::Cut { failure, .. } => Some(failure.code),
+            _ => None,
+        };
+        let answer = event.answer();
+        Some(Self {
+            outcome,
+            code,
+            cost: event.cost(),
+            cost_is_estimate: answer.is_some_and(|answer| answer.cost_is_estimate),
+            usage: answer.map_or_else(Usage::default, |answer| answer.usage),
+            generation_id: answer.and_then(|answer| answer.generation_id.as_deref()),
+        })
+    }
+
+    /// Whether the request has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.outcome != UNDER_WAY
+    }
 }

@@ -20,7 +20,7 @@ use parallel_llm_engine::{Code, Failure};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, QueryBuilder, Row as _};
 
 use crate::fault;
 use crate::file;
@@ -47,6 +47,10 @@ const LOG_PAGES_MAX: &str = "8000";
 /// Rows that one statement writes. A panel of twenty begins in fewer; each number of rows is a statement of its own
 /// to prepare, and those at hand are bounded.
 const ROWS_MAX: usize = 32;
+
+/// Statements, each ended by a semicolon, that go to the database together: a way to its thread and back costs more
+/// than most of them.
+type Batch = QueryBuilder<sqlx::Sqlite>;
 
 /// An open database.
 #[derive(Debug)]

@@ -76,6 +76,31 @@ async fn every_request_has_a_row_that_tells_how_it_ended() {
 }
 
 #[tokio::test]
+async fn what_is_told_of_a_request_at_once_is_its_name_and_its_first_end() {
+    let fixture = Fixture::new().await;
+    let lease = fixture.store.open_run(plan(1, StoreMode::Metadata)).await;
+    let named = |number, id: &str| Event::Accepted { attempt: seat(number, 1), generation_id: id.into() };
+    let told = vec![
+        started(),
+        sent(seat(1, 1)),
+        sent(seat(2, 1)),
+        named(2, "gen-2"),
+        named(1, "gen-0"),
+        failed(1, 1, Retry::After { ms: 1 }, None),
+        failed(1, 1, Retry::Never, Some(PicoUsd::ZERO)),
+        // Never sent, so it has no row.
+        failed(2, 0, Retry::Never, Some(PicoUsd::ZERO)),
+    ];
+    fixture.store.append(lease, recorded(1, told)).await.unwrap();
+    let first = r#"{"seat":1} 1 lab/one failed upstream - told - - - gen-0"#;
+    assert_eq!(calls(&fixture).await, [first, r#"{"seat":2} 1 lab/two sent - - told - - - gen-2"#]);
+    let unnamed = Answer { generation_id: None, ..answer("late") };
+    let ended = Event::Answered { attempt: seat(2, 1), answer: unnamed };
+    fixture.store.append(lease, recorded(9, vec![ended])).await.unwrap();
+    assert_eq!(calls(&fixture).await, [first, r#"{"seat":2} 1 lab/two answered - 1000 told - - - gen-2"#]);
+}
+
+#[tokio::test]
 async fn costs_are_added_up_and_outlive_their_runs() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;

@@ -191,6 +191,9 @@ fn drawn_from(base: &Usable, text: &str, usable: &[Usable]) -> Vec<SeatNumber> {
     }
     let old = phrases(&base.answer.text);
     let new: BTreeSet<u64> = phrases(text).difference(&old).copied().collect();
+    if new.is_empty() {
+        return Vec::new();
+    }
     let enough = (new.len() / PHRASES_SHARE).max(1);
     let others = usable.iter().filter(|one| one.seat != base.seat);
     let drawn =

@@ -162,7 +162,7 @@ impl RunHandle {
     }
 
     fn report(&self, files: FilesReport) -> Report {
-        let mut report = Report::of(&self.snapshot(), files);
+        let mut report = self.look(|run| Report::of(run, files));
         report.warnings.extend(self.note.as_ref().map(ErrorReport::of_warning));
         report
     }

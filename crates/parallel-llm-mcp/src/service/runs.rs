@@ -122,7 +122,8 @@ impl Runs {
             let handle = handle.with_files(runs.write_files(folder, hub));
             claim.hold(handle.clone());
             drop(tell.send(Ok(handle)));
-            finish(underway, &stop, runs.drain).await;
+            // Boxed, because a task is copied several times while it is spawned and ended, and this is most of it.
+            Box::pin(finish(underway, &stop, runs.drain)).await;
             drop(claim);
         });
         told.await

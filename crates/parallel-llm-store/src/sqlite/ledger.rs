@@ -6,51 +6,42 @@ use std::collections::BTreeMap;
 use parallel_llm_engine::event::{Attempt, Event};
 use parallel_llm_engine::run::worst_request;
 use parallel_llm_engine::{Code, Failure, Place, Run, RunPlan, SeatStatus};
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{AssertSqlSafe, QueryBuilder, Row as _};
+use sqlx::sqlite::{SqlitePool, SqliteRow};
+use sqlx::{AssertSqlSafe, Row as _};
 
-use super::ROWS_MAX;
 use super::read::unread;
 use super::row::{self, count, integer, place_json};
+use super::{Batch, ROWS_MAX};
 use crate::costs::{CostBy, CostLine, CostQuery};
 use crate::fault;
-use crate::ledger::{self, Ending, Hold, Holds};
+use crate::ledger::{self, Hold, Holds, Told};
 use crate::projection::Entries;
 
 /// Writes what these events say of requests and of money. The run has taken them in already; `demanded` is what is to
 /// be held for the part of it that they begin.
-pub(super) async fn write(
-    connection: &mut SqliteConnection,
+pub(super) fn write(
+    batch: &mut Batch,
     run: &Run,
     (entries, demanded): (&Entries, Option<Holds>),
     now_ms: i64,
-) -> Result<(), sqlx::Error> {
+) {
     let run_id = run.plan.run_id.to_string();
     if entries.reopening().is_some() {
-        settle(connection, &run_id).await?;
+        settle(batch, &run_id);
     }
-    insert_sent(connection, &run_id, (&run.plan, entries), now_ms).await?;
+    insert_sent(batch, &run_id, (&run.plan, entries), now_ms);
+    tell(batch, &run_id, &ledger::told(&entries.events), now_ms);
     for recorded in &entries.events {
-        match &recorded.event {
-            Event::Accepted { attempt, generation_id } => {
-                name(connection, &run_id, *attempt, generation_id).await?;
-            }
-            Event::Reconciled { .. } => reconcile(connection, &run_id, &recorded.event).await?,
-            event => {
-                if let Some((attempt, ending)) = ledger::ending(event) {
-                    end(connection, &run_id, (attempt, &ending), now_ms).await?;
-                }
-            }
-        }
+        reconcile(batch, &run_id, &recorded.event);
     }
     if entries.close() {
         // Closing tells the fold too that what was under way is unknown.
         if run.seats.iter().chain(&run.synthesizers).any(|view| view.status == SeatStatus::Unknown) {
-            lose_track(connection, &run_id).await?;
+            lose_track(batch, &run_id);
         }
-        return release(connection, &run_id).await;
+        return release(batch, &run_id);
     }
-    hold(connection, &run_id, held(run, entries, demanded)).await
+    hold(batch, &run_id, held(run, entries, demanded));
 }
 
 /// What is to be held, or no longer held, after these events.
@@ -65,131 +56,106 @@ fn held(run: &Run, entries: &Entries, demanded: Option<Holds>) -> BTreeMap<Place
 }
 
 /// Nobody will hear of requests still under way, and nothing more is held.
-pub(super) async fn settle(connection: &mut SqliteConnection, run_id: &str) -> Result<(), sqlx::Error> {
-    lose_track(connection, run_id).await?;
-    release(connection, run_id).await
+pub(super) fn settle(batch: &mut Batch, run_id: &str) {
+    lose_track(batch, run_id);
+    release(batch, run_id);
 }
 
-async fn lose_track(connection: &mut SqliteConnection, run_id: &str) -> Result<(), sqlx::Error> {
-    let sql = "UPDATE calls SET outcome = 'unknown' WHERE run_id = ? AND outcome = 'sent'";
-    sqlx::query(sql).bind(run_id).execute(connection).await.map(drop)
+fn lose_track(batch: &mut Batch, run_id: &str) {
+    batch.push("UPDATE calls SET outcome = 'unknown' WHERE outcome = 'sent' AND run_id = ").push_bind(run_id);
+    batch.push("; ");
 }
 
-async fn release(connection: &mut SqliteConnection, run_id: &str) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM holds WHERE run_id = ?").bind(run_id).execute(connection).await.map(drop)
+fn release(batch: &mut Batch, run_id: &str) {
+    batch.push("DELETE FROM holds WHERE run_id = ").push_bind(run_id).push("; ");
 }
 
-async fn insert_sent(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    (plan, entries): (&RunPlan, &Entries),
-    now_ms: i64,
-) -> Result<(), sqlx::Error> {
+fn insert_sent(batch: &mut Batch, run_id: &str, (plan, entries): (&RunPlan, &Entries), now_ms: i64) {
     let sent = entries.events.iter().filter_map(|recorded| match &recorded.event {
         Event::Sent { attempt } => Some((*attempt, ledger::seat_at(plan, attempt.place)?)),
         _ => None,
     });
     for rows in sent.collect::<Vec<_>>().chunks(ROWS_MAX) {
-        let mut sql = QueryBuilder::new(
-            "INSERT INTO calls (run_id, place, attempt, provider, model, sent_at_ms, worst_pico_usd) ",
-        );
-        sql.push_values(rows, |mut row, (attempt, seat)| {
+        batch
+            .push("INSERT INTO calls (run_id, place, attempt, provider, model, sent_at_ms, worst_pico_usd) ");
+        batch.push_values(rows, |mut row, (attempt, seat)| {
             row.push_bind(run_id).push_bind(place_json(attempt.place)).push_bind(attempt.number);
             row.push_bind(&*seat.model.provider.0).push_bind(&*seat.model.model).push_bind(now_ms);
             row.push_bind(worst_request(plan, attempt.place, seat).map(|worst| worst.0));
         });
-        sql.push(" ON CONFLICT DO NOTHING").build().execute(&mut *connection).await?;
+        batch.push(" ON CONFLICT DO NOTHING; ");
     }
-    Ok(())
 }
 
-async fn name(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    attempt: Attempt,
-    generation_id: &str,
-) -> Result<(), sqlx::Error> {
-    let sql = "UPDATE calls SET generation_id = ? WHERE run_id = ? AND place = ? AND attempt = ?";
-    let query = sqlx::query(sql).bind(generation_id).bind(run_id).bind(place_json(attempt.place));
-    query.bind(attempt.number).execute(connection).await.map(drop)
-}
-
-/// A request ends once: what is told of it later, because a further try was refused, changes nothing.
-async fn end(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    (attempt, ending): (Attempt, &Ending<'_>),
-    now_ms: i64,
-) -> Result<(), sqlx::Error> {
-    let sql = "UPDATE calls SET ended_at_ms = ?, outcome = ?, code = ?, cost_pico_usd = ?, cost_is_estimate = ?, \
-               input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, \
-               generation_id = COALESCE(?, generation_id) \
-               WHERE run_id = ? AND place = ? AND attempt = ? AND outcome = 'sent'";
-    sqlx::query(sql)
-        .bind(now_ms)
-        .bind(ending.outcome)
-        .bind(ending.code.map(Code::as_str))
-        .bind(ending.cost.map(|cost| cost.0))
-        .bind(ending.cost_is_estimate)
-        .bind(ending.usage.input_tokens.map(integer))
-        .bind(ending.usage.output_tokens.map(integer))
-        .bind(ending.usage.reasoning_tokens.map(integer))
-        .bind(ending.usage.cached_tokens.map(integer))
-        .bind(ending.generation_id)
-        .bind(run_id)
-        .bind(place_json(attempt.place))
-        .bind(attempt.number)
-        .execute(connection)
-        .await
-        .map(drop)
+/// Writes what was heard of requests under way. A request ends once: what is told of it later, because a further try
+/// was refused, changes nothing.
+fn tell(batch: &mut Batch, run_id: &str, told: &BTreeMap<Attempt, Told<'_>>, now_ms: i64) {
+    for rows in told.iter().collect::<Vec<_>>().chunks(ROWS_MAX) {
+        batch.push(
+            "WITH told (place, attempt, ended_at_ms, outcome, code, cost_pico_usd, cost_is_estimate, input_tokens, \
+             output_tokens, reasoning_tokens, cached_tokens, generation_id) AS (",
+        );
+        batch.push_values(rows, |mut row, (attempt, told)| {
+            row.push_bind(place_json(attempt.place)).push_bind(attempt.number);
+            row.push_bind(told.is_over().then_some(now_ms)).push_bind(told.outcome);
+            row.push_bind(told.code.map(Code::as_str)).push_bind(told.cost.map(|cost| cost.0));
+            row.push_bind(told.cost_is_estimate);
+            row.push_bind(told.usage.input_tokens.map(integer));
+            row.push_bind(told.usage.output_tokens.map(integer));
+            row.push_bind(told.usage.reasoning_tokens.map(integer));
+            row.push_bind(told.usage.cached_tokens.map(integer)).push_bind(told.generation_id);
+        });
+        batch.push(
+            ") UPDATE calls SET ended_at_ms = told.ended_at_ms, outcome = told.outcome, code = told.code, \
+             cost_pico_usd = told.cost_pico_usd, cost_is_estimate = told.cost_is_estimate, \
+             input_tokens = told.input_tokens, output_tokens = told.output_tokens, \
+             reasoning_tokens = told.reasoning_tokens, cached_tokens = told.cached_tokens, \
+             generation_id = COALESCE(told.generation_id, calls.generation_id) FROM told \
+             WHERE calls.place = told.place AND calls.attempt = told.attempt AND calls.outcome = 'sent' \
+             AND calls.run_id = ",
+        );
+        batch.push_bind(run_id).push("; ");
+    }
 }
 
 /// Its provider has told what a request cost.
-async fn reconcile(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    event: &Event,
-) -> Result<(), sqlx::Error> {
-    let Event::Reconciled { attempt, cost, usage } = event else { return Ok(()) };
-    let sql = "UPDATE calls SET cost_pico_usd = ?, cost_is_estimate = 0, input_tokens = ?, output_tokens = ?, \
-               reasoning_tokens = ?, cached_tokens = ? WHERE run_id = ? AND place = ? AND attempt = ?";
-    sqlx::query(sql)
-        .bind(cost.0)
-        .bind(usage.input_tokens.map(integer))
-        .bind(usage.output_tokens.map(integer))
-        .bind(usage.reasoning_tokens.map(integer))
-        .bind(usage.cached_tokens.map(integer))
-        .bind(run_id)
-        .bind(place_json(attempt.place))
-        .bind(attempt.number)
-        .execute(connection)
-        .await
-        .map(drop)
+fn reconcile(batch: &mut Batch, run_id: &str, event: &Event) {
+    let Event::Reconciled { attempt, cost, usage } = event else { return };
+    let mut set = batch.push("UPDATE calls SET cost_is_estimate = 0, ").separated(", ");
+    let columns = [
+        ("cost_pico_usd = ", Some(cost.0)),
+        ("input_tokens = ", usage.input_tokens.map(integer)),
+        ("output_tokens = ", usage.output_tokens.map(integer)),
+        ("reasoning_tokens = ", usage.reasoning_tokens.map(integer)),
+        ("cached_tokens = ", usage.cached_tokens.map(integer)),
+    ];
+    for (column, value) in columns {
+        set.push(column).push_bind_unseparated(value);
+    }
+    batch.push(" WHERE run_id = ").push_bind(run_id);
+    batch.push(" AND place = ").push_bind(place_json(attempt.place));
+    batch.push(" AND attempt = ").push_bind(attempt.number).push("; ");
 }
 
-async fn hold(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    changed: BTreeMap<Place, Option<Hold>>,
-) -> Result<(), sqlx::Error> {
-    let mut held = Vec::new();
-    for (place, hold) in changed {
-        if let Some(hold) = hold {
-            held.push((place, hold));
-            continue;
+fn hold(batch: &mut Batch, run_id: &str, changed: BTreeMap<Place, Option<Hold>>) {
+    let (held, given_back): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, hold)| hold.is_some());
+    if !given_back.is_empty() {
+        batch.push("DELETE FROM holds WHERE run_id = ").push_bind(run_id).push(" AND place IN (");
+        let mut places = batch.separated(", ");
+        for (place, _) in given_back {
+            places.push_bind(place_json(place));
         }
-        let sql = "DELETE FROM holds WHERE run_id = ? AND place = ?";
-        sqlx::query(sql).bind(run_id).bind(place_json(place)).execute(&mut *connection).await?;
+        batch.push("); ");
     }
+    let held: Vec<_> = held.into_iter().filter_map(|(place, hold)| Some((place, hold?))).collect();
     for rows in held.chunks(ROWS_MAX) {
-        let mut sql = QueryBuilder::new("INSERT OR REPLACE INTO holds (run_id, place, provider, pico_usd) ");
-        sql.push_values(rows, |mut row, (place, hold)| {
+        batch.push("INSERT OR REPLACE INTO holds (run_id, place, provider, pico_usd) ");
+        batch.push_values(rows, |mut row, (place, hold)| {
             row.push_bind(run_id).push_bind(place_json(*place));
             row.push_bind(&*hold.provider.0).push_bind(hold.amount.0);
         });
-        sql.build().execute(&mut *connection).await?;
+        batch.push("; ");
     }
-    Ok(())
 }
 
 /// What was spent, added up.

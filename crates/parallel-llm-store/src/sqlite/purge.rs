@@ -9,19 +9,13 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::read::unread;
 use super::row::{run_id, tenure};
-use super::{ledger, search};
+use super::{Batch, ledger, search};
 use crate::clock;
 use crate::fault;
 use crate::purge::Purged;
 
-/// What goes with a run, in an order in which nothing refers to what is gone.
-const TABLES: [&str; 5] = [
-    "DELETE FROM checkpoints WHERE run_id = ?",
-    "DELETE FROM texts WHERE run_id = ?",
-    "DELETE FROM events WHERE run_id = ?",
-    "DELETE FROM holds WHERE run_id = ?",
-    "DELETE FROM runs WHERE run_id = ?",
-];
+/// What goes with a run besides what it holds, in an order in which nothing refers to what is gone.
+const TABLES: [&str; 4] = ["checkpoints", "texts", "events", "runs"];
 
 /// Takes these runs away, all but those that are under way, and tells which of them are gone now.
 pub(crate) async fn purge(
@@ -40,10 +34,12 @@ pub(crate) async fn purge(
             continue;
         }
         search::forget(connection, &id).await?;
-        ledger::settle(connection, &id).await?;
-        for sql in TABLES {
-            sqlx::query(sql).bind(&*id).execute(&mut *connection).await?;
+        let mut batch = Batch::default();
+        ledger::settle(&mut batch, &id);
+        for table in TABLES {
+            batch.push("DELETE FROM ").push(table).push(" WHERE run_id = ").push_bind(&*id).push("; ");
         }
+        batch.build().execute(&mut *connection).await?;
         purged.runs.push(*run);
     }
     Ok(purged)

@@ -1,12 +1,12 @@
 //! The facts of seats, written when a run is decided and again when late answers are in.
 
 use parallel_llm_engine::{Failure, OutcomeKind, PicoUsd, Run, SeatNumber};
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{QueryBuilder, Row as _};
+use sqlx::Row as _;
+use sqlx::sqlite::{SqlitePool, SqliteRow};
 
-use super::ROWS_MAX;
 use super::read::unread;
 use super::row::{self, count, integer};
+use super::{Batch, ROWS_MAX};
 use crate::facts::{SeatFact, facts};
 use crate::fault;
 
@@ -15,13 +15,13 @@ const FACTS_MAX: i64 = 100_000;
 
 /// Writes what is known of a decided run's seats, in place of what was known before. The run's row knows already when
 /// it was decided.
-pub(super) async fn write(connection: &mut SqliteConnection, run: &Run) -> Result<(), sqlx::Error> {
+pub(super) fn write(batch: &mut Batch, run: &Run) {
     for facts in facts(run).chunks(ROWS_MAX) {
-        let mut sql = QueryBuilder::new(
+        batch.push(
             "INSERT OR REPLACE INTO seats (run_id, seat, provider, model, status, late, considered, is_base, drawn_from, \
              alone, cost_pico_usd, elapsed_ms, outcome_kind, edit_ratio, decided_at_ms) ",
         );
-        sql.push_values(facts, |mut row, fact| {
+        batch.push_values(facts, |mut row, fact| {
             row.push_bind(fact.run_id.to_string()).push_bind(fact.seat.0);
             row.push_bind(&*fact.model.provider.0).push_bind(&*fact.model.model);
             row.push_bind(fact.status.as_str()).push_bind(fact.late).push_bind(fact.considered);
@@ -31,9 +31,8 @@ pub(super) async fn write(connection: &mut SqliteConnection, run: &Run) -> Resul
             row.push("(SELECT decided_at_ms FROM runs WHERE run_id = ");
             row.push_bind_unseparated(fact.run_id.to_string()).push_unseparated(")");
         });
-        sql.build().execute(&mut *connection).await?;
+        batch.push("; ");
     }
-    Ok(())
 }
 
 /// The newest facts first.

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId, RunPlan};
+use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{QueryBuilder, Row as _};
 
 use super::row::{count, integer, place_json, plan, recorded, tenure};
-use super::{ROWS_MAX, ledger, limits, repeats, seats};
+use super::{Batch, ROWS_MAX, ledger, limits, repeats, seats};
 use crate::fault;
 use crate::ledger::Holds;
 use crate::projection::{self, Entries, NewRun, Projection};
@@ -123,8 +123,7 @@ pub(crate) async fn begin(
 }
 
 /// Writes events that the run has already taken in, and what follows from them; `demanded` is what [`admit`] gave.
-/// Refused, and nothing of it written, where another process has
-/// the run now.
+/// Refused, and nothing of it written, where another process has the run now.
 pub(crate) async fn append(
     connection: &mut SqliteConnection,
     known: &Known,
@@ -134,25 +133,24 @@ pub(crate) async fn append(
     if !advance(connection, known, entries, stamp).await? {
         return Ok(Err(overtaken(known.run.plan.run_id)));
     }
-    let run_id = known.run.plan.run_id.to_string();
-    insert_events(connection, &run_id, entries, stamp.now_ms).await?;
-    if projection::keeps_texts(&known.run.plan) {
-        insert_texts(connection, &run_id, &entries.events).await?;
-    }
-    ledger::write(connection, &known.run, (entries, demanded), stamp.now_ms).await?;
-    if entries.decide() || entries.close() {
-        seats::write(connection, &known.run).await?;
-    }
-    if entries.close() {
-        let sql = "DELETE FROM checkpoints WHERE run_id = ?";
-        sqlx::query(sql).bind(&*run_id).execute(&mut *connection).await?;
-        return Ok(Ok(()));
-    }
-    let ended = entries.events.iter().filter(|recorded| projection::ends_attempt(&recorded.event));
-    for attempt in ended.filter_map(|recorded| recorded.event.attempt()) {
-        forget_checkpoint(connection, &run_id, attempt).await?;
-    }
+    consequences(known, (entries, demanded), stamp).build().execute(connection).await?;
     Ok(Ok(()))
+}
+
+/// Everything that is written of events once the run's row has moved to them.
+fn consequences(known: &Known, (entries, demanded): (&Entries, Option<Holds>), stamp: &Stamp) -> Batch {
+    let mut batch = Batch::default();
+    let run_id = known.run.plan.run_id.to_string();
+    insert_events(&mut batch, &run_id, entries, stamp.now_ms);
+    if projection::keeps_texts(&known.run.plan) {
+        insert_texts(&mut batch, &run_id, &entries.events);
+    }
+    ledger::write(&mut batch, &known.run, (entries, demanded), stamp.now_ms);
+    if entries.decide() || entries.close() {
+        seats::write(&mut batch, &known.run);
+    }
+    forget_checkpoints(&mut batch, &run_id, entries);
+    batch
 }
 
 /// Moves the run's row to its newest event, if nobody else has moved it or taken it over.
@@ -185,52 +183,47 @@ async fn advance(
     Ok(done.rows_affected() == 1)
 }
 
-/// One statement for many rows: each is a way to the thread of the database and back, which costs more than a row.
-async fn insert_events(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    entries: &Entries,
-    now_ms: i64,
-) -> Result<(), sqlx::Error> {
+fn insert_events(batch: &mut Batch, run_id: &str, entries: &Entries, now_ms: i64) {
     let rows: Vec<_> = entries.events.iter().zip(&entries.bodies).collect();
     for rows in rows.chunks(ROWS_MAX) {
-        let mut sql = QueryBuilder::new("INSERT INTO events (run_id, seq, elapsed_ms, at_ms, body) ");
-        sql.push_values(rows, |mut row, (recorded, body)| {
+        batch.push("INSERT INTO events (run_id, seq, elapsed_ms, at_ms, body) ");
+        batch.push_values(rows, |mut row, (recorded, body)| {
             row.push_bind(run_id).push_bind(integer(recorded.seq)).push_bind(integer(recorded.elapsed_ms));
             row.push_bind(now_ms).push_bind(body.as_str());
         });
-        sql.build().execute(&mut *connection).await?;
+        batch.push("; ");
     }
-    Ok(())
 }
 
 /// Keeps the texts that events carry, once per run however often they are carried. They may be long, so each is
 /// given to the database once, and shared with it.
-async fn insert_texts(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    events: &[Recorded],
-) -> Result<(), sqlx::Error> {
+fn insert_texts(batch: &mut Batch, run_id: &str, events: &[Recorded]) {
     let texts = events.iter().filter_map(|recorded| projection::text_of(&recorded.event));
     let texts: Vec<_> = texts.collect::<BTreeMap<_, _>>().into_iter().collect();
     for texts in texts.chunks(ROWS_MAX) {
-        let mut sql = QueryBuilder::new("INSERT INTO texts (run_id, hash, body) ");
-        sql.push_values(texts, |mut row, (hash, text)| {
+        batch.push("INSERT INTO texts (run_id, hash, body) ");
+        batch.push_values(texts, |mut row, (hash, text)| {
             row.push_bind(run_id).push_bind(*hash).push_bind(Arc::clone(text));
         });
-        sql.push(" ON CONFLICT DO NOTHING").build().execute(&mut *connection).await?;
+        batch.push(" ON CONFLICT DO NOTHING; ");
     }
-    Ok(())
 }
 
-async fn forget_checkpoint(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    attempt: Attempt,
-) -> Result<(), sqlx::Error> {
-    let sql = "DELETE FROM checkpoints WHERE run_id = ? AND place = ? AND attempt = ?";
-    let (place, number) = (place_json(attempt.place), attempt.number);
-    sqlx::query(sql).bind(run_id).bind(place).bind(number).execute(connection).await.map(drop)
+/// The texts on their way of requests that have ended are not needed any more, and none of a run that is closed.
+fn forget_checkpoints(batch: &mut Batch, run_id: &str, entries: &Entries) {
+    if entries.close() {
+        batch.push("DELETE FROM checkpoints WHERE run_id = ").push_bind(run_id).push("; ");
+        return;
+    }
+    let ended = entries.events.iter().filter(|recorded| projection::ends_attempt(&recorded.event));
+    let ended: Vec<_> = ended.filter_map(|recorded| recorded.event.attempt()).collect();
+    for rows in ended.chunks(ROWS_MAX) {
+        batch.push("DELETE FROM checkpoints WHERE run_id = ").push_bind(run_id);
+        batch.push(" AND (place, attempt) IN (").push_values(rows, |mut row, attempt| {
+            row.push_bind(place_json(attempt.place)).push_bind(attempt.number);
+        });
+        batch.push("); ");
+    }
 }
 
 /// Keeps the text of a reply on its way, in place of what was kept of it before.

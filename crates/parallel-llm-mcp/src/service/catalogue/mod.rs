@@ -8,7 +8,7 @@ mod kept;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex as SyncMutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::OPENROUTER;
 use crate::clock;
 use crate::settings::{ProviderSettings, Settings};
-use kept::Kept;
+use kept::{Kept, Mark};
 
 /// A fetched list is good for so long in this process. The provider's own cache header says two minutes; models
 /// come and go in days.
@@ -61,6 +61,15 @@ struct Shelf {
     base_url: String,
     /// Held while its list is fetched, so that it is fetched once however many want it.
     fetched: Mutex<Option<Fetched>>,
+    /// What was read from the disk last.
+    read: SyncMutex<Option<Read>>,
+}
+
+/// What a file held when it was read.
+#[derive(Clone)]
+struct Read {
+    mark: Mark,
+    list: Option<List>,
 }
 
 /// The last fetch, and what came of it.
@@ -117,7 +126,7 @@ impl Catalogues {
     pub fn new(settings: &Settings, fetch: Fetch) -> Self {
         let shelf = |provider: &ProviderSettings| {
             let base_url = provider.base_url.clone()?;
-            Some((provider.id.clone(), Shelf { base_url, fetched: Mutex::new(None) }))
+            Some((provider.id.clone(), Shelf::new(base_url)))
         };
         Self {
             fetch,
@@ -186,13 +195,22 @@ impl Catalogues {
         }
     }
 
-    /// The list on disk. Reading it takes a millisecond, which no other call is to wait for.
+    /// The list on disk. Reading it takes a millisecond, which no other call is to wait for, so it is read again only
+    /// where the file is another one; every question looks for that.
     async fn kept(&self, provider: &ProviderId, shelf: &Shelf) -> Option<List> {
+        let mark = Mark::of(&self.folder, provider)?;
+        if let Some(read) = shelf.read().clone().filter(|read| read.mark == mark) {
+            return read.list;
+        }
         let (folder, provider, base_url) = (self.folder.clone(), provider.clone(), shelf.base_url.clone());
         let read = move || Kept::read(&folder, &provider, &base_url);
-        let kept = tokio::task::spawn_blocking(read).await.ok()??;
-        let catalogue = Arc::new(Catalogue::new(kept.models, false));
-        Some(List { catalogue, source: Source::Kept(kept.fetched_at) })
+        let kept = tokio::task::spawn_blocking(read).await.ok()?;
+        let list = kept.map(|kept| {
+            let catalogue = Arc::new(Catalogue::new(kept.models, false));
+            List { catalogue, source: Source::Kept(kept.fetched_at) }
+        });
+        *shelf.read() = Some(Read { mark, list: list.clone() });
+        list
     }
 
     /// The provider's own list, fetched now unless that was tried lately.
@@ -228,6 +246,16 @@ impl Catalogues {
         if let Err(error) = written.unwrap_or_else(|lost| Err(std::io::Error::other(lost))) {
             tracing::warn!("the list of models of {provider} cannot be kept: {error}");
         }
+    }
+}
+
+impl Shelf {
+    const fn new(base_url: String) -> Self {
+        Self { base_url, fetched: Mutex::const_new(None), read: SyncMutex::new(None) }
+    }
+
+    fn read(&self) -> MutexGuard<'_, Option<Read>> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -287,8 +315,7 @@ mod tests {
                     .ok_or_else(|| Failure::new(Code::Connection, "nobody is there"))
             })
         });
-        let shelf = || Shelf { base_url: BASE_URL.to_owned(), fetched: Mutex::new(None) };
-        let shelves = [mistral(), openrouter()].map(|id| (id, shelf())).into();
+        let shelves = [mistral(), openrouter()].map(|id| (id, Shelf::new(BASE_URL.to_owned()))).into();
         let folder = home.path().join(FOLDER);
         (Catalogues { fetch, folder, max_age_ms: 60_000, shelves }, fetches)
     }
@@ -343,6 +370,23 @@ mod tests {
         assert_eq!(source(&["large", "newest"]).await, (true, true));
         assert_eq!(fetches.load(Ordering::SeqCst), 1);
     }
+
+    #[tokio::test]
+    async fn a_kept_list_is_read_again_only_where_another_has_taken_its_place() {
+        let home = tempfile::tempdir().unwrap();
+        let (lists, _) = lists(&home, None);
+        let at_hand = async || lists.look_up(&mistral(), Wanted::AtHand, KeyUse::Sent).await.list;
+        assert!(at_hand().await.is_none());
+        let keep = |name| Kept::new(7, BASE_URL, &[ModelInfo::named(name)]).write(&lists.folder, &mistral());
+        keep("large").unwrap();
+        let (first, second) = (at_hand().await.unwrap(), at_hand().await.unwrap());
+        assert!(Arc::ptr_eq(&first.catalogue, &second.catalogue));
+        keep("small").unwrap();
+        assert!(at_hand().await.unwrap().catalogue.find("small").is_some());
+        std::fs::remove_dir_all(&lists.folder).unwrap();
+        assert!(at_hand().await.is_none());
+    }
+
     #[tokio::test]
     async fn of_a_kept_list_and_the_one_carried_along_the_newer_serves() {
         let home = tempfile::tempdir().unwrap();
