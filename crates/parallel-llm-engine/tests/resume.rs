@@ -143,7 +143,7 @@ async fn killed_at_the_second_synthesizer(first: Reply) -> Told {
 #[tokio::test(start_paused = true)]
 async fn a_synthesizer_that_was_cut_is_not_paid_again() {
     let cut = after(10).text("Half a").fail(failure(Code::Connection));
-    let told = killed_at_the_second_synthesizer(cut).await;
+    let told = Box::pin(killed_at_the_second_synthesizer(cut)).await;
     assert_eq!(told.asked.len(), 0);
     insta::assert_snapshot!(told.end(), @"
     complete decided at 30, closed at 30
@@ -161,7 +161,7 @@ async fn a_synthesizer_that_was_cut_is_not_paid_again() {
 #[tokio::test(start_paused = true)]
 async fn a_synthesizer_that_wrote_no_answer_is_not_paid_again() {
     let empty = after(10).compose(|call| form(call, "{}", "")).end();
-    let told = killed_at_the_second_synthesizer(empty).await;
+    let told = Box::pin(killed_at_the_second_synthesizer(empty)).await;
     assert_eq!(told.asked.len(), 0);
     insta::assert_snapshot!(told.end(), @"
     complete decided at 30, closed at 30
