@@ -35,12 +35,12 @@ pub fn worst_fusing(panel: &[Seat], synthesizers: &[Seat], prompt_bytes: u64) ->
     fusing.unwrap_or_default()
 }
 
-/// Refuses a worst case beyond the budget.
-pub fn check(worst_case: PicoUsd, budget: PicoUsd) -> Result<(), Failure> {
+/// Refuses a worst case beyond the budget; `what` is said to cost so much.
+pub fn check(what: &str, worst_case: PicoUsd, budget: PicoUsd) -> Result<(), Failure> {
     if worst_case <= budget {
         return Ok(());
     }
-    Err(Failure::new(Code::Budget, format!("the run may cost up to {worst_case}; the budget is {budget}")))
+    Err(Failure::new(Code::Budget, format!("{what} may cost up to {worst_case}; the budget is {budget}")))
 }
 
 /// The purse of one run.

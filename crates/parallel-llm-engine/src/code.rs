@@ -166,9 +166,9 @@ codes! {
         next: "see `runs show` for what had arrived";
     Interrupted = "interrupted", retryable: true,
         "The process that did the run ended before the run did. Answers that had arrived are kept.",
-        next: "see `runs show` for what had arrived";
+        next: "go on with `runs resume`; with `--resend` it also asks again what may have been paid already";
     Busy = "busy", retryable: true,
-        "The program is doing as many runs as it may.",
+        "The program does as many runs as it may, or the run is under way already, here or in another process.",
         next: "try again when a run has ended";
     Internal = "internal", retryable: false,
         "A defect in this program. Only the part it happened in is lost.",

@@ -241,7 +241,7 @@ impl RunPlan {
             warnings,
         };
         plan.worst_case = budget::worst_case(&plan.seats, &plan.synthesizers, plan.input_bytes());
-        budget::check(plan.worst_case, plan.budget)?;
+        budget::check("the run", plan.worst_case, plan.budget)?;
         Ok(plan)
     }
 

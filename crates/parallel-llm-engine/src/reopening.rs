@@ -88,8 +88,8 @@ impl Reopening {
         (plan, chain): (&RunPlan, &[Seat]),
         (spent, budget): (PicoUsd, PicoUsd),
     ) -> Result<Self, Failure> {
+        budget::check("this part of the run", self.worst_case(plan, chain), budget)?;
         self.budget = spent.plus(budget);
-        budget::check(spent.plus(self.worst_case(plan, chain)), self.budget)?;
         Ok(self)
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer::Failure;
 use crate::budget;
 use crate::code::Code;
 use crate::event::{Event, Place, Recorded};
@@ -265,6 +266,20 @@ impl Run {
             .iter()
             .chain(&self.synthesizers)
             .any(|seat| seat.cost_is_estimate || seat.status == SeatStatus::Streaming)
+    }
+
+    /// Why there is no answer, where none is to come.
+    pub fn failure(&self) -> Option<Failure> {
+        if self.status == RunStatus::Interrupted && self.outcome.is_none() {
+            let message = "the process that did the run ended before it had an answer";
+            return Some(Failure::new(Code::Interrupted, message));
+        }
+        self.outcome.as_ref().and_then(|outcome| outcome.failure.clone())
+    }
+
+    /// Whether one answer stands for several because nobody could make one text of them.
+    pub fn is_unfused(&self) -> bool {
+        self.outcome.as_ref().is_some_and(|outcome| outcome.unfused.is_some())
     }
 
     /// Seats that answered in full.

@@ -37,16 +37,31 @@ impl Anchor {
         name: &str,
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        let folder = Held::open(&self.path)?;
-        if folder.identity()? != self.identity {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "another folder stands in its place"));
-        }
+        let folder = self.open()?;
         let temporary = temporary(name);
         let mut file = BufWriter::with_capacity(WRITE_BYTES, folder.create(&temporary)?);
         content(&mut file)?;
         file.flush()?;
         file.get_ref().sync_all()?;
         folder.rename(&temporary, name)
+    }
+
+    /// Takes a file away, where there is one of this name. What is no file stays.
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+        let folder = self.open()?;
+        match folder.is_file(name.as_ref()) {
+            Ok(true) => folder.remove(name.as_ref()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&self) -> io::Result<Held> {
+        let folder = Held::open(&self.path)?;
+        if folder.identity()? == self.identity {
+            return Ok(folder);
+        }
+        Err(io::Error::new(io::ErrorKind::NotFound, "another folder stands in its place"))
     }
 }
 

@@ -8,7 +8,7 @@ pub const ANSWER: u8 = 0;
 pub const FAILED: u8 = 1;
 /// The call or a setting cannot be used.
 pub const USAGE: u8 = 2;
-/// There is an answer, but not all that `--strict` asks for; or a part of what was to go is still there.
+/// There is an answer, but not all that `--strict` asks for; or some of several things were done.
 pub const PARTIAL: u8 = 3;
 /// No key, a refused key, or no credit.
 pub const AUTH: u8 = 4;
@@ -34,7 +34,7 @@ pub const ALL: &[(u8, &str)] = &[
     (USAGE, "the call or a setting cannot be used, or `models --check` found a dead model"),
     (
         PARTIAL,
-        "with `--strict`: a seat without an answer, or fusing was asked and did not happen; `runs purge` left some runs",
+        "with `--strict`: a seat without an answer, or fusing was asked and did not happen; of several runs to purge or export, some were not",
     ),
     (AUTH, "no key, a refused key, or no credit"),
     (BUDGET, "the budget does not hold the run"),

@@ -7,6 +7,7 @@
 mod erase;
 mod rebuild;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -98,10 +99,19 @@ impl Folder {
 
     /// Writes a whole file or none.
     fn write(&self, (name, content): &Due) -> io::Result<()> {
-        match &self.anchor {
-            Some(anchor) => anchor.write(name, content),
-            None => Anchor::of(&self.path)?.write(name, content),
-        }
+        self.anchored()?.write(name, content)
+    }
+
+    /// Takes these files away, as far as they are there.
+    fn remove(&self, names: &[String]) -> io::Result<()> {
+        let anchor = self.anchored()?;
+        names.iter().try_for_each(|name| anchor.remove(name))
+    }
+
+    fn anchored(&self) -> io::Result<Cow<'_, Anchor>> {
+        self.anchor
+            .as_ref()
+            .map_or_else(|| Anchor::of(&self.path).map(Cow::Owned), |anchor| Ok(Cow::Borrowed(anchor)))
     }
 }
 
@@ -225,7 +235,11 @@ impl FileWriter {
             let report = self.report(FilesState::Written, None);
             let file = report_file(Report::of(run, report.clone()));
             self.written.remove(REPORT);
-            match self.write(vec![file]).await {
+            let done = match self.remove(stale(run)).await {
+                Ok(()) => self.write(vec![file]).await,
+                failed => failed,
+            };
+            match done {
                 Ok(()) => drop(self.said.send_replace(report)),
                 Err(error) => self.fail(&error),
             }
@@ -240,6 +254,11 @@ impl FileWriter {
         let files = tokio::task::spawn_blocking(write_all).await.map_err(io::Error::other)??;
         self.written.extend(files.into_iter().map(|(name, _)| name));
         Ok(())
+    }
+
+    async fn remove(&self, names: Vec<String>) -> io::Result<()> {
+        let folder = self.folder.clone();
+        tokio::task::spawn_blocking(move || folder.remove(&names)).await.map_err(io::Error::other)?
     }
 
     fn fail(&self, error: &io::Error) {
@@ -313,6 +332,14 @@ fn answer_file((seat, number): (&SeatView, u8)) -> Option<Due> {
 
 fn answer_name(seat: &SeatView, number: u8, ending: &str) -> String {
     format!("answer_{number}_{}{ending}.md", slug(&seat.model.model))
+}
+
+/// The names that this run's files may have been given and have no more: a further part that came to nothing has left
+/// its own for the text before, and a seat that was cut and asked again has a whole answer.
+fn stale(run: &Run) -> Vec<String> {
+    let whole = run.seats.iter().zip(1..).filter(|(seat, _)| seat.status == SeatStatus::Answered);
+    let cut = whole.map(|(seat, number)| answer_name(seat, number, CUT));
+    cut.chain([earlier_name(run.earlier.len() + 1)]).collect()
 }
 
 /// Every name that a file of this run may have been given.

@@ -100,6 +100,22 @@ fn one_survivor_is_given_word_for_word() {
 }
 
 #[test]
+fn a_quorum_that_no_panel_can_give_is_not_waited_for() {
+    let stage = stage();
+    insta::assert_snapshot!(stage.call(["ask", "-m", "openai/gpt-6.1-sol", "--wait", "quorum:9", "Why?"]).run().told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `quorum:9` wants more answers than a panel of 1 can give
+      next: use `--wait quorum:1` or less, or `--wait all`
+    ");
+    assert_eq!(stage.chats().len(), 0);
+    let call = stage.call(["ask", "--json", "-m", "openai/gpt-6.1-sol", "Why?"]);
+    let report = call.settings([("wait", "quorum:9")]).run().json();
+    insta::assert_snapshot!(report["warnings"], @r#"[{"code":"settings_invalid","message":"`quorum:9` wants more answers than a panel of 1 can give","next":"all are waited for; set `wait` to less, or to `all`","retryable":false}]"#);
+}
+
+#[test]
 fn quiet_leaves_the_errors() {
     let stage = stage().scripted(ONE, Script::fault(Fault::NoEndpoints));
     let failed = stage.call(["ask", "-q", "-m", ONE, "Which is safer?"]).run();
@@ -184,6 +200,7 @@ fn without_a_synthesizer_the_answer_closest_to_the_others_stands() {
     word for word by openai/gpt-6.1-sol: every synthesizer failed; this is the answer closest to the others, word for word
     warning[refused]: the synthesizer `google/gemini-4-argon` failed: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
     warning[empty]: the synthesizer `anthropic/claude-opus-5.5` failed: the model answered with nothing (next: ask again, or ask another model)
+    the answers are kept: `runs synthesize <run>` tries again to fuse them
     3 of 3 answered · $0.0080 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");

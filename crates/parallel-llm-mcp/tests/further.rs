@@ -213,7 +213,7 @@ fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
     exit 5
     --- stdout
     --- stderr
-    error[budget]: the run may cost up to $0.30; the budget is $0.0073
+    error[budget]: this part of the run may cost up to $0.29; the budget is $0.00010
       next: raise `--budget`, lower `--max-tokens`, or ask fewer models
     ");
     insta::assert_snapshot!(refused(&["replay", NEWEST, "--strategy", "magic"]), @"
@@ -276,6 +276,92 @@ fn waiting_for_a_run_whose_process_is_gone_ends() {
     asking.wait();
     let watched = watching.wait();
     assert_eq!(watched.code, Some(1), "{}", watched.stderr);
+    let offered = |line: &&str| line.starts_with("no answer") || line.starts_with("go on");
+    let told = watched.told();
+    insta::assert_snapshot!(told.lines().filter(offered).collect::<Vec<_>>().join("\n"), @"
+    no answer: the process that did the run ended before it had an answer
+    go on with it: `runs resume <run>`
+    ");
     let report = runs(&stage, &["wait", NEWEST, "--json"]).json();
     assert_eq!(report["status"], "interrupted");
+    assert_eq!(report["error"]["code"], "interrupted", "a run without an answer says why");
+}
+
+/// A run that was killed while its first synthesizer wrote.
+fn killed_while_fusing() -> Stage {
+    let stage = stage().scripted(FUSER, Script::fault(Fault::Stall));
+    let asking = stage.call(["ask", "-m", ADA, "-m", BOB, "--synthesizer", FUSER, "Why?"]).start();
+    stage.until("it is being fused", || stage.asked(FUSER) == 1);
+    asking.signal("KILL");
+    asking.wait();
+    stage
+}
+
+#[test]
+fn fusing_what_is_there_takes_a_key() {
+    let stage = killed_while_fusing();
+    let keyless = stage.call(["runs", "resume", NEWEST]).without("OPENROUTER_API_KEY").run();
+    insta::assert_snapshot!(keyless.told(), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_missing]: no API key is set for `openrouter`
+      next: set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
+    ");
+    assert_eq!(runs(&stage, &["show", NEWEST, "--json"]).json()["status"], "interrupted");
+    let resumed = runs(&stage, &["resume", NEWEST, "--json"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(resumed.json()["synthesis"]["kind"], "fused");
+    assert_eq!(counts(&stage)[..2], [1, 1]);
+    let keyless = stage.call(["runs", "synthesize", NEWEST]).without("OPENROUTER_API_KEY").run();
+    assert_eq!(keyless.code, Some(4), "{}", keyless.stderr);
+}
+
+#[test]
+fn what_a_wrong_key_could_not_fuse_is_fused_later() {
+    let stage = killed_while_fusing();
+    let wrong = "0".repeat(40);
+    let refused = stage.call(["runs", "resume", NEWEST]).env("OPENROUTER_API_KEY", &wrong).run();
+    assert_eq!(refused.code, Some(0), "{}", refused.stderr);
+    let offer = refused.stderr.lines().find(|line| line.contains("runs synthesize")).unwrap_or_default();
+    insta::assert_snapshot!(refused.masked(offer), @"the answers are kept: `runs synthesize <run>` tries again to fuse them");
+    insta::assert_snapshot!(runs(&stage, &["resume", NEWEST]).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the run <run> is complete; there is nothing to resume
+      next: make one text of all its answers with `runs synthesize`
+    ");
+    let made = runs(&stage, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]);
+    assert_eq!(synthesis(&made.json()), format!("complete fused by {CYD}"));
+    assert_eq!(counts(&stage)[..2], [1, 1]);
+}
+
+#[test]
+fn a_late_answer_is_offered_to_whoever_resumes() {
+    let stage = slow();
+    let call = stage.call(["ask", "--json", "-m", ADA, "-m", CYD, "-m", BOB, "--linger", "Why?"]);
+    call.settings([("wait", "quorum:2")]).run();
+    insta::assert_snapshot!(runs(&stage, &["resume", NEWEST]).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the run <run> is complete; there is nothing to resume
+      next: make one text of all its answers with `runs synthesize`
+    ");
+}
+
+#[test]
+fn a_part_that_was_stopped_leaves_no_file() {
+    let stalled = Script::fault(Fault::Stall);
+    let stage = stage().scripted(CYD, stalled);
+    let folder = asked(&stage)["files"]["dir"].as_str().map(std::path::PathBuf::from).expect("it has files");
+    let adding = stage.call(["runs", "add", NEWEST, "-m", CYD]).start();
+    stage.until("it is under way", || folder.join("earlier_best_1.md").is_file());
+    adding.signal("INT");
+    assert_eq!(adding.wait().code, Some(130));
+    let report = runs(&stage, &["show", NEWEST, "--json"]).json();
+    assert_eq!((report["answer"].is_string(), &report["earlier"]), (true, &Value::Null));
+    assert!(folder.join("final_best.md").is_file());
+    assert!(!folder.join("earlier_best_1.md").exists(), "the report has no earlier text");
 }

@@ -131,6 +131,7 @@ fn a_history_of_nothing_says_so() {
     exit 0
     --- stdout
     --- stderr
+    no run to export
     ");
 }
 
@@ -142,7 +143,6 @@ fn what_cannot_be_understood_is_said_before_anything_happens() {
         &["cost", "--since", "yesterday"] as &[&str],
         &["purge"],
         &["purge", "--older-than", "30", "--json"],
-        &["export", "--all"],
         &["export", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
         &["purge", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--yes", "--json"],
         &["search", "...", "--json"],
@@ -168,15 +168,6 @@ fn what_cannot_be_understood_is_said_before_anything_happens() {
     {"error":{"code":"usage","message":"invalid value '30' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01","next":"see `parallel-llm-mcp help`","retryable":false},"schema":1}
     --- stderr
     error: invalid value '30' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as <day>
-
-    For more information, try '--help'.
-    exit 2
-    --- stdout
-    --- stderr
-    error: the following required arguments were not provided:
-      --jsonl
-
-    Usage: parallel-llm-mcp runs export --jsonl <RUN|--all|--since <WHEN>>
 
     For more information, try '--help'.
     exit 2
@@ -522,6 +513,34 @@ fn what_is_not_the_runs_own_is_not_written_to() {
     error[usage]: the texts of run <run> were not kept, so it has no files
       next: see it with `runs show`, or export its report with `--jsonl`
     ");
+}
+
+#[test]
+fn the_files_of_all_runs_are_made_at_once() {
+    let stage = stage();
+    let questions = [("One?", "full"), ("Two?", "metadata"), ("Three?", "full")];
+    let asked = questions.map(|(question, store)| ask(&stage, &[ONE], question, &["--store", store]));
+    let copies = |which: &[&str], dir: &str| {
+        let output = stage.call(["runs", "export", "--dir", dir]).args(which).run();
+        let made = [0, 2].map(|index| stage.home().join(dir).join(word(&asked[index], "/run_id")));
+        assert!(made.iter().all(|folder| folder.join("run.json").is_file()), "{}", output.stderr);
+        told(&output)
+    };
+    insta::assert_snapshot!(copies(&["--all"], "all"), @"
+    exit 3
+    --- stdout
+    all/<run>
+    all/<run>
+    --- stderr
+    error[usage]: the texts of run <run> were not kept, so it has no files
+      next: see it with `runs show`, or export its report with `--jsonl`
+    ");
+    assert_eq!(copies(&["--since", "1h"], "since"), copies(&["--all"], "since"));
+    std::fs::remove_dir_all(folder(&asked[0])).expect("a folder can be removed");
+    assert_eq!(runs(&stage, &["export", "--all"]).code, Some(3));
+    assert!(folder(&asked[0]).join("run.json").is_file());
+    let none = runs(&stage, &["export", "--since", FUTURE, "--dir", "none"]);
+    assert_eq!((none.code, none.stderr.trim_end()), (Some(0), "no run to export"));
 }
 
 #[test]

@@ -181,6 +181,21 @@ fn an_answer_comes_before_the_clients_wall_and_the_run_goes_on() {
 }
 
 #[test]
+fn a_run_that_is_not_over_is_not_gone_on_with() {
+    let stage = stage_of([(PANEL[2], Script::fault(Fault::Stall))]);
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_WAIT", "quorum:2")]);
+    let first = client.call("process_prompt", question());
+    let run_id = told(&first)["run_id"].clone();
+    assert!(told(&first)["answer"].is_string(), "{first}");
+    for arguments in [json!({"run_id": run_id}), json!({"run_id": run_id, "models": [PANEL[0]]})] {
+        let refused = client.call("resume_run", arguments);
+        let error = told(&refused);
+        assert_eq!((&error["code"], &error["run_id"]), (&json!("busy"), &run_id), "{error}");
+        assert_eq!(refused["isError"], true);
+    }
+}
+
+#[test]
 fn parts_are_fetched_page_by_page() {
     let long = "wörd ".repeat(10_000);
     let stage = stage_of([(PANEL[0], Script::answering(&long))]);

@@ -145,6 +145,24 @@ fn a_keyed_question_goes_on_after_a_crash() {
 }
 
 #[test]
+fn a_keyed_question_of_which_nothing_is_known_says_how_it_goes_on() {
+    let stage = stage().scripted(ADA, Script::fault(Fault::Stall));
+    let keyed = || stage.call(["ask", "-m", ADA, "--idempotency-key", "k", "Why?"]);
+    let running = keyed().start();
+    stage.until("it is asked", || stage.asked(ADA) == 1);
+    running.signal("KILL");
+    running.wait();
+    for _ in 0..2 {
+        let again = keyed().run();
+        assert_eq!((again.code, stage.asked(ADA)), (Some(1), 1), "{}", again.stderr);
+        let missing = again.stderr.lines().find(|line| line.starts_with("missing")).unwrap_or_default();
+        insta::allow_duplicates!(
+            insta::assert_snapshot!(missing, @"missing: openai/gpt-6.1-sol unknown: the process that did the run ended before this was known (next: go on with `runs resume`; with `--resend` it also asks again what may have been paid already)")
+        );
+    }
+}
+
+#[test]
 fn an_answer_of_the_history_is_given_where_it_is_asked_for() {
     let stage = stage();
     let first = told(ask(&stage, "Why?"));

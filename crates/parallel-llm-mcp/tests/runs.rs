@@ -72,6 +72,8 @@ fn runs_are_listed_newest_first() {
     insta::assert_snapshot!(newest, @r#"{"answered":1,"closed_at_ms":"<closed_at_ms>","cost_is_estimate":false,"cost_usd":0.000084,"created_at_ms":"<created_at_ms>","decided_at_ms":"<decided_at_ms>","question":"Three?","run_id":"<run_id>","seats":1,"status":"complete","strategy":"synthesize"}"#);
     let older = runs(&stage, &["list", "--json", "--before", &ids[1]]).json();
     assert_eq!(word(&older, "question"), "One?");
+    let before = |name: &str| runs(&stage, &["list", "--json", "--before", name]).json_lines().len();
+    assert_eq!((before(NEWEST), before(&ids[1][..25]), before("01ARZ3NDEKTSV4RRFFQ69G5FAV")), (2, 1, 0));
     let text = runs(&stage, &["list"]);
     assert_eq!(text.text().lines().count(), 3);
     assert!(text.text().lines().all(|line| line.contains("complete") && line.contains("1 of 1")));
@@ -141,8 +143,8 @@ fn what_is_not_there_is_said() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `x` is not a run id
-      next: see `parallel-llm-mcp help`
+    error[run_not_found]: no run has an id that begins with `x`
+      next: see `runs list`
     ");
 }
 

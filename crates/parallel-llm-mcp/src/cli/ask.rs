@@ -233,9 +233,8 @@ fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
     }
     let run = handle.snapshot();
     summary::tell(&desk.console, &run, &report.files);
-    let failure = run.outcome.as_ref().and_then(|outcome| outcome.failure.as_ref());
-    if let Some(failure) = failure.filter(|_| ask.quiet && !ask.json && !ask.jsonl) {
-        failure::tell(&desk.console, failure, false);
+    if let Some(failure) = run.failure().filter(|_| ask.quiet && !ask.json && !ask.jsonl) {
+        failure::tell(&desk.console, &failure, false);
     }
 }
 

@@ -8,7 +8,7 @@ use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure};
 use serde::Deserialize;
 
-use super::{Folder, REPORT, is_among, names, report_file, texts};
+use super::{Folder, REPORT, is_among, names, report_file, stale, texts};
 use crate::anchor::{Anchor, Held};
 use crate::output::report::{FilesReport, FilesState, Report};
 
@@ -28,6 +28,7 @@ pub(crate) fn rebuild(base: &Path, run: &Run) -> Result<PathBuf, Failure> {
     let folder =
         if dir.symlink_metadata().is_ok() { owned(&dir, run)? } else { Folder::create(base, run_id)? };
     let told = FilesReport { dir: Some(dir.clone()), state: FilesState::Written, error: None };
+    folder.remove(&stale(run)).map_err(unwritable)?;
     for file in texts(run).into_iter().chain([report_file(Report::of(run, told))]) {
         folder.write(&file).map_err(unwritable)?;
     }

@@ -201,6 +201,12 @@ fn next_step(report: &Report, answer_rest: Option<usize>, has_left_out: bool) ->
              {{\"run_id\":\"{run_id}\"}} to go on"
         ));
     }
+    let count = report.answers.iter().filter(|seat| seat.status == "answered").count();
+    if count > 1 && report.synthesis.as_ref().is_some_and(|synthesis| synthesis.kind == "verbatim") {
+        steps.push(format!(
+            "the answers were not fused: resume_run with {{\"run_id\":\"{run_id}\",\"synthesizer\":\"<model>\"}} does it"
+        ));
+    }
     if let Some(offset) = answer_rest {
         steps.push(format!("the rest of the answer: get_run with {}", part::call(run_id, "answer", offset)));
     }

@@ -16,6 +16,10 @@ const WORDS: &[(&str, &str)] = &[
     ("`runs wait`", "get_run"),
     ("`runs add`", "resume_run and `models`"),
     ("`runs synthesize`", "resume_run and `synthesizer`"),
+    (
+        "go on with `runs resume`; with `--resend` it also asks again what may have been paid already",
+        "call resume_run, which goes on with the run",
+    ),
     ("`runs resume --resend`", "`parallel-llm-mcp runs resume --resend`, which is for the user to type,"),
     ("`runs resume`", "resume_run"),
     ("`models` (over MCP `list_models`)", "list_models"),

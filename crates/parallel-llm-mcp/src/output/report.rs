@@ -240,7 +240,7 @@ impl Report {
             plan_hash: run.plan_hash.clone(),
             files,
             warnings: run.warnings().iter().map(ErrorReport::of_warning).collect(),
-            error: outcome.and_then(|outcome| outcome.failure.as_ref()).map(ErrorReport::of),
+            error: run.failure().as_ref().map(ErrorReport::of),
         }
     }
 

@@ -1,8 +1,8 @@
 //! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
 
-use parallel_llm_engine::OutcomeKind;
 use parallel_llm_engine::outcome::Agreement;
 use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{Failure, OutcomeKind, RunStatus};
 
 use super::console::{Console, Tone};
 use super::report::{FilesReport, FilesState};
@@ -56,7 +56,7 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
         lines.push(console.tone(Tone::Warning, &safe::for_terminal(&text)));
     }
     lines.extend(agreement(run));
-    lines.extend(late(run));
+    lines.extend(offer(run));
     lines.push(format!(
         "{} of {} answered · {}{} · {} · run {}",
         run.answered(),
@@ -89,16 +89,25 @@ fn agreement(run: &Run) -> Option<String> {
     })
 }
 
-/// Offers the answers that are paid for and not yet in the text.
-fn late(run: &Run) -> Option<String> {
+/// Offers what can be had of the run without paying again: its answers that are not yet in a text.
+fn offer(run: &Run) -> Option<String> {
     let late = run.seats.iter().filter(|seat| seat.late).count();
     let what = if late == 1 { "an answer".to_owned() } else { format!("{late} answers") };
     let id = run.plan.run_id;
-    (late > 0).then(|| format!("{what} came too late to be fused: `runs synthesize {id}` takes all in"))
+    if run.status == RunStatus::Interrupted {
+        return Some(format!("go on with it: `runs resume {id}`"));
+    }
+    if late > 0 {
+        return Some(format!("{what} came too late to be fused: `runs synthesize {id}` takes all in"));
+    }
+    run.is_unfused().then(|| format!("the answers are kept: `runs synthesize {id}` tries again to fuse them"))
 }
 
 fn origin(run: &Run) -> String {
-    let Some(outcome) = &run.outcome else { return "no answer yet".to_owned() };
+    let Some(outcome) = &run.outcome else {
+        let told = |failure: Failure| format!("no answer: {}", failure.message);
+        return run.failure().map_or_else(|| "no answer yet".to_owned(), told);
+    };
     let by = outcome.by.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
     match outcome.kind {
         OutcomeKind::Fused => {

@@ -105,6 +105,7 @@ impl Service {
         self.check_inputs(&plan, typed)?;
         self.check_keys(&typed.places(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
         check_memory(&plan)?;
+        plan.warnings.extend(self.check_wait(&plan)?);
         let places = [("seat", &*plan.seats), ("synthesizer", &*plan.synthesizers)];
         let unable = self.inabilities(&plan.routing, places);
         plan.warnings.extend(unable);

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join_all;
 use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::panel::Seat;
+use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Code, Failure, ProviderId, Routing, RunPlan, RunRequest};
 use parallel_llm_provider::{Dialect, EffortField};
 
 use super::Service;
+use crate::settings::{Origin, Shown};
 
 /// What of a plan was typed in this call, and so is refused where it cannot be; the rest fails its own seat.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,24 @@ impl Service {
         let seats = plan.seats.iter().filter(|_| typed.panel);
         let mut providers = seats.filter_map(|seat| self.provider(&seat.model.provider));
         providers.try_for_each(|provider| provider.dialect.check_inputs(&provider.id, &plan.messages))
+    }
+
+    /// Fails where this call wants more answers to be waited for than the panel can give. The settings may, because they
+    /// are for other panels, too: that is a warning, because all seats are waited for then.
+    pub(super) fn check_wait(&self, plan: &RunPlan) -> Result<Option<Warning>, Failure> {
+        let Wait::Seats { count } = plan.wait else { return Ok(None) };
+        let seats = plan.seats.len();
+        if usize::from(count) <= seats {
+            return Ok(None);
+        }
+        let message = format!("`quorum:{count}` wants more answers than a panel of {seats} can give");
+        let is_typed = |shown: &Shown| shown.name == "wait" && matches!(shown.origin, Origin::Flag(_));
+        if self.settings().shown().iter().any(is_typed) {
+            let next = format!("use `--wait quorum:{seats}` or less, or `--wait all`");
+            return Err(Failure::new(Code::Usage, message).with_next(next));
+        }
+        let next = "all are waited for; set `wait` to less, or to `all`".to_owned();
+        Ok(Some(Warning { code: Code::SettingsInvalid, message, next }))
     }
 
     /// What is asked for and some provider of these places cannot do; each list comes with what its places are called.

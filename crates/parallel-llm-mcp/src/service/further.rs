@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
+use parallel_llm_engine::event::Place;
 use parallel_llm_engine::panel::Seat;
 use parallel_llm_engine::plan::Terms;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::run::Run;
+use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
-
 use tokio::time::timeout;
 
 use super::{Kept, RunHandle, Service};
@@ -38,11 +38,13 @@ pub enum Further {
 impl Service {
     /// Goes on with a run. Whatever is wrong is said before anything is paid.
     pub async fn go_on(&self, name: &str, further: Further) -> Result<RunHandle, Failure> {
-        let run = match self.find(name).await? {
-            Kept::Live(handle) if handle.is_closed() => self.durable(&handle).await?,
-            Kept::Live(handle) if matches!(further, Further::Resume { .. }) => return Ok(handle.join()),
+        let is_resume = matches!(further, Further::Resume { .. });
+        let (run, is_open) = match self.find(name).await? {
+            Kept::Live(handle) if is_resume && handle.look(|run| !run.is_decided() && !run.closed) => {
+                return Ok(handle.join());
+            }
             Kept::Live(handle) => self.ended(&handle).await?,
-            Kept::Past(past) => past.run,
+            Kept::Past(past) => (past.run, false),
         };
         check(&run, &further)?;
         let mut reopening = match &further {
@@ -55,11 +57,20 @@ impl Service {
             }
             Further::Add(request) | Further::Rewrite(request) => self.resolve(&run, request).await?,
         };
+        if is_open {
+            return Err(still_running(&run));
+        }
         reopening.limits = self.settings().defaults().limits;
+        self.check_part(&run, &reopening, &further).await?;
+        self.runs().await?.reopen(run, reopening, self.output_dir()).await
+    }
+
+    /// Fails where those that this part asks have no key: new seats and a synthesizer that was named each, of the earlier
+    /// seats and of the other synthesizers all. What was paid for is not fused by choosing one answer of it.
+    async fn check_part(&self, run: &Run, reopening: &Reopening, further: &Further) -> Result<(), Failure> {
         let new = reopening.seats.iter().collect::<Vec<_>>();
         let again: Vec<&Seat> =
             run.plan.seats.iter().filter(|seat| reopening.ask.contains(&seat.number)).collect();
-        // Without the key of a synthesizer the best answer is chosen, but one that was named must have its own.
         let named: Vec<&Seat> = match &further {
             Further::Rewrite(request) if request.synthesizer.is_some() => {
                 reopening.synthesizers.iter().take(1).collect()
@@ -67,16 +78,16 @@ impl Service {
             _ => Vec::new(),
         };
         self.check_keys(&[new, named].concat(), &again).await?;
-        self.runs().await?.reopen(run, reopening, self.output_dir()).await
+        self.check_keys(&[], &fusing(run, reopening)).await
     }
 
-    /// A run under way, over where that was a matter of moments.
-    async fn ended(&self, handle: &RunHandle) -> Result<Run, Failure> {
+    /// A run of this process that has its answer, and whether it is still under way.
+    async fn ended(&self, handle: &RunHandle) -> Result<(Run, bool), Failure> {
         // Its answer may have been told a moment ago, and its end not yet.
         if handle.look(Run::is_decided) {
             let _ = timeout(CLOSING_MAX, handle.wait_closed()).await;
         }
-        if handle.is_closed() { self.durable(handle).await } else { Ok(handle.snapshot()) }
+        Ok(if handle.is_closed() { (self.durable(handle).await?, false) } else { (handle.snapshot(), true) })
     }
 
     /// A run that is over here as far as it can be gone on with: what is shown of it may not all be written.
@@ -107,8 +118,7 @@ impl Service {
 fn check(run: &Run, further: &Further) -> Result<(), Failure> {
     let id = run.plan.run_id;
     if run.status == RunStatus::Running {
-        let failure = Failure::new(Code::Busy, format!("the run {id} is still under way"));
-        return Err(failure.with_next("wait for it with `runs wait`"));
+        return Err(still_running(run));
     }
     if run.plan.store != StoreMode::Full {
         let message = format!("the texts of run {id} were not kept, so it cannot be gone on with");
@@ -117,7 +127,11 @@ fn check(run: &Run, further: &Further) -> Result<(), Failure> {
     match further {
         Further::Resume { .. } if run.status == RunStatus::Complete => {
             let message = format!("the run {id} is complete; there is nothing to resume");
-            let next = "see it with `runs show`, or add a model with `runs add`";
+            let next = if run.is_unfused() || run.seats.iter().any(|seat| seat.late) {
+                "make one text of all its answers with `runs synthesize`"
+            } else {
+                "see it with `runs show`, or add a model with `runs add`"
+            };
             Err(Failure::new(Code::Usage, message).with_next(next))
         }
         Further::Rewrite(_) if run.seats.iter().all(|seat| seat.answer.is_none()) => {
@@ -126,6 +140,12 @@ fn check(run: &Run, further: &Further) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+fn still_running(run: &Run) -> Failure {
+    Failure::new(Code::Busy, format!("the run {} is still under way", run.plan.run_id))
+        .with_run(run.plan.run_id)
+        .with_next("wait for it with `runs wait`")
 }
 
 /// Asks the seats without an answer. Where the newest part was decided, another text is made by its synthesizers.
@@ -151,4 +171,23 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
         return Err(Failure::new(Code::Usage, message).with_next(next));
     }
     Reopening::again(&run.plan, ask, run.chain())
+}
+
+/// The synthesizers that this part may ask: none where there is one answer at most, or where one has written already.
+fn fusing<'a>(run: &'a Run, reopening: &'a Reopening) -> Vec<&'a Seat> {
+    let is_given = |seat: &SeatView| {
+        seat.answer.is_some() || matches!(seat.place, Place::Seat(number) if reopening.ask.contains(&number))
+    };
+    let answers = run.seats.iter().filter(|seat| is_given(seat)).count() + reopening.seats.len();
+    if answers < 2 {
+        return Vec::new();
+    }
+    if !reopening.synthesizers.is_empty() {
+        return reopening.synthesizers.iter().collect();
+    }
+    let chain = run.plan.synthesizers.iter().zip(&run.synthesizers).skip(run.synthesizers_before);
+    if chain.clone().any(|(_, view)| view.status == SeatStatus::Answered) {
+        return Vec::new();
+    }
+    chain.filter(|(_, view)| view.status != SeatStatus::Unknown).map(|(seat, _)| seat).collect()
 }

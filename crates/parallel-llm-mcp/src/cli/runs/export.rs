@@ -7,11 +7,14 @@ use parallel_llm_engine::{Code, Failure, RunId};
 use super::Moment;
 use crate::cli::Desk;
 use crate::exit;
+use crate::output::failure;
 
 /// Make the files of runs anew, or print their reports one a line
 ///
 /// Without --jsonl, the prompt, the answers, the final text and the report of each run are written to a folder named by
 /// the run. One that is there is touched only where its run.json is of the same run.
+///
+/// A run that cannot be exported is told, and the others are done; the exit code is 3 then.
 ///
 /// Example: parallel-llm-mcp runs export --jsonl --since 30d > runs.jsonl
 #[derive(Debug, clap::Args)]
@@ -27,44 +30,57 @@ pub struct Export {
     #[arg(long)]
     pub(super) jsonl: bool,
     /// All runs
-    #[arg(long, requires = "jsonl")]
+    #[arg(long)]
     all: bool,
     /// All runs that began since then: a time ago such as 7d or 12h, or a day such as 2026-11-01 (UTC)
-    #[arg(long, value_name = "WHEN", value_parser = Moment::read, requires = "jsonl")]
+    #[arg(long, value_name = "WHEN", value_parser = Moment::read)]
     since: Option<Moment>,
 }
 
-/// Does the command.
+/// Does the command. One run that cannot be exported does not keep the others from it.
 pub(super) async fn run(desk: &Desk<'_>, export: &Export) -> Result<u8, Failure> {
+    let runs = wanted(desk, export).await?;
+    if runs.is_empty() {
+        desk.console.say("no run to export");
+    }
+    let mut failed: Vec<Code> = Vec::new();
+    for run_id in &runs {
+        match one(desk, export, *run_id).await {
+            Ok(line) => desk.console.data(&line),
+            // It was purged meanwhile.
+            Err(failure) if failure.code == Code::RunNotFound => {}
+            Err(failure) => {
+                failure::tell(&desk.console, &failure, export.jsonl);
+                failed.push(failure.code);
+            }
+        }
+    }
+    Ok(match failed.first() {
+        None => exit::ANSWER,
+        Some(code) if failed.len() == runs.len() => exit::of(*code),
+        Some(_) => exit::PARTIAL,
+    })
+}
+
+/// The runs, each once, the oldest first. All names are looked up before anything is written.
+async fn wanted(desk: &Desk<'_>, export: &Export) -> Result<Vec<RunId>, Failure> {
+    if export.runs.is_empty() {
+        return desk.service.run_ids(export.since.map(Moment::unix_ms), None).await;
+    }
     let mut runs = Vec::new();
-    // All names are looked up before anything is written.
     for name in &export.runs {
         runs.push(desk.service.run_id(name).await?);
     }
-    if export.jsonl {
-        if runs.is_empty() {
-            runs = desk.service.run_ids(export.since.map(Moment::unix_ms), None).await?;
-        }
-        return print_reports(desk, runs).await;
-    }
-    for run_id in runs {
-        let folder = desk.service.export(run_id, export.dir.as_deref()).await?;
-        desk.console.data(&folder.display().to_string());
-    }
-    Ok(exit::ANSWER)
-}
-
-/// Each report is read, printed and forgotten before the next.
-async fn print_reports(desk: &Desk<'_>, mut runs: Vec<RunId>) -> Result<u8, Failure> {
     runs.sort_unstable();
     runs.dedup();
-    for run_id in runs {
-        match desk.service.load(run_id).await {
-            Ok(past) => desk.console.data(&past.report().line()),
-            // It was purged meanwhile.
-            Err(failure) if failure.code == Code::RunNotFound => {}
-            Err(failure) => return Err(failure),
-        }
+    Ok(runs)
+}
+
+/// Exports one run, and gives what is told of it: its report or its folder.
+async fn one(desk: &Desk<'_>, export: &Export, run_id: RunId) -> Result<String, Failure> {
+    if export.jsonl {
+        return Ok(desk.service.load(run_id).await?.report().line());
     }
-    Ok(exit::ANSWER)
+    let folder = desk.service.export(run_id, export.dir.as_deref()).await?;
+    Ok(folder.display().to_string())
 }

@@ -35,7 +35,7 @@ pub enum RunsCommand {
         /// How many
         #[arg(short = 'n', long, default_value_t = LIST_DEFAULT)]
         limit: usize,
-        /// Only runs older than this one
+        /// Only runs older than this one: its id or a beginning of it, `@` for the newest
         #[arg(long, value_name = "RUN")]
         before: Option<String>,
         /// One JSON object a line
@@ -111,8 +111,12 @@ pub(super) async fn run(desk: &Desk<'_>, command: RunsCommand) -> Result<u8, Fai
 }
 
 async fn list(desk: &Desk<'_>, limit: usize, before: Option<&str>, as_json: bool) -> Result<u8, Failure> {
-    let before =
-        before.map(RunId::from_str).transpose().map_err(|message| Failure::new(Code::Usage, message))?;
+    let before = match before.map(|name| (name, RunId::from_str(name))) {
+        None => None,
+        // A whole id is a moment, whether or not its run is still there.
+        Some((_, Ok(id))) => Some(id),
+        Some((name, Err(_))) => Some(desk.service.run_id(name).await?),
+    };
     let runs = desk.service.list(RunFilter { limit, before, status: None }).await?;
     if runs.is_empty() && !as_json {
         desk.console.say("no runs yet: try `parallel-llm-mcp ask \"...\"`");
