@@ -78,7 +78,7 @@ codes! {
         "The provider does not know the model, or no longer offers it.",
         next: "see `models` (over MCP `list_models`) for current names";
     OutputUnwritable = "output_unwritable", retryable: false,
-        "The data folder or the output folder cannot be written. Nothing was sent and nothing was paid.",
+        "The data folder, the output folder, a file that was named or stdout cannot be written. Before a run, nothing was sent and nothing was paid; what a run came to is kept.",
         next: "choose another folder with `--output-dir` or `PARALLEL_LLM_DATA_DIR`, or mend its permissions";
     Storage = "storage", retryable: true,
         "The run database could not be opened, read or written.",

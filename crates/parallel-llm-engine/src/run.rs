@@ -260,6 +260,11 @@ impl Run {
         self.cost().plus(seats.zip(self.seats.iter().chain(&self.synthesizers)).filter_map(worst).sum())
     }
 
+    /// Whether a request is missing in what is known of the cost, which is the least that was paid then.
+    pub fn cost_lacks_calls(&self) -> bool {
+        self.seats.iter().chain(&self.synthesizers).any(SeatView::cost_lacks_calls)
+    }
+
     /// Whether a part of the cost is unknown or computed from prices.
     pub fn cost_is_estimate(&self) -> bool {
         self.seats

@@ -48,12 +48,19 @@ const TO_1970: i64 = 719_468;
 fn days_since_1970(day: &str) -> Option<i64> {
     let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) {
         return None;
     }
+    let first = first_of(year, month);
+    let next = if month == 12 { first_of(year + 1, 1) } else { first_of(year, month + 1) };
+    (1..=next - first).contains(&day).then_some(first + day - 1)
+}
+
+/// The number of the first day of a month.
+const fn first_of(year: i64, month: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    Some(365 * year + year / 4 - year / 100 + year / 400 + day_of_year - TO_1970)
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5;
+    365 * year + year / 4 - year / 100 + year / 400 + day_of_year - TO_1970
 }
 
 /// A name and a seed no other run has.
@@ -90,6 +97,12 @@ mod tests {
             ("2000-03-01", Some(11_017)),
             ("2026-11-21", Some(20_778)),
             ("2026-13-01", None),
+            ("2026-11-31", None),
+            ("2026-11-00", None),
+            ("2026-02-29", None),
+            ("2028-02-29", Some(21_243)),
+            ("2100-02-29", None),
+            ("2026-12-31", Some(20_818)),
             ("soon", None),
             ("2026-11", None),
         ] {

@@ -16,7 +16,7 @@ pub const AUTH: u8 = 4;
 pub const BUDGET: u8 = 5;
 /// A timer ran out.
 pub const TIMEOUT: u8 = 6;
-/// The data or output folder cannot be used.
+/// The data or output folder cannot be used, or stdout or a file that was named cannot be written.
 pub const STORAGE: u8 = 7;
 /// A defect in this program.
 pub const INTERNAL: u8 = 70;
@@ -39,7 +39,7 @@ pub const ALL: &[(u8, &str)] = &[
     (AUTH, "no key, a refused key, or no credit"),
     (BUDGET, "the budget does not hold the run"),
     (TIMEOUT, "a timer ran out"),
-    (STORAGE, "the data or output folder cannot be used"),
+    (STORAGE, "the data or output folder cannot be used, or an answer cannot be written where it was to go"),
     (INTERNAL, "a defect in this program"),
     (HUNG_UP, "stopped by SIGHUP, for the terminal was closed; what had come is saved"),
     (INTERRUPTED, "stopped by Ctrl-C; what had come is saved"),

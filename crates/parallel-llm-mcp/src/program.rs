@@ -17,11 +17,20 @@ use crate::{app, exit, mcp, telemetry, watchdog};
 /// Reads the arguments, puts the program together with `wire`, does the command, returns the exit code.
 pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
     let environment = Environment::read();
-    let console = Console::new(&environment, false);
+    let console = Console::new(&environment);
+    let code = perform(&environment, &wire, &console);
+    // Whatever the command came to, whoever wanted its data has not got them.
+    ExitCode::from(console.lost().map_or(code, |lost| {
+        failure::tell(&console, lost, false);
+        exit::of(lost.code)
+    }))
+}
+
+fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Service, console: &Console) -> u8 {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let arguments = match cli::parse(&console, &arguments) {
+    let arguments = match cli::parse(console, &arguments) {
         Ok(arguments) => arguments,
-        Err(code) => return ExitCode::from(code),
+        Err(code) => return code,
     };
     let command = match arguments.command {
         Some(command) => command,
@@ -29,16 +38,15 @@ pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
         None if !std::io::stdin().is_terminal() => Command::Serve,
         None => {
             console.data(&cli::help());
-            return ExitCode::SUCCESS;
+            return exit::ANSWER;
         }
     };
-    let console = Console::new(&environment, command.is_quiet());
+    let console = console.quieter(command.is_quiet());
     let wants_json = command.wants_json();
-    let done = start(&environment, &wire, console, command);
-    ExitCode::from(done.unwrap_or_else(|error| {
+    start(environment, wire, &console, command).unwrap_or_else(|error| {
         failure::tell(&console, &error, wants_json);
         exit::of(error.code)
-    }))
+    })
 }
 
 /// Does the command on a runtime of its own. One thread: the work is waiting, and the parts that are not run
@@ -46,7 +54,7 @@ pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
 fn start(
     environment: &Environment,
     wire: &dyn Fn(&Settings) -> Service,
-    console: Console,
+    console: &Console,
     command: Command,
 ) -> Result<u8, Failure> {
     let broken =
@@ -61,7 +69,7 @@ fn start(
     let _log = telemetry::start(level, settings.log_file.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
     let _watchdog = watchdog::start(runtime.handle()).map_err(broken)?;
-    let done = runtime.block_on(dispatch(wire, &settings, console, command));
+    let done = runtime.block_on(dispatch(wire, &settings, console.clone(), command));
     // What still reads stdin cannot be waited for.
     runtime.shutdown_background();
     done

@@ -14,6 +14,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::output::cost::Cost;
 use crate::output::safe;
 
 /// A log file beyond this is put aside as `NAME.1`, in place of the one before: two of them at most.
@@ -179,9 +180,11 @@ fn log(run: &Run, recorded: &Recorded) {
             tracing::debug!(%run_id, seat, model, cost = %cost, ms, "its cost is known now");
         }
         Event::Decided { outcome } => {
-            tracing::info!(%run_id, kind = ?outcome.kind, answered = run.answered(), cost = %run.cost(), ms, "decided");
+            tracing::info!(%run_id, kind = ?outcome.kind, answered = run.answered(), cost = Cost::of(run).told(), ms, "decided");
         }
-        Event::Closed { cost } => tracing::info!(%run_id, cost = %cost, ms, "the run is closed"),
+        Event::Closed { .. } => {
+            tracing::info!(%run_id, cost = Cost::of(run).told(), ms, "the run is closed");
+        }
     }
 }
 

@@ -269,6 +269,7 @@ fn the_report_tells_everything() {
     answers[]: {"attempts":1,"cost_usd":0.0,"elapsed_ms":"<elapsed_ms>","error":{"code":"bad_request","message":"openrouter answered 400: [ { \"code\": \"invalid_type\", \"expected\": \"string\", \"received\": \"number\", \"path\": [\"model\"], \"message\": \"Expected string, received number\" } ]","next":"read the provider's message; an option may not suit this model","retryable":false},"finish":null,"first_token_ms":null,"generation_id":null,"late":false,"model":"x-ai/grok-4.7","provider":"openrouter","seat":2,"served_model":null,"status":"failed","text":null,"text_bytes":0,"truncated":false,"usage":{"cached_tokens":null,"input_tokens":null,"output_tokens":null,"reasoning_tokens":null},"without":[]}
     answers[]: {"attempts":1,"cost_usd":0.0000217,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"mistralai/mistral-large-4-0","provider":"openrouter","seat":3,"served_model":"mistralai/mistral-large-4-0","status":"answered","text":"Take the first design, and test it.","text_bytes":35,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":9,"reasoning_tokens":0},"without":[]}
     cost_is_estimate: false
+    cost_lacks_calls: false
     cost_usd: 0.0021377
     elapsed_ms: "<elapsed_ms>"
     error: null

@@ -48,6 +48,8 @@ pub struct RunSummary {
     pub cost: PicoUsd,
     /// Whether a part of the cost is unknown or computed from prices.
     pub cost_is_estimate: bool,
+    /// Whether a call is missing in the cost, because nobody knows what it cost, or not yet.
+    pub cost_lacks_calls: bool,
     /// When it was first written, in milliseconds since 1970.
     pub created_at_ms: i64,
     /// When its answer was settled.

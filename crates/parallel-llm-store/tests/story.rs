@@ -83,6 +83,7 @@ async fn the_list_shows_the_fold() {
             answered: 1,
             cost: PicoUsd(3_000),
             cost_is_estimate: true,
+            cost_lacks_calls: true,
             ..run.clone()
         }
     );

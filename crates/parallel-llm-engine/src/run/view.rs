@@ -131,6 +131,12 @@ impl SeatView {
         self.cost?.unless_unknown(self.cost_is_estimate)
     }
 
+    /// Whether a request is missing in what is known of its cost: one under way, or one that is over and of which nobody
+    /// knows what it cost.
+    pub const fn cost_lacks_calls(&self) -> bool {
+        self.under_way || self.unpriced > 0
+    }
+
     /// The text there is: the answer's, else what had come so far.
     pub fn text(&self) -> Option<&str> {
         let so_far = Some(self.partial.as_str()).filter(|text| !text.is_empty());

@@ -203,7 +203,13 @@ pub(super) async fn finish(
     }
     let mut report = match view::follow(desk, handle, (ask.view(), ask.leaving()), &mut signals).await {
         Followed::Decided(report) => *report,
-        Followed::Stopped(signal) => return Ok(view::stopped(signal)),
+        Followed::Stopped(signal) => {
+            // Whoever gives a run up does not expect its answer any more; it is paid for all the same.
+            if handle.is_here() && handle.report().answer.is_some() && !handle.is_unstored() {
+                desk.console.say(&format!("its answer is kept: see it with `runs show {}`", handle.id()));
+            }
+            return Ok(view::stopped(signal));
+        }
     };
     let written = match (file, &report.answer) {
         (Some(file), Some(answer)) => file.write(answer),

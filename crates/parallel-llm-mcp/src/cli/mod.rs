@@ -100,9 +100,10 @@ pub enum Work {
 /// Reads the arguments. An error has been told, in clap's own words; the exit code is returned.
 pub fn parse(console: &Console, arguments: &[OsString]) -> Result<Arguments, u8> {
     Arguments::try_parse_from(arguments).map_err(|error| {
-        let _ = error.print();
+        let printed = error.print();
         // Help and version are asked for, everything else is a mistake in the call.
         if !error.use_stderr() {
+            console.given(printed);
             return crate::exit::ANSWER;
         }
         if arguments.iter().any(|argument| argument == "--json" || argument == "--jsonl") {

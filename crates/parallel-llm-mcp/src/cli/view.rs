@@ -7,8 +7,9 @@ use parallel_llm_engine::run::{Run, RunStatus};
 
 use super::Desk;
 use crate::exit;
+use crate::output::console::Console;
 use crate::output::report::Report;
-use crate::output::{live, plain};
+use crate::output::{live, plain, summary};
 use crate::service::RunHandle;
 use crate::shutdown::{Signal, Signals};
 
@@ -54,14 +55,7 @@ pub(super) async fn follow(
 ) -> Followed {
     let shown = async {
         match view {
-            View::People if desk.console.is_live() => {
-                let (run, watch) = handle.watch();
-                live::show(&desk.console, run, watch).await;
-            }
-            View::People if !desk.console.is_quiet() => {
-                let (run, watch) = handle.watch_events();
-                plain::show(&desk.console, run, watch).await;
-            }
+            View::People if !desk.console.is_quiet() => show(&desk.console, handle).await,
             View::Events => stream_events(desk, handle).await,
             View::People | View::Nothing => {}
         }
@@ -72,6 +66,27 @@ pub(super) async fn follow(
         signal = signals.next() => {
             leave(desk, handle, leaving, signals).await;
             Followed::Stopped(signal)
+        }
+    }
+}
+
+/// Shows a run to people: first what it may cost, or how far it is where it began elsewhere, then what happens in it.
+async fn show(console: &Console, handle: &RunHandle) {
+    match (handle.beginning(), console.is_live()) {
+        (Some((run, watch)), false) => plain::show(console, run, watch).await,
+        (None, false) => {
+            let (run, watch) = handle.watch_events();
+            if run.status == RunStatus::Running {
+                console.say(&plain::standing(&run));
+            }
+            plain::show(console, run, watch).await;
+        }
+        (beginning, true) => {
+            if let Some((mut run, mut watch)) = beginning {
+                plain::show_next(console, &mut run, &mut watch).await;
+            }
+            let (run, watch) = handle.watch();
+            live::show(console, run, watch).await;
         }
     }
 }
@@ -90,6 +105,8 @@ async fn leave(desk: &Desk<'_>, handle: &RunHandle, leaving: Leaving, signals: &
         handle.abort();
     }
     give_up(desk, handle, signals).await;
+    let (run, report) = (handle.snapshot(), handle.report());
+    summary::tell(&desk.console, &run, &report.files);
 }
 
 /// Gives a run up and waits until it is closed. What is paid for anyway is read to its end, for as long as the
@@ -98,7 +115,10 @@ async fn give_up(desk: &Desk<'_>, handle: &RunHandle, signals: &mut Signals) {
     handle.cancel();
     let closed = async {
         if tokio::time::timeout(AT_ONCE, handle.wait_closed()).await.is_err() {
-            let open = handle.look(|run| run.seats.iter().filter(|seat| !seat.status.is_final()).count());
+            let open = handle.look(|run| {
+                let asked = run.synthesizers.iter().filter(|synthesizer| synthesizer.attempts > 0);
+                run.seats.iter().chain(asked).filter(|seat| !seat.status.is_final()).count()
+            });
             let limit_s = desk.service.settings().drain_ms / 1000;
             let answers = if open == 1 { "an answer that is" } else { "answers that are" };
             desk.console.say(&format!(

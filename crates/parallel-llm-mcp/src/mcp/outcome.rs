@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{part, words};
+use crate::output::cost::Cost;
 use crate::output::report::{ErrorReport, Report, SeatReport};
 use crate::output::safe::excerpt;
 use crate::output::seat::seconds;
@@ -255,8 +256,9 @@ fn summary(report: &Report) -> String {
         parts.push(format!("missing: {}", told.join("; ")));
     }
     parts.push(seconds(report.elapsed_ms));
-    let about = if report.cost_is_estimate { "about " } else { "" };
-    parts.push(report.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("{about}${usd:.4}")));
+    let (lacks_calls, is_estimate) = (report.cost_lacks_calls, report.cost_is_estimate);
+    let word = Cost { known: None, lacks_calls, is_estimate }.word();
+    parts.push(report.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("{word}${usd:.4}")));
     parts.join(", ")
 }
 
@@ -315,6 +317,7 @@ mod tests {
             worth: None,
             cost_usd: Some(0.05),
             cost_is_estimate: false,
+            cost_lacks_calls: false,
             elapsed_ms: 42_000,
             strategy: "synthesize".to_owned(),
             plan_hash: "00".repeat(32),

@@ -1,11 +1,14 @@
 //! The terminal, as far as the program uses it: where data goes, where words go, and what they may look like.
 //!
 //! What always holds: stdout carries the answer or the data asked for and nothing else; everything else goes to
-//! stderr; colour never carries meaning alone; a reader who closed the pipe ends nothing.
+//! stderr; colour never carries meaning alone; a reader who closed the pipe ends nothing, and that data
+//! could not be given for any other reason is not forgotten.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::{Arc, OnceLock};
 
 use anstyle::{AnsiColor, Style};
+use parallel_llm_engine::{Code, Failure};
 
 use crate::settings::Environment;
 
@@ -13,13 +16,15 @@ use crate::settings::Environment;
 const COLUMNS: usize = 80;
 
 /// The program's standard streams.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Console {
     stdout_is_terminal: bool,
     stderr_is_terminal: bool,
     coloured: bool,
     columns: usize,
     quiet: bool,
+    /// Why data could not be given, the first time; one for all clones.
+    lost: Arc<OnceLock<Failure>>,
 }
 
 /// What a word stands for; its look follows from it.
@@ -52,9 +57,24 @@ const fn columns_of_terminal() -> Option<usize> {
     None
 }
 
+/// Writes to stdout past the library's own handle, which takes a stdout that cannot be written for one that can.
+#[cfg(unix)]
+fn write_out(bytes: &[u8]) -> io::Result<()> {
+    use std::os::fd::AsFd;
+    std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?).write_all(bytes)
+}
+
+/// Writes to stdout.
+#[cfg(not(unix))]
+fn write_out(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes)?;
+    stdout.flush()
+}
+
 impl Console {
     /// The streams this process has.
-    pub fn new(environment: &Environment, quiet: bool) -> Self {
+    pub fn new(environment: &Environment) -> Self {
         let stderr_is_terminal = std::io::stderr().is_terminal() && !environment.is_dumb_terminal();
         let columns = columns_of_terminal();
         Self {
@@ -62,8 +82,15 @@ impl Console {
             stderr_is_terminal,
             coloured: stderr_is_terminal && !environment.no_color(),
             columns: columns.or(environment.columns()).unwrap_or(COLUMNS),
-            quiet,
+            quiet: false,
+            lost: Arc::default(),
         }
+    }
+
+    /// The same streams, where nothing but data may be wanted.
+    #[must_use]
+    pub fn quieter(&self, quiet: bool) -> Self {
+        Self { quiet, ..self.clone() }
     }
 
     /// Whether lines on stderr may be drawn again.
@@ -83,14 +110,30 @@ impl Console {
 
     /// Gives data: exact bytes to a file or pipe, harmless text to a terminal.
     pub fn data(&self, text: &str) {
-        let text = if self.stdout_is_terminal { super::safe::for_terminal(text) } else { text.to_owned() };
-        let mut stdout = std::io::stdout().lock();
-        // A reader that went away has what it wanted.
-        let _ = stdout.write_all(text.as_bytes());
+        let mut text =
+            if self.stdout_is_terminal { super::safe::for_terminal(text) } else { text.to_owned() };
         if !text.ends_with('\n') {
-            let _ = stdout.write_all(b"\n");
+            text.push('\n');
         }
-        let _ = stdout.flush();
+        self.given(write_out(text.as_bytes()));
+    }
+
+    /// Takes note of how giving data went. A reader that went away has what it wanted.
+    pub fn given(&self, written: io::Result<()>) {
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            let failure = Failure::new(Code::OutputUnwritable, format!("stdout cannot be written: {error}"))
+                .with_next(
+                    "give it a place that can be written; what a run came to is kept: see `runs show @`",
+                );
+            self.lost.get_or_init(|| failure);
+        }
+    }
+
+    /// Why data could not be given, where some could not.
+    pub fn lost(&self) -> Option<&Failure> {
+        self.lost.get()
     }
 
     /// Says something beside the data.

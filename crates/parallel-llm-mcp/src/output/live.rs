@@ -4,12 +4,13 @@
 
 use std::time::Duration;
 
+use parallel_llm_engine::SeatStatus;
 use parallel_llm_engine::live::{Update, Watch};
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
-use parallel_llm_engine::{Event, SeatStatus};
 use tokio::time::Instant;
 
 use super::console::{Console, Tone};
+use super::cost::Cost;
 use super::safe;
 use super::seat::{SeatLine, seconds};
 
@@ -61,8 +62,8 @@ pub fn take(run: &mut Run, update: Update) {
 
 /// What it has cost so far, where anything of that is known.
 fn cost(run: &Run) -> String {
-    let about = if run.cost_is_estimate() { "~" } else { "" };
-    run.known_cost().map(|cost| format!("{about}{cost}")).unwrap_or_default()
+    let cost = Cost::of(run);
+    cost.known.map(|_| cost.told()).unwrap_or_default()
 }
 
 fn redraw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> usize {
@@ -98,9 +99,4 @@ fn tail_of(text: &str) -> Option<String> {
     let count = text.chars().count();
     let newest: String = text.chars().skip(count.saturating_sub(CHARS)).collect();
     (count > 0).then(|| safe::excerpt(&newest, CHARS))
-}
-
-/// Whether an event is worth a line of its own.
-pub const fn is_told(event: &Event) -> bool {
-    !matches!(event, Event::Accepted { .. } | Event::Closed { .. })
 }

@@ -2,6 +2,7 @@
 
 pub mod age;
 pub mod console;
+pub mod cost;
 pub mod failure;
 pub mod live;
 pub mod plain;

@@ -1,35 +1,68 @@
 //! A run off a terminal: one line per event on stderr, readable in a log.
 
+use std::sync::Arc;
+
 use parallel_llm_engine::live::{Update, Watch};
+use parallel_llm_engine::panel::Seat;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_engine::{Event, Recorded};
 
 use super::console::Console;
+use super::cost::Cost;
 use super::live;
 use super::safe;
 use super::seat::seconds;
 
 /// Shows a run until its answer is settled.
 pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
-    let mut told = run.seq;
-    loop {
-        if run.status != RunStatus::Running {
-            return;
-        }
-        let update = watch.next().await;
-        if let Update::Event(recorded) = &update
-            && recorded.seq > told
-            && live::is_told(&recorded.event)
-        {
-            told = recorded.seq;
-            console.say(&line(&run, recorded));
-        }
-        live::take(&mut run, update);
+    while run.status == RunStatus::Running {
+        show_next(console, &mut run, &mut watch).await;
     }
 }
 
-/// One event as one line.
+/// Shows the next thing that happens in a run, where it is worth a line.
+pub async fn show_next(console: &Console, run: &mut Run, watch: &mut Watch) {
+    let update = watch.next().await;
+    let news = match &update {
+        Update::Event(recorded) if recorded.seq > run.seq && is_told(&recorded.event) => {
+            Some(Arc::clone(recorded))
+        }
+        _ => None,
+    };
+    live::take(run, update);
+    if let Some(recorded) = news {
+        console.say(&line(run, &recorded));
+    }
+}
+
+/// How far a run is, for whoever comes to it in the middle: who has answered and who is awaited.
+pub fn standing(run: &Run) -> String {
+    let asked = run.synthesizers.iter().filter(|synthesizer| synthesizer.attempts > 0);
+    let awaited: Vec<String> = run
+        .seats
+        .iter()
+        .chain(asked)
+        .filter(|seat| !seat.status.is_final())
+        .map(|seat| seat.model.to_string())
+        .collect();
+    let awaited =
+        if awaited.is_empty() { String::new() } else { format!(", waiting for {}", awaited.join(", ")) };
+    let (id, answered, seats) = (run.plan.run_id, run.answered(), run.seats.len());
+    format!("{} run {id} is under way: {answered} of {seats} answered{awaited}", moment(run.elapsed_ms))
+}
+
+/// Whether an event is worth a line of its own while the run is awaited.
+const fn is_told(event: &Event) -> bool {
+    !matches!(event, Event::Accepted { .. } | Event::Closed { .. })
+}
+
+/// When it was, from the start of the run.
+fn moment(elapsed_ms: u64) -> String {
+    format!("[{:>8}]", format!("+{}", seconds(elapsed_ms)))
+}
+
+/// One event as one line, of the run as it stands with it.
 pub fn line(run: &Run, recorded: &Recorded) -> String {
     let what = match &recorded.event {
         Event::Started { reserved, .. } => {
@@ -37,18 +70,21 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
                 1 => "1 model".to_owned(),
                 count => format!("{count} models"),
             };
-            format!("run {} started: {seats}, at most {reserved}{}", run.plan.run_id, unpriced(run))
+            let unpriced = unpriced(&run.plan.seats);
+            format!("run {} started: {seats}, at most {reserved}{unpriced}", run.plan.run_id)
         }
         Event::Reopened { reopening, reserved } => {
-            let asked = reopening.ask.len() + reopening.seats.len();
-            format!(
-                "run {} goes on: {asked} of {} seats are asked, at most {reserved}",
-                run.plan.run_id,
-                run.seats.len() + reopening.seats.len()
-            )
+            let again = run.plan.seats.iter().filter(|seat| reopening.ask.contains(&seat.number));
+            let asked: Vec<Seat> = again.chain(&reopening.seats).cloned().collect();
+            let (id, count, seats, unpriced) =
+                (run.plan.run_id, asked.len(), run.seats.len(), unpriced(&asked));
+            format!("run {id} goes on: {count} of {seats} seats are asked, at most {reserved}{unpriced}")
         }
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
-        Event::Closed { cost } => format!("closed: {cost} in all"),
+        Event::Closed { .. } => {
+            let cost = Cost::of(run);
+            format!("closed: {}{}", cost.told(), if cost.known.is_some() { " in all" } else { "" })
+        }
         event => {
             let attempt = event.attempt();
             let who = attempt.map(|attempt| attempt.place.to_string()).unwrap_or_default();
@@ -57,12 +93,12 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
             format!("{who} {}: {}", model.unwrap_or_default(), told(event))
         }
     };
-    format!("[{:>8}] {what}", format!("+{}", seconds(recorded.elapsed_ms)))
+    format!("{} {what}", moment(recorded.elapsed_ms))
 }
 
-/// What the most a run may cost leaves out.
-fn unpriced(run: &Run) -> String {
-    match run.plan.seats.iter().filter(|seat| seat.price.is_none()).count() {
+/// What the most that these may cost leaves out.
+fn unpriced(seats: &[Seat]) -> String {
+    match seats.iter().filter(|seat| seat.price.is_none()).count() {
         0 => String::new(),
         1 => " and what one model without a known price costs".to_owned(),
         count => format!(" and what {count} models without a known price cost"),

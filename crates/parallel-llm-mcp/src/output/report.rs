@@ -11,6 +11,8 @@ use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::cost::Cost;
+
 /// The version of the report's shape.
 const SCHEMA: u32 = 1;
 /// Why writing a report as JSON cannot fail.
@@ -46,6 +48,9 @@ pub struct Report {
     pub cost_usd: Option<f64>,
     /// Whether a part of the cost is computed from prices or unknown.
     pub cost_is_estimate: bool,
+    /// Whether a request is missing in the cost, because nobody knows what it cost, or not yet: it is the least that was
+    /// paid then.
+    pub cost_lacks_calls: bool,
     /// Milliseconds from the start to the answer, or to now.
     pub elapsed_ms: u64,
     /// How answers become one text.
@@ -222,7 +227,7 @@ pub enum FilesState {
 impl Report {
     /// Tells a run.
     pub fn of(run: &Run, files: FilesReport) -> Self {
-        let outcome = run.outcome.as_ref();
+        let (outcome, cost) = (run.outcome.as_ref(), Cost::of(run));
         Self {
             schema: SCHEMA,
             run_id: run.plan.run_id.to_string(),
@@ -233,8 +238,9 @@ impl Report {
             answers: run.seats.iter().zip(1..).map(|(seat, number)| SeatReport::of(seat, number)).collect(),
             agreement: outcome.and_then(|outcome| outcome.agreement).map(AgreementReport::of),
             worth: outcome.and_then(WorthReport::of),
-            cost_usd: run.known_cost().map(PicoUsd::as_usd),
-            cost_is_estimate: run.cost_is_estimate(),
+            cost_usd: cost.known.map(PicoUsd::as_usd),
+            cost_is_estimate: cost.is_estimate,
+            cost_lacks_calls: cost.lacks_calls,
             elapsed_ms: run.decided_ms.unwrap_or(run.elapsed_ms),
             strategy: run.plan.strategy.name().to_owned(),
             plan_hash: run.plan_hash.clone(),

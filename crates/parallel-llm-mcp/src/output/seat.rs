@@ -4,6 +4,7 @@ use parallel_llm_engine::SeatStatus;
 use parallel_llm_engine::run::SeatView;
 
 use super::console::Tone;
+use super::cost::Cost;
 use super::safe;
 
 /// The longest reason told beside a seat, in characters.
@@ -70,8 +71,9 @@ fn figures(seat: &SeatView, now_ms: u64) -> String {
         }
         None => {}
     }
-    if let Some(cost) = seat.known_cost().filter(|_| seat.attempts > 0) {
-        figures.push(format!("{}{cost}", if seat.cost_is_estimate { "~" } else { "" }));
+    let cost = Cost::of_seat(seat);
+    if cost.known.is_some() && seat.attempts > 0 {
+        figures.push(cost.short());
     }
     if !seat.without.is_empty() {
         figures.push(format!("without {}", seat.without.join(", ")));

@@ -5,6 +5,7 @@ use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Failure, OutcomeKind, RunStatus};
 
 use super::console::{Console, Tone};
+use super::cost::Cost;
 use super::report::{FilesReport, FilesState};
 use super::safe;
 use super::seat::{SeatLine, seconds};
@@ -24,12 +25,8 @@ pub fn tell_seats(console: &Console, run: &Run) {
     for (seat, number) in run.seats.iter().zip(1..) {
         let told = SeatLine::of(seat, run.elapsed_ms);
         let word = console.tone(told.tone, told.word);
-        console.say(&format!(
-            "  {} {number} {}  {word}  {}",
-            told.glyph,
-            told.model,
-            told.figures.trim_start()
-        ));
+        let line = format!("  {} {number} {}  {word}  {}", told.glyph, told.model, told.figures.trim_start());
+        console.say(line.trim_end());
         let detail = told.reason.or_else(|| seat.text().map(|text| safe::excerpt(text, EXCERPT_CHARS)));
         if let Some(detail) = detail {
             console.say(&console.tone(Tone::Dim, &format!("      {detail}")));
@@ -61,7 +58,7 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
         "{} of {} answered · {}{} · {} · run {}",
         run.answered(),
         run.seats.len(),
-        cost(run),
+        Cost::of(run).told(),
         worth(run),
         seconds(run.decided_ms.unwrap_or(run.elapsed_ms)),
         run.plan.run_id
@@ -124,17 +121,6 @@ fn origin(run: &Run) -> String {
         OutcomeKind::None if run.missing().next().is_some() => "no answer".to_owned(),
         OutcomeKind::None => format!("no answer: {}", safe::for_terminal(&outcome.reason)),
     }
-}
-
-/// What it cost, or that nobody knows.
-fn cost(run: &Run) -> String {
-    let mut calls = run.seats.iter().chain(&run.synthesizers).filter(|seat| seat.attempts > 0);
-    let about = match run.cost_is_estimate() {
-        true if calls.any(|seat| seat.known_cost().is_none()) => "at least ",
-        true => "about ",
-        false => "",
-    };
-    run.known_cost().map_or_else(|| "cost unknown".to_owned(), |cost| format!("{about}{cost}"))
 }
 
 fn worth(run: &Run) -> String {

@@ -128,8 +128,12 @@ impl RunHandle {
 
     /// The run and every event after: from the first event on for whoever asks first, else as it stands.
     pub fn watch_events(&self) -> (Run, Watch) {
-        let beginning = self.beginning.lock().unwrap_or_else(PoisonError::into_inner).take();
-        beginning.unwrap_or_else(|| self.hub.watch_events())
+        self.beginning().unwrap_or_else(|| self.hub.watch_events())
+    }
+
+    /// The run before the first event of what was begun here, and every event after, for whoever asks first.
+    pub fn beginning(&self) -> Option<(Run, Watch)> {
+        self.beginning.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The run as it stands.
@@ -147,21 +151,26 @@ impl RunHandle {
         let decided = self.hub.reached(Stage::Decided);
         if let Some(until) = until {
             if tokio::time::timeout_at(until, decided).await.is_err() {
-                return self.report(self.files.now());
+                return self.report();
             }
         } else {
             decided.await;
         }
-        self.report(self.files.settled().await)
+        self.report_with(self.files.settled().await)
     }
 
     /// Waits until late seats are in or given up, too.
     pub async fn wait_closed(&self) -> Report {
         self.hub.reached(Stage::Closed).await;
-        self.report(self.files.settled().await)
+        self.report_with(self.files.settled().await)
     }
 
-    fn report(&self, files: FilesReport) -> Report {
+    /// The run's report as it stands.
+    pub fn report(&self) -> Report {
+        self.report_with(self.files.now())
+    }
+
+    fn report_with(&self, files: FilesReport) -> Report {
         let mut report = self.look(|run| Report::of(run, files));
         report.warnings.extend(self.note.as_ref().map(ErrorReport::of_warning));
         report

@@ -6,11 +6,12 @@ use std::time::Duration;
 use parallel_llm_engine::event::Place;
 use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
+use parallel_llm_engine::{Code, Event, Failure, Recorded, RunId, RunPlan, RunStatus};
 use parallel_llm_store::{RunFilter, RunSummary, StoredRun};
 use tokio::task::JoinSet;
 
 use super::{RunHandle, Service};
+use crate::clock;
 use crate::files::{self, FileWriter, FilesWatch, Folder};
 use crate::output::report::{FilesReport, Report};
 
@@ -35,6 +36,8 @@ pub struct PastRun {
     pub events: Vec<Recorded>,
     /// When it began, in milliseconds since 1970.
     pub created_at_ms: i64,
+    /// As it was planned, before any further part.
+    plan: Arc<RunPlan>,
     files: FilesReport,
     service: Service,
 }
@@ -84,7 +87,7 @@ impl Service {
         let run = fold(&stored);
         let files = files::look_up(&self.output_dir(), &run);
         let (events, created_at_ms) = (stored.events, stored.created_at_ms);
-        Ok(PastRun { run, events, created_at_ms, files, service: self.clone() })
+        Ok(PastRun { run, events, created_at_ms, plan: stored.plan, files, service: self.clone() })
     }
 }
 
@@ -113,6 +116,15 @@ impl Kept {
 }
 
 impl PastRun {
+    /// Tells each event, with the run as it stood then.
+    pub fn retell(&self, mut tell: impl FnMut(&Run, &Recorded)) {
+        let mut run = Run::new(Arc::clone(&self.plan));
+        for recorded in &self.events {
+            run.apply(recorded);
+            tell(&run, recorded);
+        }
+    }
+
     /// A hold on the run, which another process may still be doing.
     pub fn watch(self) -> RunHandle {
         self.hold(None)
@@ -126,8 +138,11 @@ impl PastRun {
         Ok(self.hold(folder))
     }
 
-    fn hold(self, folder: Option<Folder>) -> RunHandle {
+    fn hold(mut self, folder: Option<Folder>) -> RunHandle {
         let (id, status) = (self.run.plan.run_id, self.run.status);
+        if status == RunStatus::Running {
+            self.run.elapsed_ms = self.elapsed_ms();
+        }
         let theirs = if self.run.closed || status == RunStatus::Interrupted {
             FilesWatch::settled_as(self.files)
         } else {
@@ -147,6 +162,15 @@ impl PastRun {
             hub.lose();
         }
         RunHandle::elsewhere(hub, files, tasks)
+    }
+
+    /// From the start to now, for a run under way. One that has stood still does not tell for how long, so there it is
+    /// the time of its newest event.
+    fn elapsed_ms(&self) -> u64 {
+        let has_stood = self.events.iter().any(|recorded| matches!(recorded.event, Event::Reopened { .. }));
+        let began_ms = u64::try_from(self.created_at_ms).ok().filter(|_| !has_stood);
+        let since_ms = began_ms.map_or(0, |began_ms| clock::unix_ms().saturating_sub(began_ms));
+        self.run.elapsed_ms.max(since_ms)
     }
 
     /// The run's report.

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use parallel_llm_engine::engine::Underway;
 use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Code, Engine, Failure, Reopening, RunId, RunPlan, Stop};
+use parallel_llm_engine::{Code, Engine, Failure, Reopening, RunId, RunPlan, RunStatus, Stop};
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
@@ -75,7 +75,9 @@ impl Runs {
         let engine = self.engine.clone();
         let opening =
             |hub, stop| -> Opening { Box::pin(async move { engine.reopen(hub, stop, reopening).await }) };
-        self.begin(Arc::new(Hub::of(run)), folder, opening).await
+        // Whoever follows it from here on must not take it for over.
+        let going_on = Run { status: RunStatus::Running, closed: false, ..run };
+        self.begin(Arc::new(Hub::of(going_on)), folder, opening).await
     }
 
     /// Notes that a run begins. Two calls may want to go on with the same one at the same moment.

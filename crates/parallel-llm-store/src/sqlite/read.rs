@@ -25,7 +25,8 @@ macro_rules! summaries {
     ($condition:literal) => {
         concat!(
             "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, run_id, status, question_excerpt, strategy, ",
-            "seats, answered, cost_pico_usd, cost_is_estimate, created_at_ms, decided_at_ms, closed_at_ms ",
+            "seats, answered, cost_pico_usd, cost_is_estimate, created_at_ms, decided_at_ms, closed_at_ms, ",
+            "EXISTS (SELECT 1 FROM calls WHERE calls.run_id = runs.run_id AND calls.cost_pico_usd IS NULL) ",
             "FROM runs WHERE run_id < ?1 ",
             $condition,
             " ORDER BY run_id DESC LIMIT ?2"
@@ -96,6 +97,7 @@ fn summary(row: &SqliteRow, now_ms: i64) -> Result<RunSummary, Failure> {
             answered: count(row.try_get(8)?),
             cost: PicoUsd(row.try_get(9)?),
             cost_is_estimate: row.try_get(10)?,
+            cost_lacks_calls: row.try_get(14)?,
             created_at_ms: row.try_get(11)?,
             decided_at_ms: row.try_get(12)?,
             closed_at_ms: row.try_get(13)?,

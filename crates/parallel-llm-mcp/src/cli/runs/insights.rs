@@ -34,12 +34,12 @@ pub(super) async fn run(desk: &Desk<'_>, insights: &Insights) -> Result<u8, Fail
     if insights.json {
         desk.console.data(&models::pretty(&found));
     } else {
-        tell(desk, &found);
+        tell(desk, insights, &found);
     }
     Ok(exit::ANSWER)
 }
 
-fn tell(desk: &Desk<'_>, found: &Found) {
+fn tell(desk: &Desk<'_>, insights: &Insights, found: &Found) {
     const COLUMNS: [Column; 11] = [
         Column::words("MODEL", MODEL_CHARS_MAX),
         Column::numbers("RUNS"),
@@ -54,8 +54,10 @@ fn tell(desk: &Desk<'_>, found: &Found) {
         Column::numbers("TIME"),
     ];
     if found.models.is_empty() {
-        desk.console
-            .say("no run yet whose text was made of two answers or more: there is nothing to learn from");
+        let when = if insights.since.is_some() { "in this time" } else { "yet" };
+        desk.console.say(&format!(
+            "no run {when} whose text was made of two answers or more: there is nothing to learn from"
+        ));
         return;
     }
     let rows: Vec<Vec<String>> = found.models.iter().map(row).collect();

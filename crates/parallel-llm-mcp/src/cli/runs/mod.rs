@@ -19,6 +19,7 @@ use crate::clock;
 use crate::exit;
 use crate::output::age::age;
 use crate::output::console::Tone;
+use crate::output::cost::Cost;
 use crate::output::{plain, summary};
 use crate::service::{Kept, RunFilter, RunSummary};
 
@@ -33,7 +34,7 @@ pub enum RunsCommand {
     /// List runs, newest first
     List {
         /// How many
-        #[arg(short = 'n', long, default_value_t = LIST_DEFAULT)]
+        #[arg(short = 'n', long, default_value_t = LIST_DEFAULT, value_parser = how_many)]
         limit: usize,
         /// Only runs older than this one: its id or a beginning of it, `@` for the newest
         #[arg(long, value_name = "RUN")]
@@ -92,6 +93,12 @@ impl RunsCommand {
     }
 }
 
+/// Reads how many of something are to be shown.
+fn how_many(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "a whole number from 1 on".to_owned())
+}
+
 /// Does the command.
 pub(super) async fn run(desk: &Desk<'_>, command: RunsCommand) -> Result<u8, Failure> {
     match command {
@@ -119,7 +126,10 @@ async fn list(desk: &Desk<'_>, limit: usize, before: Option<&str>, as_json: bool
     };
     let runs = desk.service.list(RunFilter { limit, before, status: None }).await?;
     if runs.is_empty() && !as_json {
-        desk.console.say("no runs yet: try `parallel-llm-mcp ask \"...\"`");
+        desk.console.say(&before.map_or_else(
+            || "no runs yet: try `parallel-llm-mcp ask \"...\"`".to_owned(),
+            |before| format!("no run is older than {before}"),
+        ));
     }
     let lines: Vec<String> =
         runs.iter().map(|run| if as_json { json_line(run) } else { line(desk, run) }).collect();
@@ -137,8 +147,9 @@ fn json_line(run: &RunSummary) -> String {
         "strategy": run.strategy,
         "seats": run.seats,
         "answered": run.answered,
-        "cost_usd": known_cost(run).map(PicoUsd::as_usd),
-        "cost_is_estimate": run.cost_is_estimate,
+        "cost_usd": cost(run).known.map(PicoUsd::as_usd),
+        "cost_is_estimate": cost(run).is_estimate,
+        "cost_lacks_calls": run.cost_lacks_calls,
         "created_at_ms": run.created_at_ms,
         "decided_at_ms": run.decided_at_ms,
         "closed_at_ms": run.closed_at_ms,
@@ -146,9 +157,8 @@ fn json_line(run: &RunSummary) -> String {
     .to_string()
 }
 
-/// `None` where nothing of the cost is known.
-fn known_cost(run: &RunSummary) -> Option<PicoUsd> {
-    run.cost.unless_unknown(run.cost_is_estimate)
+fn cost(run: &RunSummary) -> Cost {
+    Cost::reckoned(run.cost, run.cost_lacks_calls, run.cost_is_estimate)
 }
 
 fn line(desk: &Desk<'_>, run: &RunSummary) -> String {
@@ -160,7 +170,7 @@ fn line(desk: &Desk<'_>, run: &RunSummary) -> String {
         run.status.as_str(),
         run.answered,
         run.seats,
-        known_cost(run).map_or_else(|| "unknown".to_owned(), |cost| cost.to_string()),
+        cost(run).short(),
         age(clock::unix_ms().saturating_sub(u64::try_from(run.created_at_ms).unwrap_or(0))),
         crate::output::safe::excerpt(question, room)
     )
@@ -182,7 +192,8 @@ async fn show(
         return Ok(exit::ANSWER);
     }
     if events {
-        let lines: Vec<String> = past.events.iter().map(|event| plain::line(&past.run, event)).collect();
+        let mut lines = Vec::with_capacity(past.events.len());
+        past.retell(|run, event| lines.push(plain::line(run, event)));
         desk.console.data(&lines.join("\n"));
         return Ok(exit::ANSWER);
     }

@@ -3,7 +3,7 @@
 use parallel_llm_engine::Failure;
 use serde_json::{Value, json};
 
-use super::LIST_DEFAULT;
+use super::{LIST_DEFAULT, how_many};
 use crate::cli::Desk;
 use crate::output::age::age;
 use crate::output::safe;
@@ -26,7 +26,7 @@ pub struct Search {
     #[arg(required = true)]
     words: Vec<String>,
     /// How many at most
-    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = LIST_DEFAULT)]
+    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = LIST_DEFAULT, value_parser = how_many)]
     limit: usize,
     /// Print one JSON object
     #[arg(long)]

@@ -1,0 +1,82 @@
+//! What was paid, in words: a sum that lacks a call is the least that was paid, one computed from prices is about right,
+//! and what nobody knows is unknown, never nothing.
+
+use parallel_llm_engine::PicoUsd;
+use parallel_llm_engine::run::{Run, SeatView};
+
+/// What some calls cost, and how sure that is.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    /// The sum as far as known; `None` where nothing is.
+    pub known: Option<PicoUsd>,
+    /// Whether a call is missing in it.
+    pub lacks_calls: bool,
+    /// Whether a part of it is computed from prices, or missing.
+    pub is_estimate: bool,
+}
+
+impl Cost {
+    /// What all requests of a run cost.
+    pub fn of(run: &Run) -> Self {
+        Self::reckoned(run.cost(), run.cost_lacks_calls(), run.cost_is_estimate())
+    }
+
+    /// What these calls cost; a sum of nothing that is not sure is no sum.
+    pub fn reckoned(sum: PicoUsd, lacks_calls: bool, is_estimate: bool) -> Self {
+        let is_estimate = is_estimate || lacks_calls;
+        Self { known: sum.unless_unknown(is_estimate), lacks_calls, is_estimate }
+    }
+
+    /// What all requests of a seat cost.
+    pub fn of_seat(seat: &SeatView) -> Self {
+        let (lacks_calls, is_estimate) = (seat.cost_lacks_calls(), seat.cost_is_estimate);
+        Self { known: seat.known_cost(), lacks_calls, is_estimate }
+    }
+
+    /// The word before the sum, with the blank between: `at least `, `about ` or nothing.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self { lacks_calls: true, .. } => "at least ",
+            Self { is_estimate: true, .. } => "about ",
+            _ => "",
+        }
+    }
+
+    /// In words: `at least $0.0093`, `about $1.20`, `$1.20`, `cost unknown`.
+    pub fn told(self) -> String {
+        self.known.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{}{cost}", self.word()))
+    }
+
+    /// For the narrow column of a table: `≥$0.0093`, `~$1.20`, `$1.20`, `unknown`.
+    pub fn short(self) -> String {
+        let sign = match self {
+            Self { lacks_calls: true, .. } => "≥",
+            Self { is_estimate: true, .. } => "~",
+            _ => "",
+        };
+        self.known.map_or_else(|| "unknown".to_owned(), |cost| format!("{sign}{cost}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_sure_says_so() {
+        let cost = |known, lacks_calls, is_estimate| Cost { known, lacks_calls, is_estimate };
+        let paid = Some(PicoUsd(9_300_000_000));
+        let costs = [
+            cost(paid, false, false),
+            cost(paid, false, true),
+            cost(paid, true, true),
+            cost(paid, true, false),
+            cost(None, true, true),
+        ];
+        assert_eq!(
+            costs.map(Cost::told),
+            ["$0.0093", "about $0.0093", "at least $0.0093", "at least $0.0093", "cost unknown"]
+        );
+        assert_eq!(costs.map(Cost::short), ["$0.0093", "~$0.0093", "≥$0.0093", "≥$0.0093", "unknown"]);
+    }
+}

@@ -1,0 +1,312 @@
+//! What is seen of a run while it happens and after: what it may cost, how far it is, what it did cost, and that data
+//! which could not be given are not taken for given.
+
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
+use parallel_llm_testkit::{Output, Stage};
+
+const QUICK: &str = "openai/gpt-6.1-sol";
+const HANGING: &str = "x-ai/grok-4.7";
+const MORE: &str = "mistralai/mistral-large-4-0";
+/// Hanging up on it saves nothing, so its answers are read to their end.
+const FUSER: &str = "google/gemini-3.8-flash";
+
+/// Names the newest run.
+const NEWEST: &str = "@";
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+        .scripted(QUICK, Script::answering("The first word."))
+        .scripted(HANGING, Script::fault(Fault::Stall))
+}
+
+/// A model that takes its time.
+fn slow(ms: u64) -> Script {
+    Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() })
+}
+
+fn runs(stage: &Stage, arguments: &[&str]) -> Output {
+    let output = stage.call(["runs"]).args(arguments).run();
+    output.assert_no_key();
+    output
+}
+
+/// stderr, the amounts of time masked.
+fn said(output: &Output) -> String {
+    output.masked(&output.stderr)
+}
+
+/// The lines of the list, without ids and ages.
+fn listed(stage: &Stage) -> String {
+    let output = runs(stage, &["list"]);
+    let lines = output.text().lines().map(|line| line[28..66].trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn data_that_cannot_be_given_is_an_error() {
+    let stage = stage();
+    let asked = stage.call(["ask", "-q", "-m", QUICK, "Why?"]).run();
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    let full = std::path::Path::new("/dev/full").exists().then_some("exec >/dev/full");
+    // A stdout that is open for reading only.
+    for first in full.into_iter().chain(["exec 1</dev/null"]) {
+        for arguments in [
+            "ask -q -m openai/gpt-6.1-sol Why?",
+            "ask --json -m openai/gpt-6.1-sol Why?",
+            "runs show @",
+            "runs show @ --json",
+            "runs list",
+            "runs cost",
+            "runs export --all --jsonl",
+            "models",
+            "config show",
+            "keys list",
+            "doctor",
+            "explain",
+            "explain timeout",
+        ] {
+            let output = stage.call(arguments.split(' ')).under(first).run();
+            let told = "error[output_unwritable]: stdout cannot be written: ";
+            assert!(output.stderr.contains(told), "{first}: {arguments}: {}", output.stderr);
+            assert_eq!(output.code, Some(7), "{first}: {arguments}");
+        }
+    }
+    if let Some(full) = full {
+        assert_eq!(stage.call(["--version"]).under(full).run().code, Some(7));
+    }
+    let output = stage.call(["ask", "-q", "-m", QUICK, "Why?"]).under("exec 1</dev/null").run();
+    insta::assert_snapshot!(output.told(), @"
+    exit 7
+    --- stdout
+    --- stderr
+    error[output_unwritable]: stdout cannot be written: Bad file descriptor (os error 9)
+      next: give it a place that can be written; what a run came to is kept: see `runs show @`
+    ");
+}
+
+#[test]
+fn what_nobody_knows_is_never_told_as_nothing() {
+    let stage = stage();
+    let until_asked = |count: usize| {
+        stage.until("it is being answered", || {
+            let chats = stage.chats();
+            chats.len() == count
+                && chats.iter().any(|chat| {
+                    chat.model.as_deref() == Some(HANGING)
+                        && chat.first_byte_us.is_some()
+                        && !chat.client_cancelled
+                })
+        });
+    };
+    let alone = stage.call(["ask", "-m", HANGING, "Why?"]).start();
+    until_asked(1);
+    alone.signal("KILL");
+    alone.wait();
+    assert_eq!(listed(&stage), "interrupted   0 of 1     unknown");
+    insta::assert_snapshot!(said(&runs(&stage, &["show", NEWEST])), @"
+    no answer: the run is interrupted
+
+    no answer yet
+    missing: x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: see `runs show` for what had arrived)
+    0 of 1 answered · cost unknown · <time> · run <run>
+      ? 1 x-ai/grok-4.7  unknown
+          the process that did the run ended before this was known
+    ");
+    let report = runs(&stage, &["list", "--json"]).json();
+    assert_eq!(
+        (&report["cost_usd"], &report["cost_is_estimate"], &report["cost_lacks_calls"]),
+        (&serde_json::Value::Null, &true.into(), &true.into())
+    );
+    let resumed = runs(&stage, &["resume", NEWEST]);
+    assert_eq!(resumed.code, Some(1), "{}", resumed.stderr);
+    insta::assert_snapshot!(runs(&stage, &["show", NEWEST, "--events"]).told(), @"
+    exit 0
+    --- stdout
+    [ +<time>] run <run> started: 1 model, at most $0.096
+    [ +<time>] seat 1 x-ai/grok-4.7: asked
+    [ +<time>] run <run> goes on: 0 of 1 seats are asked, at most $0.00
+    [ +<time>] decided: no model answered (x-ai/grok-4.7: the process that did the run ended before this was known)
+    [ +<time>] closed: cost unknown
+    --- stderr
+    ");
+    assert_eq!(listed(&stage), "failed        0 of 1     unknown");
+}
+
+#[test]
+fn a_sum_that_lacks_a_call_is_the_least_that_was_paid() {
+    let broken = Script::fault(Fault::AcceptAndClose).fail_first(1);
+    let stage = stage().scripted(MORE, broken);
+    let output = stage.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).run();
+    insta::assert_snapshot!(output.summary(), @"
+    fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
+    2 of 2 answered · at least $0.0016 (fusing $0.0015) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    assert_eq!(listed(&stage), "complete      2 of 2    ≥$0.0016");
+    let report = runs(&stage, &["show", NEWEST, "--json"]).json();
+    assert_eq!(report["cost_lacks_calls"], true);
+    let events = runs(&stage, &["show", NEWEST, "--events"]).told();
+    insta::assert_snapshot!(events.lines().rfind(|line| line.contains("closed")).unwrap_or_default(), @"[ +<time>] closed: at least $0.0016 in all");
+}
+
+#[test]
+fn a_further_part_is_told_like_the_first() {
+    let stage = stage();
+    let asked = stage.call(["ask", "-m", QUICK, "--synthesizer", FUSER, "Why?"]).run();
+    insta::assert_snapshot!(said(&asked), @"
+    [ +<time>] run <run> started: 1 model, at most $0.16
+    [ +<time>] seat 1 openai/gpt-6.1-sol: asked
+    [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 15 bytes, 4 tokens, $0.000042
+    [ +<time>] decided: only one answer came, so there was nothing to fuse
+
+
+    word for word by openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse
+    1 of 1 answered · $0.000042 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    insta::assert_snapshot!(said(&runs(&stage, &["add", NEWEST, "-m", MORE, "--synthesizer", FUSER])), @"
+    [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13
+    [ +<time>] seat 2 mistralai/mistral-large-4-0: asked
+    [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
+    [ +<time>] synthesizer 4 google/gemini-3.8-flash: asked
+    [ +<time>] synthesizer 4 google/gemini-3.8-flash: answered, 828 bytes, 207 tokens, $0.0015
+    [ +<time>] decided: the synthesizer started from one answer and patched it from the others
+
+
+    fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
+    2 of 2 answered · $0.0016 (fusing $0.0015) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    insta::assert_snapshot!(said(&runs(&stage, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
+    [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
+    [ +<time>] synthesizer 7 google/gemini-3.8-flash: asked
+    [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 828 bytes, 207 tokens, $0.0015
+    [ +<time>] decided: the synthesizer started from one answer and patched it from the others
+
+
+    fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
+    2 of 2 answered · $0.0031 (fusing $0.0015) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let events = runs(&stage, &["show", NEWEST, "--events"]).told();
+    let parts: Vec<&str> =
+        events.lines().filter(|line| line.contains("at most") || line.contains("closed")).collect();
+    insta::assert_snapshot!(parts.join("\n"), @"
+    [ +<time>] run <run> started: 1 model, at most $0.16
+    [ +<time>] closed: $0.000042 in all
+    [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13
+    [ +<time>] closed: $0.0016 in all
+    [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
+    [ +<time>] closed: $0.0031 in all
+    ");
+}
+
+#[test]
+fn a_terminal_is_told_what_a_run_may_cost_before_anything_else() {
+    let stage = stage();
+    let first = |arguments: &[&str]| {
+        let output = stage.call(arguments).on_terminal()?.run();
+        Some(output.masked(output.text().lines().next().unwrap_or_default().trim_end()))
+    };
+    let Some(asked) = first(&["ask", "-m", QUICK, "Why?"]) else { return };
+    insta::assert_snapshot!(asked, @"[ +<time>] run <run> started: 1 model, at most $0.16");
+    insta::assert_snapshot!(first(&["runs", "add", NEWEST, "-m", MORE]).unwrap_or_default(), @"[ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.26");
+}
+
+#[test]
+fn whoever_comes_in_the_middle_is_told_how_far_it_is() {
+    let stage = stage().scripted(MORE, slow(6_000));
+    let asking = stage.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).start();
+    stage.until("one has answered", || {
+        let shown = runs(&stage, &["show", NEWEST, "--json"]);
+        shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered"
+    });
+    // The clock of whoever comes is that of the run.
+    stage.pause(std::time::Duration::from_millis(1_100));
+    let waited = runs(&stage, &["wait", NEWEST]);
+    asking.wait();
+    let first = waited.stderr.lines().next().unwrap_or_default();
+    assert!(!first.starts_with("[  +0."), "{first}");
+    let before_answer = waited.stderr.lines().take_while(|line| !line.is_empty());
+    insta::assert_snapshot!(waited.masked(&before_answer.collect::<Vec<_>>().join("\n")), @"
+    [ +<time>] run <run> is under way: 1 of 2 answered, waiting for mistralai/mistral-large-4-0
+    [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
+    [ +<time>] synthesizer 1 google/gemini-3.8-flash: asked
+    [ +<time>] synthesizer 1 google/gemini-3.8-flash: answered, 828 bytes, 207 tokens, $0.0015
+    [ +<time>] decided: the synthesizer started from one answer and patched it from the others
+    ");
+}
+
+#[test]
+fn a_run_that_was_given_up_says_what_came_of_it() {
+    let stage = stage().scripted(FUSER, slow(4_000)).scripted(MORE, Script::answering("The second word."));
+    let running = stage.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).start();
+    stage.until("it is being fused", || stage.asked(FUSER) == 1);
+    running.signal("INT");
+    let output = running.wait();
+    assert_eq!((output.code, output.text()), (Some(130), ""));
+    insta::assert_snapshot!(output.summary(), @"
+    stopping: what has come is saved in run <run>; once more to stop at once
+    waiting up to 25 s for an answer that is paid for either way; Ctrl-C leaves at once
+    fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
+    2 of 2 answered · $0.00087 (fusing $0.00082) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    its answer is kept: see it with `runs show <run>`
+    ");
+    let report = runs(&stage, &["show", NEWEST, "--json"]).json();
+    assert!(report["answer"].is_string(), "{report}");
+}
+
+#[test]
+fn an_empty_list_says_why_it_is_empty() {
+    let stage = stage();
+    let asked = stage.call(["ask", "--json", "-m", QUICK, "Why?"]).run().json();
+    let id = asked["run_id"].as_str().unwrap_or_default();
+    let told = [
+        &["list", "-n", "0"] as &[&str],
+        &["list", "--before", id],
+        &["search", "word", "-n", "0"],
+        &["insights", "--since", "2999-01-01"],
+        &["purge", "--older-than", "2026-11-31"],
+        &["cost", "--since", "2026-02-30"],
+    ];
+    insta::assert_snapshot!(told.map(|arguments| runs(&stage, arguments).told()).join("\n"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value '0' for '--limit <LIMIT>': a whole number from 1 on
+
+    For more information, try '--help'.
+
+    exit 0
+    --- stdout
+    --- stderr
+    no run is older than <run>
+
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value '0' for '--limit <NUMBER>': a whole number from 1 on
+
+    For more information, try '--help'.
+
+    exit 0
+    --- stdout
+    --- stderr
+    no run in this time whose text was made of two answers or more: there is nothing to learn from
+
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value '2026-11-31' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01
+
+    For more information, try '--help'.
+
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value '2026-02-30' for '--since <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01
+
+    For more information, try '--help'.
+    ");
+}
