@@ -170,7 +170,7 @@ fn check_refusals(table: &str) {
     ctx_overflow         failed context_length x1, free
     reasoning_mandatory  failed bad_request x1, free
     credits              failed credits x1, free
-                           failed rate_limited x2, free: gemini
+                           failed rate_limited x1, free: gemini
     in_flight            failed credits_in_flight x2, free
     key_limit            failed key_limit x1, free
     moderation           refused moderated x1, free
