@@ -128,6 +128,11 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
             // Sorted, so that the order of arrival leaves no trace.
             usable.sort_by_key(|one| one.seat);
             let deciding = async {
+                // The same answers again would be paid for and say the same.
+                if desk.hub.look(|run| run.has_text_of(usable.iter().map(|one| one.seat))) {
+                    let failure = Failure::new(Code::AllFailed, "no further answer came");
+                    return decide(desk, Outcome::none(failure));
+                }
                 let decided = AssertUnwindSafe(strategy::decide(desk, &usable)).catch_unwind().await;
                 let outcome = decided.unwrap_or_else(|_| strategy::fallback(desk, &usable));
                 // Noted in the same breath as the synthesizer's answer, so that no commit takes that without this:

@@ -76,6 +76,8 @@ pub struct Run {
     pub synthesizers: Vec<SeatView>,
     /// How many of them belong to earlier parts.
     pub synthesizers_before: usize,
+    /// Whether the newest part is to make another text of the answers there are, and asks nobody for more.
+    pub rewrites: bool,
     /// The outcome that stands. Until a further part of the run is decided, that is the one from before it.
     pub outcome: Option<Outcome>,
     /// Outcomes that do not stand any more, or never did because the one before was better: in the order they were set
@@ -104,6 +106,7 @@ impl Run {
             plan_hash: String::new(),
             status: RunStatus::Running,
             synthesizers_before: 0,
+            rewrites: false,
             outcome: None,
             earlier: Vec::new(),
             decided_ms: None,
@@ -191,6 +194,7 @@ impl Run {
         };
         self.seats.extend(reopening.seats.iter().map(view(Place::Seat)));
         if !reopening.synthesizers.is_empty() {
+            self.rewrites = reopening.ask.is_empty() && reopening.seats.is_empty();
             self.synthesizers_before = self.synthesizers.len();
             self.synthesizers.extend(reopening.synthesizers.iter().map(view(Place::Synthesizer)));
         }
@@ -302,6 +306,16 @@ impl Run {
         self.place(Place::Seat(number))
     }
 
+    /// Whether a text of just these answers stands, and nobody wants another one of them.
+    pub(crate) fn has_text_of(&self, mut seats: impl ExactSizeIterator<Item = SeatNumber>) -> bool {
+        let is_of_several = |kind| matches!(kind, OutcomeKind::Fused | OutcomeKind::Selected);
+        let Some(text) = self.outcome.as_ref().filter(|text| is_of_several(text.kind)) else { return false };
+        let is_told_of = |seat: &SeatNumber| self.seat(*seat).is_some_and(|view| view.told_of);
+        !self.rewrites
+            && seats.len() == text.considered.len()
+            && seats.all(|seat| text.considered.contains(&seat) && is_told_of(&seat))
+    }
+
     fn settle(&mut self, outcome: &Outcome, at_ms: u64) {
         let stands = self.weigh(outcome);
         // An answer that came while another was being made of the rest is as late as one that came after.
@@ -310,7 +324,7 @@ impl Run {
                 seat.late = seat.has_given() && !stands.considered.contains(&number);
             }
         }
-        self.synthesizers.iter_mut().for_each(|synthesizer| synthesizer.told_of = true);
+        self.seats.iter_mut().chain(&mut self.synthesizers).for_each(|view| view.told_of = true);
         self.outcome = Some(stands);
         self.decided_ms = Some(at_ms);
         self.status = self.final_status();

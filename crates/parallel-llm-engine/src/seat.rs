@@ -175,9 +175,9 @@ impl Asking {
             };
             let reply = self.read(permit).await;
             let event = self.judge(&reply);
-            let retry = match &event {
+            let (retry, why) = match &event {
                 Event::Failed { retry: Retry::Never, .. } => return event,
-                Event::Failed { retry, .. } => retry.clone(),
+                Event::Failed { retry, failure, .. } => (retry.clone(), failure.clone()),
                 _ => return event,
             };
             if let Err(failure) = self.desk.log.append(event).await {
@@ -188,6 +188,9 @@ impl Asking {
                     let wait = tokio::time::sleep(Duration::from_millis(ms));
                     if self.desk.sending.unless_over(wait).await.is_none() {
                         return self.unsent(self.attempt());
+                    }
+                    if self.is_key_refused() {
+                        return self.never(self.attempt(), why);
                     }
                     self.retries += 1;
                 }

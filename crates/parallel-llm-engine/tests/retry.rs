@@ -271,6 +271,26 @@ async fn nobody_tries_again_with_a_key_that_was_refused() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_retry_is_called_off_where_the_key_is_refused_meanwhile() {
+    let told = scene([
+        ("ada", fails(10, failure(Code::Upstream).with_status(502))),
+        ("bob", fails(100, failure(Code::Auth).with_status(401))),
+    ]);
+    insta::assert_snapshot!(told.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2
+    10 failed 1 upstream, again in 818
+    100 failed 2 auth, never again
+    828 failed 1 upstream, never again | 828 decided none
+    828 closed $0.00
+    failed decided at 828, closed at 828
+      none
+      because all_failed: no model answered (ada: scripted upstream; bob: scripted auth)
+      1 ada failed, 1 request 828 ms, $0.00: upstream: scripted upstream
+      2 bob failed, 1 request 100 ms, $0.00: auth: scripted auth
+    ");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_begun_text_is_kept_and_not_asked_for_again() {
     async fn check(length: usize) -> String {
         let text: &'static str = "m".repeat(length).leak();

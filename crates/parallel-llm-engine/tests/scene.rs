@@ -265,7 +265,7 @@ impl Scene {
         let watching = watch(&hub);
         let besides = beside(Arc::clone(&hub));
         let longest = Duration::from_millis(plan.timers.run_ms + 60_000);
-        let doing = timeout(longest, underway.finish());
+        let doing = timeout(longest, Box::pin(underway.finish()));
         let (seen, beside, (), done) = tokio::join!(watching, besides, cancelling, doing);
         done.expect("a run ends within its time");
         let told = Told {

@@ -118,10 +118,11 @@ fn a_further_part_that_is_killed_leaves_the_answer_there_is() {
     let people = runs(&stage, &["show", NEWEST]);
     assert!(people.stderr.contains("a further part of the run is interrupted"), "{}", people.stderr);
     let resumed = runs(&stage, &["resume", NEWEST, "--json"]).json();
-    assert_eq!(synthesis(&resumed), format!("partial fused by {FUSER}"));
-    assert_eq!(resumed["earlier"].as_array().map(Vec::len), Some(1));
-    assert_eq!(resumed["earlier"][0]["answer"], before["answer"]);
-    assert_eq!(counts(&stage), [1, 1, 1, 2]);
+    // The new model may have been paid, so it is not asked again; and of the answers there are, there is a text.
+    assert_eq!((&resumed["status"], &resumed["answer"]), (&"partial".into(), &before["answer"]));
+    let warning = resumed["warnings"][0]["message"].as_str().unwrap_or_default();
+    assert!(warning.contains("no further answer came"), "{resumed}");
+    assert_eq!(counts(&stage), [1, 1, 1, 1]);
 }
 
 #[test]
@@ -155,7 +156,7 @@ fn going_on_has_a_budget_of_its_own() {
     exit 5
     --- stdout
     --- stderr
-    error[budget]: the run may cost up to $0.41; the budget is $0.0013
+    error[budget]: this part of the run may cost up to $0.41; the budget is $0.00010
       next: raise `--budget`, lower `--max-tokens`, or ask fewer models
     ");
     assert_eq!(counts(&stage), paid, "nothing was sent");
@@ -357,7 +358,7 @@ fn a_part_that_was_stopped_leaves_no_file() {
     let stage = stage().scripted(CYD, stalled);
     let folder = asked(&stage)["files"]["dir"].as_str().map(std::path::PathBuf::from).expect("it has files");
     let adding = stage.call(["runs", "add", NEWEST, "-m", CYD]).start();
-    stage.until("it is under way", || folder.join("earlier_best_1.md").is_file());
+    stage.until("it is under way", || stage.asked(CYD) == 1);
     adding.signal("INT");
     assert_eq!(adding.wait().code, Some(130));
     let report = runs(&stage, &["show", NEWEST, "--json"]).json();

@@ -106,8 +106,9 @@ fn what_nobody_knows_is_never_told_as_nothing() {
     insta::assert_snapshot!(said(&runs(&stage, &["show", NEWEST])), @"
     no answer: the run is interrupted
 
-    no answer yet
-    missing: x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: see `runs show` for what had arrived)
+    no answer: the process that did the run ended before it had an answer
+    missing: x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: go on with `runs resume`; with `--resend` it also asks again what may have been paid already)
+    go on with it: `runs resume <run>`
     0 of 1 answered · cost unknown · <time> · run <run>
       ? 1 x-ai/grok-4.7  unknown
           the process that did the run ended before this was known

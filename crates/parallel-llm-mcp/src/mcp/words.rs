@@ -1,8 +1,7 @@
 //! The next step of a failure in this door's words. The parts below name it once, as a person at a prompt takes it; a
 //! model that calls tools takes it otherwise.
 //!
-//! What always holds: no flag and no command of the command line is told here as if it could be called, but those that
-//! are for the user to type, and these say so.
+//! What always holds: no flag and no command of the command line is told here.
 
 use std::borrow::Cow;
 
@@ -18,9 +17,9 @@ const WORDS: &[(&str, &str)] = &[
     ("`runs synthesize`", "resume_run and `synthesizer`"),
     (
         "go on with `runs resume`; with `--resend` it also asks again what may have been paid already",
-        "call resume_run, which goes on with the run",
+        "call resume_run; with `\"resend\":true` it also asks again what may have been paid already",
     ),
-    ("`runs resume --resend`", "`parallel-llm-mcp runs resume --resend`, which is for the user to type,"),
+    ("`runs resume --resend`", "resume_run with `\"resend\":true`"),
     ("`runs resume`", "resume_run"),
     ("`models` (over MCP `list_models`)", "list_models"),
     ("`models --attachments`", "list_models"),

@@ -59,9 +59,16 @@ const fn columns_of_terminal() -> Option<usize> {
 
 /// Writes to stdout past the library's own handle, which takes a stdout that cannot be written for one that can.
 #[cfg(unix)]
-fn write_out(bytes: &[u8]) -> io::Result<()> {
-    use std::os::fd::AsFd;
-    std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?).write_all(bytes)
+fn write_out(mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(io::stdout(), bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// Writes to stdout.

@@ -5,7 +5,8 @@ mod list_models;
 mod process_prompt;
 mod resume_run;
 
-use parallel_llm_engine::{Code, Failure};
+use parallel_llm_engine::plan::Strategy;
+use parallel_llm_engine::{Code, Failure, PicoUsd};
 use rmcp::model::{CallToolResult, JsonObject, MetaObject, Tool};
 use serde_json::json;
 
@@ -53,6 +54,22 @@ async fn told(call: &Call, handle: &RunHandle, progress: &mut Progress) -> CallT
     }
 }
 
+fn strategies() -> Vec<&'static str> {
+    Strategy::ALL.iter().map(|strategy| strategy.name()).collect()
+}
+
+/// A model that calls a tool may spend less than the user allows, never more.
+fn check_budget(wished: Option<PicoUsd>, allowed: PicoUsd) -> Result<(), Failure> {
+    match wished {
+        Some(wished) if wished > allowed => {
+            let message = format!("`budget_usd` is {wished}; the user's settings allow {allowed}");
+            let next = format!("ask for at most {allowed}, or have the user raise the setting `budget_usd`");
+            Err(Failure::new(Code::Budget, message).with_next(next))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What tells clients that a result may be long.
 fn long_results() -> MetaObject {
     let mut meta = MetaObject::default();
@@ -74,5 +91,16 @@ mod tests {
         assert_eq!(names, NAMES);
         let size = json!({ "tools": tools }).to_string().len();
         assert!(size <= LIST_BYTES_MAX, "{size} bytes");
+    }
+
+    #[test]
+    fn a_calling_model_may_not_spend_more_than_the_user_allows() {
+        let allowed = PicoUsd::from_usd(3);
+        assert!(check_budget(None, allowed).is_ok() && check_budget(Some(allowed), allowed).is_ok());
+        let refused = check_budget(Some(PicoUsd::from_usd(4)), allowed).unwrap_err();
+        assert_eq!(
+            (refused.code, refused.message.as_str()),
+            (Code::Budget, "`budget_usd` is $4.00; the user's settings allow $3.00")
+        );
     }
 }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::plan::Strategy;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Code, Effort, Failure, PicoUsd, RunRequest};
+use parallel_llm_engine::{Effort, Failure, PicoUsd, RunRequest};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 
 use crate::attachment::Attachments;
@@ -44,7 +43,12 @@ const ARGUMENTS: &[Argument] = &[
         about: "The model that fuses the answers.",
         example: "\"~google/gemini-pro-latest\"",
     },
-    Argument { name: "strategy", kind: Kind::Choice(strategies), about: "", example: "\"synthesize\"" },
+    Argument {
+        name: "strategy",
+        kind: Kind::Choice(super::strategies),
+        about: "",
+        example: "\"synthesize\"",
+    },
     Argument {
         name: "preset",
         kind: Kind::Text,
@@ -91,10 +95,6 @@ const ARGUMENTS: &[Argument] = &[
     },
 ];
 
-fn strategies() -> Vec<&'static str> {
-    Strategy::ALL.iter().map(|strategy| strategy.name()).collect()
-}
-
 fn efforts() -> Vec<&'static str> {
     Effort::ALL.iter().map(|effort| effort.word()).collect()
 }
@@ -119,24 +119,12 @@ pub(super) fn tool() -> Tool {
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
     let settings = call.service.settings();
     let mut question = read(arguments, Attachments::new(settings.attachment_bytes_max))?;
-    check_budget(question.request.budget, settings.budget)?;
+    super::check_budget(question.request.budget, settings.budget)?;
     question.request.client_wall_ms = call.wall().and_then(|wall| u64::try_from(wall.as_millis()).ok());
     let mut progress = call.progress();
     progress.begin().await;
     let handle = call.service.ask(question).await?;
     Ok(super::told(call, &handle, &mut progress).await)
-}
-
-/// A model that calls this tool may spend less than the user allows, never more.
-fn check_budget(wished: Option<PicoUsd>, allowed: PicoUsd) -> Result<(), Failure> {
-    match wished {
-        Some(wished) if wished > allowed => {
-            let message = format!("`budget_usd` is {wished}; the user's settings allow {allowed}");
-            let next = format!("ask for at most {allowed}, or have the user raise the setting `budget_usd`");
-            Err(Failure::new(Code::Budget, message).with_next(next))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Question, Failure> {
@@ -204,17 +192,6 @@ mod tests {
         assert_eq!(question.request, expected);
         assert_eq!(question.preset.as_deref(), Some("quick"));
         assert!(ARGUMENTS.iter().all(|argument| given.get(argument.name).is_some()));
-    }
-
-    #[test]
-    fn a_calling_model_may_not_spend_more_than_the_user_allows() {
-        let allowed = PicoUsd::from_usd(3);
-        assert!(check_budget(None, allowed).is_ok() && check_budget(Some(allowed), allowed).is_ok());
-        let refused = check_budget(Some(PicoUsd::from_usd(4)), allowed).unwrap_err();
-        assert_eq!(
-            (refused.code, refused.message.as_str()),
-            (Code::Budget, "`budget_usd` is $4.00; the user's settings allow $3.00")
-        );
     }
 
     #[test]

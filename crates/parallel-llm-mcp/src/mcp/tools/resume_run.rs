@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::{Failure, RunRequest};
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 
 use crate::mcp::arguments::{self, Argument, Kind, Values};
@@ -14,7 +14,7 @@ use crate::service::Further;
 pub(super) const NAME: &str = "resume_run";
 
 const ABOUT: &str = "Go on with a run of process_prompt without paying for its answers again: ask its seats without an \
-    answer; with `models`, ask these too; with `synthesizer` alone, only fuse anew. Costs money.";
+    answer; with `models`, ask these too; with `synthesizer` or `strategy` alone, only fuse anew. Costs money.";
 
 const ARGUMENTS: &[Argument] = &[
     Argument {
@@ -34,6 +34,24 @@ const ARGUMENTS: &[Argument] = &[
         kind: Kind::Text,
         about: "The model that fuses.",
         example: "\"~google/gemini-pro-latest\"",
+    },
+    Argument {
+        name: "strategy",
+        kind: Kind::Choice(super::strategies),
+        about: "How its answers become one text.",
+        example: "\"synthesize\"",
+    },
+    Argument {
+        name: "resend",
+        kind: Kind::Switch,
+        about: "Also ask again seats that were sent and never heard of. They may have been paid, so ask the user first.",
+        example: "true",
+    },
+    Argument {
+        name: "budget_usd",
+        kind: Kind::Number(1_000.0),
+        about: "Refuse if this part of the run could cost more.",
+        example: "0.5",
     },
 ];
 
@@ -56,12 +74,21 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     let request = RunRequest {
         models: values.texts("models"),
         synthesizer: values.text("synthesizer"),
+        strategy: values.text("strategy"),
+        budget: values.number("budget_usd").and_then(PicoUsd::from_f64),
         ..RunRequest::default()
     };
-    let further = match (&request.models, &request.synthesizer) {
+    super::check_budget(request.budget, call.service.settings().budget)?;
+    let resend = values.switch("resend").unwrap_or_default();
+    let further = match (&request.models, request.synthesizer.is_some() || request.strategy.is_some()) {
+        (None, false) => Further::Resume { resend, budget: request.budget },
+        _ if resend => {
+            let message =
+                "`resend` asks the run's own seats; it goes with none of `models`, `synthesizer`, `strategy`";
+            return Err(Failure::new(Code::Usage, message).with_next("make two calls of it"));
+        }
         (Some(_), _) => Further::Add(request),
-        (None, Some(_)) => Further::Rewrite(request),
-        (None, None) => Further::Resume { resend: false, budget: None },
+        (None, true) => Further::Rewrite(request),
     };
     let mut progress = call.progress();
     progress.begin().await;
