@@ -30,7 +30,12 @@ pub(crate) async fn look_up(desk: &Desk, before: &Run) {
         let asked = AssertUnwindSafe(ask(desk, &view.model, generation_id)).catch_unwind();
         Some(async move { Some((attempt, timeout(LOOK_UP_MAX, asked).await.ok()?.ok()??)) })
     });
-    let found: Vec<_> = join_all(lookups).await.into_iter().flatten().collect();
+    let found: Vec<_> = tokio::select! {
+        biased;
+        // Whoever gives the run up does not wait for its account.
+        () = desk.stop.cancelled() => return,
+        found = join_all(lookups) => found.into_iter().flatten().collect(),
+    };
     if found.is_empty() {
         return;
     }

@@ -56,7 +56,7 @@ impl Reopening {
     }
 
     /// Asks seats again after the run had its outcome, and makes another text with the synthesizers of `chain`, which
-    /// are among those of the plan. The part may cost as much again as the run has left of its budget.
+    /// are among those of the plan. The part may cost what the run has left of its budget.
     pub fn again(plan: &RunPlan, ask: Vec<SeatNumber>, chain: &[Seat]) -> Result<Self, Failure> {
         let mut synthesizers = chain.to_vec();
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;

@@ -347,7 +347,8 @@ fn names(run: &Run) -> BTreeSet<String> {
     let answers = run.seats.iter().zip(1..);
     let answers =
         answers.flat_map(|(seat, number)| ["", CUT].map(|ending| answer_name(seat, number, ending)));
-    let earlier = (1..=run.earlier.len()).map(earlier_name);
+    // One more, because a part that could not be stored has left its own for the text before.
+    let earlier = (1..=run.earlier.len() + 1).map(earlier_name);
     let fixed = [PROMPT, FINAL, REPORT].map(str::to_owned);
     let whole: Vec<String> = fixed.into_iter().chain(earlier).chain(answers).collect();
     whole.iter().map(|name| anchor::temporary(name)).chain(whole.iter().cloned()).collect()

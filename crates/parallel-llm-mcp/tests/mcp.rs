@@ -555,10 +555,10 @@ fn a_run_goes_on_without_paying_twice() {
 
 #[test]
 fn two_calls_that_go_on_with_one_run_at_once_are_one_and_a_refusal() {
-    let stage = stage_of([("z-ai/glm-5.3", slow(1_500))]);
+    let stage = stage_of([("z-ai/glm-5.3", slow(5_000))]);
     let mut client = Client::new(&stage, &[]);
     let asked = client.call("process_prompt", question());
-    for round in 2..=4 {
+    for round in 1..=2 {
         let more = json!({"run_id": told(&asked)["run_id"], "models": ["z-ai/glm-5.3"]});
         let calls: Vec<i64> = (0..3).map(|_| client.start("resume_run", more.clone())).collect();
         let mut codes: Vec<Value> =
@@ -566,5 +566,5 @@ fn two_calls_that_go_on_with_one_run_at_once_are_one_and_a_refusal() {
         codes.sort_by_key(Value::is_string);
         assert_eq!(codes, [Value::Null, json!("busy"), json!("busy")], "round {round}");
     }
-    assert_eq!(stage.asked("z-ai/glm-5.3"), 3);
+    assert_eq!(stage.asked("z-ai/glm-5.3"), 2);
 }

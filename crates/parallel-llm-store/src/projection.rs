@@ -66,6 +66,11 @@ impl Entries {
         self.events.iter().any(|recorded| matches!(recorded.event, Event::Decided { .. }))
     }
 
+    /// Whether these follow others.
+    pub(crate) fn go_on(&self) -> bool {
+        self.events.first().is_some_and(|first| first.seq > 1)
+    }
+
     /// The further part of the run that begins with these, if one does.
     pub(crate) fn reopening(&self) -> Option<&Reopening> {
         self.events.iter().find_map(|recorded| match &recorded.event {

@@ -52,6 +52,17 @@ const ROWS_MAX: usize = 32;
 /// than most of them.
 type Batch = QueryBuilder<sqlx::Sqlite>;
 
+/// What became of a piece of work that the database could do: let in, or refused and why.
+pub(crate) type Admission<T> = Result<T, Failure>;
+
+/// Who writes, and when: the same for everything in one transaction.
+#[derive(Debug)]
+pub(crate) struct Stamp {
+    pub(crate) owner: String,
+    pub(crate) now_ms: i64,
+    pub(crate) lease_until_ms: i64,
+}
+
 /// An open database.
 #[derive(Debug)]
 pub(crate) struct Sqlite {

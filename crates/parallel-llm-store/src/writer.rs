@@ -32,7 +32,8 @@ use crate::projection::{Entries, keeps_texts, text_of};
 use crate::purge::Purged;
 use crate::sqlite::purge;
 use crate::sqlite::search::{self, Behind};
-use crate::sqlite::write::{self, Admission, Known, Stamp};
+use crate::sqlite::write::{self, Known};
+use crate::sqlite::{Admission, Stamp};
 
 /// Pieces of work that may wait. Beyond, those who ask wait instead.
 const QUEUE_MAX: usize = 256;
@@ -74,9 +75,10 @@ enum Work {
 
 impl Work {
     /// The right to a run that is lost if this fails: the engine writes no more of it then.
-    const fn at_stake(&self) -> Option<Lease> {
+    fn at_stake(&self) -> Option<Lease> {
         match self {
-            Self::Append(lease, _) => Some(*lease),
+            // Of one that has not begun there is nothing to lose.
+            Self::Append(lease, entries) => entries.go_on().then_some(*lease),
             _ => None,
         }
     }

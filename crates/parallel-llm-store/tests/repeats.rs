@@ -92,6 +92,18 @@ async fn a_run_that_is_gone_on_with_answers_its_key_only() {
 }
 
 #[tokio::test]
+async fn a_run_that_is_only_taken_up_again_is_joined() {
+    let fixture = Fixture::new().await;
+    let (store, plan) = (&fixture.store, same_question(1));
+    write(store, Arc::clone(&plan), simple("done")).await;
+    let lease = store.reopen(run_id(1), 7).await.unwrap();
+    let reopening = Reopening::resume(&plan, vec![parallel_llm_engine::SeatNumber(2)]);
+    let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
+    store.append(lease, recorded(8, vec![reopened, sent(seat(2, 2))])).await.unwrap();
+    assert_eq!(begin(store, same_question(2)).await, Err((Code::Repeated, Some(run_id(1)))));
+}
+
+#[tokio::test]
 async fn of_two_at_once_one_is_begun() {
     let fixture = Fixture::new().await;
     let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();

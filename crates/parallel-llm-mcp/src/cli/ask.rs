@@ -266,6 +266,9 @@ async fn remind(desk: &Desk<'_>, ask: &Ask) {
 
 /// What a run's end means for a script.
 pub(super) fn exit_code(run: &Run, strict: bool) -> u8 {
+    if !run.is_decided() {
+        return exit::of(Code::Interrupted);
+    }
     let Some(outcome) = &run.outcome else { return exit::FAILED };
     if let Some(failure) = &outcome.failure {
         return exit::of(failure.code);

@@ -1,11 +1,10 @@
 //! Going on with a run: `runs wait`, `resume`, `add`, `synthesize` and `replay`.
 
-use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
+use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
 
 use super::Desk;
 use super::ask::{self, Ask};
 use super::view::{self, Followed, Leaving, View};
-use crate::exit;
 use crate::output::summary;
 use crate::service::Further;
 use crate::shutdown::Signals;
@@ -126,7 +125,7 @@ pub(super) async fn wait(desk: &Desk<'_>, wait: &Wait) -> Result<u8, Failure> {
         desk.console.say("");
         summary::tell(&desk.console, &run, &report.files);
     }
-    Ok(if run.is_decided() { ask::exit_code(&run, false) } else { exit::of(Code::Interrupted) })
+    Ok(ask::exit_code(&run, false))
 }
 
 /// Asks the seats without an answer.

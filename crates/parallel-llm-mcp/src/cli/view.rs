@@ -121,9 +121,11 @@ async fn give_up(desk: &Desk<'_>, handle: &RunHandle, signals: &mut Signals) {
             });
             let limit_s = desk.service.settings().drain_ms / 1000;
             let answers = if open == 1 { "an answer that is" } else { "answers that are" };
-            desk.console.say(&format!(
-                "waiting up to {limit_s} s for {answers} paid for either way; Ctrl-C leaves at once"
-            ));
+            if open > 0 {
+                desk.console.say(&format!(
+                    "waiting up to {limit_s} s for {answers} paid for either way; Ctrl-C leaves at once"
+                ));
+            }
             handle.wait_closed().await;
         }
     };

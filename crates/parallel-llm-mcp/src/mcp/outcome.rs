@@ -203,7 +203,10 @@ fn next_step(report: &Report, answer_rest: Option<usize>, has_left_out: bool) ->
         ));
     }
     let count = report.answers.iter().filter(|seat| seat.status == "answered").count();
-    if count > 1 && report.synthesis.as_ref().is_some_and(|synthesis| synthesis.kind == "verbatim") {
+    if count > 1
+        && report.status != "running"
+        && report.synthesis.as_ref().is_some_and(|synthesis| synthesis.kind == "verbatim")
+    {
         steps.push(format!(
             "the answers were not fused: resume_run with {{\"run_id\":\"{run_id}\",\"synthesizer\":\"<model>\"}} does it"
         ));

@@ -64,9 +64,17 @@ impl Service {
             let next = "ask again when it is over, under another idempotency key if you gave one";
             return Err(Failure::new(Code::Repeated, message).with_next(next));
         }
-        match past.run.status {
-            RunStatus::Interrupted => self.go_on(name, Further::Resume { resend: false, budget: None }).await,
-            _ => past.join(),
+        if past.run.status != RunStatus::Interrupted {
+            return past.join();
+        }
+        match self.go_on(name, Further::Resume { resend: false, budget: None }).await {
+            // Somebody else has begun to, a moment ago.
+            Err(failure) if failure.code == Code::Busy => match self.find(name).await? {
+                Kept::Live(handle) => Ok(handle.join()),
+                Kept::Past(past) if past.run.status == RunStatus::Running => past.join(),
+                Kept::Past(_) => Err(failure),
+            },
+            begun => begun,
         }
     }
 

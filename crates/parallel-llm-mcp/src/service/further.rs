@@ -14,8 +14,9 @@ use tokio::time::timeout;
 
 use super::{Kept, RunHandle, Service};
 
-/// How long the end of a run is waited for that may be about to come. More is worth being told.
-const CLOSING_MAX: Duration = Duration::from_secs(2);
+/// How long the end of a run is waited for that has its answer: longer than it is asked what lost requests cost. Seats
+/// that are waited for may take longer, which is worth being told.
+const CLOSING_MAX: Duration = Duration::from_secs(12);
 
 /// What is wanted of a run that is at a stand.
 #[derive(Clone, Debug)]
@@ -25,8 +26,8 @@ pub enum Further {
     Resume {
         /// Whether to pay a second time for what may have been paid.
         resend: bool,
-        /// The most this part may cost besides what the run has cost so far; what is left of the run's own budget, and
-        /// as much again once it has come to an outcome, where `None`.
+        /// The most this part may cost besides what the run has cost so far; what is left of the run's own budget where
+        /// `None`.
         budget: Option<PicoUsd>,
     },
     /// The answers of further models (`request.models`), and a text of all of them.

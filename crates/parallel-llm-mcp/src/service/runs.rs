@@ -94,7 +94,7 @@ impl Runs {
                 return Ok(Claim { runs: self.clone(), id, hub });
             }
         };
-        Err(Failure::new(Code::Busy, message))
+        Err(Failure::new(Code::Busy, message).with_run(id).with_next("wait for it with `runs wait`"))
     }
 
     /// Lets a run begin and go on by itself, whether or not the caller stays to hear of it.

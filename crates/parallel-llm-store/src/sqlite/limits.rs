@@ -12,8 +12,7 @@ use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
-use super::row;
-use super::write::{Admission, Stamp};
+use super::{Admission, Stamp, row};
 use crate::ledger::Holds;
 
 const MINUTE_MS: i64 = 60 * 1_000;

@@ -7,7 +7,7 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use super::read::unread;
 use super::row::{run_id, tenure};
-use super::write::{Admission, Stamp};
+use super::{Admission, Stamp};
 use crate::clock;
 use crate::fault;
 use crate::projection::NewRun;
@@ -18,10 +18,11 @@ const REPEAT_MS: i64 = 10 * 60 * 1_000;
 /// Runs under way that are looked at. More that ask the same would have been refused themselves.
 const UNDER_WAY_MAX: i64 = 64;
 
-/// Of a run: it was not gone on with. One that was may have been asked of others by now, and gives another answer.
+/// Of a run: nobody else was asked in a further part of it. One where somebody was gives another answer.
 macro_rules! as_it_began {
     () => {
-        "NOT EXISTS (SELECT 1 FROM events WHERE events.run_id = runs.run_id AND kind = 'reopened')"
+        "NOT EXISTS (SELECT 1 FROM events WHERE events.run_id = runs.run_id AND kind = 'reopened' \
+         AND IFNULL(json_array_length(body, '$.seats'), 0) + IFNULL(json_array_length(body, '$.synthesizers'), 0) > 0)"
     };
 }
 

@@ -14,24 +14,13 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
 use super::row::{count, integer, place_json, plan, recorded, tenure};
-use super::{Batch, ROWS_MAX, ledger, limits, repeats, seats};
+use super::{Admission, Batch, ROWS_MAX, Stamp, ledger, limits, repeats, seats};
 use crate::fault;
 use crate::ledger::Holds;
 use crate::projection::{self, Entries, NewRun, Projection};
 
 /// The epoch of a run that nobody has taken over.
 pub(crate) const EPOCH_FIRST: u64 = 1;
-
-/// The inner result: let in, or refused and why.
-pub(crate) type Admission<T> = Result<T, Failure>;
-
-/// Who writes, and when: the same for everything in one transaction.
-#[derive(Debug)]
-pub(crate) struct Stamp {
-    pub(crate) owner: String,
-    pub(crate) now_ms: i64,
-    pub(crate) lease_until_ms: i64,
-}
 
 /// A run as the writer knows it between two appends.
 #[derive(Debug)]
