@@ -301,6 +301,12 @@ impl Run {
         self.seats.iter().filter(|seat| seat.status != SeatStatus::Answered)
     }
 
+    /// Those whose end is not known yet: seats, and synthesizers that were asked.
+    pub fn awaited(&self) -> impl Iterator<Item = &SeatView> {
+        let asked = self.synthesizers.iter().filter(|synthesizer| synthesizer.attempts > 0);
+        self.seats.iter().chain(asked).filter(|view| !view.status.is_final())
+    }
+
     /// The view of a seat of the panel.
     pub fn seat(&self, number: SeatNumber) -> Option<&SeatView> {
         self.place(Place::Seat(number))

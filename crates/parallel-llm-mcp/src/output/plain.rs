@@ -38,14 +38,7 @@ pub async fn show_next(console: &Console, run: &mut Run, watch: &mut Watch) {
 
 /// How far a run is, for whoever comes to it in the middle: who has answered and who is awaited.
 pub fn standing(run: &Run) -> String {
-    let asked = run.synthesizers.iter().filter(|synthesizer| synthesizer.attempts > 0);
-    let awaited: Vec<String> = run
-        .seats
-        .iter()
-        .chain(asked)
-        .filter(|seat| !seat.status.is_final())
-        .map(|seat| seat.model.to_string())
-        .collect();
+    let awaited: Vec<String> = run.awaited().map(|view| view.model.to_string()).collect();
     let awaited =
         if awaited.is_empty() { String::new() } else { format!(", waiting for {}", awaited.join(", ")) };
     let (id, answered, seats) = (run.plan.run_id, run.answered(), run.seats.len());
@@ -74,10 +67,9 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
             format!("run {} started: {seats}, at most {reserved}{unpriced}", run.plan.run_id)
         }
         Event::Reopened { reopening, reserved } => {
-            let again = run.plan.seats.iter().filter(|seat| reopening.ask.contains(&seat.number));
-            let asked: Vec<Seat> = again.chain(&reopening.seats).cloned().collect();
-            let (id, count, seats, unpriced) =
-                (run.plan.run_id, asked.len(), run.seats.len(), unpriced(&asked));
+            let (asked, _) = reopening.asked(&run.plan, run.chain());
+            let (id, count, seats) = (run.plan.run_id, asked.len(), run.seats.len());
+            let unpriced = unpriced(asked);
             format!("run {id} goes on: {count} of {seats} seats are asked, at most {reserved}{unpriced}")
         }
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
@@ -97,8 +89,8 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
 }
 
 /// What the most that these may cost leaves out.
-fn unpriced(seats: &[Seat]) -> String {
-    match seats.iter().filter(|seat| seat.price.is_none()).count() {
+fn unpriced<'a>(seats: impl IntoIterator<Item = &'a Seat>) -> String {
+    match seats.into_iter().filter(|seat| seat.price.is_none()).count() {
         0 => String::new(),
         1 => " and what one model without a known price costs".to_owned(),
         count => format!(" and what {count} models without a known price cost"),
