@@ -170,6 +170,12 @@ codes! {
     Busy = "busy", retryable: true,
         "The program does as many runs as it may, or the run is under way already, here or in another process.",
         next: "try again when a run has ended";
+    TokenRefused = "token_refused", retryable: false,
+        "A request to this program's server came without a token, or with one that is unknown, revoked or over.",
+        next: "make a token with `parallel-llm-mcp keys create NAME` and send it as `Authorization: Bearer ...`";
+    ScopeMissing = "scope_missing", retryable: false,
+        "The token does not allow what was asked of the server.",
+        next: "make a token with the scope that the message names, with `keys create NAME --scope ...`";
     Internal = "internal", retryable: false,
         "A defect in this program. Only the part it happened in is lost.",
         next: "report it with the message";

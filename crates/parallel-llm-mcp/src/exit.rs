@@ -10,7 +10,7 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// There is an answer, but not all that `--strict` asks for; or some of several things were done.
 pub const PARTIAL: u8 = 3;
-/// No key, a refused key, or no credit.
+/// No key or token, a refused one, or no credit.
 pub const AUTH: u8 = 4;
 /// The budget does not hold the run.
 pub const BUDGET: u8 = 5;
@@ -36,7 +36,7 @@ pub const ALL: &[(u8, &str)] = &[
         PARTIAL,
         "with `--strict`: a seat without an answer, or fusing was asked and did not happen; of several runs to purge or export, some were not",
     ),
-    (AUTH, "no key, a refused key, or no credit"),
+    (AUTH, "no key or token, a refused one, or no credit"),
     (BUDGET, "the budget does not hold the run"),
     (TIMEOUT, "a timer ran out"),
     (STORAGE, "the data or output folder cannot be used, or an answer cannot be written where it was to go"),
@@ -62,7 +62,13 @@ pub const fn of(code: Code) -> u8 {
         | Code::AttachmentUnsupported
         | Code::RunNotFound
         | Code::IdempotencyConflict => USAGE,
-        Code::KeyMissing | Code::Auth | Code::Credits | Code::CreditsInFlight | Code::KeyLimit => AUTH,
+        Code::KeyMissing
+        | Code::Auth
+        | Code::Credits
+        | Code::CreditsInFlight
+        | Code::KeyLimit
+        | Code::TokenRefused
+        | Code::ScopeMissing => AUTH,
         Code::Budget => BUDGET,
         Code::Timeout => TIMEOUT,
         Code::OutputUnwritable | Code::Storage => STORAGE,

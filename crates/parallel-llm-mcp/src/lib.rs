@@ -1,7 +1,7 @@
 //! The program: doors, settings and wiring around the engine.
 //!
 //! ```text
-//! cli | mcp  →  service  →  engine, store
+//! cli | mcp | http  →  service  →  engine, store
 //! main  →  program  →  cli::parse  →  app::wire  →  the command
 //! ```
 //!
@@ -16,6 +16,7 @@ pub mod cli;
 mod clock;
 pub mod exit;
 mod files;
+pub mod http;
 pub mod keys;
 pub mod mcp;
 pub mod output;

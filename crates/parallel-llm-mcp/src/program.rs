@@ -2,17 +2,20 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure};
+use tokio_util::sync::CancellationToken;
 
-use crate::cli::{self, Command, Desk};
+use crate::cli::{self, Command, Desk, Serve};
 use crate::output::console::Console;
 use crate::output::failure;
 use crate::service::Service;
 use crate::settings::{Environment, Settings};
-use crate::{app, exit, mcp, telemetry, watchdog};
+use crate::shutdown::Signals;
+use crate::{app, exit, http, mcp, telemetry, watchdog};
 
 /// Reads the arguments, puts the program together with `wire`, does the command, returns the exit code.
 pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
@@ -35,7 +38,7 @@ fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Service, conso
     let command = match arguments.command {
         Some(command) => command,
         // An MCP client starts the program without a command and talks over pipes.
-        None if !std::io::stdin().is_terminal() => Command::Serve,
+        None if !std::io::stdin().is_terminal() => Command::Serve(Serve::default()),
         None => {
             console.data(&cli::help());
             return exit::ANSWER;
@@ -63,7 +66,7 @@ fn start(
     let settings = Settings::load(environment, &here, &command.overrides())?;
     // A command shows its run itself; a server has only its log.
     let level = match command {
-        Command::Serve => settings.log_level.as_str(),
+        Command::Serve(_) => settings.log_level.as_str(),
         _ => settings.log_level_if_chosen().unwrap_or("error"),
     };
     let _log = telemetry::start(level, settings.log_file.as_deref())?;
@@ -83,10 +86,11 @@ async fn dispatch(
 ) -> Result<u8, Failure> {
     let drain = Duration::from_millis(settings.drain_ms);
     match command {
-        Command::Serve => {
+        Command::Serve(Serve { http: None }) => {
             mcp::stdio::run(wire(settings)).await;
             Ok(exit::ANSWER)
         }
+        Command::Serve(Serve { http: Some(address) }) => serve_http(&wire(settings), address, drain).await,
         Command::Demo(demo) => {
             let (simulator, service) = app::stage_demo(settings).await?;
             let done = cli::run_demo(&Desk { service: &service, console }, &demo, &simulator).await;
@@ -102,4 +106,25 @@ async fn dispatch(
             done
         }
     }
+}
+
+/// Serves over HTTP until a signal comes, and `drain` longer for what is under way; a second signal ends it at once.
+async fn serve_http(service: &Service, address: SocketAddr, drain: Duration) -> Result<u8, Failure> {
+    let mut signals = Signals::new();
+    let listener = http::bind(address).await?;
+    tracing::info!("MCP is served at http://{}{}", listener.address(), mcp::streamable::PATH);
+    let (stop, end) = (CancellationToken::new(), CancellationToken::new());
+    let routes = mcp::routes(service, stop.clone(), end.clone());
+    let told_twice = async {
+        let signal = signals.next().await;
+        tracing::info!("{signal:?}: stopping; a second signal stops at once");
+        stop.cancel();
+        signals.next().await;
+    };
+    tokio::select! {
+        () = listener.serve(routes, stop.clone(), drain) => service.close(drain).await,
+        () = told_twice => {}
+    }
+    end.cancel();
+    Ok(exit::ANSWER)
 }

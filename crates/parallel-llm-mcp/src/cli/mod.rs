@@ -14,6 +14,7 @@ mod killed;
 mod models;
 mod prompt;
 mod runs;
+mod serve;
 mod simulate;
 mod view;
 
@@ -24,6 +25,7 @@ use parallel_llm_engine::{Code, Failure};
 
 pub use ask::Ask;
 pub use demo::{Demo, run as run_demo};
+pub use serve::Serve;
 
 use crate::output::console::Console;
 use crate::output::failure;
@@ -51,8 +53,8 @@ pub enum Command {
     Work(Work),
     /// See it work: simulated models, no key, no cost
     Demo(Demo),
-    /// Serve MCP on stdin and stdout
-    Serve,
+    /// Serve MCP on stdin and stdout, or over HTTP
+    Serve(Serve),
 }
 
 /// The commands that work on the service as it is.

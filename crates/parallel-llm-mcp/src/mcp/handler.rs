@@ -8,7 +8,8 @@ use parallel_llm_engine::nearest::nearest;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
-    ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    ErrorCode, Extensions, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::Call;
 use super::{outcome, tools};
-use crate::service::Service;
+use crate::service::{Asker, Service};
 
 /// What a client's model is told about this server. It stands in its context all the time, so it is short.
 const INSTRUCTIONS: &str = "process_prompt asks several language models one question at once and fuses their \
@@ -26,9 +27,19 @@ const INSTRUCTIONS: &str = "process_prompt asks several language models one ques
 /// How long a list of tools may be kept: it changes only with the program.
 const TOOLS_TTL_MS: u64 = 3_600_000;
 
+/// From where a server is reached, which says who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Pipes of a process that the owner started.
+    Pipes,
+    /// Requests that say themselves who asks.
+    Network,
+}
+
 /// The server, for any transport.
 #[derive(Clone)]
 pub(super) struct Handler {
+    reach: Reach,
     service: Service,
     stop: CancellationToken,
     /// How long calls under way may still wait once the server is told to stop.
@@ -37,8 +48,26 @@ pub(super) struct Handler {
 
 impl Handler {
     /// A server over this service, until `stop` and a little longer.
-    pub(super) const fn new(service: Service, stop: CancellationToken, stop_soft: Duration) -> Self {
-        Self { service, stop, stop_soft }
+    pub(super) const fn new(
+        reach: Reach,
+        service: Service,
+        stop: CancellationToken,
+        stop_soft: Duration,
+    ) -> Self {
+        Self { reach, service, stop, stop_soft }
+    }
+
+    /// The service for whoever makes this request.
+    fn service(&self, extensions: &Extensions) -> Result<Service, ErrorData> {
+        let said = || extensions.get::<http::request::Parts>()?.extensions.get::<Asker>().cloned();
+        let asker = match self.reach {
+            Reach::Pipes => Asker::Owner,
+            // No door let it in.
+            Reach::Network => {
+                said().ok_or_else(|| ErrorData::internal_error("nobody said who asks", None))?
+            }
+        };
+        Ok(self.service.acting_for(asker))
     }
 }
 
@@ -70,7 +99,8 @@ impl ServerHandler for Handler {
         if !tools::NAMES.contains(&name) {
             return Err(unknown("tool", name, &tools::NAMES, ErrorCode::INVALID_PARAMS));
         }
-        let call = Call::new(self.service.clone(), context, self.stop.clone(), self.stop_soft);
+        let service = self.service(&context.extensions)?;
+        let call = Call::new(service, context, self.stop.clone(), self.stop_soft);
         Ok(guard(tools::call(name, &call, request.arguments)).await.into())
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! stdio: pipe → line → wire ─┐
 //!                            ├→ handler → tools → service
-//! (another transport)       ─┘
+//! HTTP: streamable          ─┘
 //! ```
 //!
 //! [`stdio`] owns the connection and its end; the handler knows no transport. What always holds: every request that
@@ -22,14 +22,30 @@ mod progress;
 mod salvage;
 mod schema;
 pub mod stdio;
+pub mod streamable;
 mod tools;
 mod wall;
 mod wire;
 mod words;
 
+use std::time::Duration;
+
 use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::IntoTransport;
 use rmcp::{ServerHandler, ServiceExt};
+use tokio_util::sync::CancellationToken;
+
+use crate::service::Service;
+
+/// The routes of this server over HTTP. Once `stop` is set calls under way are answered in time, and at `end` streams
+/// end.
+pub fn routes(service: &Service, stop: CancellationToken, end: CancellationToken) -> axum::Router {
+    let stop_soft = wall::soft(Duration::from_millis(service.settings().drain_ms));
+    let service = service.clone();
+    let make =
+        move || handler::Handler::new(handler::Reach::Network, service.clone(), stop.clone(), stop_soft);
+    streamable::routes(make, end)
+}
 
 /// Serves one connection to its end.
 pub async fn serve<T, E, A>(handler: impl ServerHandler, transport: T)

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::handler::Handler;
+use super::handler::{Handler, Reach};
 use super::wire::{Stopping, Wire};
 use super::{pipe, wall};
 use crate::service::Service;
@@ -58,7 +58,8 @@ where
         Instant::now() + drain
     };
     let served = async {
-        super::serve(Handler::new(service.clone(), stop.clone(), wall::soft(drain)), wire).await;
+        super::serve(Handler::new(Reach::Pipes, service.clone(), stop.clone(), wall::soft(drain)), wire)
+            .await;
         // However it ended, nobody is there any more.
         stop.cancel();
     };

@@ -96,6 +96,7 @@ impl Service {
 
     async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
         let mut request = question.request;
+        request.asked_by = self.asker().name().map(str::to_owned);
         let mut defaults = self.settings().defaults();
         if let Some(name) = &question.preset {
             self.settings().preset(name)?.fill(&mut request, &mut defaults);
@@ -104,7 +105,7 @@ impl Service {
         let stored = request.store.unwrap_or(self.settings().store) == StoreMode::Full;
         request.files = request.files.or_else(|| (!stored).then_some(false));
         let catalogues = self.catalogues_for(&request, &defaults).await;
-        let terms = Terms { defaults: &defaults, providers: &self.0.providers, catalogues: &catalogues };
+        let terms = Terms { defaults: &defaults, providers: &self.parts.providers, catalogues: &catalogues };
         let identity = clock::new_identity().map_err(|error| {
             Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))
         })?;
@@ -148,8 +149,8 @@ impl Service {
 
     /// The model a reference names; `None` where it cannot be read, which resolving says.
     pub(super) fn model_of(&self, reference: &str) -> Option<ModelRef> {
-        let is_provider = |id: &str| self.0.providers.iter().any(|known| known.0 == id);
-        let default = self.0.providers.first()?;
+        let is_provider = |id: &str| self.parts.providers.iter().any(|known| known.0 == id);
+        let default = self.parts.providers.first()?;
         PanelEntry::parse(reference, default, is_provider).ok().map(|entry| entry.model)
     }
 }

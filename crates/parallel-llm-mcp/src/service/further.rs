@@ -105,7 +105,7 @@ impl Service {
     async fn resolve(&self, run: &Run, request: &RunRequest) -> Result<Reopening, Failure> {
         let defaults = self.settings().defaults();
         let catalogues = self.catalogues_for(request, &defaults).await;
-        let terms = Terms { defaults: &defaults, providers: &self.0.providers, catalogues: &catalogues };
+        let terms = Terms { defaults: &defaults, providers: &self.parts.providers, catalogues: &catalogues };
         let mut reopening =
             Reopening::resolve(request, &terms, (&run.plan, run.chain()), (Vec::new(), run.cost_max()))?;
         let places = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];

@@ -10,7 +10,7 @@ use parallel_llm_engine::{Code, Event, Failure, Recorded, RunId, RunPlan, RunSta
 use parallel_llm_store::{RunFilter, RunSummary, StoredRun};
 use tokio::task::JoinSet;
 
-use super::{RunHandle, Service};
+use super::{Asker, RunHandle, Service};
 use crate::clock;
 use crate::files::{self, FileWriter, FilesWatch, Folder};
 use crate::output::report::{FilesReport, Report};
@@ -45,11 +45,18 @@ pub struct PastRun {
 impl Service {
     /// Finds a run by its name, by a unique beginning of it, or `@` for the newest.
     pub async fn find(&self, name: &str) -> Result<Kept, Failure> {
-        let live = |id| self.0.runs.made().and_then(|runs| runs.find(id));
-        if let Some(handle) = name.parse().ok().and_then(live) {
+        let is_visible = |handle: &RunHandle| handle.look(|run| self.asker().may_see(&run.plan));
+        let live = |id| self.parts.runs.made().and_then(|runs| runs.find(id)).filter(is_visible);
+        let whole = name.parse().ok();
+        if let Some(handle) = whole.and_then(live) {
             return Ok(Kept::Live(handle));
         }
-        let id = self.store().await?.find_prefix(name).await?;
+        let id = match (self.asker(), whole) {
+            (Asker::Owner, _) => self.store().await?.find_prefix(name).await?,
+            // To say that a beginning fits several runs would tell of others' runs.
+            (Asker::Holder(_), Some(id)) => id,
+            (Asker::Holder(_), None) => return Err(missing(name)),
+        };
         match live(id) {
             Some(handle) => Ok(Kept::Live(handle)),
             None => self.load(id).await.map(|past| Kept::Past(Box::new(past))),
@@ -72,7 +79,7 @@ impl Service {
     /// Runs that began since this moment, in milliseconds since 1970, and that a process which is gone left unfinished:
     /// those that can be gone on with, newest first, up to 500. None where nothing has needed the store yet.
     pub async fn interrupted_since(&self, since_ms: i64) -> Result<Vec<RunSummary>, Failure> {
-        let Some(store) = self.0.store.made() else { return Ok(Vec::new()) };
+        let Some(store) = self.parts.store.made() else { return Ok(Vec::new()) };
         let status = Some(RunStatus::Interrupted);
         let mut runs = store.list(RunFilter { limit: LIST_MAX, status, before: None }).await?;
         // Without its question a run cannot be gone on with.
@@ -82,13 +89,18 @@ impl Service {
 
     /// A run as the store has it.
     pub async fn load(&self, id: RunId) -> Result<PastRun, Failure> {
-        let missing = || Failure::new(Code::RunNotFound, format!("there is no run `{id}`"));
-        let stored = self.store().await?.load(id).await?.ok_or_else(missing)?;
+        let stored = self.store().await?.load(id).await?;
+        let stored = stored.filter(|stored| self.asker().may_see(&stored.plan));
+        let stored = stored.ok_or_else(|| missing(id))?;
         let run = fold(&stored);
         let files = files::look_up(&self.output_dir(), &run);
         let (events, created_at_ms) = (stored.events, stored.created_at_ms);
         Ok(PastRun { run, events, created_at_ms, plan: stored.plan, files, service: self.clone() })
     }
+}
+
+fn missing(name: impl std::fmt::Display) -> Failure {
+    Failure::new(Code::RunNotFound, format!("there is no run `{name}`"))
 }
 
 /// The run as the store knows it: its events, the texts that were on their way, and whether it was left.

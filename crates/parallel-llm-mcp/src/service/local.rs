@@ -48,7 +48,7 @@ impl Service {
                 self.check_key(&provider.id).await.ok()?;
                 KeyUse::Sent
             };
-            let fetched = self.0.catalogues.fetch_now(&provider.id, key);
+            let fetched = self.parts.catalogues.fetch_now(&provider.id, key);
             let list = tokio::time::timeout(LOOK_MAX, fetched).await.ok()?.ok()?;
             Some(LocalServer::of(provider, &list.catalogue))
         };

@@ -1,6 +1,7 @@
 //! What the program can do, one file per use case. Doors call it and render what it gives; it knows no door.
 
 mod ask;
+mod asker;
 mod catalogue;
 mod cost;
 mod doctor;
@@ -31,6 +32,7 @@ use parallel_llm_provider::{Circuit, Credit};
 use parallel_llm_store::Store;
 
 pub use ask::Question;
+pub use asker::{Asker, Grant, Scope};
 pub use catalogue::{Catalogues, Fetch, KeyUse};
 pub use cost::{Costs, Spending};
 pub use doctor::{Diagnosis, Finding, Health};
@@ -66,9 +68,12 @@ pub type CheckKey = Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<(), Fail
 /// Tells which models are not asked for a while, because they keep failing.
 pub type LookAtCircuits = Box<dyn Fn() -> Vec<Circuit> + Send + Sync>;
 
-/// Everything a door may ask for.
+/// Everything a door may ask for, on behalf of one asker.
 #[derive(Clone)]
-pub struct Service(Arc<Parts>);
+pub struct Service {
+    parts: Arc<Parts>,
+    asker: Asker,
+}
 
 /// What a service is made of. What takes time or may fail is made when it is first needed, so that a server
 /// starts at once and says what is missing to whoever asks for it.
@@ -92,14 +97,20 @@ pub struct Parts {
 }
 
 impl Service {
-    /// A service of these parts.
+    /// A service of these parts, for the owner of the data folder.
     pub fn new(parts: Parts) -> Self {
-        Self(Arc::new(parts))
+        Self { parts: Arc::new(parts), asker: Asker::Owner }
+    }
+
+    /// The same service for this asker.
+    #[must_use]
+    pub fn acting_for(&self, asker: Asker) -> Self {
+        Self { parts: Arc::clone(&self.parts), asker }
     }
 
     /// The settings in force.
     pub fn settings(&self) -> &Settings {
-        &self.0.settings
+        &self.parts.settings
     }
 
     /// Where runs' folders lie.
@@ -111,20 +122,20 @@ impl Service {
     /// Lets the runs under way end, but no longer than this, and closes the store. Runs that do not make it are
     /// found `interrupted` later, with what they had.
     pub async fn close(&self, within: Duration) {
-        if let Some(runs) = self.0.runs.made() {
+        if let Some(runs) = self.parts.runs.made() {
             runs.drain(within).await;
         }
-        if let Some(store) = self.0.store.made() {
+        if let Some(store) = self.parts.store.made() {
             // What was acknowledged is on the disk already; closing only tidies up.
             let _ = tokio::time::timeout(within.max(CLOSE_MIN), store.close()).await;
         }
     }
 
     async fn runs(&self) -> Result<&Runs, Failure> {
-        self.0.runs.get().await
+        self.parts.runs.get().await
     }
 
     async fn store(&self) -> Result<&Store, Failure> {
-        self.0.store.get().await
+        self.parts.store.get().await
     }
 }

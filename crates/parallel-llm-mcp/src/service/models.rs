@@ -201,7 +201,7 @@ impl Service {
         let needs_no_key = matches!(wanted, Wanted::AtHand) || lists_for_all(provider);
         let checked = if needs_no_key { Ok(()) } else { self.check_key(&provider.id).await };
         let known = match checked {
-            Ok(()) => self.0.catalogues.look_up(&provider.id, wanted, KeyUse::Sent).await,
+            Ok(()) => self.parts.catalogues.look_up(&provider.id, wanted, KeyUse::Sent).await,
             Err(failure) => self.at_hand(provider, Some(failure)).await,
         };
         Shelf { provider, known }
@@ -212,14 +212,14 @@ impl Service {
     async fn shelf_unasked<'a>(&self, provider: &'a ProviderSettings, wanted: Wanted<'_>) -> Shelf<'a> {
         let is_from_program = matches!(provider.key, KeyWish::Command(_));
         if self.is_presumed(provider) || (is_from_program && lists_for_all(provider)) {
-            let known = self.0.catalogues.look_up(&provider.id, wanted, KeyUse::Withheld).await;
+            let known = self.parts.catalogues.look_up(&provider.id, wanted, KeyUse::Withheld).await;
             return Shelf { provider, known };
         }
         if !is_from_program {
             return self.shelf(provider, wanted).await;
         }
         let mut known = self.at_hand(provider, None).await;
-        let is_fresh = known.list.as_ref().is_some_and(|list| self.0.catalogues.is_fresh(list));
+        let is_fresh = known.list.as_ref().is_some_and(|list| self.parts.catalogues.is_fresh(list));
         if !is_fresh || matches!(wanted, Wanted::New) {
             let id = &provider.id;
             let message =
@@ -231,7 +231,7 @@ impl Service {
     }
 
     async fn at_hand(&self, provider: &ProviderSettings, failure: Option<Failure>) -> Lookup {
-        let known = self.0.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
+        let known = self.parts.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
         Lookup { failure, ..known }
     }
 }

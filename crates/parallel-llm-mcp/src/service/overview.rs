@@ -103,7 +103,7 @@ impl Service {
                     list: list.source,
                 })
                 .collect(),
-            circuits: (self.0.circuits)().into_iter().take(CIRCUITS_MAX).map(CircuitLine::of).collect(),
+            circuits: (self.parts.circuits)().into_iter().take(CIRCUITS_MAX).map(CircuitLine::of).collect(),
             models: found.models,
         })
     }

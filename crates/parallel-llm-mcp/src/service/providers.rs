@@ -44,6 +44,6 @@ impl Service {
 
     /// Fails where a call to this provider needs a key and there is none, with what to set.
     pub(super) async fn check_key(&self, id: &ProviderId) -> Result<(), Failure> {
-        (self.0.check_key)(id.clone()).await
+        (self.parts.check_key)(id.clone()).await
     }
 }

@@ -9,7 +9,7 @@ use super::{Finding, Health, Service};
 pub(super) async fn look(service: &Service) -> Vec<Finding> {
     let routers = service.settings().providers.iter().filter(|provider| provider.dialect.routes);
     let asked = routers.map(|provider| async {
-        (provider.name.as_str(), (service.0.fetch_credit)(provider.id.clone()).await)
+        (provider.name.as_str(), (service.parts.fetch_credit)(provider.id.clone()).await)
     });
     join_all(asked).await.into_iter().filter_map(|(name, credit)| finding(name, credit)).collect()
 }
