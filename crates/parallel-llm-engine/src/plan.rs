@@ -130,12 +130,15 @@ pub struct Terms<'a> {
     pub catalogues: &'a BTreeMap<ProviderId, Arc<Catalogue>>,
 }
 
-/// The most that all runs together may cost in a day, in UTC.
+/// The most that runs may cost together in a day, in UTC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimit {
     /// The provider whose key it is about; `None` for all of them together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<ProviderId>,
+    /// Whose runs it is about, by what they are asked by; `None` for everybody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<String>,
     /// The limit.
     pub usd: PicoUsd,
     /// The setting that says so.

@@ -109,6 +109,7 @@ fn plan_with_files() -> RunPlan {
 fn plan_with_limits() -> RunPlan {
     let limit = |provider: Option<&str>, setting: &str| DayLimit {
         provider: provider.map(|id| ProviderId(id.to_owned())),
+        asked_by: None,
         usd: PicoUsd::from_usd(5),
         setting: setting.to_owned(),
     };
@@ -348,4 +349,17 @@ fn texts_are_not_in_the_events() {
         let text = serde_json::to_string(&event).expect("an event is JSON");
         assert!(!text.contains("a secret") && text.contains(&*blake3::hash(b"a secret").to_hex()), "{text}");
     }
+}
+
+#[test]
+fn a_limit_of_one_asker_is_a_limit_with_a_name() {
+    let limit = DayLimit {
+        provider: None,
+        asked_by: Some("ci".to_owned()),
+        usd: PicoUsd::from_usd(5),
+        setting: "budget_day".to_owned(),
+    };
+    let text = r#"{"asked_by":"ci","usd":5000000000000,"setting":"budget_day"}"#;
+    assert_eq!(serde_json::to_string(&limit).expect("it is JSON"), text);
+    assert_eq!(serde_json::from_str::<DayLimit>(text).expect("it is read"), limit);
 }

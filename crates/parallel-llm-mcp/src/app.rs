@@ -20,9 +20,6 @@ use crate::service::{
 use crate::settings::{KeyWish, Origin, ProviderSettings, Settings};
 use crate::{certificates, keys, telemetry};
 
-/// The name of the database inside the data folder.
-const DATABASE: &str = "runs.db";
-
 /// The program over these settings.
 pub fn wire(settings: &Settings) -> Service {
     wire_with(settings, |journal| journal)
@@ -119,7 +116,7 @@ pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Service), Fai
 }
 
 fn later_store(settings: &Settings) -> Arc<Later<Store>> {
-    let path = settings.data_dir.join(DATABASE);
+    let path = settings.database();
     Arc::new(Later::new(move || {
         let config = StoreConfig::new(path.clone());
         Box::pin(async move {

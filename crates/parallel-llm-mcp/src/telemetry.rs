@@ -9,7 +9,7 @@ use std::time::Duration;
 use parallel_llm_engine::live::{Update, Watch};
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunStatus};
-use parallel_llm_store::{RunFilter, Store};
+use parallel_llm_store::{RunFilter, Store, Whose};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -137,7 +137,7 @@ pub async fn tell_interrupted(store: &Store) {
     }
     let filter =
         RunFilter { limit: INTERRUPTED_MAX, status: Some(RunStatus::Interrupted), ..RunFilter::default() };
-    for run in store.list(filter).await.unwrap_or_default() {
+    for run in store.list(Whose::All, filter).await.unwrap_or_default() {
         let (run_id, answered, seats) = (run.run_id, run.answered, run.seats);
         tracing::warn!(%run_id, answered, seats, "the run was interrupted: `runs resume {run_id}` finishes it");
     }

@@ -334,3 +334,121 @@ fn a_key_that_is_typed_is_not_shown() {
     let kept = fs::read_to_string(stage.home().join(KEYS_FILE)).unwrap();
     assert!(kept.ends_with("mistral = \"0000-1111-0000\"\n"), "{kept}");
 }
+
+/// The tokens as the list of keys has them, without what differs from day to day.
+fn tokens(stage: &Stage) -> Vec<serde_json::Value> {
+    let listed = run(call(stage, &["keys", "list", "--json"])).json();
+    let mut tokens = listed["tokens"].as_array().expect("there are tokens").clone();
+    for token in &mut tokens {
+        for moment in ["created_at_ms", "expires_at_ms", "revoked_at_ms", "last_used_at_ms"] {
+            token[moment] = token[moment].is_number().into();
+        }
+        token["last_four"] = token["last_four"].as_str().is_some_and(|text| text.len() == 4).into();
+    }
+    tokens
+}
+
+#[test]
+fn a_token_is_printed_once_and_then_only_its_last_four_characters() {
+    let stage = stage();
+    let made = run(call(&stage, &["keys", "create", "ci", "--budget-day", "2.50", "--per-minute", "60"]));
+    let token = made.text().trim().to_owned();
+    assert!(
+        token.starts_with("plm_") && token.len() == 53 && made.stdout.len() == 54,
+        "the token and no more"
+    );
+    insta::assert_snapshot!(made.stderr, @"
+    `ci` may ask, read, spend up to $2.50 a day, make 60 requests a minute, until it is revoked
+    this token is shown once and kept nowhere: give it to the client now, which sends it as `Authorization: Bearer ...`
+    take it back with `keys revoke ci --yes`
+    ");
+    let reader = ["keys", "create", "reader", "--scope", "read", "--expires", "90d", "--json"];
+    let told = run(call(&stage, &reader)).json();
+    assert_eq!(
+        (told["schema"].as_i64(), told["id"].as_i64(), told["scopes"].to_string()),
+        (Some(1), Some(2), "[\"read\"]".to_owned())
+    );
+    let second = told["token"].as_str().expect("it is told").to_owned();
+    insta::assert_snapshot!(tokens(&stage).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"), @r#"
+    {"budget_day_usd":2.5,"created_at_ms":true,"expires_at_ms":false,"id":1,"last_four":true,"last_used_at_ms":false,"name":"ci","requests_per_minute":60,"revoked_at_ms":false,"scopes":["ask","read"],"state":"active"}
+    {"budget_day_usd":null,"created_at_ms":true,"expires_at_ms":true,"id":2,"last_four":true,"last_used_at_ms":false,"name":"reader","requests_per_minute":null,"revoked_at_ms":false,"scopes":["read"],"state":"active"}
+    "#);
+    let listed = run(call(&stage, &["keys", "list"]));
+    let table: Vec<&str> = listed.text().lines().skip_while(|line| !line.is_empty()).skip(1).collect();
+    let shown = table.join("\n").replace(&token[49..], "0000").replace(&second[49..], "0000");
+    let shown = shown.split_whitespace().filter(|word| !word.starts_with("20")).collect::<Vec<_>>().join(" ");
+    insta::assert_snapshot!(shown, @"NO TOKEN ENDS STATE MAY A DAY A MINUTE UNTIL USED 1 ci ...0000 active ask, read $2.50 60 - never 2 reader ...0000 active read - - never");
+    for (path, bytes) in stage.files() {
+        for piece in [&token[4..20], &second[4..20]] {
+            let holds = bytes.windows(piece.len()).any(|window| window == piece.as_bytes());
+            assert!(!holds, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_token_is_revoked_by_name_or_number_once_it_is_said_twice() {
+    let stage = stage();
+    let last_four = |output: &Output| output.text().trim()[49..].to_owned();
+    let ends = ["ci", "laptop"].map(|name| last_four(&run(call(&stage, &["keys", "create", name]))));
+    let revoke = |arguments: &[&str]| {
+        let told = run(call(&stage, &["keys", "revoke"]).args(arguments)).told();
+        ends.iter().fold(told, |told, end| told.replace(end.as_str(), "0000"))
+    };
+    insta::assert_snapshot!(revoke(&["ci"]), @"
+    exit 0
+    --- stdout
+    --- stderr
+    the token `ci` (number 1, ...0000) would let nobody in any more; its runs stay
+    nothing is revoked yet: say it again with `--yes`
+    ");
+    insta::assert_snapshot!(revoke(&["ci", "--yes"]), @"
+    exit 0
+    --- stdout
+    --- stderr
+    the token `ci` (number 1, ...0000) is revoked: it lets nobody in any more
+    ");
+    insta::assert_snapshot!(revoke(&["1"]), @"
+    exit 0
+    --- stdout
+    --- stderr
+    the token `ci` (number 1, ...0000) is revoked already
+    ");
+    let told = run(call(&stage, &["keys", "revoke", "2", "--yes", "--json"])).json();
+    assert_eq!((told["done"].as_bool(), told["token"]["state"].as_str()), (Some(true), Some("revoked")));
+    insta::assert_snapshot!(revoke(&["nobody", "--yes"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no token `nobody`
+      next: see `keys list`
+    ");
+    insta::assert_snapshot!(run(call(&stage, &["keys", "create", "ci"])).told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is a token `ci` already, or there was one
+      next: choose another name: the runs of that one's holder are found by it
+    ");
+}
+
+#[test]
+fn what_cannot_be_a_token_is_refused_before_anything_is_made() {
+    let stage = stage();
+    for (arguments, expected) in [
+        (&["create", "Mine"][..], "this cannot be the name of a token"),
+        (&["create", "7"], "this cannot be the name of a token"),
+        (&["create", "a", "--scope", "admin"], "one of `ask`, `read`"),
+        (&["create", "a", "--budget-day", "-1"], "unexpected argument '-1'"),
+        (&["create", "a", "--budget-day", "much"], "an amount in USD from 0 to 1000000"),
+        (&["create", "a", "--per-minute", "0"], "0 is not in 1..=60000"),
+        (&["create", "a", "--expires", "4000d"], "a time such as 90d or 12h, up to 3650d"),
+        (&["revoke", "plm_0000000000", "--yes"], "a token is named by its name or number, never by itself"),
+    ] {
+        let output = run(call(&stage, &["keys"]).args(arguments));
+        assert_eq!(output.code, Some(2), "{arguments:?}");
+        assert!(output.stderr.contains(expected), "{arguments:?}: {}", output.stderr);
+    }
+    run(call(&stage, &["keys", "list"]));
+    assert!(!stage.data_dir().exists(), "to list what is not there makes nothing");
+}

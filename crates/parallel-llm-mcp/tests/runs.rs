@@ -69,7 +69,7 @@ fn runs_are_listed_newest_first() {
     assert_eq!(found, [&ids[2], &ids[1], &ids[0]]);
     let mut newest = runs(&stage, &["list", "--json", "-n", "1"]).json();
     mask_report(&mut newest);
-    insta::assert_snapshot!(newest, @r#"{"answered":1,"closed_at_ms":"<closed_at_ms>","cost_is_estimate":false,"cost_lacks_calls":false,"cost_usd":0.000084,"created_at_ms":"<created_at_ms>","decided_at_ms":"<decided_at_ms>","question":"Three?","run_id":"<run_id>","seats":1,"status":"complete","strategy":"synthesize"}"#);
+    insta::assert_snapshot!(newest, @r#"{"answered":1,"asked_by":null,"closed_at_ms":"<closed_at_ms>","cost_is_estimate":false,"cost_lacks_calls":false,"cost_usd":0.000084,"created_at_ms":"<created_at_ms>","decided_at_ms":"<decided_at_ms>","question":"Three?","run_id":"<run_id>","seats":1,"status":"complete","strategy":"synthesize"}"#);
     let older = runs(&stage, &["list", "--json", "--before", &ids[1]]).json();
     assert_eq!(word(&older, "question"), "One?");
     let before = |name: &str| runs(&stage, &["list", "--json", "--before", name]).json_lines().len();

@@ -1,4 +1,4 @@
-//! What was spent, added up by model, day or provider.
+//! What was spent, added up by model, day, provider or asker.
 
 use parallel_llm_engine::PicoUsd;
 
@@ -11,6 +11,8 @@ pub enum CostBy {
     Day,
     /// Each provider.
     Provider,
+    /// Each asker, by the name its runs carry.
+    Asker,
 }
 
 /// Which costs to add up, and how.
@@ -22,10 +24,11 @@ pub struct CostQuery {
     pub since_ms: Option<i64>,
 }
 
-/// What was spent on one model, on one day or at one provider. Requests of runs that were purged are counted too.
+/// What was spent on one model, on one day, at one provider or by one asker. Requests of runs that were purged are counted too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostLine {
-    /// The model as a reference is written, the day as `YYYY-MM-DD`, or the provider's id.
+    /// The model as a reference is written, the day as `YYYY-MM-DD`, the provider's id, or the asker's name, which is empty
+    /// for the owner.
     pub name: String,
     /// Runs that had a request here.
     pub runs: u64,

@@ -26,11 +26,13 @@ mod purge;
 mod runs;
 mod sqlite;
 mod store;
+mod tokens;
 mod writer;
 
 pub use costs::{CostBy, CostLine, CostQuery};
 pub use facts::SeatFact;
 pub use found::{Found, FoundIn};
 pub use purge::Purged;
-pub use runs::{Checkpoint, Look, RunFilter, RunSummary, StoredRun};
+pub use runs::{Checkpoint, Look, RunFilter, RunSummary, StoredRun, Whose};
 pub use store::{Store, StoreConfig};
+pub use tokens::{NewToken, Token};

@@ -29,6 +29,25 @@ impl Default for RunFilter {
     }
 }
 
+/// Whose runs are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose<'a> {
+    /// Everybody's.
+    All,
+    /// Those that were asked by this name: to whoever looks so, no other run exists.
+    Asker(&'a str),
+}
+
+impl<'a> Whose<'a> {
+    /// The name that the runs are asked by, where only one asker's are meant.
+    pub const fn name(self) -> Option<&'a str> {
+        match self {
+            Self::All => None,
+            Self::Asker(name) => Some(name),
+        }
+    }
+}
+
 /// One line of the list of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
@@ -38,6 +57,8 @@ pub struct RunSummary {
     pub status: RunStatus,
     /// The beginning of the question on one line; `None` where only metadata is kept.
     pub question_excerpt: Option<String>,
+    /// What it was asked by; `None` for the owner's own.
+    pub asked_by: Option<String>,
     /// The name of the strategy.
     pub strategy: String,
     /// Seats on the panel.

@@ -11,6 +11,7 @@ pub(crate) mod repeats;
 mod row;
 pub(crate) mod search;
 pub(crate) mod seats;
+pub(crate) mod tokens;
 pub(crate) mod write;
 
 use std::path::Path;
@@ -32,6 +33,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x504c_4c4d;
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0001_runs.sql"),
     include_str!("../migrations/sqlite/0002_ledger.sql"),
+    include_str!("../migrations/sqlite/0003_tokens.sql"),
 ];
 /// Older ones can damage the database when a write-ahead log is reset while it is read (fixed in 3.51.3).
 const VERSION_MIN: [u32; 3] = [3, 51, 3];

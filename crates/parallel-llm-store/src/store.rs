@@ -13,8 +13,9 @@ use crate::costs::{CostLine, CostQuery};
 use crate::facts::SeatFact;
 use crate::found::{self, Found};
 use crate::purge::Purged;
-use crate::runs::{Look, RunFilter, RunSummary, StoredRun};
-use crate::sqlite::{self, ledger, purge, read, repeats, search, seats};
+use crate::runs::{Look, RunFilter, RunSummary, StoredRun, Whose};
+use crate::sqlite::{self, ledger, purge, read, repeats, search, seats, tokens};
+use crate::tokens::{NewToken, Token};
 use crate::writer::Writer;
 
 /// How long a write waits for those of other processes. Theirs take milliseconds; a backup may take a while, and
@@ -77,24 +78,24 @@ impl Store {
     }
 
     /// Runs, newest first.
-    pub async fn list(&self, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
+    pub async fn list(&self, whose: Whose<'_>, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
         match &self.shared.db {
-            Db::Sqlite(readers) => read::list(readers, filter).await,
+            Db::Sqlite(readers) => read::list(readers, whose, filter).await,
         }
     }
 
     /// A whole run, texts included as far as they are kept; `None` where there is no such run.
-    pub async fn load(&self, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
+    pub async fn load(&self, whose: Whose<'_>, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
         match &self.shared.db {
-            Db::Sqlite(readers) => read::load(readers, run_id).await,
+            Db::Sqlite(readers) => read::load(readers, whose, run_id).await,
         }
     }
 
     /// The one run whose id begins like this, in either case; `@` is the newest. Fails with `run_not_found` where
     /// there is none and with `usage` where there are several.
-    pub async fn find_prefix(&self, prefix: &str) -> Result<RunId, Failure> {
+    pub async fn find_prefix(&self, whose: Whose<'_>, prefix: &str) -> Result<RunId, Failure> {
         match &self.shared.db {
-            Db::Sqlite(readers) => read::find(readers, prefix).await,
+            Db::Sqlite(readers) => read::find(readers, whose, prefix).await,
         }
     }
 
@@ -120,24 +121,28 @@ impl Store {
     }
 
     /// What was spent, added up: the most expensive first, or the newest day.
-    pub async fn costs(&self, query: CostQuery) -> Result<Vec<CostLine>, Failure> {
+    pub async fn costs(&self, whose: Whose<'_>, query: CostQuery) -> Result<Vec<CostLine>, Failure> {
         match &self.shared.db {
-            Db::Sqlite(readers) => ledger::costs(readers, query).await,
+            Db::Sqlite(readers) => ledger::costs(readers, whose, query).await,
         }
     }
 
     /// What became of the seats of runs that were decided at `since_ms` (milliseconds since 1970) or later, the newest
     /// first; at most 100,000.
-    pub async fn seat_facts(&self, since_ms: Option<i64>) -> Result<Vec<SeatFact>, Failure> {
+    pub async fn seat_facts(
+        &self,
+        whose: Whose<'_>,
+        since_ms: Option<i64>,
+    ) -> Result<Vec<SeatFact>, Failure> {
         match &self.shared.db {
-            Db::Sqlite(readers) => seats::read(readers, since_ms).await,
+            Db::Sqlite(readers) => seats::read(readers, whose, since_ms).await,
         }
     }
 
     /// The runs in whose question, or in one of whose answers, each of these words begins a word; newest first, up to
     /// 500. Case and accents do not matter. Only runs whose texts are kept are searched. Fails with `usage` where
     /// there is no word to look for.
-    pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<Found>, Failure> {
+    pub async fn search(&self, whose: Whose<'_>, words: &str, limit: usize) -> Result<Vec<Found>, Failure> {
         let query = found::query(words)?;
         let deadline = tokio::time::Instant::now() + CATCH_UP_MAX;
         while self.shared.writer.index().await? {
@@ -147,7 +152,7 @@ impl Store {
             }
         }
         match &self.shared.db {
-            Db::Sqlite(readers) => search::search(readers, &query, limit).await,
+            Db::Sqlite(readers) => search::search(readers, whose, (&query, limit)).await,
         }
     }
 
@@ -183,6 +188,39 @@ impl Store {
             tokio::time::sleep(CLEAR_PAUSE).await;
         }
         Ok(purged)
+    }
+
+    /// Makes a token. Fails with `usage` where its name was ever given to another.
+    pub async fn create_token(&self, new: NewToken) -> Result<Token, Failure> {
+        self.shared.writer.create_token(new).await
+    }
+
+    /// Every token that was ever made, the oldest first; up to 10,000.
+    pub async fn list_tokens(&self) -> Result<Vec<Token>, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => tokens::list(readers).await,
+        }
+    }
+
+    /// The token of this hash, in force or not. Made to be called for every request.
+    pub async fn find_token(&self, hash: [u8; 32]) -> Result<Option<Token>, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => tokens::find(readers, hash).await,
+        }
+    }
+
+    /// Revokes a token, from the next time it is looked for on. One that was revoked before stays as it was; `None` where
+    /// there is none of this number.
+    pub async fn revoke_token(&self, token_id: i64) -> Result<Option<Token>, Failure> {
+        self.shared.writer.revoke_token(token_id).await
+    }
+
+    /// Notes that a token was used just now, at most once a minute. Nobody waits for it: where the writer has too much to
+    /// do it is left out.
+    pub fn note_token_use(&self, token: &Token) {
+        if token.last_used_at_ms.is_none_or(|used_ms| used_ms <= clock::now_ms() - tokens::USED_MS) {
+            self.shared.writer.note_token_use(token.token_id);
+        }
     }
 
     /// The store's clock, in milliseconds since 1970: what moments in its answers and questions are told by.

@@ -32,8 +32,10 @@ use crate::projection::{Entries, keeps_texts, text_of};
 use crate::purge::Purged;
 use crate::sqlite::purge;
 use crate::sqlite::search::{self, Behind};
+use crate::sqlite::tokens;
 use crate::sqlite::write::{self, Known};
 use crate::sqlite::{Admission, Stamp};
+use crate::tokens::{NewToken, Token};
 
 /// Pieces of work that may wait. Beyond, those who ask wait instead.
 const QUEUE_MAX: usize = 256;
@@ -71,6 +73,12 @@ enum Work {
     Purge(Vec<RunId>),
     /// Empty the write-ahead log, after the transaction.
     ClearLog,
+    /// Make a token.
+    CreateToken(NewToken),
+    /// Revoke the token of this number.
+    RevokeToken(i64),
+    /// Note that the token of this number was used.
+    NoteTokenUse(i64),
 }
 
 impl Work {
@@ -109,6 +117,8 @@ enum Done {
     Purged(Purged),
     /// Whether the log is empty.
     LogCleared(bool),
+    /// The token as it is now, where there is one.
+    Token(Option<Token>),
 }
 
 /// What was asked, and where the answer goes.
@@ -198,6 +208,28 @@ impl Writer {
             Done::LogCleared(is_clear) => Ok(is_clear),
             other => Err(mistaken(&other)),
         }
+    }
+
+    /// Makes a token.
+    pub(crate) async fn create_token(&self, new: NewToken) -> Result<Token, Failure> {
+        match self.ask(Work::CreateToken(new)).await? {
+            Done::Token(Some(token)) => Ok(token),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Revokes a token.
+    pub(crate) async fn revoke_token(&self, token_id: i64) -> Result<Option<Token>, Failure> {
+        match self.ask(Work::RevokeToken(token_id)).await? {
+            Done::Token(token) => Ok(token),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Lets it be noted that a token was used, unless there is too much to do.
+    pub(crate) fn note_token_use(&self, token_id: i64) {
+        let (reply, _) = oneshot::channel();
+        drop(self.queue.try_send(Job { work: Work::NoteTokenUse(token_id), reply }));
     }
 
     /// Has the work done and returns when it is on the disk. Once queued it is done even if nobody waits for it.
@@ -344,6 +376,15 @@ impl Pen {
             Work::Index => Ok(Ok(Done::Indexed(search::index(connection, Behind::All).await?))),
             Work::Purge(runs) => Ok(Ok(Done::Purged(purge::purge(connection, &runs, stamp.now_ms).await?))),
             Work::ClearLog => Ok(Ok(Done::LogCleared(false))),
+            Work::CreateToken(new) => {
+                let made = tokens::create(connection, &new, stamp.now_ms).await?;
+                Ok(made.map(|token| Done::Token(Some(token))))
+            }
+            Work::RevokeToken(id) => Ok(Ok(Done::Token(tokens::revoke(connection, id, stamp.now_ms).await?))),
+            Work::NoteTokenUse(id) => {
+                tokens::note_use(connection, id, stamp.now_ms).await?;
+                Ok(Ok(Done::Written))
+            }
         }
     }
 

@@ -6,11 +6,14 @@ mod support;
 use std::path::Path;
 
 use parallel_llm_engine::{Run, RunStatus};
-use parallel_llm_store::{CostBy, CostQuery, FoundIn, RunFilter, Store, StoreConfig, StoredRun};
+use parallel_llm_store::{CostBy, CostQuery, FoundIn, RunFilter, Store, StoreConfig, StoredRun, Whose};
 use support::{CANARY, OpenRun as _, bytes_of, connect, holds, run_id, write};
 
 /// Written by the program of version 1, and only its times and its owner made plain.
 const VERSION_1: &str = include_str!("fixtures/version_1.sql");
+/// What made a database of version 2 of it, and what only such a one had.
+const VERSION_2: [&str; 2] =
+    [include_str!("../migrations/sqlite/0002_ledger.sql"), include_str!("fixtures/version_2.sql")];
 
 /// A store on a database of version 1.
 async fn migrated(path: &Path) -> Store {
@@ -21,15 +24,26 @@ async fn migrated(path: &Path) -> Store {
     Store::open(StoreConfig::new(path)).await.unwrap()
 }
 
+/// A store on a database of version 2.
+async fn migrated_from_2(path: &Path) -> Store {
+    use sqlx::Connection as _;
+    let mut old = connect(path).await;
+    for script in [VERSION_1].into_iter().chain(VERSION_2) {
+        sqlx::raw_sql(script).execute(&mut old).await.unwrap();
+    }
+    old.close().await.unwrap();
+    Store::open(StoreConfig::new(path)).await.unwrap()
+}
+
 async fn loaded(store: &Store, number: u64) -> StoredRun {
-    store.load(run_id(number)).await.unwrap().unwrap()
+    store.load(Whose::All, run_id(number)).await.unwrap().unwrap()
 }
 
 #[tokio::test]
 async fn runs_of_version_1_are_read_whole() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder.path().join("runs.db")).await;
-    let listed = store.list(RunFilter::default()).await.unwrap();
+    let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
     let stand: Vec<_> = listed.iter().map(|run| run.status.as_str()).collect();
     assert_eq!(stand, ["cancelled", "failed", "interrupted", "complete", "complete"]);
     assert_eq!(listed[4].question_excerpt.as_deref(), Some("Warum singt der Zaunkönig?"));
@@ -57,7 +71,7 @@ async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_to
         write(&new, plan, events).await;
     }
     let facts = async |store: &Store| {
-        let mut facts = store.seat_facts(None).await.unwrap();
+        let mut facts = store.seat_facts(Whose::All, None).await.unwrap();
         facts.sort_by_key(|fact| (fact.run_id, fact.seat));
         for fact in &mut facts {
             fact.decided_at_ms = 0;
@@ -79,7 +93,7 @@ async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_to
         rows.push(calls);
     }
     assert_eq!((rows[0].len(), &rows[0]), (13, &rows[1]));
-    let days = old.costs(CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap();
+    let days = old.costs(Whose::All, CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap();
     assert_eq!((days.len(), &*days[0].name, days[0].calls), (1, "2026-01-01", 13));
 }
 
@@ -87,11 +101,11 @@ async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_to
 async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder.path().join("runs.db")).await;
-    let found = store.search("zaunkönig", 9).await.unwrap();
+    let found = store.search(Whose::All, "zaunkönig", 9).await.unwrap();
     let numbers: Vec<_> = found.iter().map(|found| found.run_id).collect();
     assert_eq!(numbers, [run_id(5), run_id(4), run_id(3), run_id(1)], "all that keep their texts");
     assert_eq!(
-        store.search("late words", 9).await.unwrap()[0].place,
+        store.search(Whose::All, "late words", 9).await.unwrap()[0].place,
         FoundIn::Seat(parallel_llm_engine::SeatNumber(2))
     );
     // Their hashes were of the plan, and not of what was asked: they are found by nothing that is asked now.
@@ -102,8 +116,33 @@ async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
     let all = (1..=5).map(run_id).collect();
     let purged = store.purge(all).await.unwrap();
     assert_eq!(purged.under_way, [run_id(3)], "which is ours now");
-    assert_eq!(store.search("late words", 9).await.unwrap(), []);
+    assert_eq!(store.search(Whose::All, "late words", 9).await.unwrap(), []);
     assert!(!holds(&bytes_of(folder.path()), "late words"));
     let again = store.open_run(support::plan(1, parallel_llm_engine::request::StoreMode::Full)).await;
     assert_eq!(again.run_id, run_id(1));
+}
+
+#[tokio::test]
+async fn costs_and_facts_of_version_2_become_those_of_whoever_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    let store = migrated_from_2(&path).await;
+    let query = CostQuery { by: CostBy::Provider, since_ms: None };
+    let of = async |whose| {
+        let costs = store.costs(whose, query).await.unwrap();
+        let calls: u64 = costs.iter().map(|line| line.calls).sum();
+        let runs = store.list(whose, RunFilter::default()).await.unwrap().len();
+        (runs, calls, store.seat_facts(whose, None).await.unwrap().len())
+    };
+    assert_eq!(of(Whose::All).await, (5, 13, 8));
+    assert_eq!(of(Whose::Asker("somebody")).await, (2, 6, 2), "an interrupted run has no facts yet");
+    assert_eq!(of(Whose::Asker("nobody")).await, (0, 0, 0));
+    assert_eq!(
+        store.load(Whose::Asker("somebody"), run_id(2)).await.unwrap().map(|run| run.created_at_ms),
+        None
+    );
+    assert_eq!(store.list_tokens().await.unwrap(), []);
+    let version: i64 =
+        sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut connect(&path).await).await.unwrap();
+    assert_eq!(version, 3);
 }

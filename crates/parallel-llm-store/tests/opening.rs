@@ -9,7 +9,7 @@ use std::time::Duration;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_store::{RunFilter, Store, StoreConfig};
+use parallel_llm_store::{RunFilter, Store, StoreConfig, Whose};
 use support::{Fixture, OpenRun as _, connect, every_kind, plan, write};
 use tokio::task::JoinSet;
 
@@ -34,7 +34,10 @@ async fn sixty_first_openings_at_once_all_succeed() {
     }
     tasks.join_all().await;
     let store = Store::open(StoreConfig::new(folder.path().join("fresh/folder/runs.db"))).await.unwrap();
-    assert_eq!(store.list(RunFilter { limit: 99, ..RunFilter::default() }).await.unwrap().len(), 60);
+    assert_eq!(
+        store.list(Whose::All, RunFilter { limit: 99, ..RunFilter::default() }).await.unwrap().len(),
+        60
+    );
 }
 
 #[tokio::test]
@@ -95,7 +98,7 @@ async fn a_newer_format_is_left_alone() {
     let failure = refusal(&fixture.path()).await;
     let path = fixture.path();
     let expected = format!(
-        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 2",
+        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 3",
         path.display()
     );
     assert_eq!((failure.message, failure.retryable), (expected, false));
@@ -169,9 +172,9 @@ async fn a_database_that_stays_locked_fails_the_append_and_then_works_again() {
              (code: 5) database is locked"
         )
     );
-    assert_eq!(store.list(RunFilter::default()).await.unwrap().len(), 1, "readers do not wait");
+    assert_eq!(store.list(Whose::All, RunFilter::default()).await.unwrap().len(), 1, "readers do not wait");
     sqlx::raw_sql("ROLLBACK").execute(&mut stranger).await.unwrap();
-    assert_eq!(store.load(lease.run_id).await.unwrap().unwrap().events, every_kind());
+    assert_eq!(store.load(Whose::All, lease.run_id).await.unwrap().unwrap().events, every_kind());
     write(&store, plan(3, StoreMode::Full), every_kind()).await;
 }
 
@@ -189,7 +192,7 @@ async fn a_damaged_page_is_told_and_not_written_over() {
     bytes[start..start + 4096].fill(0xa5);
     std::fs::write(fixture.path(), &bytes).unwrap();
     let store = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
-    let failure = store.list(RunFilter::default()).await.unwrap_err();
+    let failure = store.list(Whose::All, RunFilter::default()).await.unwrap_err();
     assert!(failure.message.contains("it is damaged"), "{failure}");
     let lease = store.open_run(plan(99, StoreMode::Full)).await;
     let failure = store.append(lease, every_kind()).await.unwrap_err();

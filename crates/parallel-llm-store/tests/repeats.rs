@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, Reopening, RunId, RunPlan};
-use parallel_llm_store::{RunFilter, Store, StoreConfig};
+use parallel_llm_store::{RunFilter, Store, StoreConfig, Whose};
 use support::{
     Fixture, OpenRun as _, a_seat, changed, closed, plan, recorded, run_id, same_question, seat, sent,
     simple, started, write,
@@ -112,7 +112,7 @@ async fn of_two_at_once_one_is_begun() {
         begin(&other, keyed(same_question(2), None, "k")),
     );
     let refusals: Vec<_> = [one, two].into_iter().filter_map(Result::err).collect();
-    let winner = fixture.store.list(RunFilter::default()).await.unwrap();
+    let winner = fixture.store.list(Whose::All, RunFilter::default()).await.unwrap();
     assert_eq!((winner.len(), refusals), (1, vec![(Code::Repeated, Some(winner[0].run_id))]));
 }
 
@@ -128,7 +128,10 @@ async fn a_refused_run_leaves_nothing_behind() {
     let gap = store.open_run(plan(3, StoreMode::Full)).await;
     assert_eq!(store.append(gap, recorded(2, vec![started()])).await.unwrap_err().code, Code::Internal);
     assert_eq!(store.append(gap, first.clone()).await.unwrap_err().code, Code::Storage);
-    assert!(store.load(run_id(2)).await.unwrap().is_none() && store.load(run_id(3)).await.unwrap().is_none());
+    assert!(
+        store.load(Whose::All, run_id(2)).await.unwrap().is_none()
+            && store.load(Whose::All, run_id(3)).await.unwrap().is_none()
+    );
     assert_eq!(store.take_over(run_id(2)).await.unwrap_err().code, Code::RunNotFound);
     let rows = "SELECT COUNT(DISTINCT run_id) FROM (SELECT run_id FROM runs UNION ALL SELECT run_id FROM calls \
                 UNION ALL SELECT run_id FROM holds UNION ALL SELECT run_id FROM passages)";

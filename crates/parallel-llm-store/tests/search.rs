@@ -10,7 +10,7 @@ use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, Message, Outcome, OutcomeKind, Role, RunId, RunPlan, SeatNumber};
-use parallel_llm_store::{CostBy, CostQuery, FoundIn, Purged, RunFilter, Store, StoreConfig};
+use parallel_llm_store::{CostBy, CostQuery, FoundIn, Purged, RunFilter, Store, StoreConfig, Whose};
 use support::{
     CANARY, Fixture, OpenRun as _, answered, bytes_of, changed, closed, every_kind, holds, plan, recorded,
     run_id, seat, sent, simple, started, synthesizer, write,
@@ -28,7 +28,7 @@ fn asking(number: u64, question: &str) -> Arc<RunPlan> {
 
 /// What is found, as `number place: excerpt`.
 async fn find(store: &Store, words: &str) -> Vec<String> {
-    let found = store.search(words, 99).await.unwrap();
+    let found = store.search(Whose::All, words, 99).await.unwrap();
     let line = |found: &parallel_llm_store::Found| {
         let number = found.run_id.unix_ms() - run_id(0).unix_ms();
         format!("{number} {:?}: {}", found.place, found.excerpt)
@@ -82,10 +82,10 @@ async fn words_are_found_in_questions_answers_and_seats() {
     assert_eq!(find(store, "opper").await, [""; 0]);
     assert_eq!(find(store, "copper gold").await, [""; 0], "all words stand in one text");
     assert_eq!(find(store, "secretly").await, [""; 0], "what stands above the question is not the question");
-    assert_eq!(store.search("kupfer", 1).await.unwrap().len(), 1);
-    assert_eq!(store.search("kupfer", 0).await.unwrap(), []);
-    let found = store.search("gold", 9).await.unwrap();
-    let listed = store.list(RunFilter::default()).await.unwrap();
+    assert_eq!(store.search(Whose::All, "kupfer", 1).await.unwrap().len(), 1);
+    assert_eq!(store.search(Whose::All, "kupfer", 0).await.unwrap(), []);
+    let found = store.search(Whose::All, "gold", 9).await.unwrap();
+    let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
     assert_eq!((found[0].run_id, found[0].created_at_ms), (run_id(1), listed[1].created_at_ms));
     assert_eq!(found[0].place, FoundIn::Answer);
 }
@@ -130,7 +130,7 @@ async fn strange_words_are_only_words() {
         "+he",
         "near",
     ] {
-        let found = store.search(words, 9).await;
+        let found = store.search(Whose::All, words, 9).await;
         match words {
             "\"" => assert_eq!(found.unwrap_err().code, Code::Usage),
             "said\n\thim" | "he; DROP TABLE runs" => assert_eq!(found, Ok(Vec::new()), "{words}"),
@@ -138,10 +138,10 @@ async fn strange_words_are_only_words() {
         }
     }
     for empty in ["", " \n", "???", "🎵", "\u{0}"] {
-        assert_eq!(store.search(empty, 9).await.unwrap_err().code, Code::Usage, "{empty}");
+        assert_eq!(store.search(Whose::All, empty, 9).await.unwrap_err().code, Code::Usage, "{empty}");
     }
-    assert_eq!(store.search(&"he ".repeat(64), 9).await.unwrap_err().code, Code::Usage);
-    assert_eq!(store.search(&"he ".repeat(63), 9).await.unwrap().len(), 1);
+    assert_eq!(store.search(Whose::All, &"he ".repeat(64), 9).await.unwrap_err().code, Code::Usage);
+    assert_eq!(store.search(Whose::All, &"he ".repeat(63), 9).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -195,8 +195,11 @@ async fn metadata_leaves_no_word_in_the_index_nor_the_ledger() {
     let store = &fixture.store;
     write(store, plan(1, StoreMode::Metadata), every_kind()).await;
     assert_eq!(find(store, "canary").await, [""; 0]);
-    assert_eq!(store.costs(CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap()[0].calls, 4);
-    assert_eq!(store.seat_facts(None).await.unwrap().len(), 2);
+    assert_eq!(
+        store.costs(Whose::All, CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap()[0].calls,
+        4
+    );
+    assert_eq!(store.seat_facts(Whose::All, None).await.unwrap().len(), 2);
     store.close().await;
     let bytes = bytes_of(fixture.path().parent().unwrap());
     assert!(!holds(&bytes, CANARY) && !holds(&bytes, "7f3a"));
@@ -235,7 +238,7 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
     assert_eq!(find(store, "quarzfalke").await.len(), RUNS as usize);
     let folder = fixture.path().parent().unwrap().to_path_buf();
     assert!(holds(&bytes_of(&folder), "quarzfalke"), "the search finds what is there");
-    let costs = store.costs(CostQuery { by: CostBy::Model, since_ms: None }).await.unwrap();
+    let costs = store.costs(Whose::All, CostQuery { by: CostBy::Model, since_ms: None }).await.unwrap();
     let before_ms = i64::try_from(run_id(RUNS + 1).unix_ms()).unwrap();
     let due = store.purgeable(before_ms).await.unwrap();
     assert_eq!(due, (1..=RUNS).map(run_id).collect::<Vec<_>>());
@@ -245,9 +248,12 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
     assert_eq!(std::fs::metadata(folder.join("runs.db-wal")).unwrap().len(), 0);
     assert_eq!(find(store, "quarzfalke").await, [""; 0]);
     assert_eq!(find(store, "amselstern").await.len(), 1);
-    assert!(store.load(run_id(1)).await.unwrap().is_none());
-    assert_eq!(store.costs(CostQuery { by: CostBy::Model, since_ms: None }).await.unwrap(), costs);
-    assert_eq!(store.seat_facts(None).await.unwrap().len(), 2 * (RUNS as usize + 1));
+    assert!(store.load(Whose::All, run_id(1)).await.unwrap().is_none());
+    assert_eq!(
+        store.costs(Whose::All, CostQuery { by: CostBy::Model, since_ms: None }).await.unwrap(),
+        costs
+    );
+    assert_eq!(store.seat_facts(Whose::All, None).await.unwrap().len(), 2 * (RUNS as usize + 1));
     let mut stranger = fixture.stranger().await;
     check_index(&mut stranger).await;
     let verdict: String =
@@ -280,7 +286,7 @@ async fn what_is_under_way_is_not_purged() {
     let answered = vec![answered(seat(1, 1), "still here"), closed()];
     assert_eq!(store.append(lease, recorded(3, answered)).await, Ok(()));
     assert_eq!(store.purge(Vec::new()).await.unwrap().runs, []);
-    assert_eq!(store.list(RunFilter::default()).await.unwrap().len(), 1);
+    assert_eq!(store.list(Whose::All, RunFilter::default()).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -1,15 +1,16 @@
-//! `keys`: the keys of providers. A key comes from stdin, never from an argument, which is on the process list.
+//! `keys`: the keys of providers, and the tokens of this server. A key comes from stdin, never from an argument, which
+//! is on the process list.
 
 use std::io::{IsTerminal, Read};
 
 use parallel_llm_engine::{Code, Failure};
 use serde_json::json;
 
-use super::{Desk, hidden};
+use super::{Desk, hidden, tokens};
 use crate::exit;
 use crate::keys::{self, KeyLine, KeySource};
 
-/// Keep the keys of providers
+/// Keep the keys of providers, and make tokens that let others ask here
 #[derive(Debug, clap::Subcommand)]
 pub enum KeysCommand {
     /// Keep a provider's key: typed unseen, or from a pipe
@@ -19,7 +20,7 @@ pub enum KeysCommand {
         /// The provider, such as openrouter or mistral
         provider: String,
     },
-    /// Tell where each provider's key comes from; never the key
+    /// Tell where each provider's key comes from, and which tokens there are; never a key or a token
     List {
         /// Print one JSON object
         #[arg(long)]
@@ -30,12 +31,19 @@ pub enum KeysCommand {
         /// The provider
         provider: String,
     },
+    Create(tokens::Create),
+    Revoke(tokens::Revoke),
 }
 
 impl KeysCommand {
     /// Whether errors are wanted as JSON.
     pub const fn wants_json(&self) -> bool {
-        matches!(self, Self::List { json: true })
+        match self {
+            Self::List { json } => *json,
+            Self::Create(create) => create.json,
+            Self::Revoke(revoke) => revoke.json,
+            Self::Set { .. } | Self::Remove { .. } => false,
+        }
     }
 }
 
@@ -43,12 +51,14 @@ impl KeysCommand {
 pub(super) async fn run(desk: &Desk<'_>, command: KeysCommand) -> Result<u8, Failure> {
     match command {
         KeysCommand::Set { provider } => set(desk, &provider).await,
-        KeysCommand::List { json } => list(desk, json),
+        KeysCommand::List { json } => list(desk, json).await,
         KeysCommand::Remove { provider } => {
             let path = keys::remove(desk.service.settings(), &provider).await?;
             desk.console.say(&format!("the key of `{provider}` is no longer in {}", path.display()));
             Ok(exit::ANSWER)
         }
+        KeysCommand::Create(create) => tokens::create(desk, create).await,
+        KeysCommand::Revoke(revoke) => tokens::revoke(desk, &revoke).await,
     }
 }
 
@@ -83,15 +93,18 @@ fn read(desk: &Desk<'_>, provider: &str) -> Result<Option<String>, Failure> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-fn list(desk: &Desk<'_>, as_json: bool) -> Result<u8, Failure> {
+async fn list(desk: &Desk<'_>, as_json: bool) -> Result<u8, Failure> {
     let lines = keys::list(desk.service.settings())?;
     if as_json {
-        desk.console.data(&json!({ "schema": 1, "keys": lines }).to_string());
+        let tokens = desk.service.list_tokens().await?;
+        desk.console.data(&json!({ "schema": 1, "keys": lines, "tokens": tokens }).to_string());
         return Ok(exit::ANSWER);
     }
     let widest = lines.iter().map(|line| line.provider.len()).max().unwrap_or(0);
     let told = lines.iter().map(|line| format!("{:<widest$}  {}", line.provider, tell(line)));
     desk.console.data(&told.collect::<Vec<_>>().join("\n"));
+    // The keys are told first, because a database that cannot be read does not concern them.
+    tokens::tell(desk, &desk.service.list_tokens().await?);
     Ok(exit::ANSWER)
 }
 

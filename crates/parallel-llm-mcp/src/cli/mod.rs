@@ -16,6 +16,7 @@ mod prompt;
 mod runs;
 mod serve;
 mod simulate;
+mod tokens;
 mod view;
 
 use std::ffi::OsString;
@@ -83,7 +84,7 @@ pub enum Work {
         #[command(subcommand)]
         command: config::ConfigCommand,
     },
-    /// Keep the keys of providers
+    /// Keep the keys of providers, and make tokens that let others ask here
     Keys {
         /// What to do.
         #[command(subcommand)]

@@ -97,7 +97,7 @@ impl Models {
 /// Does the command.
 pub(super) async fn run(desk: &Desk<'_>, models: &Models) -> Result<u8, Failure> {
     if models.check {
-        let roll_call = desk.service.roll_call().await;
+        let roll_call = desk.service.roll_call().await?;
         if models.json {
             desk.console.data(&pretty(&roll_call));
         } else {

@@ -12,7 +12,7 @@ use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunPlan, RunRequ
 
 use super::catalogue::Wanted;
 use super::fitness::Typed;
-use super::{Further, Kept, RunHandle, Service};
+use super::{Asker, Further, Kept, RunHandle, Scope, Service};
 use crate::clock;
 
 /// A question as a door hands it over.
@@ -37,7 +37,12 @@ impl Service {
     /// Begins a run. Whatever is wrong is said here, before anything is paid. Where the same question is being answered
     /// already, or was asked under the same idempotency key, that run is given instead.
     pub async fn ask(&self, question: Question) -> Result<RunHandle, Failure> {
+        self.asker().check(Scope::Ask)?;
         let cache_ms = question.cache_ms;
+        if cache_ms.is_some() {
+            // What is in the history is read.
+            self.asker().check(Scope::Read)?;
+        }
         let plan = self.plan(question).await?;
         if let Some(handle) = self.answered_before(&plan, cache_ms).await? {
             return Ok(handle);
@@ -55,7 +60,7 @@ impl Service {
 
     /// A hold on a run that answers the question; one whose process is gone is gone on with.
     async fn hold(&self, name: &str) -> Result<RunHandle, Failure> {
-        let past = match self.find(name).await? {
+        let past = match self.seek(name).await? {
             Kept::Live(handle) => return Ok(handle.join()),
             Kept::Past(past) => past,
         };
@@ -67,9 +72,9 @@ impl Service {
         if past.run.status != RunStatus::Interrupted {
             return past.join();
         }
-        match self.go_on(name, Further::Resume { resend: false, budget: None }).await {
+        match self.take_up(name, Further::Resume { resend: false, budget: None }).await {
             // Somebody else has begun to, a moment ago.
-            Err(failure) if failure.code == Code::Busy => match self.find(name).await? {
+            Err(failure) if failure.code == Code::Busy => match self.seek(name).await? {
                 Kept::Live(handle) => Ok(handle.join()),
                 Kept::Past(past) if past.run.status == RunStatus::Running => past.join(),
                 Kept::Past(_) => Err(failure),
@@ -90,20 +95,23 @@ impl Service {
         let same = self.store().await?.find_same(&plan.plan_hash, asked_by, within_ms).await?;
         let Some(id) = same else { return Ok(None) };
         let note = Failure::new(Code::Repeated, format!("this is the answer of run {id}"));
-        let handle = self.load(id).await?.join()?;
+        let handle = self.recall(id).await?.join()?;
         Ok(Some(handle.with_note(Warning::of("nothing was asked anew", &note))))
     }
 
     async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
         let mut request = question.request;
+        self.asker().check_wishes(&request, self.settings().budget)?;
         request.asked_by = self.asker().name().map(str::to_owned);
         let mut defaults = self.settings().defaults();
+        defaults.limits = self.day_limits();
         if let Some(name) = &question.preset {
             self.settings().preset(name)?.fill(&mut request, &mut defaults);
         }
         // Whoever wants no text stored wants none in files either, unless this call says so.
         let stored = request.store.unwrap_or(self.settings().store) == StoreMode::Full;
-        request.files = request.files.or_else(|| (!stored).then_some(false));
+        let has_files = stored && *self.asker() == Asker::Owner;
+        request.files = request.files.or_else(|| (!has_files).then_some(false));
         let catalogues = self.catalogues_for(&request, &defaults).await;
         let terms = Terms { defaults: &defaults, providers: &self.parts.providers, catalogues: &catalogues };
         let identity = clock::new_identity().map_err(|error| {

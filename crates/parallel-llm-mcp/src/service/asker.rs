@@ -1,11 +1,15 @@
 //! Who asks, and what that allows: the owner of the data folder everything, the holder of a token what was granted
 //! with it.
 //!
-//! What always holds: an asker who is not the owner sees the runs it asked for itself, and to it no other run exists.
+//! What always holds: an asker who is not the owner sees the runs it asked for itself, and to it no other run exists; it
+//! spends no more than it was granted, and no more than the owner's settings allow; and nothing it asks for touches the
+//! owner's files. Every use case of the service begins with one of the checks here, so that no door can leave it out.
 
 use std::sync::Arc;
 
-use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan};
+use parallel_llm_engine::plan::DayLimit;
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
+use parallel_llm_store::Whose;
 
 use super::Service;
 
@@ -22,7 +26,8 @@ pub enum Asker {
 /// What the holder of a token may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// What its runs are asked by: never the token itself.
+    /// What its runs are asked by: never the token itself, and never empty. A token's name has no `/` and no `:`, so that a
+    /// name made of claims, with their issuer in front, is nobody else's.
     pub name: String,
     /// What it may do.
     pub scopes: Vec<Scope>,
@@ -73,6 +78,52 @@ impl Asker {
         self.name().is_none_or(|name| plan.asked_by.as_deref() == Some(name))
     }
 
+    /// Whose runs exist for it.
+    pub(super) fn whose(&self) -> Whose<'_> {
+        self.name().map_or(Whose::All, Whose::Asker)
+    }
+
+    /// What its own runs may cost in a day, where that has a limit.
+    pub(super) fn day_limit(&self) -> Option<DayLimit> {
+        let Self::Holder(grant) = self else { return None };
+        Some(DayLimit {
+            provider: None,
+            asked_by: Some(grant.name.clone()),
+            usd: grant.budget_day?,
+            setting: "budget_day".to_owned(),
+        })
+    }
+
+    /// Refuses whoever is not the owner.
+    pub fn check_owner(&self) -> Result<(), Failure> {
+        match self {
+            Self::Owner => Ok(()),
+            Self::Holder(_) => {
+                let message = "no token allows this: it is for the owner of the data folder";
+                Err(Failure::new(Code::ScopeMissing, message)
+                    .with_next("have the owner do it on that machine"))
+            }
+        }
+    }
+
+    /// Refuses wishes that are the owner's alone: a run that may cost more than `budget`, the setting in force, and files
+    /// in the owner's folder, which no holder could read.
+    pub(super) fn check_wishes(&self, request: &RunRequest, budget: PicoUsd) -> Result<(), Failure> {
+        if *self == Self::Owner {
+            return Ok(());
+        }
+        if let Some(wished) = request.budget.filter(|wished| *wished > budget) {
+            let message = format!("a budget of {wished} is above the owner's setting, which allows {budget}");
+            return Err(Failure::new(Code::Budget, message).with_next(format!("ask for at most {budget}")));
+        }
+        if request.files == Some(true) {
+            let message = "files are written for the owner of the data folder only";
+            let next = "leave `files` out, and fetch the parts of the run with get_run";
+            return Err(Failure::new(Code::Usage, message).with_next(next));
+        }
+        Ok(())
+    }
+
     /// Refuses what was not granted.
     pub fn check(&self, scope: Scope) -> Result<(), Failure> {
         match self {
@@ -89,5 +140,10 @@ impl Service {
     /// Who asks.
     pub const fn asker(&self) -> &Asker {
         &self.asker
+    }
+
+    /// What may be spent in a day by what this asker begins: its own limit, then those of the settings.
+    pub(super) fn day_limits(&self) -> Vec<DayLimit> {
+        self.asker.day_limit().into_iter().chain(self.settings().defaults().limits).collect()
     }
 }

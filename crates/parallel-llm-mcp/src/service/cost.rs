@@ -4,12 +4,15 @@ use parallel_llm_engine::{Failure, PicoUsd};
 use parallel_llm_store::{CostBy, CostLine, CostQuery};
 use serde::Serialize;
 
-use super::Service;
+use super::{Scope, Service};
+
+/// Stands for the owner among the names of tokens, none of which begins so.
+const OWNER: &str = "-";
 
 /// What all upstream calls cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Costs {
-    /// A line for each model, day (in UTC) or provider.
+    /// A line for each model, day (in UTC), provider or token.
     pub lines: Vec<Spending>,
     /// All calls together. Without runs: one run may have calls in several lines.
     pub total: Spending,
@@ -18,7 +21,8 @@ pub struct Costs {
 /// What some calls cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Spending {
-    /// The model as `-m` takes it, the day as `YYYY-MM-DD`, or the provider's id.
+    /// The model as `-m` takes it, the day as `YYYY-MM-DD`, the provider's id, or the name of the token that asked: `-`
+    /// where none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Runs with such a call.
@@ -46,7 +50,8 @@ pub struct Spending {
 impl Service {
     /// What the calls since then, in milliseconds since 1970, cost.
     pub async fn costs(&self, by: CostBy, since_ms: Option<i64>) -> Result<Costs, Failure> {
-        let lines = self.store().await?.costs(CostQuery { by, since_ms }).await?;
+        self.asker().check(Scope::Read)?;
+        let lines = self.store().await?.costs(self.asker().whose(), CostQuery { by, since_ms }).await?;
         let lines: Vec<Spending> = lines.into_iter().map(Spending::of).collect();
         let total = lines.iter().fold(Spending::default(), Spending::plus).reckoned();
         Ok(Costs { lines, total })
@@ -56,7 +61,7 @@ impl Service {
 impl Spending {
     fn of(line: CostLine) -> Self {
         let spending = Self {
-            name: Some(line.name),
+            name: Some(if line.name.is_empty() { OWNER.to_owned() } else { line.name }),
             runs: Some(line.runs),
             calls: line.calls,
             failed: line.failed,

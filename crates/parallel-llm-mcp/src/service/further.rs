@@ -12,7 +12,7 @@ use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
 use tokio::time::timeout;
 
-use super::{Kept, RunHandle, Service};
+use super::{Kept, RunHandle, Scope, Service};
 
 /// How long the end of a run is waited for that has its answer: longer than it is asked what lost requests cost. Seats
 /// that are waited for may take longer, which is worth being told.
@@ -36,11 +36,32 @@ pub enum Further {
     Rewrite(RunRequest),
 }
 
+impl Further {
+    /// What of it may be more than the asker is allowed.
+    fn wishes(&self) -> RunRequest {
+        match self {
+            Self::Resume { budget, .. } => RunRequest { budget: *budget, ..RunRequest::default() },
+            Self::Add(request) | Self::Rewrite(request) => {
+                RunRequest { budget: request.budget, files: request.files, ..RunRequest::default() }
+            }
+        }
+    }
+}
+
 impl Service {
     /// Goes on with a run. Whatever is wrong is said before anything is paid.
     pub async fn go_on(&self, name: &str, further: Further) -> Result<RunHandle, Failure> {
+        // The answers it has are given too.
+        self.asker().check(Scope::Ask)?;
+        self.asker().check(Scope::Read)?;
+        self.take_up(name, further).await
+    }
+
+    /// The same for a run that this very asker asks for.
+    pub(super) async fn take_up(&self, name: &str, further: Further) -> Result<RunHandle, Failure> {
+        self.asker().check_wishes(&further.wishes(), self.settings().budget)?;
         let is_resume = matches!(further, Further::Resume { .. });
-        let (run, is_open) = match self.find(name).await? {
+        let (run, is_open) = match self.seek(name).await? {
             Kept::Live(handle) if is_resume && handle.look(|run| !run.is_decided() && !run.closed) => {
                 return Ok(handle.join());
             }
@@ -61,7 +82,7 @@ impl Service {
         if is_open {
             return Err(still_running(&run));
         }
-        reopening.limits = self.settings().defaults().limits;
+        reopening.limits = self.day_limits();
         self.check_part(&run, &reopening, &further).await?;
         self.runs().await?.reopen(run, reopening, self.output_dir()).await
     }
@@ -96,7 +117,7 @@ impl Service {
         if handle.look(|run| run.plan.store) != StoreMode::Full {
             return Ok(handle.snapshot());
         }
-        let mut run = self.load(handle.id()).await?.run;
+        let mut run = self.recall(handle.id()).await?.run;
         // The store may not know yet that nobody writes it any more.
         run.interrupt();
         Ok(run)

@@ -10,7 +10,7 @@ use parallel_llm_engine::{Code, Event, Failure, Recorded, RunId, RunPlan, RunSta
 use parallel_llm_store::{RunFilter, RunSummary, StoredRun};
 use tokio::task::JoinSet;
 
-use super::{Asker, RunHandle, Service};
+use super::{RunHandle, Scope, Service};
 use crate::clock;
 use crate::files::{self, FileWriter, FilesWatch, Folder};
 use crate::output::report::{FilesReport, Report};
@@ -45,21 +45,25 @@ pub struct PastRun {
 impl Service {
     /// Finds a run by its name, by a unique beginning of it, or `@` for the newest.
     pub async fn find(&self, name: &str) -> Result<Kept, Failure> {
+        self.asker().check(Scope::Read)?;
+        Ok(match self.seek(name).await? {
+            // Whoever may only read gives nothing up.
+            Kept::Live(handle) if self.asker().check(Scope::Ask).is_err() => Kept::Live(handle.observe()),
+            kept => kept,
+        })
+    }
+
+    /// The same for a use case that may do more than read.
+    pub(super) async fn seek(&self, name: &str) -> Result<Kept, Failure> {
         let is_visible = |handle: &RunHandle| handle.look(|run| self.asker().may_see(&run.plan));
         let live = |id| self.parts.runs.made().and_then(|runs| runs.find(id)).filter(is_visible);
-        let whole = name.parse().ok();
-        if let Some(handle) = whole.and_then(live) {
+        if let Some(handle) = name.parse().ok().and_then(live) {
             return Ok(Kept::Live(handle));
         }
-        let id = match (self.asker(), whole) {
-            (Asker::Owner, _) => self.store().await?.find_prefix(name).await?,
-            // To say that a beginning fits several runs would tell of others' runs.
-            (Asker::Holder(_), Some(id)) => id,
-            (Asker::Holder(_), None) => return Err(missing(name)),
-        };
+        let id = self.store().await?.find_prefix(self.asker().whose(), name).await?;
         match live(id) {
             Some(handle) => Ok(Kept::Live(handle)),
-            None => self.load(id).await.map(|past| Kept::Past(Box::new(past))),
+            None => self.recall(id).await.map(|past| Kept::Past(Box::new(past))),
         }
     }
 
@@ -73,15 +77,18 @@ impl Service {
 
     /// Runs, newest first.
     pub async fn list(&self, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
-        self.store().await?.list(filter).await
+        self.asker().check(Scope::Read)?;
+        self.store().await?.list(self.asker().whose(), filter).await
     }
 
     /// Runs that began since this moment, in milliseconds since 1970, and that a process which is gone left unfinished:
     /// those that can be gone on with, newest first, up to 500. None where nothing has needed the store yet.
     pub async fn interrupted_since(&self, since_ms: i64) -> Result<Vec<RunSummary>, Failure> {
+        self.asker().check(Scope::Read)?;
         let Some(store) = self.parts.store.made() else { return Ok(Vec::new()) };
         let status = Some(RunStatus::Interrupted);
-        let mut runs = store.list(RunFilter { limit: LIST_MAX, status, before: None }).await?;
+        let filter = RunFilter { limit: LIST_MAX, status, before: None };
+        let mut runs = store.list(self.asker().whose(), filter).await?;
         // Without its question a run cannot be gone on with.
         runs.retain(|run| run.created_at_ms >= since_ms && run.question_excerpt.is_some());
         Ok(runs)
@@ -89,8 +96,13 @@ impl Service {
 
     /// A run as the store has it.
     pub async fn load(&self, id: RunId) -> Result<PastRun, Failure> {
-        let stored = self.store().await?.load(id).await?;
-        let stored = stored.filter(|stored| self.asker().may_see(&stored.plan));
+        self.asker().check(Scope::Read)?;
+        self.recall(id).await
+    }
+
+    /// The same for a use case that may do more than read.
+    pub(super) async fn recall(&self, id: RunId) -> Result<PastRun, Failure> {
+        let stored = self.store().await?.load(self.asker().whose(), id).await?;
         let stored = stored.ok_or_else(|| missing(id))?;
         let run = fold(&stored);
         let files = files::look_up(&self.output_dir(), &run);

@@ -9,7 +9,7 @@ use parallel_llm_engine::{Failure, OutcomeKind, PicoUsd, RunId, SeatStatus};
 use parallel_llm_store::SeatFact;
 use serde::Serialize;
 
-use super::Service;
+use super::{Scope, Service};
 
 /// The version of the shape.
 const SCHEMA: u32 = 1;
@@ -103,7 +103,8 @@ pub enum Verdict {
 impl Service {
     /// What the runs since then, in milliseconds since 1970, say of the models of the panel.
     pub async fn insights(&self, since_ms: Option<i64>) -> Result<Insights, Failure> {
-        let facts = self.store().await?.seat_facts(since_ms).await?;
+        self.asker().check(Scope::Read)?;
+        let facts = self.store().await?.seat_facts(self.asker().whose(), since_ms).await?;
         Ok(of(&facts, since_ms))
     }
 }

@@ -36,7 +36,7 @@ pub struct LocalServer {
 
 impl Service {
     /// Looks for all of them at once. One with an address and a key of its own is no find: somebody has set it up.
-    pub async fn look_for_local_servers(&self) -> Vec<LocalServer> {
+    pub(super) async fn look_for_local_servers(&self) -> Vec<LocalServer> {
         let is_find = |provider: &&ProviderSettings| {
             is_local(provider) && (self.is_presumed(provider) || !has_key(provider))
         };

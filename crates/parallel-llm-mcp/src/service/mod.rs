@@ -21,6 +21,7 @@ mod purge;
 mod roll_call;
 mod runs;
 mod search;
+mod tokens;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,6 +50,7 @@ pub use parallel_llm_store::{CostBy, Found, FoundIn, RunFilter, RunSummary};
 pub use purge::{Doomed, Purging};
 pub use roll_call::{Present, RollCall, Standing};
 pub use runs::Runs;
+pub use tokens::{MadeToken, TokenLine, TokenState, TokenWish};
 
 use crate::settings::Settings;
 

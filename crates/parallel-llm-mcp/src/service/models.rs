@@ -9,10 +9,10 @@ use parallel_llm_engine::{Code, Failure, ModelInfo, PicoUsd, ProviderId};
 use parallel_llm_provider::EMBEDDED_ON;
 use serde::Serialize;
 
-use super::Service;
 use super::catalogue::{KeyUse, Lookup, Source, Wanted};
 use super::local::LocalServer;
 use super::providers::{has_key, lists_for_all};
+use super::{Scope, Service};
 use crate::clock;
 use crate::output::report::ErrorReport;
 use crate::settings::{KeyWish, ProviderSettings};
@@ -139,6 +139,7 @@ pub(super) struct Shelf<'a> {
 impl Service {
     /// The models that fit. Fails where a provider is named that nobody knows.
     pub async fn find_models(&self, query: &ModelQuery) -> Result<FoundModels, Failure> {
+        self.asker().check(Scope::Read)?;
         let named = self.named(&query.providers)?;
         let servers =
             if query.providers.is_empty() { self.look_for_local_servers().await } else { Vec::new() };

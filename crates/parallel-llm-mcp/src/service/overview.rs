@@ -5,7 +5,7 @@ use parallel_llm_provider::{Circuit, CircuitState};
 use serde::Serialize;
 
 use super::models::{ModelLine, ModelQuery};
-use super::{OPENROUTER, Service};
+use super::{Asker, OPENROUTER, Service};
 
 /// Failing models that are told of: more than a panel has labs, and still a small part of a result.
 const CIRCUITS_MAX: usize = 8;
@@ -49,7 +49,8 @@ pub struct CircuitLine {
     pub failures: usize,
     /// How long until a call may try, in milliseconds.
     pub wait_ms: u64,
-    /// What the last failure said, in the provider's words.
+    /// What the last failure said, in the provider's words; told to the owner alone, because another may have met it.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub last: String,
 }
 
@@ -103,8 +104,14 @@ impl Service {
                     list: list.source,
                 })
                 .collect(),
-            circuits: (self.parts.circuits)().into_iter().take(CIRCUITS_MAX).map(CircuitLine::of).collect(),
+            circuits: self.circuits(),
             models: found.models,
         })
+    }
+
+    fn circuits(&self) -> Vec<CircuitLine> {
+        let told = (self.parts.circuits)().into_iter().take(CIRCUITS_MAX).map(CircuitLine::of);
+        let is_owner = *self.asker() == Asker::Owner;
+        told.map(|line| if is_owner { line } else { CircuitLine { last: String::new(), ..line } }).collect()
     }
 }

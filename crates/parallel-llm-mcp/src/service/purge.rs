@@ -53,12 +53,14 @@ pub struct Purging {
 impl Service {
     /// What would go.
     pub async fn purgeable(&self, doomed: &Doomed) -> Result<Purging, Failure> {
+        self.asker().check_owner()?;
         let (runs, under_way) = self.doomed(doomed).await?;
         Ok(Purging::of(&runs, under_way))
     }
 
     /// Lets it go. The files of a run go first: where they cannot, it stays in the database, and it can be tried again.
     pub async fn purge(&self, doomed: &Doomed) -> Result<Purging, Failure> {
+        self.asker().check_owner()?;
         let (runs, mut under_way) = self.doomed(doomed).await?;
         let (mut files, mut left) = (0, Vec::new());
         let (mut without_files, mut failed) = (Vec::new(), Vec::new());

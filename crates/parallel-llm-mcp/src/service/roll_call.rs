@@ -9,10 +9,10 @@ use parallel_llm_engine::panel::ModelRef;
 use parallel_llm_engine::{Failure, ProviderId};
 use serde::Serialize;
 
-use super::Service;
 use super::catalogue::{List, Source, Wanted};
 use super::models::{ListLine, Shelf};
 use super::providers::has_key;
+use super::{Scope, Service};
 use crate::clock;
 use crate::settings::ProviderSettings;
 
@@ -89,7 +89,13 @@ pub(super) struct Named {
 
 impl Service {
     /// Looks for every configured model in its provider's list, all providers at once.
-    pub async fn roll_call(&self) -> RollCall {
+    pub async fn roll_call(&self) -> Result<RollCall, Failure> {
+        self.asker().check(Scope::Read)?;
+        Ok(self.call_roll().await)
+    }
+
+    /// The same for a use case that may do more than read.
+    pub(super) async fn call_roll(&self) -> RollCall {
         let named = self.named_models();
         let mut names: BTreeMap<&ProviderId, Vec<String>> = BTreeMap::new();
         for Named { model, .. } in &named {

@@ -3,11 +3,12 @@
 use parallel_llm_engine::Failure;
 use parallel_llm_store::Found;
 
-use super::Service;
+use super::{Scope, Service};
 
 impl Service {
     /// The runs with a text in which all of these words stand, newest first, at most `limit`.
     pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<Found>, Failure> {
-        self.store().await?.search(words, limit).await
+        self.asker().check(Scope::Read)?;
+        self.store().await?.search(self.asker().whose(), words, limit).await
     }
 }

@@ -47,6 +47,8 @@ pub use provider::{KeyWish, ProviderSettings};
 pub use reference::reference;
 pub use wait::duration_ms;
 
+/// The name of the database inside the data folder.
+const DATABASE: &str = "runs.db";
 /// Our folder in XDG's.
 const FOLDER: &str = "parallel-llm-mcp";
 
@@ -199,12 +201,23 @@ impl Settings {
     /// What may be spent in a day: by all runs together, and with the key of each provider that has a limit.
     fn limits(&self) -> Vec<DayLimit> {
         let name = Setting::BudgetDayUsd.name();
-        let whole = self.budget_day.map(|usd| DayLimit { provider: None, usd, setting: name.to_owned() });
+        let whole = self.budget_day.map(|usd| DayLimit {
+            provider: None,
+            asked_by: None,
+            usd,
+            setting: name.to_owned(),
+        });
         let of = |provider: &ProviderSettings| {
             let setting = format!("providers.{}.{name}", provider.id);
-            Some(DayLimit { provider: Some(provider.id.clone()), usd: provider.budget_day?, setting })
+            let usd = provider.budget_day?;
+            Some(DayLimit { provider: Some(provider.id.clone()), asked_by: None, usd, setting })
         };
         whole.into_iter().chain(self.providers.iter().filter_map(of)).collect()
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.data_dir.join(DATABASE)
     }
 
     /// Every value in force, in the order of the reference.

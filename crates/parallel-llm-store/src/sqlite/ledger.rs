@@ -16,6 +16,7 @@ use crate::costs::{CostBy, CostLine, CostQuery};
 use crate::fault;
 use crate::ledger::{self, Hold, Holds, Told};
 use crate::projection::Entries;
+use crate::runs::Whose;
 
 /// Writes what these events say of requests and of money. The run has taken them in already; `demanded` is what is to
 /// be held for the part of it that they begin.
@@ -77,10 +78,11 @@ fn insert_sent(batch: &mut Batch, run_id: &str, (plan, entries): (&RunPlan, &Ent
     });
     for rows in sent.collect::<Vec<_>>().chunks(ROWS_MAX) {
         batch
-            .push("INSERT INTO calls (run_id, place, attempt, provider, model, sent_at_ms, worst_pico_usd) ");
+            .push("INSERT INTO calls (run_id, place, attempt, provider, model, sent_at_ms, asked_by, worst_pico_usd) ");
         batch.push_values(rows, |mut row, (attempt, seat)| {
             row.push_bind(run_id).push_bind(place_json(attempt.place)).push_bind(attempt.number);
             row.push_bind(&*seat.model.provider.0).push_bind(&*seat.model.model).push_bind(now_ms);
+            row.push_bind(plan.asked_by.as_deref());
             row.push_bind(worst_request(plan, attempt.place, seat).map(|worst| worst.0));
         });
         batch.push(" ON CONFLICT DO NOTHING; ");
@@ -159,21 +161,31 @@ fn hold(batch: &mut Batch, run_id: &str, changed: BTreeMap<Place, Option<Hold>>)
 }
 
 /// What was spent, added up.
-pub(crate) async fn costs(readers: &SqlitePool, query: CostQuery) -> Result<Vec<CostLine>, Failure> {
+pub(crate) async fn costs(
+    readers: &SqlitePool,
+    whose: Whose<'_>,
+    query: CostQuery,
+) -> Result<Vec<CostLine>, Failure> {
     let (group, order) = match query.by {
         CostBy::Model => ("provider, model", "8 DESC, 1, 2"),
         CostBy::Provider => ("provider, ''", "8 DESC, 1"),
+        CostBy::Asker => ("IFNULL(asked_by, ''), ''", "8 DESC, 1"),
         CostBy::Day => ("strftime('%Y-%m-%d', sent_at_ms / 1000, 'unixepoch'), ''", "1 DESC"),
+    };
+    let of_asker = match whose {
+        Whose::All => "?2 IS NULL",
+        Whose::Asker(_) => "asked_by = ?2",
     };
     // Only words of our own make up the statement.
     let sql = format!(
         "SELECT {group}, COUNT(DISTINCT run_id), COUNT(*), SUM(outcome = 'failed'), SUM(cost_pico_usd IS NULL), \
          SUM(cost_pico_usd IS NOT NULL AND cost_is_estimate), TOTAL(cost_pico_usd), \
          CAST(TOTAL(input_tokens) AS INTEGER), CAST(TOTAL(output_tokens) AS INTEGER) \
-         FROM calls WHERE sent_at_ms >= ? GROUP BY 1, 2 ORDER BY {order}"
+         FROM calls WHERE sent_at_ms >= ?1 AND {of_asker} GROUP BY 1, 2 ORDER BY {order}"
     );
     let since_ms = query.since_ms.unwrap_or(i64::MIN);
-    let rows = sqlx::query(AssertSqlSafe(sql)).bind(since_ms).fetch_all(readers).await.map_err(unread)?;
+    let query_rows = sqlx::query(AssertSqlSafe(sql)).bind(since_ms).bind(whose.name());
+    let rows = query_rows.fetch_all(readers).await.map_err(unread)?;
     let line = |row| cost_line(row, query.by).map_err(|cause| fault::unreadable("a cost", &cause));
     rows.iter().map(line).collect()
 }
@@ -183,7 +195,7 @@ fn cost_line(row: &SqliteRow, by: CostBy) -> Result<CostLine, sqlx::Error> {
     Ok(CostLine {
         name: match by {
             CostBy::Model => row::model(row, 0)?.to_string(),
-            CostBy::Day | CostBy::Provider => row.try_get(0)?,
+            CostBy::Asker | CostBy::Day | CostBy::Provider => row.try_get(0)?,
         },
         runs: counted(2)?,
         calls: counted(3)?,

@@ -6,6 +6,7 @@
 //! anew.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan};
@@ -17,6 +18,19 @@ use crate::ledger::Holds;
 
 const MINUTE_MS: i64 = 60 * 1_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+
+/// What the requests since a moment have cost or can cost, by provider. A statement each, so that each finds its index.
+macro_rules! sent {
+    ($whose:literal) => {
+        concat!(
+            "SELECT provider, TOTAL(CASE WHEN outcome <> 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END), ",
+            "TOTAL(CASE WHEN outcome = 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END) ",
+            "FROM calls WHERE sent_at_ms >= ?1 AND ",
+            $whose,
+            " GROUP BY provider"
+        )
+    };
+}
 
 /// Money of one provider, or of all.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,16 +46,22 @@ pub(super) async fn check(
     demanded: &Holds,
     stamp: &Stamp,
 ) -> Result<Admission<()>, sqlx::Error> {
-    if limits.is_empty() {
-        return Ok(Ok(()));
+    let mut by_asker: BTreeMap<Option<&str>, BTreeMap<String, Taken>> = BTreeMap::new();
+    for limit in limits {
+        let asked_by = limit.asked_by.as_deref();
+        let taken = match by_asker.entry(asked_by) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(room) => room.insert(taken(connection, (plan, asked_by), stamp.now_ms).await?),
+        };
+        if let Some(refusal) = refusal((plan, limit), taken, demanded, stamp.now_ms) {
+            return Ok(Err(refusal));
+        }
     }
-    let taken = taken(connection, plan, stamp.now_ms).await?;
-    let refusal = limits.iter().find_map(|limit| refusal(limit, &taken, demanded, stamp.now_ms));
-    Ok(refusal.map_or(Ok(()), Err))
+    Ok(Ok(()))
 }
 
 fn refusal(
-    limit: &DayLimit,
+    (plan, limit): (&RunPlan, &DayLimit),
     taken: &BTreeMap<String, Taken>,
     demanded: &Holds,
     now_ms: i64,
@@ -57,41 +77,51 @@ fn refusal(
     if total.spent.plus(total.held).plus(wanted) <= limit.usd {
         return None;
     }
-    let whose = limit.provider.as_ref().map(|provider| format!(" for `{provider}`")).unwrap_or_default();
-    let message = format!(
-        "the run may cost up to {wanted}; of the day's limit of {}{whose}, {} are spent and {} held for runs under way",
-        limit.usd, total.spent, total.held
-    );
+    let mut whose = limit.provider.as_ref().map(|provider| format!(" for `{provider}`")).unwrap_or_default();
+    if limit.asked_by.is_some() {
+        whose.push_str(" of this token");
+    }
+    let message = if plan.asked_by.is_some() && limit.asked_by.is_none() {
+        // What others have spent is not told to somebody who may not see their runs.
+        format!("the run may cost up to {wanted}, more than the owner's limit{whose} leaves of this day")
+    } else {
+        format!(
+            "the run may cost up to {wanted}; of the day's limit of {}{whose}, {} are spent and {} held for runs under way",
+            limit.usd, total.spent, total.held
+        )
+    };
     let minutes = (DAY_MS - now_ms.rem_euclid(DAY_MS)) / MINUTE_MS;
+    let raise = match limit.asked_by {
+        Some(_) => "have the owner make a token with a higher `--budget-day`".to_owned(),
+        None => format!("raise the setting `{}`", limit.setting),
+    };
     let next = format!(
-        "raise the setting `{}`, or wait until the day ends at 00:00 UTC, in {} h {} min",
-        limit.setting,
+        "{raise}, or wait until the day ends at 00:00 UTC, in {} h {} min",
         minutes / 60,
         minutes % 60
     );
     Some(Failure::new(Code::Budget, message).with_next(next))
 }
 
-/// What the day has taken so far, by provider. What the run itself holds is about to be replaced.
+/// What the day has taken so far, of everybody's runs or of one asker's, by provider. What the run itself holds is about to be replaced.
 async fn taken(
     connection: &mut SqliteConnection,
-    plan: &RunPlan,
+    (plan, asked_by): (&RunPlan, Option<&str>),
     now_ms: i64,
 ) -> Result<BTreeMap<String, Taken>, sqlx::Error> {
-    let sql = "SELECT provider, TOTAL(CASE WHEN outcome <> 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END), \
-               TOTAL(CASE WHEN outcome = 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END) \
-               FROM calls WHERE sent_at_ms >= ? GROUP BY provider";
+    let sql = if asked_by.is_some() { sent!("asked_by = ?2") } else { sent!("?2 IS NULL") };
     let midnight_ms = now_ms - now_ms.rem_euclid(DAY_MS);
     let mut taken: BTreeMap<String, Taken> = BTreeMap::new();
-    for found in sqlx::query(sql).bind(midnight_ms).fetch_all(&mut *connection).await? {
+    for found in sqlx::query(sql).bind(midnight_ms).bind(asked_by).fetch_all(&mut *connection).await? {
         let entry = taken.entry(found.try_get(0)?).or_default();
         (entry.spent, entry.held) = (row::sum(&found, 1)?, row::sum(&found, 2)?);
     }
     // Runs of one process are judged together, apart from those whose lease is over: that counts where nobody can see
     // the process.
     let sql = "SELECT owner, MAX(lease_until_ms), FALSE, provider, TOTAL(pico_usd) FROM holds JOIN runs USING (run_id) \
-               WHERE run_id <> ? AND closed_at_ms IS NULL GROUP BY owner, lease_until_ms < ?, provider";
-    let query = sqlx::query(sql).bind(plan.run_id.to_string()).bind(now_ms);
+               WHERE run_id <> ?1 AND closed_at_ms IS NULL AND (?3 IS NULL OR asked_by = ?3) \
+               GROUP BY owner, lease_until_ms < ?2, provider";
+    let query = sqlx::query(sql).bind(plan.run_id.to_string()).bind(now_ms).bind(asked_by);
     for found in query.fetch_all(connection).await? {
         if !row::tenure(&found)?.is_interrupted(now_ms) {
             let entry = taken.entry(found.try_get(3)?).or_default();

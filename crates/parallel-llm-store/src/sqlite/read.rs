@@ -13,7 +13,7 @@ use super::row::{count, integer, plan, recorded, run_id, tenure, word};
 use crate::clock;
 use crate::fault;
 use crate::projection;
-use crate::runs::{Checkpoint, LIST_MAX, Look, RunFilter, RunSummary, StoredRun};
+use crate::runs::{Checkpoint, LIST_MAX, Look, RunFilter, RunSummary, StoredRun, Whose};
 
 /// Sorts after every run id: these are digits and upper-case letters.
 const AFTER_ALL: &str = "~";
@@ -22,14 +22,26 @@ const NEWEST: &str = "@";
 
 /// What is asked of the rows; the owner's three columns come first, as [`tenure`] reads them.
 macro_rules! summaries {
-    ($condition:literal) => {
+    ($status:literal, $whose:literal) => {
         concat!(
             "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, run_id, status, question_excerpt, strategy, ",
             "seats, answered, cost_pico_usd, cost_is_estimate, created_at_ms, decided_at_ms, closed_at_ms, ",
-            "EXISTS (SELECT 1 FROM calls WHERE calls.run_id = runs.run_id AND calls.cost_pico_usd IS NULL) ",
+            "EXISTS (SELECT 1 FROM calls WHERE calls.run_id = runs.run_id AND calls.cost_pico_usd IS NULL), asked_by ",
             "FROM runs WHERE run_id < ?1 ",
-            $condition,
+            $status,
+            $whose,
             " ORDER BY run_id DESC LIMIT ?2"
+        )
+    };
+}
+
+/// The newest two runs whose id begins as is asked for.
+macro_rules! beginning {
+    ($whose:literal) => {
+        concat!(
+            "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?1 || ?2 AND ",
+            $whose,
+            " ORDER BY run_id DESC LIMIT 2"
         )
     };
 }
@@ -41,13 +53,17 @@ pub(super) fn unread(cause: sqlx::Error) -> Failure {
 }
 
 /// The runs that pass, newest first.
-pub(crate) async fn list(readers: &SqlitePool, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
+pub(crate) async fn list(
+    readers: &SqlitePool,
+    whose: Whose<'_>,
+    filter: RunFilter,
+) -> Result<Vec<RunSummary>, Failure> {
     let limit = filter.limit.min(LIST_MAX);
     let mut found = Vec::with_capacity(limit);
     let mut page = Page::first(filter, limit);
     // Whether a run is interrupted is not in its row, so a page of rows may give less than a page of runs.
     while found.len() < limit {
-        let runs = page.read(readers).await?;
+        let runs = page.read(readers, whose).await?;
         let Some(last) = runs.last() else { break };
         page.before = last.run_id.to_string();
         let passes = |run: &RunSummary| filter.status.is_none_or(|status| run.status == status);
@@ -76,10 +92,16 @@ impl Page {
         }
     }
 
-    async fn read(&self, readers: &SqlitePool) -> Result<Vec<RunSummary>, Failure> {
-        let sql =
-            if self.status.is_some() { summaries!("AND status = ?3") } else { summaries!("AND ?3 IS NULL") };
-        let query = sqlx::query(sql).bind(&*self.before).bind(integer(self.rows as u64)).bind(self.status);
+    async fn read(&self, readers: &SqlitePool, whose: Whose<'_>) -> Result<Vec<RunSummary>, Failure> {
+        // A statement each, so that each finds its index.
+        let sql = match (self.status, whose) {
+            (Some(_), Whose::All) => summaries!("AND status = ?3", " AND ?4 IS NULL"),
+            (None, Whose::All) => summaries!("AND ?3 IS NULL", " AND ?4 IS NULL"),
+            (Some(_), Whose::Asker(_)) => summaries!("AND +status = ?3", " AND asked_by = ?4"),
+            (None, Whose::Asker(_)) => summaries!("AND ?3 IS NULL", " AND asked_by = ?4"),
+        };
+        let query = sqlx::query(sql).bind(&*self.before).bind(integer(self.rows as u64));
+        let query = query.bind(self.status).bind(whose.name());
         let rows = query.fetch_all(readers).await.map_err(unread)?;
         let now_ms = clock::now_ms();
         rows.iter().map(|row| summary(row, now_ms)).collect()
@@ -92,6 +114,7 @@ fn summary(row: &SqliteRow, now_ms: i64) -> Result<RunSummary, Failure> {
             run_id: run_id(row, 3)?,
             status: word(row, 4, serde_json::from_value)?,
             question_excerpt: row.try_get(5)?,
+            asked_by: row.try_get(15)?,
             strategy: row.try_get(6)?,
             seats: count(row.try_get(7)?),
             answered: count(row.try_get(8)?),
@@ -112,10 +135,16 @@ fn summary(row: &SqliteRow, now_ms: i64) -> Result<RunSummary, Failure> {
 }
 
 /// A whole run, as it was at one moment.
-pub(crate) async fn load(readers: &SqlitePool, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
+pub(crate) async fn load(
+    readers: &SqlitePool,
+    whose: Whose<'_>,
+    run_id: RunId,
+) -> Result<Option<StoredRun>, Failure> {
     let mut snapshot = readers.begin().await.map_err(unread)?;
-    let sql = "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, plan, created_at_ms FROM runs WHERE run_id = ?";
-    let found = sqlx::query(sql).bind(run_id.to_string()).fetch_optional(&mut *snapshot).await;
+    let sql = "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, plan, created_at_ms FROM runs \
+               WHERE run_id = ?1 AND (?2 IS NULL OR +asked_by = ?2)";
+    let query = sqlx::query(sql).bind(run_id.to_string()).bind(whose.name());
+    let found = query.fetch_optional(&mut *snapshot).await;
     let Some(row) = found.map_err(unread)? else { return Ok(None) };
     let columns = || Ok((tenure(&row)?, row.try_get::<&str, _>(3)?, row.try_get(4)?));
     let (tenure, plan_json, created_at_ms) = columns().map_err(unread)?;
@@ -211,11 +240,14 @@ async fn checkpoints(connection: &mut SqliteConnection, run_id: RunId) -> Result
 }
 
 /// The one run whose id begins like this.
-pub(crate) async fn find(readers: &SqlitePool, prefix: &str) -> Result<RunId, Failure> {
+pub(crate) async fn find(readers: &SqlitePool, whose: Whose<'_>, prefix: &str) -> Result<RunId, Failure> {
     let newest = prefix == NEWEST;
     let start = if newest { String::new() } else { prefix.to_ascii_uppercase() };
-    let sql = "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?1 || ?2 ORDER BY run_id DESC LIMIT 2";
-    let query = sqlx::query_scalar(sql).bind(start).bind(AFTER_ALL);
+    let sql = match whose {
+        Whose::All => beginning!("?3 IS NULL"),
+        Whose::Asker(_) => beginning!("asked_by = ?3"),
+    };
+    let query = sqlx::query_scalar(sql).bind(start).bind(AFTER_ALL).bind(whose.name());
     let found: Vec<String> = query.fetch_all(readers).await.map_err(unread)?;
     match found.as_slice() {
         [] if newest => Err(Failure::new(Code::RunNotFound, "there are no runs yet")),

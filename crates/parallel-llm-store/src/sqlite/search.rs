@@ -12,7 +12,7 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use super::read::unread;
 use crate::fault;
 use crate::found::{Found, FoundIn};
-use crate::runs::LIST_MAX;
+use crate::runs::{LIST_MAX, Whose};
 
 /// Bytes of text that are indexed in one transaction: some twenty milliseconds that others may have to wait.
 const INDEX_BYTES: i64 = 128 * 1024;
@@ -110,10 +110,15 @@ struct Passage {
 }
 
 /// The runs in which all words of a query stand in one text, newest first, as far as they are indexed.
-pub(crate) async fn search(readers: &SqlitePool, query: &str, limit: usize) -> Result<Vec<Found>, Failure> {
+pub(crate) async fn search(
+    readers: &SqlitePool,
+    whose: Whose<'_>,
+    (query, limit): (&str, usize),
+) -> Result<Vec<Found>, Failure> {
     let mut snapshot = readers.begin().await.map_err(unread)?;
     let mut found = Vec::new();
-    for passages in matching(&mut snapshot, query, limit.min(LIST_MAX)).await.map_err(unread)? {
+    let matching = matching(&mut snapshot, whose, (query, limit.min(LIST_MAX))).await.map_err(unread)?;
+    for passages in matching {
         found.extend(best(&mut snapshot, passages).await?);
     }
     found.sort_by_key(|found: &Found| std::cmp::Reverse(found.run_id));
@@ -123,15 +128,17 @@ pub(crate) async fn search(readers: &SqlitePool, query: &str, limit: usize) -> R
 /// The passages that match, by run: those of the newest first, as they come from the index.
 async fn matching(
     connection: &mut SqliteConnection,
-    query: &str,
-    limit: usize,
+    whose: Whose<'_>,
+    (query, limit): (&str, usize),
 ) -> Result<Vec<Vec<Passage>>, sqlx::Error> {
+    // The words lead, whoever asks: an asker's own runs would be looked through one by one.
     let sql = "SELECT passages.run_id, passages.hash, runs.created_at_ms, \
                SNIPPET(words, 0, '', '', '…', ?) AS excerpt \
                FROM words CROSS JOIN passages ON passages.passage_id = words.rowid \
                CROSS JOIN runs ON runs.run_id = passages.run_id \
-               WHERE words MATCH ? ORDER BY words.rowid DESC";
-    let mut rows = sqlx::query_as(sql).bind(EXCERPT_WORDS).bind(query).fetch(connection);
+               WHERE words MATCH ? AND (? IS NULL OR +runs.asked_by = ?) ORDER BY words.rowid DESC";
+    let query = sqlx::query_as(sql).bind(EXCERPT_WORDS).bind(query).bind(whose.name()).bind(whose.name());
+    let mut rows = query.fetch(connection);
     let mut runs: BTreeMap<String, Vec<Passage>> = BTreeMap::new();
     while let Some((run_id, hash, created_at_ms, excerpt)) = rows.try_next().await? {
         let passage = Passage { run_id, hash, created_at_ms, excerpt };

@@ -9,9 +9,22 @@ use super::row::{self, count, integer};
 use super::{Batch, ROWS_MAX};
 use crate::facts::{SeatFact, facts};
 use crate::fault;
+use crate::runs::Whose;
 
 /// The most facts that are given at once: those of some twenty thousand runs, in about as many megabytes.
 const FACTS_MAX: i64 = 100_000;
+
+/// The newest facts first.
+macro_rules! newest {
+    ($whose:literal) => {
+        concat!(
+            "SELECT run_id, seat, provider, model, status, late, considered, is_base, drawn_from, alone, ",
+            "cost_pico_usd, elapsed_ms, decided_at_ms, outcome_kind, edit_ratio FROM seats WHERE decided_at_ms >= ?1 AND ",
+            $whose,
+            " ORDER BY decided_at_ms DESC, run_id DESC, seat LIMIT ?2"
+        )
+    };
+}
 
 /// Writes what is known of a decided run's seats, in place of what was known before. The run's row knows already when
 /// it was decided.
@@ -19,7 +32,7 @@ pub(super) fn write(batch: &mut Batch, run: &Run) {
     for facts in facts(run).chunks(ROWS_MAX) {
         batch.push(
             "INSERT OR REPLACE INTO seats (run_id, seat, provider, model, status, late, considered, is_base, drawn_from, \
-             alone, cost_pico_usd, elapsed_ms, outcome_kind, edit_ratio, decided_at_ms) ",
+             alone, cost_pico_usd, elapsed_ms, outcome_kind, edit_ratio, asked_by, decided_at_ms) ",
         );
         batch.push_values(facts, |mut row, fact| {
             row.push_bind(fact.run_id.to_string()).push_bind(fact.seat.0);
@@ -28,6 +41,7 @@ pub(super) fn write(batch: &mut Batch, run: &Run) {
             row.push_bind(fact.is_base).push_bind(fact.drawn_from).push_bind(fact.alone);
             row.push_bind(fact.cost.map(|cost| cost.0)).push_bind(fact.elapsed_ms.map(integer));
             row.push_bind(kind_word(fact.outcome)).push_bind(fact.edit_ratio);
+            row.push_bind(run.plan.asked_by.as_deref());
             row.push("(SELECT decided_at_ms FROM runs WHERE run_id = ");
             row.push_bind_unseparated(fact.run_id.to_string()).push_unseparated(")");
         });
@@ -36,11 +50,16 @@ pub(super) fn write(batch: &mut Batch, run: &Run) {
 }
 
 /// The newest facts first.
-pub(crate) async fn read(readers: &SqlitePool, since_ms: Option<i64>) -> Result<Vec<SeatFact>, Failure> {
-    let sql = "SELECT run_id, seat, provider, model, status, late, considered, is_base, drawn_from, alone, \
-               cost_pico_usd, elapsed_ms, decided_at_ms, outcome_kind, edit_ratio \
-               FROM seats WHERE decided_at_ms >= ? ORDER BY decided_at_ms DESC, run_id DESC, seat LIMIT ?";
-    let query = sqlx::query(sql).bind(since_ms.unwrap_or(i64::MIN)).bind(FACTS_MAX);
+pub(crate) async fn read(
+    readers: &SqlitePool,
+    whose: Whose<'_>,
+    since_ms: Option<i64>,
+) -> Result<Vec<SeatFact>, Failure> {
+    let sql = match whose {
+        Whose::All => newest!("?3 IS NULL"),
+        Whose::Asker(_) => newest!("asked_by = ?3"),
+    };
+    let query = sqlx::query(sql).bind(since_ms.unwrap_or(i64::MIN)).bind(FACTS_MAX).bind(whose.name());
     let rows = query.fetch_all(readers).await.map_err(unread)?;
     rows.iter().map(|row| fact(row).map_err(|cause| fault::unreadable("a seat", &cause))).collect()
 }

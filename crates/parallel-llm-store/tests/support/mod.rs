@@ -131,6 +131,7 @@ pub(crate) fn dear(plan: Arc<RunPlan>) -> Arc<RunPlan> {
 pub(crate) fn limit(provider: Option<&str>, usd: i64) -> DayLimit {
     DayLimit {
         provider: provider.map(|id| ProviderId(id.into())),
+        asked_by: None,
         usd: PicoUsd::from_usd(usd),
         setting: "budget_day_usd".into(),
     }

@@ -1,4 +1,4 @@
-//! `runs cost`: what all upstream calls cost, by model, day or provider.
+//! `runs cost`: what all upstream calls cost, by model, day, provider or token.
 
 use parallel_llm_engine::Failure;
 use serde_json::json;
@@ -14,7 +14,7 @@ const NAME_CHARS_MAX: usize = 80;
 /// The version of the shape of the JSON.
 const SCHEMA: u32 = 1;
 
-/// Show what all calls cost, by model, day or provider
+/// Show what all calls cost, by model, day, provider or token
 ///
 /// Counts every upstream call ever sent, of purged runs too. A call whose cost nobody knows is counted apart, never as
 /// free.
@@ -42,6 +42,8 @@ enum By {
     Day,
     /// A provider.
     Provider,
+    /// A token that asked; `-` is you.
+    Token,
 }
 
 impl By {
@@ -51,6 +53,7 @@ impl By {
             Self::Model => (CostBy::Model, "model", "MODEL"),
             Self::Day => (CostBy::Day, "day", "DAY"),
             Self::Provider => (CostBy::Provider, "provider", "PROVIDER"),
+            Self::Token => (CostBy::Asker, "token", "TOKEN"),
         }
     }
 }

@@ -144,6 +144,7 @@ fn json_line(run: &RunSummary) -> String {
         "run_id": run.run_id,
         "status": run.status,
         "question": run.question_excerpt,
+        "asked_by": run.asked_by,
         "strategy": run.strategy,
         "seats": run.seats,
         "answered": run.answered,

@@ -91,6 +91,10 @@ pub struct Diagnosis {
 impl Service {
     /// Does every check, all at once.
     pub async fn examine(&self) -> Diagnosis {
+        if let Err(failure) = self.asker().check_owner() {
+            let refused = Finding::failed(failure.message.clone(), failure.next_step());
+            return Diagnosis { schema: 1, state: Health::Failed, findings: vec![refused] };
+        }
         let all = join_all(CHECKS.iter().map(|check| check.run(self))).await;
         let findings: Vec<Finding> = all.into_iter().flatten().collect();
         let state = findings.iter().map(|finding| finding.state).max().unwrap_or(Health::Ok);

@@ -4,7 +4,7 @@ use super::{Finding, Health, Service};
 use crate::service::roll_call::{Present, Standing};
 
 pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let roll_call = service.roll_call().await;
+    let roll_call = service.call_roll().await;
     let count = |standing| roll_call.models.iter().filter(|model| model.standing == standing).count();
     let well = count(Standing::Alive) + count(Standing::Expiring);
     let all = roll_call.models.len();

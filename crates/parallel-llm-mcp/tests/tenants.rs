@@ -1,0 +1,660 @@
+//! Tenants that never meet: whatever the holder of a token asks of the service, the runs of others do not exist.
+//!
+//! Everything enters by the service, as every door does, against the simulator. Two holders and the owner each have a run
+//! that is over, one under way and one that was interrupted; every operation is tried on each of them by each.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::event::{Attempt, Event, Recorded};
+use parallel_llm_engine::port::Journal as _;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunId, RunPlan, RunRequest, RunStatus, SeatNumber};
+use parallel_llm_mcp::app;
+use parallel_llm_mcp::service::{
+    Asker, CostBy, Doomed, Further, Grant, Kept, ModelQuery, Question, RunFilter, RunHandle, Scope, Service,
+    TokenState, TokenWish,
+};
+use parallel_llm_mcp::settings::{Environment, Folders, Settings};
+use parallel_llm_store::{Store, StoreConfig};
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Script, Simulator, SimulatorConfig};
+use secrecy::ExposeSecret;
+use tempfile::TempDir;
+
+const QUICK: &str = "x-ai/grok-4.7";
+const HANGING: &str = "deepseek/deepseek-v4-pro-0813";
+/// No run has this id.
+const NOBODYS: &str = "01KB3V00000000000000000000";
+
+/// The service in a home of its own.
+struct House {
+    home: TempDir,
+    simulator: Simulator,
+    owner: Service,
+}
+
+impl House {
+    async fn new() -> Self {
+        let config = SimulatorConfig { behaviour: Behaviour::instant(), ..SimulatorConfig::default() };
+        let simulator = Simulator::start(config).await.unwrap();
+        simulator.script(QUICK, Script::answering("Gold is heavy."));
+        simulator.script(HANGING, Script::fault(Fault::Stall));
+        let home = tempfile::tempdir().unwrap();
+        let owner = app::wire(&settings(home.path(), &simulator));
+        Self { home, simulator, owner }
+    }
+
+    /// The service for the holder of a new token, who comes with the token itself.
+    async fn holder(&self, wish: TokenWish) -> Service {
+        let made = self.owner.create_token(wish).await.unwrap();
+        let asker = self.owner.check_token(made.secret.expose_secret()).await.unwrap();
+        self.owner.acting_for(asker)
+    }
+
+    fn database(&self) -> PathBuf {
+        self.owner.settings().database()
+    }
+}
+
+fn settings(home: &Path, simulator: &Simulator) -> Settings {
+    let environment = Environment::with_folders(Folders::of_home(home))
+        .with("OPENROUTER_BASE_URL", simulator.base_url())
+        .with("OPENROUTER_API_KEY", simulator.api_key());
+    Settings::load(&environment, home, &[]).unwrap()
+}
+
+fn wish(name: &str) -> TokenWish {
+    let name = name.to_owned();
+    TokenWish { name, scopes: Vec::new(), budget_day: None, requests_per_minute: None, lifetime_ms: None }
+}
+
+fn request(model: &str, question: &str) -> RunRequest {
+    RunRequest { models: Some(vec![model.to_owned()]), ..RunRequest::prompt(question) }
+}
+
+async fn ask(service: &Service, request: RunRequest) -> Result<RunHandle, Failure> {
+    service.ask(Question::of(request)).await
+}
+
+/// A holder with these scopes, as a door makes one of other things than tokens.
+fn granted(scopes: &[Scope]) -> Asker {
+    let scopes = scopes.to_vec();
+    let grant = Grant { name: "claims/7".to_owned(), scopes, budget_day: None, requests_per_minute: None };
+    Asker::Holder(std::sync::Arc::new(grant))
+}
+
+/// What one asker has.
+struct Tenant {
+    name: &'static str,
+    service: Service,
+    over: String,
+    under_way: RunHandle,
+    interrupted: String,
+}
+
+impl Tenant {
+    async fn new(house: &House, name: &'static str, service: Service) -> Self {
+        let over = ask(&service, request(QUICK, "How heavy is gold?")).await.unwrap();
+        over.wait_closed().await;
+        let under_way = ask(&service, request(HANGING, "How heavy is gold?")).await.unwrap();
+        let plan = over.look(|run| run.plan.clone());
+        let interrupted = interrupted(&house.database(), &plan).await;
+        Self { name, service, over: over.id().to_string(), under_way, interrupted }
+    }
+
+    fn runs(&self) -> [(&'static str, String); 3] {
+        [
+            ("over", self.over.clone()),
+            ("under way", self.under_way.id().to_string()),
+            ("interrupted", self.interrupted.clone()),
+        ]
+    }
+}
+
+/// A run like this one that was sent and whose process is gone.
+async fn interrupted(database: &Path, plan: &RunPlan) -> String {
+    use sqlx::ConnectOptions as _;
+    let run_id = RunId::from_parts(plan.run_id.unix_ms() + 60_000, u128::from(plan.run_id.unix_ms()));
+    let plan = RunPlan { run_id, plan_hash: format!("interrupted {run_id}"), ..plan.clone() };
+    let store = Store::open(StoreConfig::new(database)).await.unwrap();
+    let lease = store.open(std::sync::Arc::new(plan)).await.unwrap();
+    let attempt = Attempt { place: Place::Seat(SeatNumber(1)), number: 1 };
+    let events = [
+        Event::Started { plan_hash: "interrupted".to_owned(), reserved: PicoUsd::ZERO },
+        Event::Sent { attempt },
+    ];
+    let recorded = (1..).zip(events).map(|(seq, event)| Recorded { seq, elapsed_ms: seq, event }).collect();
+    store.append(lease, recorded).await.unwrap();
+    store.close().await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(database);
+    let sql = "UPDATE runs SET owner = 'elsewhere.1/1/1', lease_until_ms = 0 WHERE run_id = ?";
+    let mut stranger = options.connect().await.unwrap();
+    sqlx::query(sql).bind(run_id.to_string()).execute(&mut stranger).await.unwrap();
+    run_id.to_string()
+}
+
+async fn tenants(house: &House) -> [Tenant; 3] {
+    let (a, b) = (house.holder(wish("anna")).await, house.holder(wish("bert")).await);
+    [
+        Tenant::new(house, "owner", house.owner.clone()).await,
+        Tenant::new(house, "anna", a).await,
+        Tenant::new(house, "bert", b).await,
+    ]
+}
+
+type Operation = for<'a> fn(&'a Service, &'a str) -> BoxFuture<'a, Result<(), Failure>>;
+
+/// Everything that is done with one run by its name.
+const OPERATIONS: &[(&str, Operation)] = &[
+    ("find", |service, name| Box::pin(async move { service.find(name).await.map(drop) })),
+    ("watch", |service, name| Box::pin(async move { service.watch(name).await.map(drop) })),
+    ("load", |service, name| Box::pin(async move { service.load(name.parse().unwrap()).await.map(drop) })),
+    ("run_id", |service, name| Box::pin(async move { service.run_id(name).await.map(drop) })),
+    ("resume", |service, name| {
+        let further = Further::Resume { resend: true, budget: None };
+        Box::pin(async move { service.go_on(name, further).await.map(drop) })
+    }),
+    ("add", |service, name| {
+        let further =
+            Further::Add(RunRequest { models: Some(vec![QUICK.to_owned()]), ..RunRequest::default() });
+        Box::pin(async move { service.go_on(name, further).await.map(drop) })
+    }),
+    ("rewrite", |service, name| {
+        let further =
+            Further::Rewrite(RunRequest { synthesizer: Some(QUICK.to_owned()), ..RunRequest::default() });
+        Box::pin(async move { service.go_on(name, further).await.map(drop) })
+    }),
+    ("export", |service, name| {
+        Box::pin(async move { service.export(name.parse().unwrap(), None).await.map(drop) })
+    }),
+    ("purgeable", |service, name| {
+        let doomed = Doomed::Named(vec![name.to_owned()]);
+        Box::pin(async move { service.purgeable(&doomed).await.map(drop) })
+    }),
+    ("purge", |service, name| {
+        let doomed = Doomed::Named(vec![name.to_owned()]);
+        Box::pin(async move { service.purge(&doomed).await.map(drop) })
+    }),
+];
+
+/// What is for the owner, whichever run it is about.
+const OWNERS: [&str; 3] = ["export", "purgeable", "purge"];
+
+/// A refusal, whole, but for the id that was asked for.
+fn told(refused: &Result<(), Failure>, name: &str) -> String {
+    match refused {
+        Ok(()) => "done".to_owned(),
+        Err(failure) => {
+            let Failure { code, message, run_id, .. } = failure;
+            let told = format!("{code:?}: {message} (next: {}) {run_id:?}", failure.next_step());
+            told.replace(name, "<id>")
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_runs_of_others_are_word_for_word_as_if_there_were_none() {
+    let house = House::new().await;
+    let tenants = tenants(&house).await;
+    let mut cases = 0;
+    for asker in tenants.iter().filter(|tenant| tenant.name != "owner") {
+        for (operation, perform) in OPERATIONS {
+            let nobodys = told(&perform(&asker.service, NOBODYS).await, NOBODYS);
+            let expected = if OWNERS.contains(operation) { "ScopeMissing: " } else { "RunNotFound: " };
+            assert!(nobodys.starts_with(expected), "{operation}: {nobodys}");
+            for other in tenants.iter().filter(|other| other.name != asker.name) {
+                for (kind, id) in other.runs() {
+                    let refused = perform(&asker.service, &id).await;
+                    let of = format!("{} tries {operation} on {}'s run {kind}", asker.name, other.name);
+                    assert_eq!(told(&refused, &id), nobodys, "{of}");
+                    // The beginning of an id is as good as the id to whoever may see the run.
+                    let beginning = &id[..22];
+                    if !matches!(*operation, "load" | "export") {
+                        let refused = told(&perform(&asker.service, beginning).await, beginning);
+                        let nobodys = perform(&asker.service, &NOBODYS[..22]).await;
+                        assert_eq!(refused, told(&nobodys, &NOBODYS[..22]), "{of}, by its beginning");
+                    }
+                    cases += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(cases, 2 * 10 * 2 * 3);
+    for tenant in &tenants {
+        // Nothing that was tried has touched them.
+        assert!(
+            tenant.under_way.look(|run| run.status == RunStatus::Running && !run.closed),
+            "{}",
+            tenant.name
+        );
+        for (kind, id) in tenant.runs() {
+            for (operation, perform) in OPERATIONS.iter().take(4) {
+                let own = told(&perform(&tenant.service, &id).await, &id);
+                let owners = told(&perform(&house.owner, &id).await, &id);
+                assert_eq!(
+                    (own.as_str(), owners.as_str()),
+                    ("done", "done"),
+                    "{} {operation} {kind}",
+                    tenant.name
+                );
+            }
+        }
+    }
+    house.owner.close(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn lists_searches_and_sums_hold_ones_own_runs_only() {
+    let house = House::new().await;
+    let tenants = tenants(&house).await;
+    let all: BTreeSet<String> = tenants.iter().flat_map(Tenant::runs).map(|(_, id)| id).collect();
+    for tenant in &tenants {
+        let Tenant { name, service, .. } = tenant;
+        let own: BTreeSet<String> = tenant.runs().map(|(_, id)| id).into();
+        let visible = if *name == "owner" { &all } else { &own };
+        let listed = service.list(RunFilter::default()).await.unwrap();
+        let listed: BTreeSet<String> = listed.iter().map(|run| run.run_id.to_string()).collect();
+        assert_eq!(&listed, visible, "{name}");
+        let ids = service.run_ids(None, None).await.unwrap();
+        assert_eq!(&ids.iter().map(ToString::to_string).collect::<BTreeSet<_>>(), visible, "{name}");
+        let left = service.interrupted_since(0).await.unwrap();
+        assert_eq!(left.len(), visible.len() / 3, "{name}");
+        let found = service.search("heavy gold", 99).await.unwrap();
+        let found: BTreeSet<String> = found.iter().map(|found| found.run_id.to_string()).collect();
+        assert_eq!(&found, visible, "{name}");
+        let costs = service.costs(CostBy::Model, None).await.unwrap();
+        let runs: u64 = costs.lines.iter().filter_map(|line| line.runs).sum();
+        assert_eq!(runs, visible.len() as u64, "{name}");
+        let spent = service.costs(CostBy::Asker, None).await.unwrap();
+        let spent: BTreeSet<String> = spent.lines.into_iter().filter_map(|line| line.name).collect();
+        let names: &[&str] = if *name == "owner" { &["-", "anna", "bert"] } else { &[*name] };
+        assert_eq!(spent.iter().collect::<Vec<_>>(), names, "{name}");
+        let newest = service.find("@").await.unwrap().run().plan.asked_by.clone();
+        let expected = if *name == "owner" { newest.clone() } else { Some((*name).to_owned()) };
+        assert_eq!(newest, expected, "{name}");
+        service.insights(None).await.unwrap();
+    }
+    let stranger = house.owner.acting_for(granted(&Scope::ALL));
+    assert_eq!(stranger.list(RunFilter::default()).await.unwrap(), []);
+    assert_eq!(told(&stranger.find("@").await.map(drop), "@"), told(&no_runs().await, "@"));
+    house.owner.close(Duration::ZERO).await;
+}
+
+/// What is said of the newest run where there is none at all.
+async fn no_runs() -> Result<(), Failure> {
+    let house = House::new().await;
+    house.owner.find("@").await.map(drop)
+}
+
+#[tokio::test]
+async fn the_same_question_of_two_askers_is_two_runs() {
+    let house = House::new().await;
+    let (a, b) = (house.holder(wish("anna")).await, house.holder(wish("bert")).await);
+    let askers = [&a, &b, &house.owner];
+    // Under way.
+    let mut ids = BTreeSet::new();
+    for service in askers {
+        let first = ask(service, request(HANGING, "Why?")).await.unwrap();
+        let again = ask(service, request(HANGING, "Why?")).await.unwrap();
+        assert_eq!((first.id(), again.note().is_some()), (again.id(), true));
+        assert_eq!(first.look(|run| run.plan.asked_by.clone()).as_deref(), service.asker().name());
+        ids.insert(first.id());
+    }
+    assert_eq!(ids.len(), 3);
+    // Under the same key: neither the same run, nor in the way of another question.
+    for (service, question) in askers.into_iter().zip(["One?", "Two?", "One?"]) {
+        let keyed = || RunRequest { idempotency_key: Some("k".to_owned()), ..request(QUICK, question) };
+        let first = ask(service, keyed()).await.unwrap();
+        first.wait_closed().await;
+        assert_eq!(ask(service, keyed()).await.unwrap().id(), first.id(), "{question}");
+        ids.insert(first.id());
+    }
+    assert_eq!(ids.len(), 6);
+    // From the history.
+    let cached = |question| Question { cache_ms: Some(600_000), ..Question::of(request(QUICK, question)) };
+    for service in askers {
+        let first = service.ask(cached("Old?")).await.unwrap();
+        first.wait_closed().await;
+        assert_eq!(service.ask(cached("Old?")).await.unwrap().id(), first.id());
+        ids.insert(first.id());
+    }
+    assert_eq!(ids.len(), 9);
+    // A holder cannot ask in another's name.
+    let posing = RunRequest { asked_by: Some("anna".to_owned()), ..request(QUICK, "Who?") };
+    let posed = ask(&b, posing).await.unwrap();
+    assert_eq!(posed.look(|run| run.plan.asked_by.clone()).as_deref(), Some("bert"));
+    house.owner.close(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_run_that_is_stored_nowhere_is_its_askers_alone() {
+    let house = House::new().await;
+    let (a, b) = (house.holder(wish("anna")).await, house.holder(wish("bert")).await);
+    let unstored = RunRequest { store: Some(StoreMode::None), ..request(QUICK, "Why?") };
+    let handle = ask(&a, unstored).await.unwrap();
+    handle.wait_closed().await;
+    let id = handle.id().to_string();
+    assert!(a.find(&id).await.is_ok() && house.owner.find(&id).await.is_ok());
+    for (operation, perform) in OPERATIONS {
+        let nobodys = told(&perform(&b, NOBODYS).await, NOBODYS);
+        assert_eq!(told(&perform(&b, &id).await, &id), nobodys, "{operation}");
+    }
+    house.owner.close(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_holder_goes_on_with_its_own_runs_and_gives_up_its_own() {
+    let house = House::new().await;
+    let anna = Tenant::new(&house, "anna", house.holder(wish("anna")).await).await;
+    let further = Further::Resume { resend: true, budget: None };
+    let resumed = anna.service.go_on(&anna.interrupted, further).await.unwrap();
+    assert_eq!(resumed.wait_closed().await.status, "complete");
+    let Kept::Live(seen) = anna.service.find(&anna.under_way.id().to_string()).await.unwrap() else {
+        panic!("it is under way")
+    };
+    // To read is not to give up.
+    let reader = house.owner.acting_for(Asker::Holder(std::sync::Arc::new(Grant {
+        name: "anna".to_owned(),
+        scopes: vec![Scope::Read],
+        budget_day: None,
+        requests_per_minute: None,
+    })));
+    let Kept::Live(looked_at) = reader.find(&seen.id().to_string()).await.unwrap() else {
+        panic!("it is under way")
+    };
+    looked_at.cancel();
+    reader.watch(&seen.id().to_string()).await.unwrap().abort();
+    assert!(!looked_at.is_here() && seen.look(|run| !run.closed));
+    seen.cancel();
+    assert_eq!(seen.wait_closed().await.status, "cancelled");
+    house.owner.close(Duration::ZERO).await;
+}
+
+/// Who may call a function of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// It makes a service or tells what it is made of; doors do not hand it on.
+    Wiring,
+    /// Anybody who comes with a token.
+    Anyone,
+    /// Whoever has all of these.
+    Scopes(&'static [Scope]),
+    /// The owner alone.
+    Owner,
+}
+
+const ASK: Rule = Rule::Scopes(&[Scope::Ask]);
+const READ: Rule = Rule::Scopes(&[Scope::Read]);
+const BOTH: Rule = Rule::Scopes(&[Scope::Ask, Scope::Read]);
+
+/// Every public function of the service. What is in no row is not to be there: a new one is for nobody until it is here.
+const RULES: &[(&str, Rule)] = &[
+    ("acting_for", Rule::Wiring),
+    ("ask", ASK),
+    ("asker", Rule::Wiring),
+    ("check_token", Rule::Anyone),
+    ("close", Rule::Wiring),
+    ("costs", READ),
+    ("create_token", Rule::Owner),
+    ("examine", Rule::Owner),
+    ("export", Rule::Owner),
+    ("find", READ),
+    ("find_models", READ),
+    ("find_token", Rule::Owner),
+    ("go_on", BOTH),
+    ("insights", READ),
+    ("interrupted_since", READ),
+    ("list", READ),
+    ("list_tokens", Rule::Owner),
+    ("load", READ),
+    ("new", Rule::Wiring),
+    ("output_dir", Rule::Wiring),
+    ("overview", READ),
+    ("purge", Rule::Owner),
+    ("purgeable", Rule::Owner),
+    ("revoke_token", Rule::Owner),
+    ("roll_call", READ),
+    ("run_id", READ),
+    ("run_ids", READ),
+    ("search", READ),
+    ("settings", Rule::Wiring),
+    ("watch", READ),
+];
+
+/// Calls a function of the service; what it gives does not matter.
+async fn call(service: &Service, name: &str) -> Result<(), Failure> {
+    let nobodys: RunId = NOBODYS.parse().unwrap();
+    let doomed = Doomed::Named(vec![NOBODYS.to_owned()]);
+    match name {
+        "ask" => ask(service, RunRequest::prompt("")).await.map(drop),
+        "check_token" => service.check_token("plm_").await.map(drop),
+        "costs" => service.costs(CostBy::Day, None).await.map(drop),
+        "create_token" => service.create_token(wish("-")).await.map(drop),
+        "examine" => {
+            let found = service.examine().await.findings;
+            let refusal = Failure::new(Code::ScopeMissing, "refused");
+            if found.iter().any(|finding| finding.found.contains("no token allows")) {
+                Err(refusal)
+            } else {
+                Ok(())
+            }
+        }
+        "export" => service.export(nobodys, None).await.map(drop),
+        "find" => service.find(NOBODYS).await.map(drop),
+        "find_models" => service.find_models(&ModelQuery::default()).await.map(drop),
+        "find_token" => service.find_token("x").await.map(drop),
+        "go_on" => {
+            let further = Further::Resume { resend: false, budget: None };
+            service.go_on(NOBODYS, further).await.map(drop)
+        }
+        "insights" => service.insights(None).await.map(drop),
+        "interrupted_since" => service.interrupted_since(0).await.map(drop),
+        "list" => service.list(RunFilter::default()).await.map(drop),
+        "list_tokens" => service.list_tokens().await.map(drop),
+        "load" => service.load(nobodys).await.map(drop),
+        "overview" => service.overview("").await.map(drop),
+        "purge" => service.purge(&doomed).await.map(drop),
+        "purgeable" => service.purgeable(&doomed).await.map(drop),
+        "revoke_token" => service.revoke_token("x").await.map(drop),
+        "roll_call" => service.roll_call().await.map(drop),
+        "run_id" => service.run_id(NOBODYS).await.map(drop),
+        "run_ids" => service.run_ids(None, None).await.map(drop),
+        "search" => service.search("gold", 1).await.map(drop),
+        "watch" => service.watch(NOBODYS).await.map(drop),
+        other => panic!("`{other}` is in the table and is not tried"),
+    }
+}
+
+#[tokio::test]
+async fn every_function_asks_for_what_the_table_says() {
+    let house = House::new().await;
+    let grants: [&[Scope]; 4] = [&[], &[Scope::Ask], &[Scope::Read], &Scope::ALL];
+    for (name, rule) in RULES.iter().filter(|(_, rule)| *rule != Rule::Wiring) {
+        for scopes in grants {
+            let holder = house.owner.acting_for(granted(scopes));
+            let refused = call(&holder, name).await.is_err_and(|failure| failure.code == Code::ScopeMissing);
+            let allowed = match rule {
+                Rule::Scopes(needed) => needed.iter().all(|scope| scopes.contains(scope)),
+                Rule::Owner => false,
+                Rule::Wiring | Rule::Anyone => true,
+            };
+            assert_eq!(!refused, allowed, "{name} with {scopes:?}");
+        }
+        let refused = call(&house.owner, name).await.is_err_and(|failure| failure.code == Code::ScopeMissing);
+        assert!(!refused, "{name} for the owner");
+    }
+    let missing = ask(&house.owner.acting_for(granted(&[])), RunRequest::prompt("Why?")).await.map(drop);
+    assert_eq!(missing.unwrap_err().message, "this token lacks the scope `ask`");
+}
+
+/// The names of the functions that anybody outside may call on a [`Service`].
+fn public_functions(folder: &Path, names: &mut BTreeSet<String>) {
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            public_functions(&path, names);
+            continue;
+        }
+        let code = std::fs::read_to_string(&path).unwrap();
+        let mut is_inside = false;
+        for line in code.lines() {
+            is_inside = line == "impl Service {" || is_inside && line != "}";
+            let declared =
+                line.strip_prefix("    pub ").filter(|_| is_inside).and_then(|rest| rest.split_once("fn "));
+            // What is declared `pub(super)` begins otherwise.
+            names.extend(declared.map(|(_, rest)| rest.split(['(', '<']).next().unwrap().to_owned()));
+        }
+    }
+}
+
+#[test]
+fn the_table_names_every_public_function_of_the_service() {
+    let mut names = BTreeSet::new();
+    public_functions(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/service"), &mut names);
+    let table: BTreeSet<String> = RULES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(names, table);
+}
+
+#[tokio::test]
+async fn a_holder_can_never_raise_its_own_limits() {
+    let house = House::new().await;
+    let anna = house.holder(TokenWish { budget_day: Some(PicoUsd::ZERO), ..wish("anna") }).await;
+    let refused = async |request| ask(&anna, request).await.map(drop).map_err(|failure| failure.code);
+    assert_eq!(refused(request(QUICK, "Why?")).await, Err(Code::Budget), "nothing is left of nothing");
+    let unstored = RunRequest { store: Some(StoreMode::None), ..request(QUICK, "Why?") };
+    assert_eq!(refused(unstored).await, Err(Code::Usage), "what is not remembered is not counted");
+    assert_eq!(house.simulator.requests().iter().filter(|request| request.path.contains("chat")).count(), 0);
+
+    let bert = house.holder(wish("bert")).await;
+    let above = house.owner.settings().budget.plus(PicoUsd::from_usd(1));
+    let dear = RunRequest { budget: Some(above), ..request(QUICK, "Why?") };
+    let failure = ask(&bert, dear.clone()).await.map(drop).unwrap_err();
+    assert_eq!(
+        (failure.code, failure.message.as_str()),
+        (Code::Budget, "a budget of $4.00 is above the owner's setting, which allows $3.00")
+    );
+    let over = ask(&bert, request(QUICK, "Why?")).await.unwrap();
+    over.wait_closed().await;
+    for further in [
+        Further::Resume { resend: false, budget: Some(above) },
+        Further::Add(RunRequest { budget: Some(above), ..request(QUICK, "") }),
+        Further::Rewrite(RunRequest { budget: Some(above), ..RunRequest::default() }),
+    ] {
+        let failure = bert.go_on(&over.id().to_string(), further).await.map(drop).unwrap_err();
+        assert_eq!(failure.code, Code::Budget, "{}", failure.message);
+    }
+    // A person at the terminal may.
+    assert!(ask(&house.owner, dear).await.is_ok());
+    house.owner.close(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_holder_writes_no_files_and_is_told_no_path() {
+    let house = House::new().await;
+    let anna = house.holder(wish("anna")).await;
+    let wished = RunRequest { files: Some(true), ..request(QUICK, "Why?") };
+    let refused = ask(&anna, wished).await.map(drop).unwrap_err();
+    assert_eq!(refused.message, "files are written for the owner of the data folder only");
+    let handle = ask(&anna, request(QUICK, "Why?")).await.unwrap();
+    let report = handle.wait_closed().await;
+    let home = house.home.path().display().to_string();
+    assert!(!report.line().contains(&home), "{}", report.line());
+    assert!(!house.owner.output_dir().join(&report.run_id).exists());
+    // The owner may have its files made. Where they are is told to nobody else.
+    assert!(house.owner.export(handle.id(), None).await.unwrap().starts_with(house.owner.output_dir()));
+    assert!(!anna.load(handle.id()).await.unwrap().report().line().contains(&home));
+    house.owner.close(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_token_lets_in_until_it_is_over_or_revoked() {
+    let house = House::new().await;
+    let limited = TokenWish {
+        scopes: vec![Scope::Read, Scope::Ask, Scope::Read],
+        budget_day: PicoUsd::from_decimal("2.5"),
+        requests_per_minute: Some(60),
+        ..wish("ci")
+    };
+    let made = house.owner.create_token(limited).await.unwrap();
+    let secret = made.secret.expose_secret();
+    let asker = house.owner.check_token(secret).await.unwrap();
+    let expected = Grant {
+        name: "ci".to_owned(),
+        scopes: Scope::ALL.to_vec(),
+        budget_day: PicoUsd::from_decimal("2.5"),
+        requests_per_minute: Some(60),
+    };
+    assert_eq!(asker, Asker::Holder(std::sync::Arc::new(expected)));
+    // Another process revokes it.
+    let other = app::wire(&settings(house.home.path(), &house.simulator));
+    assert_eq!(other.revoke_token("ci").await.unwrap().state, TokenState::Revoked);
+    let revoked = house.owner.check_token(secret).await.unwrap_err();
+    let brief = house.owner.create_token(TokenWish { lifetime_ms: Some(1), ..wish("brief") }).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let over = house.owner.check_token(brief.secret.expose_secret()).await.unwrap_err();
+    let elsewhere = House::new().await;
+    let unknown = elsewhere.owner.check_token(secret).await.unwrap_err();
+    assert_eq!(
+        (revoked.code, revoked.message.as_str()),
+        (Code::TokenRefused, "this token is unknown, revoked or over")
+    );
+    assert_eq!((&revoked, &revoked), (&over, &unknown));
+    for mistyped in ["", "plm_", &secret[..52], &secret.to_uppercase(), "Bearer x"] {
+        let failure = house.owner.check_token(mistyped).await.unwrap_err();
+        assert_eq!(failure.message, "this is no whole token of this server", "{mistyped}");
+    }
+    let listed = house.owner.list_tokens().await.unwrap();
+    let told: Vec<_> = listed.iter().map(|token| (token.id, token.name.as_str(), token.state)).collect();
+    assert_eq!(told, [(1, "ci", TokenState::Revoked), (2, "brief", TokenState::Expired)]);
+    other.close(Duration::ZERO).await;
+}
+
+/// Where the program keeps or says anything.
+fn everything(folder: &Path, bytes: &mut Vec<u8>) {
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        bytes.extend(path.as_os_str().as_encoded_bytes());
+        if path.is_dir() {
+            everything(&path, bytes);
+        } else {
+            bytes.extend(std::fs::read(&path).unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_nowhere_but_in_the_hands_of_its_holder() {
+    let house = House::new().await;
+    let made = house.owner.create_token(wish("anna")).await.unwrap();
+    let secret = made.secret.expose_secret();
+    let mut said = format!("{made:?}").into_bytes();
+    let asker = house.owner.check_token(secret).await.unwrap();
+    said.extend(format!("{asker:?}").into_bytes());
+    let anna = house.owner.acting_for(asker);
+    let handle = ask(&anna, request(QUICK, "Why?")).await.unwrap();
+    said.extend(handle.wait_closed().await.pretty().into_bytes());
+    said.extend(format!("{:?}", house.owner.list_tokens().await).into_bytes());
+    for failure in [
+        house.owner.check_token(&secret[..52]).await.map(drop).unwrap_err(),
+        house.owner.find_token(secret).await.map(drop).unwrap_err(),
+        house.owner.revoke_token(secret).await.map(drop).unwrap_err(),
+        house.owner.create_token(wish(secret)).await.map(drop).unwrap_err(),
+    ] {
+        said.extend(format!("{failure:?} {}", failure.next_step()).into_bytes());
+    }
+    house.owner.revoke_token("anna").await.unwrap();
+    said.extend(format!("{:?}", house.owner.check_token(secret).await).into_bytes());
+    for request in house.simulator.requests() {
+        said.extend(format!("{request:?}").into_bytes());
+    }
+    // Before the log of the database is brought home, and after.
+    everything(house.home.path(), &mut said);
+    house.owner.close(Duration::ZERO).await;
+    everything(house.home.path(), &mut said);
+    // Its last four characters are shown; no more than those.
+    for piece in [&secret[4..16], &secret[20..32], &secret[secret.len() - 6..]] {
+        let holds = said.windows(piece.len()).any(|window| window == piece.as_bytes());
+        assert!(!holds, "a piece of the token was kept or said");
+    }
+}
