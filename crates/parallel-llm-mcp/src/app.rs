@@ -9,13 +9,14 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::Journal;
 use parallel_llm_engine::{Code, Engine, Failure, Routing};
-use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig};
+use parallel_llm_provider::{ApiKey, Dialect, Documents, Endpoint, Provider, ProviderConfig};
 use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::service::{
-    Catalogues, CheckKey, FetchCredit, Journals, KeyUse, Later, LookAtCircuits, Parts, Runs, Service,
+    Catalogues, CheckKey, FetchCredit, Issuer, Journals, KeyUse, Later, LookAtCircuits, Parts, ReadDocument,
+    Runs, Service,
 };
 use crate::settings::{KeyWish, Origin, ProviderSettings, Settings};
 use crate::{certificates, keys, telemetry};
@@ -75,9 +76,20 @@ pub fn wire_with(
             })
         })
     };
+    let issuer = settings.issuer.clone().map(|terms| Issuer::new(terms, document_reader(settings)));
     let providers = settings.providers.iter().map(|provider| provider.id.clone()).collect();
     let settings = settings.clone();
-    Service::new(Parts { settings, providers, catalogues, check_key, fetch_credit, circuits, runs, store })
+    Service::new(Parts {
+        settings,
+        providers,
+        catalogues,
+        check_key,
+        fetch_credit,
+        circuits,
+        issuer,
+        runs,
+        store,
+    })
 }
 
 /// The program against a pretend provider it starts itself, in a data folder of its own that is emptied first.
@@ -113,6 +125,20 @@ pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Service), Fai
         ..settings.clone()
     });
     Ok((simulator, service))
+}
+
+/// Reads documents that anybody may read.
+fn document_reader(settings: &Settings) -> ReadDocument {
+    let settings = settings.clone();
+    let documents: Arc<Later<Documents>> = Arc::new(Later::new(move || {
+        let certificates = settings.ca_file.as_deref().map(certificates::read).transpose();
+        let connect_timeout_ms = settings.connect_timeout_ms;
+        Box::pin(async move { Ok(Documents::new(connect_timeout_ms, certificates?.unwrap_or_default())) })
+    }));
+    Box::new(move |address| {
+        let documents = Arc::clone(&documents);
+        Box::pin(async move { documents.get().await?.read(&address).await })
+    })
 }
 
 fn later_store(settings: &Settings) -> Arc<Later<Store>> {

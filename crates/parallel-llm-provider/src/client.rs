@@ -278,7 +278,7 @@ impl Shared {
         call: &Call,
         key: Option<ApiKey>,
     ) -> Result<(Response, Reply), Refusal> {
-        let client: Client = self.http.client(endpoint)?;
+        let client: Client = self.http.client(endpoint.base())?;
         let codec = codec::of(endpoint.dialect().protocol);
         let mut headers = self.headers(endpoint, key.as_ref(), "text/event-stream, application/json");
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -352,7 +352,7 @@ impl Shared {
         headers: HeaderMap,
     ) -> Result<Vec<u8>, Failure> {
         let Document { address, bytes_max, .. } = document;
-        let request = self.http.client(endpoint)?.get(endpoint.url(address)).headers(headers);
+        let request = self.http.client(endpoint.base())?.get(endpoint.url(address)).headers(headers);
         let mut response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
         if !response.status().is_success() {
             return Err(refusal(self.origin(endpoint), response).await.failure);

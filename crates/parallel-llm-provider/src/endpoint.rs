@@ -71,7 +71,7 @@ impl Endpoint {
         key: Option<ApiKey>,
         dialect: Dialect,
     ) -> Result<Self, Failure> {
-        let base = parse_base(&id, base_url.trim())?;
+        let base = parse(&format!("the base URL of `{id}`"), base_url.trim())?;
         let key = KeySource::Known(key);
         Ok(Self { id, base, key, dialect, headers: HeaderMap::new(), calls_max: None, key_advice: None })
     }
@@ -120,6 +120,11 @@ impl Endpoint {
     /// The bound on calls at once, where it has its own.
     pub const fn calls_max(&self) -> Option<usize> {
         self.calls_max
+    }
+
+    /// The base of every address.
+    pub(crate) const fn base(&self) -> &Url {
+        &self.base
     }
 
     /// Host and port, for messages.
@@ -194,9 +199,10 @@ impl Endpoint {
     }
 }
 
-fn parse_base(id: &ProviderId, text: &str) -> Result<Url, Failure> {
+/// An address that a key or trust may be bound to; `what` names it to people.
+pub(crate) fn parse(what: &str, text: &str) -> Result<Url, Failure> {
     let invalid = |why: &str| {
-        let failure = Failure::new(Code::SettingsInvalid, format!("the base URL of `{id}` {why}"));
+        let failure = Failure::new(Code::SettingsInvalid, format!("{what} {why}"));
         Err(failure.with_next("write it like `https://openrouter.ai/api/v1`"))
     };
     let Ok(url) = Url::parse(text) else { return invalid("cannot be read") };
@@ -210,19 +216,19 @@ fn parse_base(id: &ProviderId, text: &str) -> Result<Url, Failure> {
         return invalid("holds a query or a fragment");
     }
     if url.scheme() == "http" && !is_loopback(&url) {
-        let message = format!("the base URL of `{id}` uses plain http to `{}`", authority(&url));
+        let message = format!("{what} uses plain http to `{}`", authority(&url));
         return Err(Failure::new(Code::InsecureUrl, message));
     }
     Ok(url)
 }
 
-fn authority(url: &Url) -> String {
+pub(crate) fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// Whether the host is this machine by its very name, so that no resolver is asked for it.
-fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),

@@ -14,8 +14,9 @@ use reqwest::{Client, ClientBuilder, Response};
 use rustls::RootCertStore;
 use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
+use url::Url;
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::is_loopback;
 
 /// How long an idle connection is kept: long enough for the next run of a conversation, short enough that the
 /// memory of a burst is given back within a minute.
@@ -35,8 +36,8 @@ enum Way {
 }
 
 impl Way {
-    fn to(endpoint: &Endpoint) -> Self {
-        match (endpoint.is_https(), endpoint.is_loopback()) {
+    fn to(url: &Url) -> Self {
+        match (url.scheme() == "https", is_loopback(url)) {
             (false, _) => Self::Plain,
             (true, true) => Self::Local,
             (true, false) => Self::Outward,
@@ -65,9 +66,9 @@ impl Http {
         self.connect_timeout_ms
     }
 
-    /// The client that reaches an endpoint.
-    pub(crate) fn client(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
-        let way = Way::to(endpoint);
+    /// The client that reaches an address.
+    pub(crate) fn client(&self, url: &Url) -> Result<Client, Failure> {
+        let way = Way::to(url);
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let place = &mut clients[way as usize];
         if place.is_none() {

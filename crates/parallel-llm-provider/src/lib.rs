@@ -14,7 +14,7 @@
 //! - one call is at most one request: nothing is sent again and no redirect is followed;
 //! - a key goes to the host it is bound to and nowhere else, and stands in no failure and no name of a reply;
 //! - memory for a reply is bounded by named constants, whatever its sender does;
-//! - only [`client`](Provider) does IO; everything that decides is a pure function of bytes, or of what has
+//! - only [`client`](Provider) and [`Documents`] do IO; everything that decides is a pure function of bytes, or of what has
 //!   been heard and the time.
 #![warn(missing_docs)]
 
@@ -28,6 +28,7 @@ mod client;
 mod codec;
 mod credit;
 mod dialect;
+mod documents;
 mod endpoint;
 #[doc(hidden)]
 pub mod fuzz;
@@ -49,6 +50,7 @@ pub use breaker::{Circuit, CircuitState};
 pub use client::{Provider, ProviderConfig};
 pub use credit::Credit;
 pub use dialect::{CapField, Dialect, EffortField, KeyHeader, KeyRule, Protocol, UsageWish};
+pub use documents::Documents;
 pub use endpoint::{Endpoint, KeyFetch};
 pub use known::Known;
 pub use models::{EMBEDDED_ON, embedded_catalogue};

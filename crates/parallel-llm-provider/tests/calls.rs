@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as the tests do")]
 
 mod account;
+mod documents;
 mod limits;
 mod upstream;
 

@@ -11,6 +11,7 @@ mod further;
 mod handle;
 mod history;
 mod insights;
+mod issuer;
 mod journals;
 mod later;
 mod local;
@@ -41,6 +42,7 @@ pub use further::Further;
 pub use handle::RunHandle;
 pub use history::{Kept, PastRun};
 pub use insights::{Insights, ModelInsight, Verdict};
+pub use issuer::{Issuer, ReadDocument};
 pub use journals::Journals;
 pub use later::Later;
 pub use local::LocalServer;
@@ -92,6 +94,8 @@ pub struct Parts {
     pub fetch_credit: FetchCredit,
     /// Which models are not asked for a while.
     pub circuits: LookAtCircuits,
+    /// Somebody besides this program whose tokens are taken.
+    pub issuer: Option<Issuer>,
     /// The runs under way.
     pub runs: Later<Runs>,
     /// The runs remembered.

@@ -381,6 +381,7 @@ mod tests {
             settings,
             check_key: Box::new(|_| Box::pin(async { Ok(()) })),
             circuits: Box::new(Vec::new),
+            issuer: None,
             fetch_credit: Box::new(|_| Box::pin(async { Ok(None) })),
             runs: Later::new(move || Box::pin(async move { Err(nothing()) })),
             store: Arc::new(Later::new(move || Box::pin(async move { Err(nothing()) }))),

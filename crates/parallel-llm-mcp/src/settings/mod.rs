@@ -10,6 +10,7 @@
 mod document;
 mod environment;
 mod file;
+mod issuer;
 mod kept;
 mod kind;
 mod layer;
@@ -40,6 +41,7 @@ use provider::Sources;
 use table::Setting;
 
 pub use environment::{Environment, Folders};
+pub use issuer::IssuerSettings;
 pub(crate) use kept::{KeptKeys, read as read_kept, text as kept_text};
 pub use origin::{Origin, Place};
 pub use preset::{Preset, Presets};
@@ -111,6 +113,8 @@ pub struct Settings {
     pub app_url: Option<String>,
     /// A file of certificates that are trusted besides the system's.
     pub ca_file: Option<PathBuf>,
+    /// The server for identities whose tokens are taken, where there is one.
+    pub issuer: Option<IssuerSettings>,
     /// Every known provider, the default one first, and the user's own.
     pub providers: Vec<ProviderSettings>,
     /// The file of kept keys, where there is a home. It need not be there.
@@ -298,6 +302,7 @@ impl Settings {
             app_title: layer.word_if_set(Setting::AppTitle),
             app_url: layer.word_if_set(Setting::AppUrl),
             ca_file: layer.path(Setting::CaFile),
+            issuer: issuer::read(layer)?,
             providers: Vec::new(),
             keys_file: None,
             presets: Presets::new(),

@@ -148,6 +148,18 @@ settings! {
     DataDir = "data_dir", Kind::Path, "", User,
         "The folder of the database and of the files of runs; where it is not set, `parallel-llm-mcp` in XDG's data folder.",
         because "XDG's data folder is where programs keep what must last";
+    Issuer = "issuer", Kind::UrlOrOff, "", User,
+        "The server for identities whose tokens `serve --http` takes besides its own, by the address it calls itself.",
+        because "tokens made with `keys create` need nobody else";
+    IssuerAudience = "issuer_audience", Kind::UrlOrOff, "", User,
+        "What the issuer calls this server: the address clients reach it at, such as `https://ask.example.org/mcp`.",
+        because "only you know under which name it can be reached";
+    IssuerBudgetDayUsd = "issuer_budget_day_usd", Kind::Usd, "", User,
+        "The most the runs of each person the issuer names may cost in a day (UTC).",
+        because "the budgets of a run and of a day for all bound it already";
+    IssuerRequestsPerMinute = "issuer_requests_per_minute", Kind::Whole { min: 1, max: 100_000 }, "", User,
+        "How many requests each person the issuer names may make in a minute.",
+        because "what costs money is bounded by budgets";
     LogLevel = "log_level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "info", User,
         "How much this program logs to stderr; the libraries below it log warnings only.",
         because "one line for each run tells what happened, and calls are told at `debug`";

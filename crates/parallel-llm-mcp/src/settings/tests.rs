@@ -268,6 +268,10 @@ fn a_project_file_sets_only_what_it_may() {
         "app_title",
         "app_url",
         "ca_file",
+        "issuer",
+        "issuer_audience",
+        "issuer_budget_day_usd",
+        "issuer_requests_per_minute",
         "catalogue_max_age_ms",
     ] {
         let home = Home::of(&[(PROJECT, &format!("{name} = 'x'"))]);

@@ -1,5 +1,7 @@
 //! Tokens: made, listed and revoked by the owner; checked for whoever comes with one.
 //!
+//! Where an issuer is set, its tokens are checked by [`Issuer`]; all else here is about this program's own.
+//!
 //! What always holds: a token is shown once, when it is made, and kept nowhere; its name is never given to another; and
 //! one that is unknown, revoked or over is refused in the same words, after the same look into the database.
 
@@ -12,7 +14,7 @@ use parallel_llm_store::{NewToken, Store, Token};
 use secrecy::SecretString;
 use serde::Serialize;
 
-use super::{Asker, Grant, Scope, Service};
+use super::{Asker, Grant, Issuer, Scope, Service};
 use secret::Secret;
 
 /// The longest name of a token, in characters.
@@ -99,6 +101,14 @@ impl Service {
     /// Who comes with this token. Fails with `token_refused` where nobody is let in with it; made to be called for every
     /// request, so that a token that was revoked is refused from the next one on.
     pub async fn check_token(&self, secret: &str) -> Result<Asker, Failure> {
+        let grant = match &self.parts.issuer {
+            Some(issuer) if Issuer::is_token(secret) => issuer.check(secret).await?,
+            _ => self.check_own_token(secret).await?,
+        };
+        Ok(Asker::Holder(Arc::new(grant)))
+    }
+
+    async fn check_own_token(&self, secret: &str) -> Result<Grant, Failure> {
         let Some(secret) = Secret::parse(secret) else {
             let failure = Failure::new(Code::TokenRefused, "this is no whole token of this server");
             return Err(failure.with_next("copy the token again: it was mistyped or cut off"));
@@ -109,7 +119,7 @@ impl Service {
             return Err(Failure::new(Code::TokenRefused, "this token is unknown, revoked or over"));
         };
         store.note_token_use(&token);
-        Ok(Asker::Holder(Arc::new(Grant::of_token(token))))
+        Ok(Grant::of_token(token))
     }
 
     /// Makes a token. Fails with `usage` where its name cannot be one, or was ever given to another.

@@ -1,0 +1,180 @@
+//! Tokens that somebody else issues: who an organisation's own server for identities says is asking.
+//!
+//! The issuer is trusted for nothing but that, and only with keys that it publishes itself. What always holds: no
+//! token is believed whose signature was not checked with an algorithm of [`jws::Algorithm`], whose audience is not
+//! this server, or that is over; nothing a token says makes this program read an address.
+
+mod claims;
+mod jws;
+mod key;
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::{Code, Failure};
+use serde::Deserialize;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use jws::Jws;
+use key::PublicKey;
+
+use super::Grant;
+use crate::clock;
+use crate::settings::IssuerSettings;
+
+/// How long the issuer's keys are good for: those who change theirs announce the new ones for longer.
+const KEYS_MAX_AGE: Duration = Duration::from_secs(60 * 60);
+/// How soon they are asked for again where a token names a key that is not among them, or they could not be read.
+/// Strangers choose what a token names.
+const REFETCH_AFTER: Duration = Duration::from_secs(60);
+
+/// Where an issuer says what it is: RFC 8414, and what `OpenID` Connect had before it.
+const DESCRIPTIONS: [&str; 2] = ["oauth-authorization-server", "openid-configuration"];
+
+/// Reads a document that anybody may read.
+pub type ReadDocument = Box<dyn Fn(String) -> BoxFuture<'static, Result<Vec<u8>, Failure>> + Send + Sync>;
+
+/// Somebody whose word on who is asking is taken.
+pub struct Issuer {
+    terms: IssuerSettings,
+    read: ReadDocument,
+    /// Held while the keys are fetched, so that they are fetched once however many wait for them.
+    keys: Mutex<Option<Fetched>>,
+}
+
+/// What came of asking for the keys.
+struct Fetched {
+    /// When they were asked for last.
+    asked: Instant,
+    /// When that which stands here came.
+    came: Instant,
+    keys: Result<Vec<PublicKey>, Failure>,
+}
+
+impl Issuer {
+    /// The issuer of these terms, whose documents are read so.
+    pub fn new(terms: IssuerSettings, read: ReadDocument) -> Self {
+        Self { terms, read, keys: Mutex::new(None) }
+    }
+
+    /// What its tokens are checked against.
+    pub const fn terms(&self) -> &IssuerSettings {
+        &self.terms
+    }
+
+    /// Whether this may be one of its tokens at all.
+    pub fn is_token(secret: &str) -> bool {
+        secret.split('.').count() == jws::PARTS
+    }
+
+    /// What the token grants. Fails with `token_refused`, or with why the issuer's keys cannot be had.
+    pub async fn check(&self, secret: &str) -> Result<Grant, Failure> {
+        let jws = Jws::read(secret).map_err(refused)?;
+        if !self.is_signed(&jws).await? {
+            return Err(refused("no key of the issuer has signed it"));
+        }
+        claims::grant(jws.payload(), &self.terms, clock::unix_ms() / 1000).map_err(refused)
+    }
+
+    async fn is_signed(&self, jws: &Jws<'_>) -> Result<bool, Failure> {
+        let mut kept = self.keys.lock().await;
+        if !kept.as_ref().is_some_and(|kept| kept.serves(jws)) {
+            if let Some(kept) = kept.as_mut() {
+                // Now, because whoever waits for the keys may go away before they come.
+                kept.asked = Instant::now();
+            }
+            let came = self.fetch().await;
+            *kept = Some(Fetched::next(kept.take(), came));
+        }
+        let keys =
+            kept.as_ref().map_or(Ok(&[] as &[_]), |kept| kept.keys.as_deref().map_err(Clone::clone))?;
+        Ok(keys.iter().any(|key| key.fits(jws) && key.verify(jws)))
+    }
+
+    async fn fetch(&self) -> Result<Vec<PublicKey>, Failure> {
+        let description = self.describe().await?;
+        if description.issuer != self.terms.address {
+            let message =
+                format!("`{}` calls itself another issuer: `{}`", self.terms.address, description.issuer);
+            return Err(Failure::new(Code::SettingsInvalid, message)
+                .with_next("write `issuer` letter by letter as the issuer does"));
+        }
+        let document = (self.read)(description.jwks_uri).await?;
+        key::read_all(&document).ok_or_else(|| unreadable("keys"))
+    }
+
+    async fn describe(&self) -> Result<Description, Failure> {
+        let mut failure = None;
+        for address in addresses(&self.terms.address) {
+            match (self.read)(address).await {
+                Ok(document) => {
+                    return serde_json::from_slice(&document).map_err(|_| unreadable("description"));
+                }
+                // The first reason is told: the second form is tried for those who do not have the first.
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        Err(failure.unwrap_or_else(|| unreadable("description")))
+    }
+}
+
+impl std::fmt::Debug for Issuer {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Issuer").field("terms", &self.terms).finish_non_exhaustive()
+    }
+}
+
+impl Fetched {
+    /// What stands after the keys were asked for again: those from before where they are still good and none came.
+    fn next(earlier: Option<Self>, keys: Result<Vec<PublicKey>, Failure>) -> Self {
+        let now = Instant::now();
+        match earlier {
+            Some(earlier) if keys.is_err() && earlier.are_good() => Self { asked: now, ..earlier },
+            _ => Self { asked: now, came: now, keys },
+        }
+    }
+
+    fn are_good(&self) -> bool {
+        self.keys.is_ok() && self.came.elapsed() < KEYS_MAX_AGE
+    }
+
+    /// Whether there is no reason to ask anew, or not yet.
+    fn serves(&self, jws: &Jws<'_>) -> bool {
+        let is_among_them = || self.keys.as_ref().is_ok_and(|keys| keys.iter().any(|key| key.fits(jws)));
+        self.are_good() && is_among_them() || self.asked.elapsed() < REFETCH_AFTER
+    }
+}
+
+/// What an issuer says of itself, as far as it matters here.
+#[derive(Deserialize)]
+struct Description {
+    issuer: String,
+    jwks_uri: String,
+}
+
+/// Where descriptions are: before the path of the issuer, and behind it for those who hold to the older form.
+fn addresses(issuer: &str) -> Vec<String> {
+    let [first, second] = DESCRIPTIONS;
+    let host_end = issuer.find("://").and_then(|at| issuer[at + 3..].find('/').map(|slash| at + 3 + slash));
+    let (host, path) = issuer.split_at(host_end.unwrap_or(issuer.len()));
+    let path = path.trim_end_matches('/');
+    vec![
+        format!("{host}/.well-known/{first}{path}"),
+        format!("{host}/.well-known/{second}{path}"),
+        format!("{host}{path}/.well-known/{second}"),
+    ]
+}
+
+fn refused(why: &str) -> Failure {
+    Failure::new(Code::TokenRefused, format!("the token is refused: {why}"))
+        .with_next("get a new token for this server from its issuer")
+}
+
+fn unreadable(what: &str) -> Failure {
+    Failure::new(Code::Protocol, format!("the {what} of the token issuer cannot be understood"))
+        .with_next("check the setting `issuer`")
+}
+
+#[cfg(test)]
+mod tests;
