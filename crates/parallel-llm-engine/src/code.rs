@@ -120,7 +120,7 @@ codes! {
         "The provider found the request invalid.",
         next: "read the provider's message; an option may not suit this model";
     RateLimited = "rate_limited", retryable: true,
-        "The provider asks for fewer requests.",
+        "The provider, or this program's server, asks for fewer requests.",
         next: "wait, as long as the message says where it says";
     Upstream = "upstream", retryable: true,
         "The provider answered with an error of its own.",
@@ -176,6 +176,9 @@ codes! {
     ScopeMissing = "scope_missing", retryable: false,
         "The token does not allow what was asked of the server.",
         next: "make a token with the scope that the message names, with `keys create NAME --scope ...`";
+    HostRefused = "host_refused", retryable: false,
+        "A request to this program's server names a host that is not its own, or comes from a page of another origin.",
+        next: "call the server by the address it tells at its start, or add the name to `http_hosts`, the origin to `http_origins`";
     Internal = "internal", retryable: false,
         "A defect in this program. Only the part it happened in is lost.",
         next: "report it with the message";

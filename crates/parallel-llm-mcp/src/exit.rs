@@ -55,6 +55,7 @@ pub const fn of(code: Code) -> u8 {
         | Code::Usage
         | Code::SettingsInvalid
         | Code::InsecureUrl
+        | Code::HostRefused
         | Code::PanelSize
         | Code::ModelInvalid
         | Code::ModelUnknown

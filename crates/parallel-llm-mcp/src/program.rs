@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{self, Command, Desk, Serve};
@@ -86,11 +88,17 @@ async fn dispatch(
 ) -> Result<u8, Failure> {
     let drain = Duration::from_millis(settings.drain_ms);
     match command {
-        Command::Serve(Serve { http: None }) => {
-            mcp::stdio::run(wire(settings)).await;
-            Ok(exit::ANSWER)
-        }
-        Command::Serve(Serve { http: Some(address) }) => serve_http(&wire(settings), address, drain).await,
+        Command::Serve(serve) => match serve.http {
+            None => {
+                mcp::stdio::run(wire(settings)).await;
+                Ok(exit::ANSWER)
+            }
+            Some(address) => {
+                let service = wire(settings);
+                let access = if serve.no_auth { http::Access::Open } else { tokens_of(&service) };
+                serve_http(&service, listening(settings, address, access)?, drain).await
+            }
+        },
         Command::Demo(demo) => {
             let (simulator, service) = app::stage_demo(settings).await?;
             let done = cli::run_demo(&Desk { service: &service, console }, &demo, &simulator).await;
@@ -108,11 +116,44 @@ async fn dispatch(
     }
 }
 
+/// How the settings want a server to listen.
+fn listening(
+    settings: &Settings,
+    address: SocketAddr,
+    access: http::Access,
+) -> Result<http::Config, Failure> {
+    let tls = match (&settings.tls_cert, &settings.tls_key) {
+        (Some(certificate), Some(key)) => {
+            Some(http::TlsFiles { certificate: certificate.clone(), key: key.clone() })
+        }
+        (None, None) => None,
+        _ => {
+            let failure = Failure::new(Code::SettingsInvalid, "of `tls_cert` and `tls_key` only one is set");
+            return Err(failure.with_next("set both, or neither"));
+        }
+    };
+    let (hosts, origins) = (settings.http_hosts.clone(), settings.http_origins.clone());
+    let resource =
+        settings.issuer.as_ref().map(|issuer| http::Resource::new(&issuer.audience, &issuer.address));
+    let resource = resource.transpose()?;
+    let behind_proxy = settings.behind_proxy;
+    Ok(http::Config { hosts, origins, tls, behind_proxy, resource, ..http::Config::new(address, access) })
+}
+
+/// Lets in whoever holds a token of this service.
+fn tokens_of(service: &Service) -> http::Access {
+    let service = service.clone();
+    http::Access::Tokens(Arc::new(move |secret| {
+        let service = service.clone();
+        Box::pin(async move { service.check_token(&secret).await })
+    }))
+}
+
 /// Serves over HTTP until a signal comes, and `drain` longer for what is under way; a second signal ends it at once.
-async fn serve_http(service: &Service, address: SocketAddr, drain: Duration) -> Result<u8, Failure> {
+async fn serve_http(service: &Service, config: http::Config, drain: Duration) -> Result<u8, Failure> {
     let mut signals = Signals::new();
-    let listener = http::bind(address).await?;
-    tracing::info!("MCP is served at http://{}{}", listener.address(), mcp::streamable::PATH);
+    let listener = http::bind(config).await?;
+    tracing::info!("MCP is served at {}{}", listener.url(), mcp::streamable::PATH);
     let (stop, end) = (CancellationToken::new(), CancellationToken::new());
     let routes = mcp::routes(service, stop.clone(), end.clone());
     let told_twice = async {
@@ -121,8 +162,16 @@ async fn serve_http(service: &Service, address: SocketAddr, drain: Duration) -> 
         stop.cancel();
         signals.next().await;
     };
+    let close_by = async {
+        stop.cancelled().await;
+        Instant::now() + drain
+    };
+    let served = async {
+        let (close_by, ()) = tokio::join!(close_by, listener.serve(routes, stop.clone(), drain));
+        service.close(close_by.saturating_duration_since(Instant::now())).await;
+    };
     tokio::select! {
-        () = listener.serve(routes, stop.clone(), drain) => service.close(drain).await,
+        () = served => {}
         () = told_twice => {}
     }
     end.cancel();

@@ -30,7 +30,7 @@ fn every_code_has_a_page() {
     --- stdout
     rate_limited
 
-    The provider asks for fewer requests.
+    The provider, or this program's server, asks for fewer requests.
 
     Worth trying again: yes, the same request may succeed later
     What to do: wait, as long as the message says where it says

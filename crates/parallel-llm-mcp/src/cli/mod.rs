@@ -126,7 +126,10 @@ pub fn help() -> String {
 impl Command {
     /// What the flags set of the settings, by their names.
     pub fn overrides(&self) -> Vec<(&'static str, String)> {
-        self.ask().map(Ask::overrides).unwrap_or_default()
+        match self {
+            Self::Serve(serve) => serve.overrides(),
+            _ => self.ask().map(Ask::overrides).unwrap_or_default(),
+        }
     }
 
     /// Whether nothing but data is wanted on the terminal.

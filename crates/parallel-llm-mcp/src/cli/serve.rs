@@ -8,4 +8,28 @@ pub struct Serve {
     /// Serve over HTTP at this address instead, for example `127.0.0.1:8930`
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
+    /// Let in whoever reaches the address, without a token; on this machine only
+    #[arg(long, requires = "http")]
+    pub no_auth: bool,
+    /// Speak https, with the certificate in this file (PEM)
+    #[arg(long, value_name = "FILE", requires = "http")]
+    tls_cert: Option<String>,
+    /// The file with the certificate's key (PEM)
+    #[arg(long, value_name = "FILE", requires = "http")]
+    tls_key: Option<String>,
+    /// A proxy before this server speaks https; `http_hosts` names what it is called by
+    #[arg(long, requires = "http")]
+    behind_proxy: bool,
+}
+
+impl Serve {
+    /// What the flags set of the settings, by their names.
+    pub(super) fn overrides(&self) -> Vec<(&'static str, String)> {
+        let values = [
+            ("tls_cert", self.tls_cert.clone()),
+            ("tls_key", self.tls_key.clone()),
+            ("behind_proxy", self.behind_proxy.then(|| "on".to_owned())),
+        ];
+        values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
 }

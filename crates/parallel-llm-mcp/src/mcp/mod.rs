@@ -3,7 +3,7 @@
 //! ```text
 //! stdio: pipe → line → wire ─┐
 //!                            ├→ handler → tools → service
-//! HTTP: streamable          ─┘
+//! HTTP: early → streamable  ─┘
 //! ```
 //!
 //! [`stdio`] owns the connection and its end; the handler knows no transport. What always holds: every request that
@@ -12,6 +12,7 @@
 
 mod arguments;
 mod call;
+mod early;
 mod flight;
 mod handler;
 mod line;
@@ -19,8 +20,10 @@ mod outcome;
 mod part;
 mod pipe;
 mod progress;
+mod refusal;
 mod salvage;
 mod schema;
+mod sessions;
 pub mod stdio;
 pub mod streamable;
 mod tools;
@@ -40,11 +43,21 @@ use crate::service::Service;
 /// The routes of this server over HTTP. Once `stop` is set calls under way are answered in time, and at `end` streams
 /// end.
 pub fn routes(service: &Service, stop: CancellationToken, end: CancellationToken) -> axum::Router {
+    tell_missing_key(service);
     let stop_soft = wall::soft(Duration::from_millis(service.settings().drain_ms));
     let service = service.clone();
     let make =
         move || handler::Handler::new(handler::Reach::Network, service.clone(), stop.clone(), stop_soft);
     streamable::routes(make, end)
+}
+
+/// Tells in the log where nothing can be asked for want of a key; the server starts all the same.
+fn tell_missing_key(service: &Service) {
+    if let Some(advice) = service.settings().panel_key_advice() {
+        tracing::warn!(
+            "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({advice})"
+        );
+    }
 }
 
 /// Serves one connection to its end.

@@ -21,11 +21,7 @@ const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// Serves the client on stdin and stdout to its end.
 pub async fn run(service: Service) {
-    if let Some(advice) = service.settings().panel_key_advice() {
-        tracing::warn!(
-            "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({advice})"
-        );
-    }
+    super::tell_missing_key(&service);
     let mut signals = Signals::new();
     let stop = CancellationToken::new();
     let told_twice = async {

@@ -1,36 +1,46 @@
 //! Streamable HTTP: the same handler behind `/mcp`, in both eras of the protocol.
 //!
-//! Who asks is found in each request, where the HTTP door has put it; a request without it is not served.
+//! Who asks is found in each request, where the HTTP door has put it; a request without it is not served. Which hosts
+//! and origins may ask, and how long a body may be, is that door's to say.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use rmcp::ServerHandler;
-use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use super::line::LINE_BYTES_MAX;
+pub use super::sessions::SessionLimits;
+use super::sessions::{self, Sessions};
+use super::{early, refusal};
 
 /// Where clients find the protocol.
 pub const PATH: &str = "/mcp";
-/// How long a session may go without a request: far longer than any call. The library's five minutes end sessions with
-/// a call in flight.
-const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The routes of a handler, which is made anew for each connection, until `stop`.
+/// The routes of a handler, which is made anew for each connection, until `end`.
 pub fn routes<H: ServerHandler>(
     make: impl Fn() -> H + Send + Sync + 'static,
-    stop: CancellationToken,
-) -> axum::Router {
-    let mut sessions = LocalSessionManager::default();
-    sessions.session_config = SessionConfig::default();
-    sessions.session_config.keep_alive = Some(SESSION_IDLE_MAX);
+    end: CancellationToken,
+) -> Router {
+    routes_within(make, end, SessionLimits::default())
+}
+
+/// The same, with other bounds for sessions.
+pub fn routes_within<H: ServerHandler>(
+    make: impl Fn() -> H + Send + Sync + 'static,
+    end: CancellationToken,
+    limits: SessionLimits,
+) -> Router {
+    let sessions = Arc::new(Sessions::new(limits));
     let config = StreamableHttpServerConfig::default()
-        // Which hosts and origins may ask is the HTTP door's to say.
         .disable_allowed_hosts()
-        .with_max_request_body_bytes(LINE_BYTES_MAX)
-        .with_cancellation_token(stop);
-    let service = StreamableHttpService::new(move || Ok(make()), Arc::new(sessions), config);
-    axum::Router::new().route_service(PATH, service)
+        .with_max_request_body_bytes(usize::MAX)
+        .with_cancellation_token(end);
+    let service = StreamableHttpService::new(move || Ok(make()), Arc::clone(&sessions), config);
+    Router::new()
+        .route_service(PATH, service)
+        .layer(map_response(refusal::tell))
+        .layer(from_fn_with_state(sessions, sessions::admit))
+        .layer(from_fn(early::answer))
 }

@@ -115,6 +115,16 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
     /// The server for identities whose tokens are taken, where there is one.
     pub issuer: Option<IssuerSettings>,
+    /// Names that clients call the HTTP server by besides its own address.
+    pub http_hosts: Vec<String>,
+    /// Origins whose requests the HTTP server takes besides its own.
+    pub http_origins: Vec<String>,
+    /// A file with the HTTP server's certificate.
+    pub tls_cert: Option<PathBuf>,
+    /// A file with the key of that certificate.
+    pub tls_key: Option<PathBuf>,
+    /// Whether a proxy before the HTTP server speaks TLS.
+    pub behind_proxy: bool,
     /// Every known provider, the default one first, and the user's own.
     pub providers: Vec<ProviderSettings>,
     /// The file of kept keys, where there is a home. It need not be there.
@@ -303,6 +313,11 @@ impl Settings {
             app_url: layer.word_if_set(Setting::AppUrl),
             ca_file: layer.path(Setting::CaFile),
             issuer: issuer::read(layer)?,
+            http_hosts: layer.list(Setting::HttpHosts),
+            http_origins: layer.list(Setting::HttpOrigins),
+            tls_cert: layer.path(Setting::TlsCert),
+            tls_key: layer.path(Setting::TlsKey),
+            behind_proxy: layer.switch(Setting::BehindProxy),
             providers: Vec::new(),
             keys_file: None,
             presets: Presets::new(),

@@ -214,6 +214,21 @@ settings! {
     CaFile = "ca_file", Kind::Path, "", User,
         "A file of certificates (PEM) that are trusted besides the system's, for proxies and servers with a certificate of their own.",
         because "the system's certificates are enough for public servers";
+    HttpHosts = "http_hosts", Kind::Words, "", User,
+        "Names that clients call the HTTP server by besides its own address: `llm.example.com`, at any port, or `llm.example.com:8443`.",
+        because "a server on this machine is called by its address";
+    HttpOrigins = "http_origins", Kind::Words, "", User,
+        "Origins whose requests the HTTP server takes besides its own, such as `https://llm.example.com`.",
+        because "pages of others have no business here, and clients that are no browsers send none";
+    TlsCert = "tls_cert", Kind::Path, "", User,
+        "A file with the certificate of the HTTP server and those that vouch for it (PEM); needs `tls_key`.",
+        because "what stays on this machine needs none";
+    TlsKey = "tls_key", Kind::Path, "", User,
+        "A file with the key of the HTTP server's certificate (PEM).",
+        because "what stays on this machine needs none";
+    BehindProxy = "behind_proxy", Kind::Switch { strict: false }, "off", User,
+        "Whether a proxy before the HTTP server speaks TLS; needs `http_hosts`.",
+        because "nothing is in between unless you put it there";
 }
 
 impl Setting {

@@ -1,0 +1,66 @@
+//! The body of an answer, with what is held until it has been read, and an end that may come from outside.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+/// What is given back when a body ends.
+pub(super) struct Holding {
+    _place: OwnedSemaphorePermit,
+    _post: Option<TaskTrackerToken>,
+}
+
+impl Holding {
+    pub(super) const fn new(place: OwnedSemaphorePermit, post: Option<TaskTrackerToken>) -> Self {
+        Self { _place: place, _post: post }
+    }
+}
+
+/// A body that holds something.
+pub(super) struct Held {
+    inner: Body,
+    holding: Option<Holding>,
+    over: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+impl Held {
+    /// This body, until it or everything is over.
+    pub(super) fn wrap(inner: Body, holding: Holding, over: CancellationToken) -> Body {
+        let over = Box::pin(over.cancelled_owned());
+        Body::new(Self { inner, holding: Some(holding), over })
+    }
+}
+
+impl HttpBody for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.inner).poll_frame(context);
+        // What is there is written first.
+        let polled = match polled {
+            Poll::Pending => self.over.as_mut().poll(context).map(|()| None),
+            ready @ Poll::Ready(_) => ready,
+        };
+        if matches!(polled, Poll::Ready(None)) {
+            self.holding = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,104 @@
+//! What must be so before an address is listened on that others reach: tokens, and secrecy for them on the way.
+
+use std::net::SocketAddr;
+
+use parallel_llm_engine::{Code, Failure};
+
+use super::{Access, Config};
+
+/// Refuses what would let strangers in, with the command that would not.
+pub(super) fn check(config: &Config) -> Result<(), Failure> {
+    let address = config.address;
+    let is_local = address.ip().is_loopback();
+    let is_open = matches!(config.access, Access::Open);
+    if is_open && config.behind_proxy {
+        let message = "behind a proxy others reach the server, so it cannot be open to everyone";
+        return Err(refused(message.to_owned(), &leave_out(address, "--behind-proxy")));
+    }
+    if is_open && !is_local {
+        let message =
+            format!("`{address}` can be reached from other machines, so it cannot be open to everyone");
+        return Err(refused(message, &leave_out(address, "--tls-cert FILE --tls-key FILE")));
+    }
+    if !is_local && config.tls.is_none() && !config.behind_proxy {
+        let message = format!(
+            "`{address}` can be reached from other machines, and without TLS tokens can be read on the way"
+        );
+        let next = format!(
+            "type `parallel-llm-mcp serve --http {address} --tls-cert FILE --tls-key FILE`; where a proxy speaks TLS, `--behind-proxy` instead; for this machine alone, `--http 127.0.0.1:{}`",
+            address.port()
+        );
+        return Err(refused(message, &next));
+    }
+    let needs_names = config.behind_proxy || address.ip().is_unspecified();
+    if needs_names && config.hosts.is_empty() {
+        let message = "the names that clients call the server by are not known, so none would be let in";
+        let flags = if config.behind_proxy { "--behind-proxy" } else { "--tls-cert FILE --tls-key FILE" };
+        let next = format!(
+            "type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http {address} {flags}`, with your own name"
+        );
+        return Err(refused(message.to_owned(), &next));
+    }
+    Ok(())
+}
+
+fn leave_out(address: SocketAddr, flags: &str) -> String {
+    format!(
+        "make a token with `parallel-llm-mcp keys create NAME`, then type `parallel-llm-mcp serve --http {address} {flags}`, without `--no-auth`"
+    )
+}
+
+fn refused(message: String, next: &str) -> Failure {
+    Failure::new(Code::SettingsInvalid, message).with_next(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::http::TlsFiles;
+
+    /// What is said of a server at this address: `o`pen, `t`ls, `p`roxy, `h`osts.
+    fn check_all(address: &str, with: &str) -> String {
+        let nobody: crate::http::Check =
+            Arc::new(|_| Box::pin(async { Err(Failure::new(Code::TokenRefused, "no")) }));
+        let access = if with.contains('o') { Access::Open } else { Access::Tokens(nobody) };
+        let mut config = Config::new(address.parse().unwrap(), access);
+        config.tls = with.contains('t').then(|| TlsFiles { certificate: "c".into(), key: "k".into() });
+        config.behind_proxy = with.contains('p');
+        config.hosts = with.contains('h').then(|| "llm.example.com".to_owned()).into_iter().collect();
+        check(&config).map_or_else(|failure| failure.message, |()| "served".to_owned())
+    }
+
+    /// CVE-2026-108760: a server that listened on all addresses, whatever it was told.
+    #[test]
+    fn an_address_that_others_reach_needs_tokens_and_secrecy() {
+        let open = "so it cannot be open to everyone";
+        let plain = "without TLS tokens can be read on the way";
+        let nameless = "the names that clients call the server by are not known";
+        let cases = [
+            ("127.0.0.1:0", "o", "served"),
+            ("127.0.0.1:0", "", "served"),
+            ("[::1]:0", "o", "served"),
+            ("127.0.0.2:0", "t", "served"),
+            ("127.0.0.1:0", "p", nameless),
+            ("127.0.0.1:0", "ph", "served"),
+            ("127.0.0.1:0", "oph", open),
+            ("0.0.0.0:0", "", plain),
+            ("0.0.0.0:0", "o", open),
+            ("0.0.0.0:0", "oth", open),
+            ("0.0.0.0:0", "t", nameless),
+            ("0.0.0.0:0", "th", "served"),
+            ("[::]:0", "ph", "served"),
+            ("[::]:0", "h", plain),
+            ("192.0.2.1:0", "t", "served"),
+            ("192.0.2.1:0", "", plain),
+            ("192.0.2.1:0", "p", nameless),
+        ];
+        for (address, with, expected) in cases {
+            let said = check_all(address, with);
+            assert!(said.contains(expected), "{address} {with}: {said}");
+        }
+    }
+}

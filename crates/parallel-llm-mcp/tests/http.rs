@@ -1,0 +1,496 @@
+//! The HTTP door, entered as clients and as attackers do: bytes on a connection, and what comes back.
+//!
+//! What was once found in others' servers is a test here, named for its advisory.
+
+#[path = "http/client.rs"]
+mod client;
+#[path = "http/program.rs"]
+mod program;
+#[path = "http/sessions.rs"]
+mod sessions;
+#[path = "http/tenants.rs"]
+mod tenants;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::routing::any;
+use client::{Server, Wire, tcp};
+use parallel_llm_engine::{Code, Failure};
+use parallel_llm_mcp::http::{Access, Config, Limits, TlsFiles, bind};
+use parallel_llm_mcp::service::{Asker, Grant, Scope};
+use tokio::time::Instant;
+
+/// A token of this asker, without a limit; see [`tokens`].
+pub(crate) const ANNA: &str = "Authorization: Bearer anna\r\n";
+pub(crate) const BERT: &str = "Authorization: Bearer bert\r\n";
+
+pub(crate) fn local(access: Access) -> Config {
+    Config::new(SocketAddr::from(([127, 0, 0, 1], 0)), access)
+}
+
+/// Lets in `anna`, `bert`, and `hasty` for three requests a minute.
+pub(crate) fn tokens() -> Access {
+    Access::Tokens(Arc::new(|secret| {
+        Box::pin(async move {
+            let requests_per_minute = (secret == "hasty").then_some(3);
+            if !["anna", "bert", "hasty"].contains(&secret.as_str()) {
+                return Err(Failure::new(Code::TokenRefused, "the token is not known"));
+            }
+            let scopes = Scope::ALL.to_vec();
+            let grant = Grant { name: secret, scopes, budget_day: None, requests_per_minute };
+            Ok(Asker::Holder(Arc::new(grant)))
+        })
+    }))
+}
+
+/// One route, which tells how long the body was.
+fn there() -> Router {
+    Router::new().route("/there", any(|body: Bytes| async move { body.len().to_string() }))
+}
+
+fn server(change: impl FnOnce(&mut Config)) -> Server {
+    let mut config = local(tokens());
+    change(&mut config);
+    Server::start(config, |_| there())
+}
+
+fn limited(change: impl FnOnce(&mut Limits)) -> Server {
+    server(|config| change(&mut config.limits))
+}
+
+/// CVE-2025-66414, CVE-2025-66416, CVE-2026-42559 and the like: a page whose name is made to lead to this machine.
+/// CVE-2026-33252: a page of another origin that posts. Every combination is asked; what is expected follows from the
+/// first thing that is wrong with it.
+#[test]
+fn every_combination_of_host_origin_token_method_and_type_has_its_status() {
+    let server = server(|config| config.origins = vec!["https://friend.example".to_owned()]);
+    let port = server.address.port();
+    let hosts = [
+        (format!("Host: 127.0.0.1:{port}\r\n"), None),
+        (format!("Host: LOCALHOST:{port}\r\n"), None),
+        (format!("Host: [::1]:{port}\r\n"), None),
+        (format!("Host: evil.example:{port}\r\n"), Some(403)),
+        ("Host: 127.0.0.1:1\r\n".to_owned(), Some(403)),
+        ("Host: 127.0.0.1\r\n".to_owned(), Some(403)),
+        (format!("Host: localhost.evil.example:{port}\r\n"), Some(403)),
+        (format!("Host: user@127.0.0.1:{port}\r\n"), Some(400)),
+        (format!("Host: 127.0.0.1:+{port}\r\n"), Some(400)),
+        (format!("Host: 127.0.0.1:{port}\r\nHost: 127.0.0.1:{port}\r\n"), Some(400)),
+        (String::new(), Some(400)),
+    ];
+    let origins = [
+        (String::new(), None),
+        (format!("Origin: http://127.0.0.1:{port}\r\n"), None),
+        ("Origin: https://friend.example\r\n".to_owned(), None),
+        (format!("Origin: https://127.0.0.1:{port}\r\n"), Some(403)),
+        ("Origin: http://evil.example\r\n".to_owned(), Some(403)),
+        ("Origin: null\r\n".to_owned(), Some(403)),
+        ("Sec-Fetch-Site: cross-site\r\n".to_owned(), Some(403)),
+        ("Sec-Fetch-Site: same-site\r\n".to_owned(), Some(403)),
+        ("Sec-Fetch-Site: same-origin\r\n".to_owned(), None),
+    ];
+    let keys = [("", Some(401)), (ANNA, None)];
+    let requests = [
+        ("GET", "", None),
+        ("DELETE", "", None),
+        ("PUT", "", Some(405)),
+        ("OPTIONS", "", Some(405)),
+        ("POST", "Content-Type: application/json\r\n", None),
+        ("POST", "Content-Type: text/plain\r\n", Some(415)),
+    ];
+    let paths = [("/there", 200), ("//there", 404)];
+    let mut counts = BTreeMap::new();
+    let mut wrong = String::new();
+    for (host, host_wrong) in &hosts {
+        for (origin, origin_wrong) in &origins {
+            for (key, key_wrong) in keys {
+                for (method, kind, request_wrong) in requests {
+                    for (path, found) in paths {
+                        let faults = [*host_wrong, *origin_wrong, key_wrong, request_wrong];
+                        let expected = faults.into_iter().flatten().next().unwrap_or(found);
+                        let length = if method == "POST" { "Content-Length: 2\r\n\r\n{}" } else { "\r\n" };
+                        let request =
+                            format!("{method} {path} HTTP/1.1\r\n{host}{origin}{key}{kind}{length}");
+                        let reply = server.send(&request);
+                        *counts.entry(reply.status).or_insert(0) += 1;
+                        if reply.status != expected {
+                            writeln!(wrong, "{} and not {expected}: {request:?}", reply.status).unwrap();
+                        }
+                        if reply.status != 200 {
+                            assert!(!reply.code().is_empty(), "{request}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, "");
+    assert_eq!(counts.values().sum::<usize>(), 11 * 9 * 2 * 6 * 2);
+    assert_eq!(counts.keys().copied().collect::<Vec<u16>>(), [200, 400, 401, 403, 404, 405, 415]);
+}
+
+#[test]
+fn no_route_answers_without_a_token_and_a_token_is_one_header() {
+    let server = server(|_| ());
+    let refused = [
+        "GET /there",
+        "GET /nowhere",
+        "GET /",
+        "POST /mcp",
+        "DELETE /there",
+        "BREW /there",
+        "GET /there?access_token=anna",
+        "GET /there?Authorization=Bearer%20anna",
+    ];
+    let keys = [
+        "",
+        "Authorization: anna\r\n",
+        "Authorization: Basic YW5uYTphbm5h\r\n",
+        "Authorization: Bearer anna\r\nAuthorization: Bearer anna\r\n",
+        "Authorization: Bearer anna, Bearer bert\r\n",
+        "Cookie: token=anna\r\n",
+        "X-Api-Key: anna\r\n",
+    ];
+    for target in refused {
+        for key in keys {
+            let reply = server.send(server.head(target, key));
+            assert_eq!((reply.status, reply.code().as_str()), (401, "token_refused"), "{target} {key}");
+            let challenge = reply.header("www-authenticate");
+            assert_eq!(challenge, Some(r#"Bearer realm="parallel-llm-mcp""#), "{target} {key}");
+        }
+    }
+    assert_eq!(server.send(server.head("GET /there", "authorization: bearer anna\r\n")).status, 200);
+}
+
+/// GHSA-hv2w-8mjj-jw22: a server that let every page read its answers.
+#[test]
+fn every_answer_carries_the_same_headers_and_none_opens_it_to_pages() {
+    let server = server(|_| ());
+    let preflight = "Origin: http://evil.example\r\nAccess-Control-Request-Method: POST\r\n";
+    let own = format!("Origin: http://{}\r\nAccess-Control-Request-Method: POST\r\n{ANNA}", server.address);
+    let replies = [
+        (200, server.send(server.head("GET /there", ANNA))),
+        (404, server.send(server.head("GET /nowhere", ANNA))),
+        (401, server.send(server.head("GET /there", ""))),
+        (403, server.send(server.head("OPTIONS /there", preflight))),
+        (405, server.send(server.head("OPTIONS /there", &own))),
+        (415, server.send(server.head("POST /there", ANNA))),
+    ];
+    for (status, reply) in replies {
+        assert_eq!(reply.status, status);
+        let shown = |name| reply.header(name).unwrap_or_else(|| panic!("no {name}: {reply:?}"));
+        assert_eq!(shown("x-content-type-options"), "nosniff");
+        assert_eq!(shown("referrer-policy"), "no-referrer");
+        assert_eq!(shown("content-security-policy"), "default-src 'none'; frame-ancestors 'none'");
+        assert_eq!(shown("cross-origin-resource-policy"), "same-origin");
+        assert_eq!(shown("cache-control"), "no-store");
+        assert!(!reply.headers.iter().any(|(name, _)| name.starts_with("access-control")), "{reply:?}");
+    }
+}
+
+/// Slowloris: connections that are opened, and kept open with almost nothing.
+#[test]
+fn a_head_that_does_not_come_to_an_end_is_not_waited_for() {
+    let server = limited(|limits| {
+        limits.head_max = Duration::from_millis(300);
+        limits.connections_max = 1;
+    });
+    for begun in ["", "GET /there HTTP/1.1\r\nHost: "] {
+        let mut wire = Wire::to(server.address);
+        wire.write(begun);
+        let waited = Instant::now();
+        let reply = wire.reply();
+        assert!(reply.is_none_or(|reply| reply.status == 408), "{begun}");
+        assert!(waited.elapsed() >= Duration::from_millis(290), "{:?}", waited.elapsed());
+    }
+    // The one place is free again.
+    assert_eq!(server.send(server.head("GET /there", ANNA)).status, 200);
+}
+
+#[test]
+fn a_head_has_a_size_and_a_number_of_lines() {
+    let server = server(|_| ());
+    let long = format!("{ANNA}X-Long: {}\r\n", "a".repeat(300_000));
+    assert_eq!(server.send(server.head("GET /there", &long)).status, 431);
+    let many = format!("{ANNA}{}", "X-Many: a\r\n".repeat(120));
+    assert_eq!(server.send(server.head("GET /there", &many)).status, 431);
+}
+
+/// The same with a body.
+#[test]
+fn a_body_that_comes_too_slowly_is_not_waited_for() {
+    let slow = "Content-Type: application/json\r\nContent-Length: 100\r\n";
+    let server = limited(|limits| limits.body_idle_max = Duration::from_millis(300));
+    let reply = server.send(server.head("POST /there", &format!("{ANNA}{slow}")) + "{");
+    assert_eq!((reply.status, reply.code().as_str()), (408, "usage"));
+
+    // A byte now and then is not enough either.
+    let server = limited(|limits| limits.body_max = Duration::from_millis(600));
+    let mut wire = Wire::to(server.address);
+    wire.write(server.head("POST /there", &format!("{ANNA}{slow}")));
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(700) {
+        wire.write(" ");
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    assert_eq!(wire.reply().map(|reply| reply.status), Some(408));
+}
+
+#[test]
+fn a_body_has_a_size_however_it_comes() {
+    let server = limited(|limits| limits.body_bytes_max = 1000);
+    let json = format!("{ANNA}Content-Type: application/json\r\n");
+    let whole = |length: usize| {
+        let head = server.head("POST /there", &format!("{json}Content-Length: {length}\r\n"));
+        server.send(head + &" ".repeat(length))
+    };
+    let pieces = |count: usize| {
+        let head = server.head("POST /there", &format!("{json}Transfer-Encoding: chunked\r\n"));
+        let piece = format!("64\r\n{}\r\n", " ".repeat(100));
+        server.send(head + &piece.repeat(count) + "0\r\n\r\n")
+    };
+    assert_eq!((whole(1000).text().as_str(), pieces(10).text().as_str()), ("1000", "1000"));
+    assert_eq!((whole(1001).status, whole(1001).code().as_str()), (413, "usage"));
+    assert_eq!(pieces(11).status, 413);
+    for (length, status) in [("99999999999999", 413), ("18446744073709551615", 431)] {
+        let endless = server.head("POST /there", &format!("{json}Content-Length: {length}\r\n"));
+        assert_eq!(server.send(endless).status, status, "{length}");
+    }
+    let packed =
+        server.head("POST /there", &format!("{json}Content-Encoding: gzip\r\nContent-Length: 2\r\n"));
+    assert_eq!(server.send(packed + "{}").status, 415);
+}
+
+#[test]
+fn all_bodies_together_have_a_size() {
+    let server = limited(|limits| limits.bodies_bytes_max = 4096);
+    let head = |length: usize| {
+        let headers = format!("{ANNA}Content-Type: application/json\r\nContent-Length: {length}\r\n");
+        server.head("POST /there", &headers)
+    };
+    let mut first = Wire::to(server.address);
+    first.write(head(3000) + &" ".repeat(2900));
+    // The first may not have been read when the second comes, so it is tried until there is no room.
+    let refused = std::iter::repeat_with(|| server.send(head(2000) + &" ".repeat(2000)))
+        .take(1000)
+        .find(|reply| reply.status != 200)
+        .expect("there is no room for both");
+    assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
+    assert_eq!(refused.header("retry-after"), Some("2"));
+    first.write(" ".repeat(100));
+    assert_eq!(first.reply().unwrap().text(), "3000");
+    assert_eq!(server.send(head(2000) + &" ".repeat(2000)).status, 200);
+}
+
+/// Requests that two readers understand in two ways: whatever is hidden in one is never answered as another.
+#[test]
+fn nothing_is_smuggled_in_a_body() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let routes = move |_| {
+        let hidden = any(move || async move {
+            counted.fetch_add(1, Ordering::SeqCst);
+        });
+        there().route("/hidden", hidden)
+    };
+    let server = Server::start(local(Access::Open), routes);
+    let hidden = server.head("GET /hidden", "");
+    let json = "Content-Type: application/json\r\n";
+    let shapes = [
+        ("Content-Length: 5\r\nContent-Length: 6\r\n", 400),
+        ("Content-Length: +5\r\n", 400),
+        ("Content-Length: 5, 6\r\n", 400),
+        ("Transfer-Encoding: chunked, identity\r\n", 400),
+        ("Transfer-Encoding: xchunked\r\n", 400),
+        ("Transfer-Encoding : chunked\r\n", 400),
+        ("Transfer-Encoding:\r\n chunked\r\n", 400),
+        // In pieces, as the standard has it; a length beside that is not looked at, and the connection ends.
+        ("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", 200),
+        ("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", 200),
+    ];
+    for (shape, status) in shapes {
+        let mut wire = Wire::to(server.address);
+        let head = server.head("POST /there", &format!("{json}{shape}"));
+        wire.write(head + "0\r\n\r\n" + &hidden);
+        assert_eq!(wire.reply().map(|reply| reply.status), Some(status), "{shape:?}");
+        assert!(wire.reply().is_none(), "a second answer to {shape:?}");
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+    let absolute = format!("GET http://{0}/hidden HTTP/1.1\r\nHost: {0}\r\n\r\n", server.address);
+    assert_eq!(server.send(absolute).status, 400);
+    assert_eq!(server.send(format!("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n\r\n", server.address)).status, 400);
+    assert_eq!(server.send(hidden).status, 200, "the route is there");
+}
+
+#[test]
+fn a_token_has_its_rate() {
+    let server = server(|_| ());
+    let hasty = || server.send(server.head("GET /there", "Authorization: Bearer hasty\r\n"));
+    assert_eq!([hasty().status, hasty().status, hasty().status], [200; 3]);
+    let refused = hasty();
+    assert_eq!((refused.status, refused.code().as_str()), (429, "rate_limited"));
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=20).contains(&wait), "{wait}");
+    assert_eq!(server.send(server.head("GET /there", ANNA)).status, 200, "others have theirs");
+}
+
+#[test]
+fn requests_and_connections_at_once_are_bounded() {
+    let endless = |_| {
+        let stream =
+            || async { Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>()) };
+        there().route("/endless", any(stream))
+    };
+    let mut config = local(Access::Open);
+    (config.limits.requests_max, config.limits.connections_max) = (2, 3);
+    let mut server = Server::start(config, endless);
+    let open = || {
+        let mut wire = Wire::to(server.address);
+        wire.write(server.head("GET /endless", ""));
+        assert_eq!(wire.reply_head().unwrap().status, 200);
+        wire
+    };
+    let (first, mut second) = (open(), open());
+    let mut third = Wire::to(server.address);
+    third.write(server.head("GET /there", ""));
+    let refused = third.reply().unwrap();
+    assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
+    // A fourth connection is not served before another has ended.
+    let mut fourth = Wire::to(server.address);
+    fourth.write(server.head("GET /there", ""));
+    drop(first);
+    assert_eq!(fourth.reply().unwrap().status, 200);
+    // A stream without an end does not hold the end of the server.
+    let begun = Instant::now();
+    server.end();
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(second.event(), None);
+}
+
+#[test]
+fn a_client_that_does_not_read_is_not_written_to_for_ever() {
+    /// Bytes of each piece.
+    const PIECE: usize = 8 * 1024;
+    let made = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&made);
+    let flood = move |_| {
+        let stream = move || async move {
+            let pieces = futures_util::stream::repeat_with(move || {
+                counted.fetch_add(PIECE, Ordering::SeqCst);
+                Ok::<_, std::io::Error>(Bytes::from_static(&[b' '; PIECE]))
+            });
+            Body::from_stream(pieces)
+        };
+        there().route("/flood", any(stream))
+    };
+    let mut config = local(Access::Open);
+    (config.limits.stall_max, config.limits.connections_max) = (Duration::from_millis(500), 2);
+    let server = Server::start(config, flood);
+    let [mut deaf, mut deafer] = [Wire::to(server.address), Wire::to(server.address)];
+    for wire in [&mut deaf, &mut deafer] {
+        wire.write(server.head("GET /flood", ""));
+        assert_eq!(wire.reply_head().unwrap().status, 200);
+    }
+    // Both places are taken, so an answer means that one of them was given back.
+    assert_eq!(server.send(server.head("GET /there", "")).status, 200);
+    // What the system keeps for two connections, and little of ours.
+    let made = made.load(Ordering::SeqCst);
+    assert!(made < 32 << 20, "{made} bytes were made for nobody");
+}
+
+#[test]
+fn a_post_under_way_is_answered_before_the_end() {
+    let slow = |_| {
+        let answer = || async {
+            tokio::time::sleep(Duration::from_millis(600)).await;
+            "done"
+        };
+        there().route("/slow", any(answer))
+    };
+    let mut server = Server::start(local(Access::Open), slow);
+    let mut wire = Wire::to(server.address);
+    wire.write(client::post(server.address, "/slow", "", "{}"));
+    let mut idle = Wire::to(server.address);
+    idle.write(server.head("GET /there", ""));
+    assert_eq!(idle.reply().unwrap().status, 200);
+    server.end();
+    assert_eq!(wire.reply().unwrap().text(), "done");
+    assert!(idle.reply().is_none() && TcpStream::connect(server.address).is_err());
+}
+
+/// CVE-2026-108760: a server that listened on every address, whatever it was told.
+#[test]
+fn only_the_address_that_was_named_is_listened_on() {
+    let server = server(|_| ());
+    assert!(server.address.ip().is_loopback());
+    // All of 127/8 leads to this machine, so a server on 0.0.0.0 would answer there too.
+    let other = SocketAddr::from(([127, 0, 0, 2], server.address.port()));
+    assert!(TcpStream::connect(other).is_err());
+}
+
+#[test]
+fn with_a_certificate_it_speaks_https_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let files = TlsFiles { certificate: folder.path().join("cert.pem"), key: folder.path().join("key.pem") };
+    std::fs::write(&files.certificate, made.cert.pem()).unwrap();
+    std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
+    let server = server(|config| config.tls = Some(files.clone()));
+
+    let mut trusted = rustls::RootCertStore::empty();
+    trusted.add(made.cert.der().clone()).unwrap();
+    let ring = Arc::new(rustls::crypto::ring::default_provider());
+    let config =
+        rustls::ClientConfig::builder_with_provider(ring).with_safe_default_protocol_versions().unwrap();
+    let config = Arc::new(config.with_root_certificates(trusted).with_no_client_auth());
+    let send = |origin: &str| {
+        let name = "localhost".try_into().unwrap();
+        let session = rustls::ClientConnection::new(Arc::clone(&config), name).unwrap();
+        let mut wire = Wire::over(Box::new(rustls::StreamOwned::new(session, tcp(server.address))));
+        wire.write(server.head("GET /there", &format!("{ANNA}Origin: {origin}://{}\r\n", server.address)));
+        wire.reply().unwrap().status
+    };
+    assert_eq!((send("https"), send("http")), (200, 403));
+
+    let mut plain = tcp(server.address);
+    plain.write_all(server.head("GET /there", ANNA).as_bytes()).unwrap();
+    let mut said = Vec::new();
+    // An alert, or a reset: no HTTP.
+    let _ = plain.read_to_end(&mut said);
+    assert!(!said.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&said));
+}
+
+#[tokio::test]
+async fn a_certificate_that_cannot_be_used_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(path("cert"), made.cert.pem()).unwrap();
+    std::fs::write(path("key"), made.signing_key.serialize_pem()).unwrap();
+    std::fs::write(path("other"), other.signing_key.serialize_pem()).unwrap();
+    std::fs::write(path("text"), "no PEM").unwrap();
+    let cases = [
+        ("gone", "key", "`tls_cert` in `gone` cannot be used: No such file or directory (os error 2)"),
+        ("text", "key", "`tls_cert` in `text` cannot be used: it holds no certificate"),
+        ("key", "key", "`tls_cert` in `key` cannot be used: it holds no certificate"),
+        ("cert", "cert", "`tls_key` in `cert` cannot be used: it holds no key in PEM"),
+        ("cert", "other", "`tls_key` in `other` cannot be used: keys may not be consistent: KeyMismatch"),
+        ("", "key", "`tls_cert` in `` cannot be used: it is not a file"),
+    ];
+    for (certificate, key, expected) in cases {
+        let mut config = local(tokens());
+        config.tls = Some(TlsFiles { certificate: path(certificate), key: path(key) });
+        let failure = bind(config).await.err().expect("it cannot be used");
+        let message = failure.message.replace(&format!("{}/", folder.path().display()), "");
+        assert_eq!((failure.code, message.as_str()), (Code::SettingsInvalid, expected));
+    }
+}

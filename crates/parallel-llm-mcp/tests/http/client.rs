@@ -1,0 +1,230 @@
+//! A tiny HTTP client that writes what it is told, byte by byte, and a server to write to. It knows nothing of the
+//! program's own types but how a server is begun.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use axum::Router;
+use parallel_llm_mcp::http::{Config, bind};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// The longest a test waits for anything. Only a test that fails waits so long.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+/// How long the servers of tests wait for calls at their end.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// A server on a thread of its own, until it is dropped.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) stop: CancellationToken,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves these routes, which are told when to end their streams.
+    pub(crate) fn start(
+        config: Config,
+        routes: impl FnOnce(CancellationToken) -> Router + Send + 'static,
+    ) -> Self {
+        let stop = CancellationToken::new();
+        let (sender, bound) = sync_channel(1);
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.expect("a test machine can start a thread");
+            runtime.block_on(async {
+                let listener = bind(config).await.expect("the server can listen");
+                sender.send(listener.address()).expect("the test waits");
+                let end = CancellationToken::new();
+                listener.serve(routes(end.clone()), stopped, DRAIN).await;
+                end.cancel();
+            });
+        });
+        Self { address: bound.recv().expect("the server begins"), stop, thread: Some(thread) }
+    }
+
+    /// What a request to it begins with: the target, its host, and these headers, each with a line end.
+    pub(crate) fn head(&self, target: &str, headers: &str) -> String {
+        format!("{target} HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", self.address)
+    }
+
+    /// Sends this on a connection of its own, and reads one reply.
+    pub(crate) fn send(&self, bytes: impl AsRef<[u8]>) -> Reply {
+        let mut wire = Wire::to(self.address);
+        wire.write(bytes);
+        wire.reply().expect("the server answers")
+    }
+
+    /// Sends JSON with these headers, each with a line end.
+    pub(crate) fn post(&self, path: &str, headers: &str, body: &str) -> Reply {
+        self.send(post(self.address, path, headers, body))
+    }
+
+    /// Stops it and waits for its end.
+    pub(crate) fn end(&mut self) {
+        self.stop.cancel();
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("the server ends without a panic");
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        // A test that failed has said why already.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// A request with a JSON body.
+pub(crate) fn post(address: SocketAddr, path: &str, headers: &str, body: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    )
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Reply {
+    /// The first header of this name, in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body as JSON, or the last event of a stream.
+    pub(crate) fn json(&self) -> Value {
+        let text = self.text();
+        let mut events = text.lines().filter_map(|line| line.strip_prefix("data: "));
+        let json = events.next_back().unwrap_or(&text);
+        serde_json::from_str(json).unwrap_or_else(|error| panic!("no JSON: {error}: {self:?}"))
+    }
+
+    /// The code of an error.
+    pub(crate) fn code(&self) -> String {
+        self.json()["error"]["code"].as_str().unwrap_or_else(|| panic!("no error: {self:?}")).to_owned()
+    }
+}
+
+/// Anything that bytes go through.
+pub(crate) trait Pipe: Read + Write + Send {}
+impl<T: Read + Write + Send> Pipe for T {}
+
+/// One connection.
+pub(crate) struct Wire {
+    pipe: BufReader<Box<dyn Pipe>>,
+    /// Whether the head of the answer has been read.
+    is_headed: bool,
+    /// Bytes of a stream that are no whole event yet.
+    rest: String,
+}
+
+impl Wire {
+    pub(crate) fn to(address: SocketAddr) -> Self {
+        Self::over(Box::new(tcp(address)))
+    }
+
+    pub(crate) fn over(pipe: Box<dyn Pipe>) -> Self {
+        Self { pipe: BufReader::new(pipe), is_headed: false, rest: String::new() }
+    }
+
+    /// Writes as much as the other side takes.
+    pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) {
+        // A server that refuses early does not read the rest.
+        let _ = self.pipe.get_mut().write_all(bytes.as_ref());
+        let _ = self.pipe.get_mut().flush();
+    }
+
+    /// The next reply; `None` where the connection ends instead.
+    pub(crate) fn reply(&mut self) -> Option<Reply> {
+        let mut reply = self.reply_head()?;
+        if reply.header("transfer-encoding") == Some("chunked") {
+            while let Some(piece) = self.piece() {
+                reply.body.extend(piece);
+            }
+        } else if let Some(length) = reply.header("content-length") {
+            reply.body = vec![0; length.parse().ok()?];
+            self.pipe.read_exact(&mut reply.body).ok()?;
+        }
+        self.is_headed = false;
+        Some(reply)
+    }
+
+    /// The head of the next reply.
+    pub(crate) fn reply_head(&mut self) -> Option<Reply> {
+        let status = self.line()?.split(' ').nth(1)?.parse().ok()?;
+        let mut headers = Vec::new();
+        loop {
+            let line = self.line()?;
+            let Some((name, value)) = line.split_once(':') else { break };
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        self.is_headed = true;
+        Some(Reply { status, headers, body: Vec::new() })
+    }
+
+    /// The next event of a stream, comments left as they are; `None` at its end.
+    pub(crate) fn event(&mut self) -> Option<String> {
+        if !self.is_headed {
+            self.reply_head()?;
+        }
+        loop {
+            if let Some((event, rest)) = self.rest.split_once("\n\n") {
+                let event = event.to_owned();
+                self.rest = rest.to_owned();
+                return Some(event);
+            }
+            let piece = self.piece()?;
+            self.rest.push_str(&String::from_utf8(piece).expect("events are text"));
+        }
+    }
+
+    /// The next message of the protocol in a stream.
+    pub(crate) fn message(&mut self) -> Option<Value> {
+        loop {
+            let event = self.event()?;
+            let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+            if let Some(message) = data.and_then(|data| serde_json::from_str(data).ok()) {
+                return Some(message);
+            }
+        }
+    }
+
+    /// The next piece of a body that comes in pieces; `None` after the last.
+    fn piece(&mut self) -> Option<Vec<u8>> {
+        let length = usize::from_str_radix(self.line()?.trim(), 16).ok()?;
+        let mut piece = vec![0; length];
+        self.pipe.read_exact(&mut piece).ok()?;
+        self.line()?;
+        (length > 0).then_some(piece)
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.pipe.read_line(&mut line).ok()?;
+        (read > 0).then(|| line.trim_end().to_owned())
+    }
+}
+
+/// A connection that a test does not wait on for ever.
+pub(crate) fn tcp(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("the server listens");
+    stream.set_read_timeout(Some(WAIT_MAX)).expect("a wait can be bounded");
+    stream.set_write_timeout(Some(WAIT_MAX)).expect("a wait can be bounded");
+    stream
+}

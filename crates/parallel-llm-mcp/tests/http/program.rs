@@ -1,0 +1,233 @@
+//! The real program behind the door: who is let in, what is given up upstream, and how it ends.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
+use parallel_llm_testkit::{Running, Stage};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::client::{Reply, Wire, post};
+use super::sessions::{Legacy, modern};
+
+/// The panel of most tests: three labs of the simulator.
+pub(crate) const PANEL: [&str; 3] = ["openai/gpt-6.1-sol", "google/gemini-4-argon", "x-ai/grok-4.7"];
+
+pub(crate) fn stage_of(script: Option<&Script>) -> Stage {
+    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let Some(script) = script else { return stage };
+    PANEL.into_iter().fold(stage, |stage, model| stage.scripted(model, script.clone()))
+}
+
+pub(crate) fn question() -> Value {
+    json!({"prompt": "Which is safer, and why?", "models": PANEL, "synthesizer": PANEL[1]})
+}
+
+/// Starts the program, and waits until it says where it listens.
+pub(crate) fn serve<'a>(
+    stage: &'a Stage,
+    flags: &[&str],
+    settings: &[(&str, &str)],
+) -> (Running<'a>, SocketAddr) {
+    let log = stage.home().join("log");
+    let log_file = log.display().to_string();
+    // That of an earlier start tells its address.
+    let _ = std::fs::remove_file(&log);
+    let call = stage.call(["serve", "--http", "127.0.0.1:0"]).args(flags);
+    let running = call.settings(settings.iter().copied()).settings([("log_file", log_file.as_str())]).start();
+    let address = || {
+        let text = std::fs::read_to_string(&log).ok()?;
+        let (_, rest) = text.split_once("MCP is served at http://")?;
+        rest.split_once("/mcp")?.0.parse().ok()
+    };
+    stage.until("it listens", || address().is_some());
+    (running, address().expect("it listens"))
+}
+
+fn ask(address: SocketAddr, bytes: String) -> Reply {
+    let mut wire = Wire::to(address);
+    wire.write(bytes);
+    wire.reply().expect("an answer")
+}
+
+/// The structured content of an answer that is waited for.
+pub(crate) fn told(message: &Value) -> &Value {
+    &message["result"]["structuredContent"]
+}
+
+#[test]
+fn a_question_is_answered_in_both_eras() {
+    let stage = stage_of(None);
+    let (running, address) = serve(&stage, &["--no-auth"], &[]);
+    let report = ask(address, modern(address, "process_prompt", &question())).json();
+    assert_eq!(told(&report)["status"], "complete", "{report}");
+    let client = Legacy::begun(address, "");
+    let report = client.ask("tools/call", json!({"name": "process_prompt", "arguments": question()})).json();
+    assert_eq!(told(&report)["status"], "complete", "{report}");
+    running.signal("TERM");
+    let output = running.wait();
+    assert_eq!((output.code, output.text()), (Some(0), ""));
+}
+
+#[test]
+fn without_no_auth_nobody_is_let_in_without_a_token() {
+    let stage = stage_of(None);
+    let (running, address) = serve(&stage, &[], &[]);
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    for key in ["", "Authorization: Bearer 00000000\r\n"] {
+        let refused = ask(address, post(address, "/mcp", key, list));
+        assert_eq!((refused.status, refused.code().as_str()), (401, "token_refused"), "{key}");
+    }
+    running.signal("TERM");
+    assert_eq!(running.wait().code, Some(0));
+}
+
+#[test]
+fn an_address_that_others_reach_is_refused_with_what_to_type() {
+    let stage = stage_of(None);
+    let refused = |flags: &[&str], settings: &[(&str, &str)]| {
+        let output = stage.call(["serve", "--http"]).args(flags).settings(settings.iter().copied()).run();
+        output.told()
+    };
+    insta::assert_snapshot!(refused(&["0.0.0.0:8930"], &[]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: `0.0.0.0:8930` can be reached from other machines, and without TLS tokens can be read on the way
+      next: type `parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE`; where a proxy speaks TLS, `--behind-proxy` instead; for this machine alone, `--http 127.0.0.1:8930`
+    ");
+    insta::assert_snapshot!(refused(&["0.0.0.0:8930", "--no-auth"], &[]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: `0.0.0.0:8930` can be reached from other machines, so it cannot be open to everyone
+      next: make a token with `parallel-llm-mcp keys create NAME`, then type `parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE`, without `--no-auth`
+    ");
+    insta::assert_snapshot!(refused(&["127.0.0.1:8930", "--behind-proxy"], &[]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: the names that clients call the server by are not known, so none would be let in
+      next: type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 127.0.0.1:8930 --behind-proxy`, with your own name
+    ");
+    insta::assert_snapshot!(refused(&["127.0.0.1:0", "--tls-cert", "cert.pem"], &[]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: of `tls_cert` and `tls_key` only one is set
+      next: set both, or neither
+    ");
+    insta::assert_snapshot!(refused(&["127.0.0.1:0"], &[("http_hosts", "https://llm.example.com")]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: `http_hosts` cannot have `https://llm.example.com`
+      next: write it as `llm.example.com`
+    ");
+}
+
+#[test]
+fn a_stream_that_is_closed_is_given_up_upstream() {
+    let stage = stage_of(Some(&Script::fault(Fault::Stall)));
+    let (_running, address) = serve(&stage, &["--no-auth"], &[("drain_ms", "2000")]);
+    let mut wire = Wire::to(address);
+    wire.write(modern(address, "process_prompt", &question()));
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    let begun = Instant::now();
+    drop(wire);
+    // The third bills on when its connection is closed, so it is listened to for a while.
+    stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_call_that_is_taken_back_in_a_session_is_given_up_upstream() {
+    let stage = stage_of(Some(&Script::fault(Fault::Stall)));
+    let (_running, address) = serve(&stage, &["--no-auth"], &[("drain_ms", "2000")]);
+    let client = Legacy::begun(address, "");
+    let call = json!({"name": "process_prompt", "arguments": question()});
+    let mut waiting = client.start(7, "tools/call", call);
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    let begun = Instant::now();
+    assert_eq!(client.notify("notifications/cancelled", json!({"requestId": 7})).status, 202);
+    stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert_eq!(waiting.message(), None, "a reply to a call that was taken back");
+}
+
+#[test]
+fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
+    let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(3_000), ..Behaviour::instant() });
+    let stage = stage_of(Some(&slow));
+    let (_running, address) = serve(&stage, &["--no-auth"], &[("wait", "all")]);
+    let client = Legacy::begun(address, "");
+    let ask = |number: u64| {
+        let mut arguments = question();
+        arguments["prompt"] = format!("Question {number}?").into();
+        let meta = json!({"progressToken": number});
+        client.start(
+            number,
+            "tools/call",
+            json!({"name": "process_prompt", "arguments": arguments, "_meta": meta}),
+        )
+    };
+    // The first is never read.
+    let mut waiting: Vec<Wire> = (100..120).map(ask).collect();
+    let stalled = waiting.remove(0);
+    stage.until("all are asked", || stage.simulator().stats().in_flight >= 60);
+    for _ in 0..10 {
+        let begun = Instant::now();
+        assert_eq!(client.ask("ping", json!({})).json()["result"], json!({}));
+        assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+    }
+    for mut wire in waiting {
+        let answer = std::iter::from_fn(|| wire.message()).find(|message| message.get("result").is_some());
+        assert_eq!(told(&answer.expect("an answer"))["status"], "complete");
+    }
+    let runs = stage.data_dir().join("runs");
+    let is_written = |path: std::path::PathBuf| path.join("final_best.md").is_file();
+    stage.until("the run that nobody reads is over, too", || {
+        std::fs::read_dir(&runs).is_ok_and(|runs| {
+            runs.filter(|run| run.as_ref().is_ok_and(|run| is_written(run.path()))).count() == 20
+        })
+    });
+    drop(stalled);
+}
+
+#[test]
+fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
+    let stage = stage_of(Some(&Script::fault(Fault::Stall)));
+    let (running, address) = serve(&stage, &["--no-auth"], &[("drain_ms", "2000")]);
+    let client = Legacy::begun(address, "");
+    let mut listening = Wire::to(address);
+    let session = &client.session;
+    listening
+        .write(format!("GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{session}\r\n"));
+    assert_eq!(listening.reply_head().unwrap().status, 200);
+    let mut legacy =
+        client.start(7, "tools/call", json!({"name": "process_prompt", "arguments": question()}));
+    let mut newer = Wire::to(address);
+    newer.write(modern(address, "process_prompt", &question()));
+    stage.until("all are asked", || stage.simulator().stats().in_flight >= 3);
+    let begun = Instant::now();
+    running.signal("TERM");
+    for wire in [&mut legacy, &mut newer] {
+        let answer = std::iter::from_fn(|| wire.message()).find(|message| message.get("result").is_some());
+        assert_eq!(told(&answer.expect("an answer"))["status"], "running");
+    }
+    assert_eq!(running.wait().code, Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+
+    let (running, address) = serve(&stage, &["--no-auth"], &[("drain_ms", "60000")]);
+    let mut waiting = Wire::to(address);
+    waiting.write(modern(address, "process_prompt", &question()));
+    stage.until("all are asked", || stage.simulator().stats().in_flight >= 3);
+    running.signal("INT");
+    stage.until("it takes nothing new", || std::net::TcpStream::connect(address).is_err());
+    let begun = Instant::now();
+    running.signal("INT");
+    assert_eq!(running.wait().code, Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(waiting.reply().is_none_or(|reply| reply.body.is_empty()));
+}

@@ -1,0 +1,269 @@
+//! The protocol's transport behind the door, with a handler that only sleeps: whose a session is, how many there are,
+//! how long they last, and that a silent call is not given up.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parallel_llm_mcp::http::Access;
+use parallel_llm_mcp::mcp::streamable::{SessionLimits, routes_within};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ErrorData, ServerHandler};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::client::{Reply, Server, Wire, post};
+use super::{ANNA, BERT, local, tokens};
+
+/// Sleeps for as long as it is told, and counts those who did not wait.
+#[derive(Clone, Default)]
+struct Sleeper(Arc<AtomicUsize>);
+
+impl ServerHandler for Sleeper {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let ms = arguments.get("ms").and_then(Value::as_u64).unwrap_or_default();
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+            () = context.ct.cancelled() => {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        if request.name == "fail" {
+            return Err(ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, "no such thing", None));
+        }
+        Ok(CallToolResult::success(vec![ContentBlock::text("slept")]).into())
+    }
+}
+
+fn server(access: Access, limits: SessionLimits) -> (Server, Arc<AtomicUsize>) {
+    let sleeper = Sleeper::default();
+    let gone = Arc::clone(&sleeper.0);
+    let start = move |end| routes_within(move || sleeper.clone(), end, limits);
+    (Server::start(local(access), start), gone)
+}
+
+fn small(sessions_max: usize) -> SessionLimits {
+    SessionLimits { sessions_max, ..SessionLimits::default() }
+}
+
+/// Lets time pass.
+fn pass(time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        std::thread::park_timeout(end.saturating_duration_since(Instant::now()));
+    }
+}
+
+/// A client of the versions with sessions.
+pub(crate) struct Legacy<'a> {
+    pub(crate) address: SocketAddr,
+    pub(crate) key: &'a str,
+    pub(crate) session: String,
+}
+
+impl<'a> Legacy<'a> {
+    /// Begins a session, where there is room.
+    pub(crate) fn begin(address: SocketAddr, key: &'a str) -> Result<Self, Reply> {
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test-client", "version": "1"}});
+        let mut client = Self { address, key, session: String::new() };
+        let reply = client.ask("initialize", hello);
+        let Some(session) = reply.header("mcp-session-id") else { return Err(reply) };
+        client.session = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+        assert_eq!(client.notify("notifications/initialized", json!({})).status, 202);
+        Ok(client)
+    }
+
+    pub(crate) fn begun(address: SocketAddr, key: &'a str) -> Self {
+        Self::begin(address, key).unwrap_or_else(|reply| panic!("no session: {reply:?}"))
+    }
+
+    /// Makes a request, and leaves the answer to be read.
+    pub(crate) fn start(&self, id: u64, method: &str, params: Value) -> Wire {
+        let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+        message["params"] = params;
+        let mut wire = Wire::to(self.address);
+        wire.write(post(
+            self.address,
+            "/mcp",
+            &format!("{}{}", self.key, self.session),
+            &message.to_string(),
+        ));
+        wire
+    }
+
+    pub(crate) fn ask(&self, method: &str, params: Value) -> Reply {
+        self.start(1, method, params).reply().expect("an answer")
+    }
+
+    pub(crate) fn notify(&self, method: &str, params: Value) -> Reply {
+        let mut message = json!({"jsonrpc": "2.0", "method": method});
+        message["params"] = params;
+        let mut wire = Wire::to(self.address);
+        wire.write(post(
+            self.address,
+            "/mcp",
+            &format!("{}{}", self.key, self.session),
+            &message.to_string(),
+        ));
+        wire.reply().expect("an answer")
+    }
+
+    fn sleep(&self, ms: u64) -> Wire {
+        self.start(7, "tools/call", json!({"name": "sleep", "arguments": {"ms": ms}}))
+    }
+}
+
+/// A request of the version without sessions.
+pub(crate) fn modern(address: SocketAddr, tool: &str, arguments: &Value) -> String {
+    modern_with("", address, tool, arguments)
+}
+
+/// The same with further headers, each with a line end.
+pub(crate) fn modern_with(more: &str, address: SocketAddr, tool: &str, arguments: &Value) -> String {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": "1"},
+    });
+    let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let headers =
+        format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n{more}");
+    post(address, "/mcp", &headers, &message.to_string())
+}
+
+/// CVE-2026-52869: whoever knew the id of a session could use it.
+#[test]
+fn a_session_is_none_to_another_asker() {
+    let (server, _) = server(tokens(), small(10));
+    let anna = Legacy::begun(server.address, ANNA);
+    let session = &anna.session;
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    for (key, expected) in [(BERT, 404), (ANNA, 200)] {
+        assert_eq!(server.post("/mcp", &format!("{key}{session}"), &list).status, expected, "POST {key}");
+        let mut wire = Wire::to(server.address);
+        wire.write(server.head("GET /mcp", &format!("{key}{session}Accept: text/event-stream\r\n")));
+        assert_eq!(wire.reply_head().unwrap().status, expected, "GET {key}");
+    }
+    let delete =
+        |key: &str, session: &str| server.send(server.head("DELETE /mcp", &format!("{key}{session}")));
+    assert_eq!((delete(BERT, session).status, delete(BERT, session).code().as_str()), (404, "usage"));
+    assert_eq!(server.post("/mcp", &format!("{ANNA}{session}"), &list).status, 200, "it is still there");
+    assert_eq!(delete(ANNA, &format!("{session}{session}")).status, 404, "one session at a time");
+    assert_eq!(delete(ANNA, session).status, 202);
+    assert_eq!(delete(ANNA, session).status, 404);
+    assert_eq!(server.post("/mcp", &format!("{ANNA}{session}"), &list).status, 404);
+}
+
+/// CVE-2026-63128: a table of sessions that grew for ever.
+#[test]
+fn sessions_are_bounded_and_the_idlest_makes_room() {
+    let (server, _) = server(tokens(), small(2));
+    let is_there = |client: &Legacy<'_>| client.ask("tools/list", json!({})).status == 200;
+    let first = Legacy::begun(server.address, ANNA);
+    let second = Legacy::begun(server.address, ANNA);
+    assert!(is_there(&first), "the second is the idlest now");
+    let third = Legacy::begun(server.address, BERT);
+    assert_eq!([is_there(&first), is_there(&second), is_there(&third)], [true, false, true]);
+
+    // Calls in flight hold their sessions, even where nobody listens any more.
+    let mut sleeping = third.sleep(3_000);
+    assert_eq!(sleeping.reply_head().unwrap().status, 200);
+    let mut leaving = first.sleep(3_000);
+    assert_eq!(leaving.reply_head().unwrap().status, 200);
+    drop(leaving);
+    let refused = Legacy::begin(server.address, ANNA).err().expect("there is no room");
+    assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
+    assert_eq!(refused.header("retry-after"), Some("5"));
+    assert_eq!(sleeping.message().unwrap()["result"]["content"][0]["text"], "slept");
+    let begun = Instant::now();
+    while Legacy::begin(server.address, ANNA).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no room once the calls are over");
+    }
+}
+
+#[test]
+fn one_asker_does_not_take_the_room_of_all() {
+    let limits = SessionLimits { sessions_of_one_max: 2, ..small(10) };
+    let (server, _) = server(tokens(), limits);
+    let bert = Legacy::begun(server.address, BERT);
+    let annas: Vec<Legacy<'_>> = (0..4).map(|_| Legacy::begun(server.address, ANNA)).collect();
+    let there = |client: &Legacy<'_>| client.ask("tools/list", json!({})).status;
+    assert_eq!(annas.iter().map(there).collect::<Vec<u16>>(), [404, 404, 200, 200]);
+    assert_eq!(there(&bert), 200);
+}
+
+/// The library ends a session after a while without a request, and the call in it with it.
+#[test]
+fn a_session_with_a_call_in_flight_is_not_idle() {
+    let limits = SessionLimits { idle_max: Duration::from_millis(300), ..small(10) };
+    let (server, gone) = server(Access::Open, limits);
+    let client = Legacy::begun(server.address, "");
+    let mut sleeping = client.sleep(1_500);
+    pass(Duration::from_millis(500));
+    assert_eq!(client.ask("ping", json!({})).status, 200, "the call holds it");
+    assert_eq!(sleeping.message().unwrap()["result"]["content"][0]["text"], "slept");
+    assert_eq!(gone.load(Ordering::SeqCst), 0);
+    pass(Duration::from_millis(400));
+    assert_eq!(client.ask("tools/list", json!({})).status, 404, "and without one it is");
+}
+
+/// The library sends nothing before a handler's first message, and clients give up on that after a minute.
+#[test]
+fn a_silent_call_has_its_headers_early() {
+    let (server, gone) = server(Access::Open, small(10));
+    let call = |tool: &str, ms: u64| {
+        let mut wire = Wire::to(server.address);
+        wire.write(modern(server.address, tool, &json!({"ms": ms})));
+        wire
+    };
+    let begun = Instant::now();
+    let (mut silent, mut failing, mut leaving) =
+        (call("sleep", 3_500), call("fail", 3_000), call("sleep", 60_000));
+    for wire in [&mut silent, &mut failing, &mut leaving] {
+        let head = wire.reply_head().unwrap();
+        assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+        assert_eq!(head.header("x-accel-buffering"), Some("no"));
+        assert_eq!(wire.event().as_deref(), Some(": the call goes on"));
+    }
+    assert!((2_000..3_000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
+    drop(leaving);
+    assert_eq!(failing.message().unwrap()["error"]["message"], "no such thing");
+    assert_eq!(failing.message(), None);
+    assert_eq!(silent.message().unwrap()["result"]["content"][0]["text"], "slept");
+    assert_eq!(silent.message(), None);
+    assert_eq!(gone.load(Ordering::SeqCst), 1, "whoever leaves ends the call");
+    // A quick call keeps its own head, and a quick error its status.
+    assert_eq!(call("fail", 0).reply().unwrap().status, 404);
+    assert_eq!(call("sleep", 0).reply().unwrap().json()["result"]["content"][0]["text"], "slept");
+}
+
+#[test]
+fn what_is_none_of_the_protocol_is_told_as_everywhere() {
+    let (server, _) = server(Access::Open, small(10));
+    let cases = [
+        (server.send(server.head("GET /mcp", "")), 406),
+        (server.send(server.head("GET /mcp", "Accept: text/event-stream\r\n")), 400),
+        (server.send(server.head("DELETE /mcp", "")), 400),
+        (server.send(server.head("DELETE /mcp", "Mcp-Session-Id: none\r\n")), 404),
+        (server.post("/mcp", "", r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#), 400),
+        (server.post("/mcp", "", "no JSON"), 415),
+    ];
+    for (reply, status) in cases {
+        assert_eq!((reply.status, reply.code().as_str()), (status, "usage"), "{reply:?}");
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+    }
+}

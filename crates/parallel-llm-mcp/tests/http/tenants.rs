@@ -1,0 +1,210 @@
+//! Who is let in by the real program, and that those who are let in never meet.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use parallel_llm_testkit::Stage;
+use ring::rand::SystemRandom;
+use ring::signature::{Ed25519KeyPair, KeyPair};
+use serde_json::{Value, json};
+
+use super::client::{Reply, Wire, post};
+use super::program::{PANEL, question, serve, stage_of, told};
+use super::sessions::{Legacy, modern_with};
+
+/// A call in either era.
+#[derive(Clone, Copy, Debug)]
+enum Era {
+    Sessions,
+    Modern,
+}
+
+/// Somebody with a token.
+struct Holder {
+    address: SocketAddr,
+    header: String,
+}
+
+impl Holder {
+    /// The holder of a token made on the command line.
+    fn of_stage(stage: &Stage, address: SocketAddr, name: &str, flags: &[&str]) -> Self {
+        let made = stage.call(["keys", "create", name]).args(flags).run();
+        assert_eq!(made.code, Some(0), "{}", made.told());
+        Self::with(address, made.text().trim())
+    }
+
+    fn with(address: SocketAddr, token: &str) -> Self {
+        Self { address, header: format!("Authorization: Bearer {token}\r\n") }
+    }
+
+    fn token(&self) -> &str {
+        self.header.trim_end().rsplit(' ').next().unwrap_or_default()
+    }
+
+    fn call(&self, era: Era, tool: &str, arguments: &Value) -> Value {
+        match era {
+            Era::Sessions => {
+                let client = Legacy::begun(self.address, &self.header);
+                client.ask("tools/call", json!({"name": tool, "arguments": arguments})).json()
+            }
+            Era::Modern => {
+                let mut wire = Wire::to(self.address);
+                wire.write(modern_with(&self.header, self.address, tool, arguments));
+                wire.reply().expect("an answer").json()
+            }
+        }
+    }
+
+    fn get(&self, path: &str) -> Reply {
+        let mut wire = Wire::to(self.address);
+        wire.write(format!("GET {path} HTTP/1.1\r\nHost: {}\r\n{}\r\n", self.address, self.header));
+        wire.reply().expect("an answer")
+    }
+}
+
+#[test]
+fn two_holders_never_meet_and_a_revoked_one_is_let_in_no_more() {
+    let stage = stage_of(None);
+    let (running, address) = serve(&stage, &[], &[]);
+    let anna = Holder::of_stage(&stage, address, "anna", &[]);
+    let bert = Holder::of_stage(&stage, address, "bert", &[]);
+    for era in [Era::Sessions, Era::Modern] {
+        let mut asked = question();
+        asked["idempotency_key"] = format!("{era:?}").into();
+        let of_anna = anna.call(era, "process_prompt", &asked);
+        let of_bert = bert.call(era, "process_prompt", &asked);
+        let id = |report: &Value| told(report)["run_id"].as_str().expect("a run").to_owned();
+        assert_eq!(told(&of_anna)["status"], "complete", "{of_anna}");
+        assert_ne!(id(&of_anna), id(&of_bert), "the same question of another is another run");
+        let nobodys = "01JD0M3Z8K5Q2W7V9X4B6N1C0A";
+        for (tool, part) in [
+            ("get_run", None),
+            ("get_run", Some("answer:1")),
+            ("get_run", Some("events")),
+            ("resume_run", None),
+        ] {
+            let told_of = |id: &str| {
+                let mut arguments = json!({"run_id": id});
+                if let Some(part) = part {
+                    arguments["part"] = part.into();
+                }
+                bert.call(era, tool, &arguments).to_string().replace(id, "ID")
+            };
+            let others = told_of(&id(&of_anna));
+            assert!(others.contains("run_not_found"), "{others}");
+            assert_eq!(others, told_of(nobodys), "{era:?} {tool} {part:?}");
+            assert_ne!(told_of(&id(&of_bert)), others, "its own is there");
+        }
+    }
+    let session = Legacy::begun(address, &anna.header);
+    let stolen = Legacy { address, key: &bert.header, session: session.session.clone() };
+    assert_eq!(stolen.ask("tools/list", json!({})).status, 404);
+
+    let revoked = stage.call(["keys", "revoke", "anna", "--yes"]).run();
+    assert_eq!(revoked.code, Some(0), "{}", revoked.told());
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let mut wire = Wire::to(address);
+    wire.write(post(address, "/mcp", &anna.header, list));
+    let refused = wire.reply().expect("an answer");
+    assert_eq!((refused.status, refused.code().as_str()), (401, "token_refused"));
+    running.signal("TERM");
+    assert_eq!(running.wait().code, Some(0));
+    for secret in [anna.token(), bert.token()] {
+        stage.assert_nowhere(secret.as_bytes());
+    }
+    stage.assert_no_key_in_files();
+}
+
+#[test]
+fn a_token_allows_what_it_was_made_for() {
+    let stage = stage_of(None);
+    let (_running, address) = serve(&stage, &[], &[]);
+    let reader = Holder::of_stage(&stage, address, "reader", &["--scope", "read"]);
+    let poor = Holder::of_stage(&stage, address, "poor", &["--budget-day", "0.0001"]);
+    let hasty = Holder::of_stage(&stage, address, "hasty", &["--per-minute", "2"]);
+    let refused = reader.call(Era::Modern, "process_prompt", &question());
+    assert_eq!(told(&refused)["code"], "scope_missing", "{refused}");
+    assert_eq!(reader.call(Era::Modern, "list_models", &json!({}))["result"]["isError"], false);
+    let refused = poor.call(Era::Modern, "process_prompt", &question());
+    assert_eq!(told(&refused)["code"], "budget", "{refused}");
+    let statuses: Vec<u16> = (0..3).map(|_| hasty.get("/nothing").status).collect();
+    assert_eq!(statuses, [404, 404, 429]);
+    assert!(stage.chats().is_empty(), "nothing was paid");
+}
+
+/// A server for identities on loopback: its description and its keys.
+fn issuer(keys: Value) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let description = json!({"issuer": address, "jwks_uri": format!("{address}/keys")});
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut line = String::new();
+            let mut reader = BufReader::new(&mut stream);
+            if reader.read_line(&mut line).is_err() {
+                continue;
+            }
+            let mut header = String::new();
+            while reader.read_line(&mut header).is_ok_and(|count| count > 2) {
+                header.clear();
+            }
+            let body = if line.contains("/keys") { keys.to_string() } else { description.to_string() };
+            // A client that has gone needs no answer.
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    address
+}
+
+#[test]
+fn whoever_an_issuer_names_is_let_in_and_others_are_told_where_to_go() {
+    let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("random bytes");
+    let key = Ed25519KeyPair::from_pkcs8(key.as_ref()).expect("a key just made");
+    let issuer =
+        issuer(json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "x": encode(key.public_key().as_ref())}]}));
+    let audience = "https://llm.example.com/mcp";
+    let token = |claims: Value| {
+        let header = json!({"alg": "EdDSA", "typ": "at+jwt"}).to_string();
+        let signed = format!("{}.{}", encode(header.as_bytes()), encode(claims.to_string().as_bytes()));
+        format!("{signed}.{}", encode(key.sign(signed.as_bytes()).as_ref()))
+    };
+    let stage = stage_of(None);
+    let (_running, address) = serve(&stage, &[], &[("issuer", &issuer), ("issuer_audience", audience)]);
+
+    let nobody = Holder { address, header: String::new() };
+    let refused = nobody.get("/mcp");
+    let metadata = "https://llm.example.com/.well-known/oauth-protected-resource/mcp";
+    let challenge = format!(r#"Bearer realm="parallel-llm-mcp", resource_metadata="{metadata}""#);
+    assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some(challenge.as_str())));
+    for path in ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"] {
+        let expected = json!({
+            "resource": audience, "resource_name": "Parallel LLM", "authorization_servers": [issuer],
+            "scopes_supported": ["ask", "read"], "bearer_methods_supported": ["header"],
+        });
+        let described = nobody.get(path);
+        assert_eq!((described.status, described.json()), (200, expected), "{path}");
+    }
+    assert_eq!(nobody.get("/.well-known/else").status, 401);
+
+    // Of another day than any a test runs on.
+    let exp = 4_000_000_000_u64;
+    let ada = json!({"iss": issuer, "aud": audience, "sub": "ada", "exp": exp, "scope": "ask read"});
+    let mut eve = ada.clone();
+    eve["sub"] = "eve".into();
+    let (ada, eve) = (Holder::with(address, &token(ada.clone())), Holder::with(address, &token(eve)));
+    let report = ada.call(Era::Modern, "process_prompt", &question());
+    assert_eq!(told(&report)["status"], "complete", "{report}");
+    let run = json!({"run_id": told(&report)["run_id"]});
+    assert_eq!(told(&ada.call(Era::Modern, "get_run", &run))["status"], "complete");
+    assert_eq!(told(&eve.call(Era::Modern, "get_run", &run))["code"], "run_not_found");
+    let over = json!({"iss": issuer, "aud": audience, "sub": "ada", "exp": 1, "scope": "ask read"});
+    assert_eq!(Holder::with(address, &token(over)).get("/mcp").code(), "token_refused");
+    assert_eq!(stage.asked(PANEL[0]), 1);
+}
