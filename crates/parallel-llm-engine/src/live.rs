@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
 
 use crate::answer::Failure;
 use crate::event::{Place, Recorded};
@@ -57,6 +58,8 @@ pub struct Hub {
     texts: broadcast::Sender<Update>,
     stage: watch::Sender<Stage>,
     unstored: AtomicBool,
+    /// When this hub was made, and how old the run was then, in milliseconds from its start.
+    made: (Instant, u64),
 }
 
 impl Hub {
@@ -69,7 +72,8 @@ impl Hub {
     pub fn of(run: Run) -> Self {
         let (events, texts) = (broadcast::Sender::new(LAG_MAX), broadcast::Sender::new(LAG_MAX));
         let (stage, unstored) = (watch::Sender::default(), AtomicBool::new(false));
-        Self { run: Mutex::new(run), events, texts, stage, unstored }
+        let made = (Instant::now(), run.elapsed_ms);
+        Self { run: Mutex::new(run), events, texts, stage, unstored, made }
     }
 
     /// The hub of a run that is done elsewhere, or is over; what happens in it is brought by [`Hub::relay`].
@@ -110,6 +114,12 @@ impl Hub {
     /// Looks at the run without copying it. The closure must be short: the run waits for it.
     pub fn look<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
         look(&self.lock())
+    }
+
+    /// How old a run under way is now, in milliseconds from its start on the clock of its events.
+    pub fn age_ms(&self) -> u64 {
+        let (made, before_ms) = self.made;
+        before_ms.saturating_add(u64::try_from(made.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
     /// Whether events of the run could not be made durable, so that nobody else has them.

@@ -40,6 +40,13 @@ pub(crate) fn day(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
+/// A moment in milliseconds since 1970 as ISO 8601 writes it, in UTC: `2026-11-20T10:30:33.000Z`.
+pub(crate) fn stamp(unix_ms: u64) -> String {
+    let (ms, seconds) = (unix_ms % 1000, unix_ms % DAY_MS / 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z", day(unix_ms))
+}
+
 /// Days from the first of March of the year 0 to 1970.
 const TO_1970: i64 = 719_468;
 
@@ -86,6 +93,7 @@ mod tests {
             }
         }
         assert_eq!([0, 1_795_180_233_000].map(day), ["1970-01-01", "2026-11-20"]);
+        assert_eq!(stamp(1_795_180_233_007), "2026-11-20T13:10:33.007Z");
     }
 
     #[test]

@@ -421,6 +421,8 @@ const RULES: &[(&str, Rule)] = &[
     ("run_ids", READ),
     ("search", READ),
     ("settings", Rule::Wiring),
+    ("stake", ASK),
+    ("stake_further", BOTH),
     ("watch", READ),
 ];
 
@@ -462,6 +464,11 @@ async fn call(service: &Service, name: &str) -> Result<(), Failure> {
         "roll_call" => service.roll_call().await.map(drop),
         "run_id" => service.run_id(NOBODYS).await.map(drop),
         "run_ids" => service.run_ids(None, None).await.map(drop),
+        "stake" => service.stake(Question::of(RunRequest::prompt(""))).await.map(drop),
+        "stake_further" => {
+            let further = Further::Resume { resend: false, budget: None };
+            service.stake_further(NOBODYS, &further).await.map(drop)
+        }
         "search" => service.search("gold", 1).await.map(drop),
         "watch" => service.watch(NOBODYS).await.map(drop),
         other => panic!("`{other}` is in the table and is not tried"),

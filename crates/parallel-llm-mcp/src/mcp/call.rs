@@ -1,36 +1,59 @@
-//! One tool call under way: who called, how long there is, and what ends the waiting.
+//! One tool call under way: who called, how long there is, what ends the waiting, and whether its user can be asked.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure};
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::model::{
+    ClientResult, CreateTaskResult, ElicitRequest, InputRequiredResult, ProtocolVersion, ServerRequest,
+};
+use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::confirm::{self, Confirmations, Excess, Fingerprint, Word};
 use super::progress::Progress;
+use super::task::{self, Holds};
 use super::wall;
 use crate::output::report::Report;
-use crate::service::{RunHandle, Service};
+use crate::service::{Asker, RunHandle, Service};
+
+/// The longest wait for room to tell a client that its user need not answer any more.
+const TAKE_BACK_MAX: Duration = Duration::from_secs(1);
+
+/// What the calls of one server have in common.
+pub(super) struct Host {
+    /// Set when the server is told to stop.
+    pub(super) stop: CancellationToken,
+    /// How long calls under way may still wait then.
+    pub(super) stop_soft: Duration,
+    /// The questions to users that are open.
+    pub(super) confirmations: Confirmations,
+    /// The runs whose calls were answered with a task.
+    pub(super) holds: Holds,
+}
 
 /// One tool call.
 pub(super) struct Call {
     /// What does the work.
     pub(super) service: Service,
     context: RequestContext<RoleServer>,
+    host: Arc<Host>,
+    fingerprint: Fingerprint,
+    word: Option<Word>,
     begun: Instant,
-    stop: CancellationToken,
-    stop_soft: Duration,
 }
 
 impl Call {
-    /// A call that has just come, to a server that ends with `stop` and waits `stop_soft` longer for calls.
+    /// A call that has just come, with what it brings of its user's word.
     pub(super) fn new(
         service: Service,
         context: RequestContext<RoleServer>,
-        stop: CancellationToken,
-        stop_soft: Duration,
+        host: Arc<Host>,
+        (fingerprint, word): (Fingerprint, Option<Word>),
     ) -> Self {
-        Self { service, context, begun: Instant::now(), stop, stop_soft }
+        Self { service, context, host, fingerprint, word, begun: Instant::now() }
     }
 
     /// How the caller is told how far it is.
@@ -55,30 +78,113 @@ impl Call {
         }
     }
 
-    /// How long the client waits before it gives up.
-    pub(super) fn wall(&self) -> Option<Duration> {
+    /// How long the client waits for a run whose texts are kept like this; `None` where it waits as long as it takes, also
+    /// because a task answers the call at once.
+    pub(super) fn wall(&self, store: StoreMode) -> Option<Duration> {
+        if store == StoreMode::Full && self.takes_tasks() { None } else { self.client_wall() }
+    }
+
+    fn client_wall(&self) -> Option<Duration> {
         let name = self.context.client_info().map(|client| client.name);
         wall::of_client(name.as_deref(), self.service.settings().client_wall_ms)
     }
 
     /// When to answer at the latest.
-    pub(super) fn soft_end(&self, wish: Option<Duration>) -> Option<Instant> {
-        let waits = [self.wall().map(wall::soft), wish].into_iter().flatten().min();
+    fn soft_end(&self, wish: Option<Duration>) -> Option<Instant> {
+        let waits = [self.client_wall().map(wall::soft), wish].into_iter().flatten().min();
         waits.and_then(|wait| self.begun.checked_add(wait))
+    }
+
+    /// The task that answers the call in place of the run's report, where the client takes tasks.
+    pub(super) fn task(&self, handle: &RunHandle) -> Option<CreateTaskResult> {
+        (self.takes_tasks() && !self.is_taken_back())
+            .then(|| task::create(&self.host.holds, handle))
+            .flatten()
+    }
+
+    /// Whether this very request says that a task may answer it. Older protocols have other tasks under the same name.
+    fn takes_tasks(&self) -> bool {
+        let client = self.context.client_capabilities();
+        // Whoever may not read could never fetch the result.
+        let may_read = self.service.asker().check(Scope::Read).is_ok();
+        may_read && self.is_newest() && client.is_some_and(|client| client.supports_tasks())
+    }
+
+    /// Whether the request is of a protocol in which servers send no requests.
+    fn is_newest(&self) -> bool {
+        self.context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+    }
+
+    /// What the call brings of its user's word.
+    pub(super) const fn word(&self) -> Option<Word> {
+        self.word
+    }
+
+    /// Whether the user can be asked to go beyond their settings: they are the owner's, and the client can show a form.
+    pub(super) fn can_ask_user(&self) -> bool {
+        let client = self.context.client_capabilities();
+        *self.service.asker() == Asker::Owner && client.is_some_and(|client| confirm::can_ask(&client))
+    }
+
+    /// Whether the user is asked by answering the call with the question.
+    pub(super) fn carries_questions(&self) -> bool {
+        self.is_newest()
+    }
+
+    /// The question to the user as the answer to this call.
+    pub(super) fn question(&self, excess: Excess) -> Option<InputRequiredResult> {
+        self.host.confirmations.ask(&self.fingerprint, excess)
+    }
+
+    /// Asks the user while the client waits for this call. Fails, saying why, where no word comes of it; what was refused
+    /// is what it is about.
+    pub(super) async fn ask_user(&self, excess: Excess, refused: &Failure) -> Result<Word, Failure> {
+        let request = ServerRequest::ElicitRequest(ElicitRequest::new(confirm::form(excess)));
+        let sending = self.context.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
+        let cannot = || besides(refused, "the user could not be asked");
+        let mut question = tokio::select! {
+            sent = sending => sent.map_err(|_| cannot())?,
+            failure = self.given_up(refused) => return Err(failure),
+        };
+        let failure = tokio::select! {
+            answer = &mut question.rx => return match answer {
+                Ok(Ok(ClientResult::ElicitResult(answer))) => Ok(confirm::word(Some(&answer), excess)),
+                _ => Err(cannot()),
+            },
+            failure = self.given_up(refused) => failure,
+        };
+        // The form need not stand there any longer; a client that is gone or does not read has none.
+        let taking_back = question.cancel(Some(failure.message.clone()));
+        let _ = tokio::time::timeout(TAKE_BACK_MAX, taking_back).await;
+        Err(failure)
+    }
+
+    /// Returns, with the reason, when the user is not waited for any longer.
+    async fn given_up(&self, refused: &Failure) -> Failure {
+        tokio::select! {
+            () = self.cancelled() => taken_back(),
+            () = self.waited_enough(Some(confirm::ANSWER_MAX)) => {
+                besides(refused, "the user was asked and did not answer in time")
+            }
+        }
     }
 
     /// The client gave this call up. A server that stops ends calls too, but that is no reason to end a run.
     async fn cancelled(&self) {
         self.context.ct.cancelled().await;
-        if self.stop.is_cancelled() {
+        if !self.is_taken_back() {
             std::future::pending::<()>().await;
         }
     }
 
+    fn is_taken_back(&self) -> bool {
+        self.context.ct.is_cancelled() && !self.host.stop.is_cancelled()
+    }
+
     async fn waited_enough(&self, wish: Option<Duration>) {
         let stopped = async {
-            self.stop.cancelled().await;
-            tokio::time::sleep(self.stop_soft).await;
+            self.host.stop.cancelled().await;
+            tokio::time::sleep(self.host.stop_soft).await;
         };
         let waited = async {
             match self.soft_end(wish) {
@@ -91,6 +197,11 @@ impl Call {
             () = waited => {}
         }
     }
+}
+
+/// The same refusal, with what came of asking the user.
+fn besides(refused: &Failure, why: &str) -> Failure {
+    Failure { message: format!("{}; {why}", refused.message), ..refused.clone() }
 }
 
 fn taken_back() -> Failure {

@@ -1,21 +1,24 @@
 //! The server as the protocol sees it: who it is, which tools it has, and that a call always comes back.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use parallel_llm_engine::nearest::nearest;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
-    ErrorCode, Extensions, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult,
+    ErrorCode, Extensions, GetTaskParams, GetTaskResult, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
-use super::call::Call;
+use super::call::{Call, Host};
+use super::confirm::{Confirmations, Fingerprint};
+use super::task::{self, Holds};
 use super::{outcome, tools};
 use crate::service::{Asker, Service};
 
@@ -41,20 +44,14 @@ pub(super) enum Reach {
 pub(super) struct Handler {
     reach: Reach,
     service: Service,
-    stop: CancellationToken,
-    /// How long calls under way may still wait once the server is told to stop.
-    stop_soft: Duration,
+    host: Arc<Host>,
 }
 
 impl Handler {
-    /// A server over this service, until `stop` and a little longer.
-    pub(super) const fn new(
-        reach: Reach,
-        service: Service,
-        stop: CancellationToken,
-        stop_soft: Duration,
-    ) -> Self {
-        Self { reach, service, stop, stop_soft }
+    /// A server over this service, until `stop` and `stop_soft` longer for calls under way. Its clones are one server.
+    pub(super) fn new(reach: Reach, service: Service, stop: CancellationToken, stop_soft: Duration) -> Self {
+        let (confirmations, holds) = (Confirmations::new(), Holds::default());
+        Self { reach, service, host: Arc::new(Host { stop, stop_soft, confirmations, holds }) }
     }
 
     /// The service for whoever makes this request.
@@ -76,7 +73,7 @@ impl ServerHandler for Handler {
         let implementation = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
             .with_title("Parallel LLM")
             .with_description(env!("CARGO_PKG_DESCRIPTION"));
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tasks().build())
             .with_server_info(implementation)
             .with_instructions(INSTRUCTIONS)
     }
@@ -100,8 +97,38 @@ impl ServerHandler for Handler {
             return Err(unknown("tool", name, &tools::NAMES, ErrorCode::INVALID_PARAMS));
         }
         let service = self.service(&context.extensions)?;
-        let call = Call::new(service, context, self.stop.clone(), self.stop_soft);
-        Ok(guard(tools::call(name, &call, request.arguments)).await.into())
+        let fingerprint = Fingerprint::of(service.asker(), &request);
+        let word = self.host.confirmations.redeem(&fingerprint, &request)?;
+        let call = Call::new(service, context, Arc::clone(&self.host), (fingerprint, word));
+        // Boxed, because it is far larger than any other request, all of which have room for it.
+        Ok(guard(Box::pin(tools::call(name, &call, request.arguments))).await)
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let service = self.service(&context.extensions)?;
+        unharmed(task::get(&service, &request.task_id)).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let service = self.service(&context.extensions)?;
+        unharmed(task::update(&service, &request.task_id)).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let service = self.service(&context.extensions)?;
+        unharmed(task::cancel(&service, &self.host.holds, &request.task_id)).await
     }
 
     /// What the library could not read as a request it knows.
@@ -114,7 +141,16 @@ impl ServerHandler for Handler {
             let message = "`tools/call` needs `params` such as {\"name\":\"list_models\",\"arguments\":{}}";
             return Err(ErrorData::invalid_params(message, None));
         }
-        let known = ["initialize", "ping", "server/discover", "tools/list", "tools/call"];
+        let known = [
+            "initialize",
+            "ping",
+            "server/discover",
+            "tools/list",
+            "tools/call",
+            "tasks/get",
+            "tasks/update",
+            "tasks/cancel",
+        ];
         if known.contains(&request.method.as_str()) {
             let message =
                 format!("the `params` of `{}` cannot be read: see the MCP specification", request.method);
@@ -133,16 +169,26 @@ fn unknown(what: &str, name: &str, known: &[&str], code: ErrorCode) -> ErrorData
     ErrorData::new(code, message, None)
 }
 
-/// Makes a result of whatever becomes of a call. The library never answers a call that panics.
-async fn guard(call: impl Future<Output = Result<CallToolResult, Failure>>) -> CallToolResult {
-    let done = AssertUnwindSafe(call).catch_unwind().await;
-    let internal = |panic: Box<dyn std::any::Any + Send>| {
+/// Makes a result of whatever becomes of a call.
+async fn guard(call: impl Future<Output = Result<CallToolResponse, Failure>>) -> CallToolResponse {
+    let done = unpanicked(call).await.and_then(|done| done);
+    done.unwrap_or_else(|failure| outcome::of_failure(&failure).into())
+}
+
+/// Makes an answer of whatever becomes of a request that is no call of a tool.
+async fn unharmed<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
+    let defect = |failure: Failure| ErrorData::internal_error(failure.message, None);
+    unpanicked(work).await.map_err(defect)?
+}
+
+/// Makes a failure of a panic: the library never answers a request whose handler panics.
+async fn unpanicked<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| {
         let said = panic.downcast_ref::<&str>().copied().map(str::to_owned);
         let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        tracing::error!("a tool call panicked: {said}");
-        Err(Failure::new(Code::Internal, format!("a defect ended this call: {said}")))
-    };
-    done.unwrap_or_else(internal).unwrap_or_else(|failure| outcome::of_failure(&failure))
+        tracing::error!("a request panicked: {said}");
+        Failure::new(Code::Internal, format!("a defect ended this call: {said}"))
+    })
 }
 
 #[cfg(test)]
@@ -151,7 +197,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_answer() {
-        let result = guard(async { panic!("no such luck") }).await;
+        let CallToolResponse::Complete(result) = guard(async { panic!("no such luck") }).await else {
+            panic!("it is no result")
+        };
         assert_eq!(result.is_error, Some(true));
         let told = result.structured_content.unwrap();
         assert_eq!(told["code"], "internal");

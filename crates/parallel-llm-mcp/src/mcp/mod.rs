@@ -12,10 +12,12 @@
 
 mod arguments;
 mod call;
+mod confirm;
 mod early;
 mod flight;
 mod handler;
 mod line;
+mod order;
 mod outcome;
 mod part;
 mod pipe;
@@ -26,6 +28,7 @@ mod schema;
 mod sessions;
 pub mod stdio;
 pub mod streamable;
+mod task;
 mod tools;
 mod wall;
 mod wire;
@@ -45,10 +48,8 @@ use crate::service::Service;
 pub fn routes(service: &Service, stop: CancellationToken, end: CancellationToken) -> axum::Router {
     tell_missing_key(service);
     let stop_soft = wall::soft(Duration::from_millis(service.settings().drain_ms));
-    let service = service.clone();
-    let make =
-        move || handler::Handler::new(handler::Reach::Network, service.clone(), stop.clone(), stop_soft);
-    streamable::routes(make, end)
+    let handler = handler::Handler::new(handler::Reach::Network, service.clone(), stop, stop_soft);
+    streamable::routes(move || handler.clone(), end)
 }
 
 /// Tells in the log where nothing can be asked for want of a key; the server starts all the same.

@@ -7,23 +7,26 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use parallel_llm_engine::Run;
 use parallel_llm_engine::run::SeatView;
+use parallel_llm_engine::{Place, Run};
 use rmcp::Peer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RoleServer;
 
-use crate::clock;
+use crate::output::cost::Cost;
 use crate::service::RunHandle;
 
 /// The shortest time between two notifications: people read no faster.
 const GAP: Duration = Duration::from_millis(500);
-/// The longest silence after that: clients that count silence count to far more.
-const SILENCE_MAX: Duration = Duration::from_secs(9);
+/// The longest silence after that, so that something comes every ten seconds also where everything is slow. Clients that
+/// count silence count to far more.
+const SILENCE_MAX: Duration = Duration::from_secs(7);
 /// Names told of those waited for; the rest is a number.
 const NAMES_MAX: usize = 3;
 /// How far a notification without news moves towards the next whole step. It never gets there, so the numbers rise for ever.
 const STEP_SHARE: f64 = 0.1;
+/// What is told until there is a run.
+const BEGINNING: &str = "about to ask the panel";
 
 /// Tells one caller.
 pub(super) struct Progress {
@@ -38,9 +41,21 @@ impl Progress {
         Self { peer, token, told: 0.0 }
     }
 
-    /// Tells that the call has come.
-    pub(super) async fn begin(&self) {
-        self.send(0.0, None, "asking the panel".to_owned()).await;
+    /// Tells that the call has come, and that it is not forgotten for as long as this takes to become a run.
+    pub(super) async fn begin<T>(&mut self, beginning: impl Future<Output = T>) -> T {
+        let telling = async {
+            self.send(0.0, None, BEGINNING.to_owned()).await;
+            loop {
+                tokio::time::sleep(SILENCE_MAX).await;
+                self.told = next_step(self.told, 0.0);
+                self.send(self.told, None, BEGINNING.to_owned()).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            never = telling => never,
+            begun = beginning => begun,
+        }
     }
 
     /// Tells how the run goes, for as long as it is polled.
@@ -59,11 +74,11 @@ impl Progress {
     }
 
     async fn tell(&mut self, handle: &RunHandle) {
-        let elapsed_ms = clock::unix_ms().saturating_sub(handle.id().unix_ms());
+        let age_ms = handle.age_ms();
         // Not from a copy of the run: the texts on their way may be long.
         let (done, total, message) = handle.look(|run| {
             let done = run.seats.iter().filter(|seat| seat.status.is_final()).count();
-            (done as f64, run.seats.len() as f64 + 1.0, message(run, elapsed_ms))
+            (done as f64, run.seats.len() as f64 + 1.0, line(run, age_ms))
         });
         self.told = next_step(self.told, done);
         self.send(self.told, Some(total), message).await;
@@ -83,36 +98,38 @@ fn next_step(told: f64, done: f64) -> f64 {
     if done > told { done } else { told + (done + 1.0 - told) * STEP_SHARE }
 }
 
-/// One line such as `3 of 5 answered, waiting for grok-latest (429, retry in 4 s), 42 s, $0.03`.
-fn message(run: &Run, elapsed_ms: u64) -> String {
+/// One line such as `3 of 5 answered, waiting for grok-latest (429, retry in 4 s), 42 s, $0.03`, at this age of the run.
+pub(super) fn line(run: &Run, age_ms: u64) -> String {
+    let is_seat = |view: &&SeatView| matches!(view.place, Place::Seat(_));
+    let (seats, writers): (Vec<_>, Vec<_>) = run.awaited().partition(is_seat);
     let mut parts = vec![format!("{} of {} answered", run.answered(), run.seats.len())];
-    let waiting: Vec<&SeatView> = run.seats.iter().filter(|seat| !seat.status.is_final()).collect();
-    if !waiting.is_empty() {
-        let mut names: Vec<String> =
-            waiting.iter().take(NAMES_MAX).map(|seat| name(seat, elapsed_ms)).collect();
-        if waiting.len() > NAMES_MAX {
-            names.push(format!("{} more", waiting.len() - NAMES_MAX));
-        }
-        parts.push(format!("waiting for {}", names.join(", ")));
-    } else if let Some(writer) =
-        run.synthesizers.iter().rfind(|seat| seat.attempts > 0 && !seat.status.is_final())
-    {
-        parts.push(format!("fusing with {}", name(writer, elapsed_ms)));
+    for (what, views) in [("waiting for", seats), ("fusing with", writers)] {
+        parts.extend((!views.is_empty()).then(|| format!("{what} {}", names(&views, age_ms))));
     }
-    parts.push(format!("{} s", elapsed_ms / 1000));
-    parts.extend(run.known_cost().map(|cost| cost.to_string()));
+    parts.push(format!("{} s", age_ms / 1000));
+    parts.extend(Cost::of(run).told_if_known());
     parts.join(", ")
 }
 
+fn names(views: &[&SeatView], age_ms: u64) -> String {
+    let mut names: Vec<String> = views.iter().take(NAMES_MAX).map(|view| name(view, age_ms)).collect();
+    if views.len() > NAMES_MAX {
+        names.push(format!("{} more", views.len() - NAMES_MAX));
+    }
+    names.join(", ")
+}
+
 /// A model by the last part of its name, with what it waits for.
-fn name(seat: &SeatView, elapsed_ms: u64) -> String {
-    let model = seat.model.model.rsplit('/').next().unwrap_or_default();
-    let Some((failure, retry_at_ms)) = seat.failure.as_ref().zip(seat.retry_at_ms) else {
+fn name(view: &SeatView, age_ms: u64) -> String {
+    let model = view.model.model.rsplit('/').next().unwrap_or_default();
+    let Some((failure, retry_at_ms)) = view.failure.as_ref().zip(view.retry_at_ms) else {
         return model.to_owned();
     };
     let reason = failure.status.map_or_else(|| failure.code.to_string(), |status| status.to_string());
-    let seconds = retry_at_ms.saturating_sub(elapsed_ms).div_ceil(1000);
-    format!("{model} ({reason}, retry in {seconds} s)")
+    match retry_at_ms.saturating_sub(age_ms).div_ceil(1000) {
+        0 => format!("{model} ({reason}, retry due)"),
+        seconds => format!("{model} ({reason}, retry in {seconds} s)"),
+    }
 }
 
 #[cfg(test)]

@@ -47,6 +47,11 @@ impl Cost {
         self.known.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{}{cost}", self.word()))
     }
 
+    /// The same where anything of it is known.
+    pub fn told_if_known(self) -> Option<String> {
+        self.known.map(|_| self.told())
+    }
+
     /// For the narrow column of a table: `≥$0.0093`, `~$1.20`, `$1.20`, `unknown`.
     pub fn short(self) -> String {
         let sign = match self {

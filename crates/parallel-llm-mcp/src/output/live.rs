@@ -60,18 +60,12 @@ pub fn take(run: &mut Run, update: Update) {
     }
 }
 
-/// What it has cost so far, where anything of that is known.
-fn cost(run: &Run) -> String {
-    let cost = Cost::of(run);
-    cost.known.map(|_| cost.told()).unwrap_or_default()
-}
-
 fn redraw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> usize {
     let mut lines: Vec<String> = run.seats.iter().map(|seat| line(console, seat, now_ms)).collect();
     let asked = run.synthesizers.iter().filter(|synthesizer| synthesizer.attempts > 0);
     lines.extend(asked.map(|synthesizer| line(console, synthesizer, now_ms)));
-    let total =
-        format!("{} of {} answered  {}  {}", run.answered(), run.seats.len(), seconds(now_ms), cost(run));
+    let cost = Cost::of(run).told_if_known().unwrap_or_default();
+    let total = format!("{} of {} answered  {}  {cost}", run.answered(), run.seats.len(), seconds(now_ms));
     lines.push(console.tone(Tone::Dim, &total));
     let up = if drawn == 0 { String::new() } else { format!("\x1b[{drawn}A") };
     // Back to the first row, then each row cleared and written again.

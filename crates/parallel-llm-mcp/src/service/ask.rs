@@ -99,7 +99,7 @@ impl Service {
         Ok(Some(handle.with_note(Warning::of("nothing was asked anew", &note))))
     }
 
-    async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
+    pub(super) async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
         let mut request = question.request;
         self.asker().check_wishes(&request, self.settings().budget)?;
         request.asked_by = self.asker().name().map(str::to_owned);

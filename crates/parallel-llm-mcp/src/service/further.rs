@@ -39,11 +39,29 @@ pub enum Further {
 impl Further {
     /// What of it may be more than the asker is allowed.
     fn wishes(&self) -> RunRequest {
+        let files = match self {
+            Self::Resume { .. } => None,
+            Self::Add(request) | Self::Rewrite(request) => request.files,
+        };
+        RunRequest { budget: self.budget(), files, ..RunRequest::default() }
+    }
+
+    /// The most this part may cost, where that is said.
+    pub const fn budget(&self) -> Option<PicoUsd> {
         match self {
-            Self::Resume { budget, .. } => RunRequest { budget: *budget, ..RunRequest::default() },
-            Self::Add(request) | Self::Rewrite(request) => {
-                RunRequest { budget: request.budget, files: request.files, ..RunRequest::default() }
-            }
+            Self::Resume { budget, .. } => *budget,
+            Self::Add(request) | Self::Rewrite(request) => request.budget,
+        }
+    }
+
+    /// The same with this much to spend.
+    #[must_use]
+    pub fn within(self, budget: PicoUsd) -> Self {
+        let richer = |request| RunRequest { budget: Some(budget), ..request };
+        match self {
+            Self::Resume { resend, .. } => Self::Resume { resend, budget: Some(budget) },
+            Self::Add(request) => Self::Add(richer(request)),
+            Self::Rewrite(request) => Self::Rewrite(richer(request)),
         }
     }
 }
@@ -68,23 +86,28 @@ impl Service {
             Kept::Live(handle) => self.ended(&handle).await?,
             Kept::Past(past) => (past.run, false),
         };
-        check(&run, &further)?;
-        let mut reopening = match &further {
-            Further::Resume { resend, budget } => {
-                let reopening = resume(&run, *resend)?;
-                match budget {
-                    Some(budget) => reopening.within((&run.plan, run.chain()), (run.cost_max(), *budget))?,
-                    None => reopening,
-                }
-            }
-            Further::Add(request) | Further::Rewrite(request) => self.resolve(&run, request).await?,
-        };
+        let mut reopening = self.part(&run, &further).await?;
         if is_open {
             return Err(still_running(&run));
         }
         reopening.limits = self.day_limits();
         self.check_part(&run, &reopening, &further).await?;
         self.runs().await?.reopen(run, reopening, self.output_dir()).await
+    }
+
+    /// What is wanted, resolved. Fails where there is nothing to be had of the run, or it may cost too much.
+    pub(super) async fn part(&self, run: &Run, further: &Further) -> Result<Reopening, Failure> {
+        check(run, further)?;
+        match further {
+            Further::Resume { resend, budget } => {
+                let reopening = resume(run, *resend)?;
+                match budget {
+                    Some(budget) => reopening.within((&run.plan, run.chain()), (run.cost_max(), *budget)),
+                    None => Ok(reopening),
+                }
+            }
+            Further::Add(request) | Further::Rewrite(request) => self.resolve(run, request).await,
+        }
     }
 
     /// Fails where those that this part asks have no key: new seats and a synthesizer that was named each, of the earlier

@@ -4,7 +4,7 @@
 //! only when all of them have given it up, and dropping a handle gives up nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use parallel_llm_engine::live::{Hub, Stage, Watch};
 use parallel_llm_engine::outcome::Warning;
@@ -38,6 +38,40 @@ struct Asker {
     /// How many askers still want the run; `None` for whoever only looks, and where another process does it.
     wanted_by: Option<Arc<AtomicUsize>>,
     stop: Stop,
+}
+
+/// What a handle comes to for whoever may only give the run up: it keeps nothing of the run itself.
+pub struct Hold {
+    id: RunId,
+    hub: Weak<Hub>,
+    asker: Arc<Asker>,
+}
+
+impl Hold {
+    /// The run's name.
+    pub const fn id(&self) -> RunId {
+        self.id
+    }
+
+    /// Whether there is nothing to give up any more.
+    pub fn is_over(&self) -> bool {
+        self.hub.upgrade().is_none_or(|hub| hub.look(|run| run.closed))
+    }
+
+    /// As [`RunHandle::cancel`].
+    pub fn give_up(&self) {
+        self.asker.give_up();
+    }
+}
+
+impl Asker {
+    fn give_up(&self) {
+        let is_last = |count: &AtomicUsize| count.fetch_sub(1, Ordering::Relaxed) == 1;
+        if !self.has_given_up.swap(true, Ordering::Relaxed) && self.wanted_by.as_deref().is_some_and(is_last)
+        {
+            self.stop.cancel();
+        }
+    }
 }
 
 impl RunHandle {
@@ -106,6 +140,11 @@ impl RunHandle {
         self.note.as_ref()
     }
 
+    /// What is needed to give the run up later, without the run.
+    pub fn hold(&self) -> Hold {
+        Hold { id: self.id, hub: Arc::downgrade(&self.hub), asker: Arc::clone(&self.asker) }
+    }
+
     /// Whether giving it up can end the run: it is done by this process, and wanted through this handle.
     pub fn is_here(&self) -> bool {
         self.asker.wanted_by.is_some()
@@ -119,6 +158,11 @@ impl RunHandle {
     /// Whether nothing more will happen.
     pub fn is_closed(&self) -> bool {
         self.hub.look(|run| run.closed)
+    }
+
+    /// How old a run under way is now, in milliseconds from its start on the clock of its events.
+    pub fn age_ms(&self) -> u64 {
+        self.hub.age_ms()
     }
 
     /// The run as it stands, and everything after.
@@ -178,11 +222,7 @@ impl RunHandle {
 
     /// Gives the run up, for this asker: connections are closed where that stops their cost, what has come is kept.
     pub fn cancel(&self) {
-        let Asker { has_given_up, wanted_by, stop } = &*self.asker;
-        let is_last = |count: &AtomicUsize| count.fetch_sub(1, Ordering::Relaxed) == 1;
-        if !has_given_up.swap(true, Ordering::Relaxed) && wanted_by.as_deref().is_some_and(is_last) {
-            stop.cancel();
-        }
+        self.asker.give_up();
     }
 
     /// Gives the run up and closes every connection at once, unless others still want it.

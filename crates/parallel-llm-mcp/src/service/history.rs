@@ -167,7 +167,8 @@ impl PastRun {
         if status == RunStatus::Running {
             self.run.elapsed_ms = self.elapsed_ms();
         }
-        let theirs = if self.run.closed || status == RunStatus::Interrupted {
+        // The files of a run that has just closed are written a moment later.
+        let theirs = if status == RunStatus::Interrupted {
             FilesWatch::settled_as(self.files)
         } else {
             FilesWatch::of_another(&self.service.output_dir(), &self.run)

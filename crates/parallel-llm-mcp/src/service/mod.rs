@@ -22,6 +22,7 @@ mod purge;
 mod roll_call;
 mod runs;
 mod search;
+mod stake;
 mod tokens;
 
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ pub use catalogue::{Catalogues, Fetch, KeyUse};
 pub use cost::{Costs, Spending};
 pub use doctor::{Diagnosis, Finding, Health};
 pub use further::Further;
-pub use handle::RunHandle;
+pub use handle::{Hold, RunHandle};
 pub use history::{Kept, PastRun};
 pub use insights::{Insights, ModelInsight, Verdict};
 pub use issuer::{Issuer, ReadDocument};
@@ -52,6 +53,7 @@ pub use parallel_llm_store::{CostBy, Found, FoundIn, RunFilter, RunSummary};
 pub use purge::{Doomed, Purging};
 pub use roll_call::{Present, RollCall, Standing};
 pub use runs::Runs;
+pub use stake::Stake;
 pub use tokens::{MadeToken, TokenLine, TokenState, TokenWish};
 
 use crate::settings::Settings;

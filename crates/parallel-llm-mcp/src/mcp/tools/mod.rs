@@ -6,11 +6,12 @@ mod process_prompt;
 mod resume_run;
 
 use parallel_llm_engine::plan::Strategy;
-use parallel_llm_engine::{Code, Failure, PicoUsd};
-use rmcp::model::{CallToolResult, JsonObject, MetaObject, Tool};
+use parallel_llm_engine::{Code, Failure};
+use rmcp::model::{CallToolResponse, CallToolResult, JsonObject, MetaObject, Tool};
 use serde_json::json;
 
 use super::call::Call;
+use super::order::{self, Begun, Order};
 use super::outcome;
 use super::progress::Progress;
 use crate::service::RunHandle;
@@ -33,13 +34,27 @@ pub(super) async fn call(
     name: &str,
     call: &Call,
     arguments: Option<JsonObject>,
-) -> Result<CallToolResult, Failure> {
+) -> Result<CallToolResponse, Failure> {
     match name {
         process_prompt::NAME => process_prompt::call(call, arguments).await,
-        get_run::NAME => get_run::call(call, arguments).await,
+        get_run::NAME => get_run::call(call, arguments).await.map(Into::into),
         resume_run::NAME => resume_run::call(call, arguments).await,
-        list_models::NAME => list_models::call(call, arguments).await,
+        list_models::NAME => list_models::call(call, arguments).await.map(Into::into),
         _ => Err(Failure::new(Code::Usage, "there is no such tool")),
+    }
+}
+
+/// Does what costs money, and answers with what comes of it in time: the run's report, a task to ask about, or a question
+/// to the user.
+async fn fulfil(call: &Call, order: Order) -> Result<CallToolResponse, Failure> {
+    let mut progress = call.progress();
+    let handle = match progress.begin(order::begin(call, order)).await? {
+        Begun::Run(handle) => handle,
+        Begun::Asked(question) => return Ok(question.into()),
+    };
+    match call.task(&handle) {
+        Some(task) => Ok(task.into()),
+        None => Ok(told(call, &handle, &mut progress).await.into()),
     }
 }
 
@@ -56,18 +71,6 @@ async fn told(call: &Call, handle: &RunHandle, progress: &mut Progress) -> CallT
 
 fn strategies() -> Vec<&'static str> {
     Strategy::ALL.iter().map(|strategy| strategy.name()).collect()
-}
-
-/// A model that calls a tool may spend less than the user allows, never more.
-fn check_budget(wished: Option<PicoUsd>, allowed: PicoUsd) -> Result<(), Failure> {
-    match wished {
-        Some(wished) if wished > allowed => {
-            let message = format!("`budget_usd` is {wished}; the user's settings allow {allowed}");
-            let next = format!("ask for at most {allowed}, or have the user raise the setting `budget_usd`");
-            Err(Failure::new(Code::Budget, message).with_next(next))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// What tells clients that a result may be long.
@@ -91,16 +94,5 @@ mod tests {
         assert_eq!(names, NAMES);
         let size = json!({ "tools": tools }).to_string().len();
         assert!(size <= LIST_BYTES_MAX, "{size} bytes");
-    }
-
-    #[test]
-    fn a_calling_model_may_not_spend_more_than_the_user_allows() {
-        let allowed = PicoUsd::from_usd(3);
-        assert!(check_budget(None, allowed).is_ok() && check_budget(Some(allowed), allowed).is_ok());
-        let refused = check_budget(Some(PicoUsd::from_usd(4)), allowed).unwrap_err();
-        assert_eq!(
-            (refused.code, refused.message.as_str()),
-            (Code::Budget, "`budget_usd` is $4.00; the user's settings allow $3.00")
-        );
     }
 }

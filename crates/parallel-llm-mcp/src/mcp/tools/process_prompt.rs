@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Effort, Failure, PicoUsd, RunRequest};
-use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
 
 use crate::attachment::Attachments;
 use crate::mcp::arguments::{self, Argument, Kind, Values};
 use crate::mcp::call::Call;
+use crate::mcp::order::Order;
 use crate::mcp::schema;
 use crate::output::report::Report;
 use crate::service::Question;
@@ -116,15 +117,12 @@ pub(super) fn tool() -> Tool {
 }
 
 /// Asks, and waits as long as the client does.
-pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
+pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResponse, Failure> {
     let settings = call.service.settings();
     let mut question = read(arguments, Attachments::new(settings.attachment_bytes_max))?;
-    super::check_budget(question.request.budget, settings.budget)?;
-    question.request.client_wall_ms = call.wall().and_then(|wall| u64::try_from(wall.as_millis()).ok());
-    let mut progress = call.progress();
-    progress.begin().await;
-    let handle = call.service.ask(question).await?;
-    Ok(super::told(call, &handle, &mut progress).await)
+    let wall = call.wall(question.request.store.unwrap_or(settings.store));
+    question.request.client_wall_ms = wall.and_then(|wall| u64::try_from(wall.as_millis()).ok());
+    super::fulfil(call, Order::Ask(question)).await
 }
 
 fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Question, Failure> {

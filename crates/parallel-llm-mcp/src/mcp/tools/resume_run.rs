@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
-use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
 
 use crate::mcp::arguments::{self, Argument, Kind, Values};
 use crate::mcp::call::Call;
+use crate::mcp::order::Order;
 use crate::mcp::schema;
 use crate::output::report::Report;
 use crate::service::Further;
@@ -68,7 +69,7 @@ pub(super) fn tool() -> Tool {
 }
 
 /// Goes on, and waits as long as the client does.
-pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
+pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResponse, Failure> {
     let mut values = Values::read(ARGUMENTS, arguments)?;
     let run_id = values.text("run_id").unwrap_or_default();
     let request = RunRequest {
@@ -78,7 +79,6 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
         budget: values.number("budget_usd").and_then(PicoUsd::from_f64),
         ..RunRequest::default()
     };
-    super::check_budget(request.budget, call.service.settings().budget)?;
     let resend = values.switch("resend").unwrap_or_default();
     let further = match (&request.models, request.synthesizer.is_some() || request.strategy.is_some()) {
         (None, false) => Further::Resume { resend, budget: request.budget },
@@ -90,8 +90,5 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
         (Some(_), _) => Further::Add(request),
         (None, true) => Further::Rewrite(request),
     };
-    let mut progress = call.progress();
-    progress.begin().await;
-    let handle = call.service.go_on(run_id.trim(), further).await?;
-    Ok(super::told(call, &handle, &mut progress).await)
+    super::fulfil(call, Order::GoOn(run_id.trim().to_owned(), further)).await
 }

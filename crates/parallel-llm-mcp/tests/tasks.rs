@@ -1,0 +1,751 @@
+//! Long calls, and calls that cost more than allowed: tasks, progress, cancelling, and the user's word.
+
+#[path = "mcp/client.rs"]
+#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
+mod client;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use client::{Client, PANEL, hello, text, told};
+use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+/// The error of a request that names what is not there.
+const INVALID: i64 = -32602;
+
+fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Stage {
+    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    scripts.into_iter().fold(stage, |stage, (model, script)| stage.scripted(model, script))
+}
+
+/// A stage whose models never answer.
+fn stalled() -> Stage {
+    stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))))
+}
+
+/// A model that takes so long for its first word.
+fn slow(ms: u64) -> Script {
+    Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() })
+}
+
+fn question() -> Value {
+    json!({"prompt": "Which is safer, and why?", "models": PANEL, "synthesizer": PANEL[1]})
+}
+
+/// A client of the newest protocol that can do these things.
+struct Modern {
+    client: Client,
+    capabilities: Value,
+}
+
+impl Modern {
+    fn new(stage: &Stage, capabilities: Value, settings: &[(&str, &str)]) -> Self {
+        Self { client: Client::silent(stage, settings), capabilities }
+    }
+
+    fn with_tasks(stage: &Stage, settings: &[(&str, &str)]) -> Self {
+        Self::new(stage, json!({"extensions": {TASKS: {}}}), settings)
+    }
+
+    fn send(&mut self, method: &str, mut params: Value) -> i64 {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": self.capabilities,
+            "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": "1"},
+            "progressToken": "its progress",
+        });
+        self.client.send(method, params)
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        self.client.reply(&json!(id))
+    }
+
+    /// Calls a tool; what its request holds besides is merged in.
+    fn call_with(&mut self, tool: &str, arguments: Value, besides: &Value) -> Value {
+        let mut params = json!({"name": tool});
+        params["arguments"] = arguments;
+        for (name, value) in besides.as_object().into_iter().flatten() {
+            params[name] = value.clone();
+        }
+        self.request("tools/call", params)
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.call_with(tool, arguments, &Value::Null)["result"].take()
+    }
+
+    /// Calls a tool that is answered with a task, and returns its id.
+    fn task(&mut self, tool: &str, arguments: Value) -> String {
+        let handle = self.call(tool, arguments);
+        assert_eq!(handle["resultType"], "task", "{handle}");
+        handle["taskId"].as_str().expect("a task has an id").to_owned()
+    }
+
+    fn get(&mut self, task: &str) -> Value {
+        self.request("tasks/get", json!({"taskId": task}))["result"].take()
+    }
+
+    /// Asks until the task is over.
+    fn settled(&mut self, stage: &Stage, task: &str) -> Value {
+        let mut told = self.get(task);
+        stage.until("the task is over", || {
+            told = self.get(task);
+            told["status"] != "working"
+        });
+        told
+    }
+}
+
+#[test]
+fn a_task_ends_with_the_result_its_call_would_have_had() {
+    let stage = stage_of([(PANEL[0], slow(1_000))]);
+    let mut client = Modern::with_tasks(&stage, &[("PARALLEL_LLM_CLIENT_WALL_MS", "300")]);
+    let offered = client.request("server/discover", json!({}));
+    assert_eq!(offered["result"]["capabilities"]["extensions"][TASKS], json!({}), "{offered}");
+
+    let handle = client.call("process_prompt", question());
+    let task = handle["taskId"].as_str().unwrap().to_owned();
+    assert_eq!(
+        [&handle["resultType"], &handle["status"], &handle["ttlMs"], &handle["pollIntervalMs"]],
+        [&json!("task"), &json!("working"), &Value::Null, &json!(2_000)],
+        "{handle}"
+    );
+    assert!(stage.data_dir().join("runs").join(&task).is_dir(), "a task is a run: {handle}");
+    let working = client.get(&task);
+    assert_eq!((&working["resultType"], &working["status"]), (&json!("complete"), &json!("working")));
+    let line = working["statusMessage"].as_str().unwrap();
+    assert!(line.contains("of 3 answered, waiting for gpt-6.1-sol"), "{line}");
+
+    let done = client.settled(&stage, &task);
+    assert_eq!((&done["status"], &done["taskId"]), (&json!("completed"), &json!(task)), "{done}");
+    assert!(done["statusMessage"].as_str().unwrap().starts_with("3 of 3 answered, "), "{done}");
+    for (name, from) in [("createdAt", &handle), ("lastUpdatedAt", &done)] {
+        let moment = from[name].as_str().unwrap();
+        assert!(moment.len() == 24 && moment.starts_with("20") && moment.ends_with('Z'), "{moment}");
+    }
+    assert!(done["createdAt"].as_str() < done["lastUpdatedAt"].as_str(), "{done}");
+    assert_eq!(done["createdAt"], handle["createdAt"]);
+    assert_eq!(done["result"], client.call("get_run", json!({"run_id": task})));
+    assert_eq!(told(&done["result"])["status"], "complete");
+    assert_eq!(client.get(&task), done, "a task that is over stays as it is");
+}
+
+#[test]
+fn a_call_without_an_answer_is_a_completed_task_with_an_error() {
+    let late = Script { fault: Some(Fault::EmptyContent), ..slow(500) };
+    let stage = stage_of(PANEL.map(|model| (model, late.clone())));
+    let mut client = Modern::with_tasks(&stage, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
+    let task = client.task("process_prompt", question());
+    let done = client.settled(&stage, &task);
+    assert_eq!((&done["status"], &done["result"]["isError"]), (&json!("completed"), &json!(true)), "{done}");
+    assert_eq!(told(&done["result"])["code"], "empty", "{done}");
+    let refused = client.call("process_prompt", json!({"prompt": ""}));
+    assert_eq!((&refused["isError"], &told(&refused)["code"]), (&json!(true), &json!("prompt_empty")));
+}
+
+#[test]
+fn only_who_takes_tasks_in_this_very_request_gets_one() {
+    let stage = stage_of([(PANEL[0], slow(200))]);
+    let mut without = Modern::new(&stage, json!({}), &[]);
+    let answer = without.call("process_prompt", question());
+    assert_eq!((&answer["resultType"], &told(&answer)["status"]), (&json!("complete"), &json!("complete")));
+    let refused = without.request("tasks/get", json!({"taskId": told(&answer)["run_id"]}));
+    assert_eq!(refused["error"]["code"], -32021, "{refused}");
+
+    let mut older = Client::silent(&stage, &[]);
+    let mut greeting = hello("test-client");
+    greeting["capabilities"] = json!({"extensions": {TASKS: {}}});
+    older.request("initialize", greeting);
+    older.notify("notifications/initialized", json!({}));
+    assert_eq!(told(&older.call("process_prompt", question()))["status"], "complete");
+
+    let mut client = Modern::with_tasks(&stage, &[]);
+    for store in ["none", "metadata"] {
+        let mut question = question();
+        question["store"] = store.into();
+        let answer = client.call("process_prompt", question);
+        assert_eq!(told(&answer)["status"], "complete", "{store}: {answer}");
+    }
+}
+
+#[test]
+fn a_task_that_is_not_there_is_told_in_the_same_words_however_it_is_named() {
+    let stage = stage_of([(PANEL[0], slow(500))]);
+    let mut client = Modern::with_tasks(&stage, &[]);
+    let task = client.task("process_prompt", question());
+    let names = ["", "@", "0", "nonsense", &task[..20], "01JD0M3Z8K5Q2W7V9X4B6N1C0A", "../../etc/passwd"];
+    let mut errors: Vec<Value> = Vec::new();
+    for name in names {
+        for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
+            let reply = client.request(method, json!({"taskId": name, "inputResponses": {}}));
+            assert_eq!(reply["error"]["code"], INVALID, "{method} {name}: {reply}");
+            errors.push(reply["error"]["message"].clone());
+        }
+    }
+    errors.dedup();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    let malformed = client.request("tasks/get", json!({}));
+    assert_eq!(malformed["error"]["code"], INVALID, "{malformed}");
+}
+
+#[test]
+fn a_task_is_given_up_once_however_often_that_is_said() {
+    let stage = stalled();
+    let mut client = Modern::with_tasks(&stage, &[("PARALLEL_LLM_DRAIN_MS", "500")]);
+    let task = client.task("process_prompt", question());
+    // The same question is the same run, and the same task.
+    let again = client.call("process_prompt", question());
+    assert_eq!(again["taskId"], task.as_str(), "{again}");
+    assert!(again["statusMessage"].as_str().unwrap().contains("was asked before"), "{again}");
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    let acknowledged = client.request("tasks/update", json!({"taskId": task, "inputResponses": {"x": {}}}));
+    assert_eq!(acknowledged["result"], json!({"resultType": "complete"}), "{acknowledged}");
+    let begun = Instant::now();
+    for _ in 0..2 {
+        let acknowledged = client.request("tasks/cancel", json!({"taskId": task}));
+        assert_eq!(acknowledged["result"], json!({"resultType": "complete"}), "{acknowledged}");
+    }
+    stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    let over = client.settled(&stage, &task);
+    assert_eq!((&over["status"], over.get("result")), (&json!("cancelled"), None), "{over}");
+    client.request("tasks/cancel", json!({"taskId": task}));
+    assert_eq!(client.get(&task)["status"], "cancelled");
+    assert_eq!(stage.chats().len(), 3);
+}
+
+#[test]
+fn a_task_that_is_given_up_leaves_the_run_to_others_who_wait_for_it() {
+    let stage = stage_of(PANEL.map(|model| (model, slow(1_500))));
+    let mut client = Modern::with_tasks(&stage, &[]);
+    let task = client.task("process_prompt", question());
+    let declared = std::mem::replace(&mut client.capabilities, json!({}));
+    let id = client.send("tools/call", json!({"name": "process_prompt", "arguments": question()}));
+    client.capabilities = declared;
+    client
+        .client
+        .find(|message| message["params"]["message"].as_str().is_some_and(|line| line.contains(" of 3 ")));
+    client.request("tasks/cancel", json!({"taskId": task}));
+    let result = client.client.result(id);
+    assert_eq!(
+        (&told(&result)["status"], &told(&result)["run_id"]),
+        (&json!("complete"), &json!(task)),
+        "{result}"
+    );
+    client.request("tasks/cancel", json!({"taskId": task}));
+    let done = client.get(&task);
+    assert_eq!((&done["status"], stage.simulator().stats().client_cancelled), (&json!("completed"), 0));
+}
+
+#[test]
+fn a_client_that_goes_away_after_the_handle_cancels_nothing() {
+    let stage = stage_of(PANEL.map(|model| (model, slow(800))));
+    let mut client = Modern::with_tasks(&stage, &[]);
+    let id = client.send("tools/call", json!({"name": "process_prompt", "arguments": question()}));
+    let task = client.client.result(id)["taskId"].as_str().unwrap().to_owned();
+    client.client.notify("notifications/cancelled", json!({"requestId": id}));
+    client.client.hang_up();
+    assert!(client.client.wait().0.success());
+    assert_eq!(stage.simulator().stats().client_cancelled, 0);
+    // After a restart of the server.
+    let done = Modern::with_tasks(&stage, &[]).get(&task);
+    assert_eq!(
+        (&done["status"], &told(&done["result"])["status"]),
+        (&json!("completed"), &json!("complete"))
+    );
+}
+
+#[test]
+fn another_process_tells_of_a_task_while_it_runs_and_after_it_was_killed() {
+    let stage = stage_of(PANEL.map(|model| (model, slow(1_200))));
+    let mut doing = Modern::with_tasks(&stage, &[]);
+    let task = doing.task("process_prompt", question());
+    let mut watching = Modern::with_tasks(&stage, &[]);
+    assert_eq!(watching.get(&task)["status"], "working");
+    let done = watching.settled(&stage, &task);
+    assert_eq!((&done["status"], &done["result"]), (&json!("completed"), &doing.get(&task)["result"]));
+
+    for model in PANEL {
+        stage.simulator().script(model, Script::fault(Fault::Stall));
+    }
+    let mut another = question();
+    another["prompt"] = "And which is faster?".into();
+    let lost = doing.task("process_prompt", another);
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    doing.client.child.kill().unwrap();
+    let over = watching.settled(&stage, &lost);
+    assert_eq!((&over["status"], &over["result"]["isError"]), (&json!("completed"), &json!(true)), "{over}");
+    let report = told(&over["result"]);
+    assert_eq!((&report["status"], &report["code"]), (&json!("interrupted"), &json!("interrupted")));
+    assert!(text(&over["result"]).contains("resume_run"), "{}", text(&over["result"]));
+}
+
+#[test]
+fn going_on_with_a_run_is_a_task_too() {
+    let stage = stage_of([(PANEL[2], Script::fault(Fault::NoEndpoints)), ("z-ai/glm-5.3", slow(600))]);
+    let mut client = Modern::with_tasks(&stage, &[]);
+    let handle = client.call("process_prompt", question());
+    let run_id = handle["taskId"].as_str().or(told(&handle)["run_id"].as_str()).unwrap().to_owned();
+    client.settled(&stage, &run_id);
+    stage.until("the run is closed", || {
+        let more = client.call("resume_run", json!({"run_id": run_id, "models": ["z-ai/glm-5.3"]}));
+        assert!(more["resultType"] == "task" || told(&more)["code"] == "busy", "{more}");
+        more["taskId"] == run_id.as_str()
+    });
+    let done = client.settled(&stage, &run_id);
+    assert_eq!(told(&done["result"])["answers"][3]["status"], "answered", "{done}");
+}
+
+/// A limit that every question is beyond.
+const TIGHT: (&str, &str) = ("PARALLEL_LLM_BUDGET_USD", "0.00001");
+
+/// A client of an older protocol that can do these things.
+fn older(stage: &Stage, capabilities: Value, settings: &[(&str, &str)]) -> Client {
+    let mut client = Client::silent(stage, settings);
+    let mut greeting = hello("test-client");
+    greeting["capabilities"] = capabilities;
+    client.request("initialize", greeting);
+    client.notify("notifications/initialized", json!({}));
+    client
+}
+
+/// The question to the user that the server sends, and its id.
+fn asked(client: &mut Client) -> (Value, Value) {
+    let asked = client.find(|message| message["method"] == "elicitation/create").expect("the user is asked");
+    (asked["id"].clone(), asked["params"].clone())
+}
+
+fn reply(client: &mut Client, id: &Value, result: &Value) {
+    client.line(json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string());
+}
+
+fn yes() -> Value {
+    json!({"action": "accept", "content": {"approve": true}})
+}
+
+/// The dollars a text names, in its order.
+fn dollars(text: &str) -> Vec<&str> {
+    let is_amount = |c: char| c == '$' || c == '.' || c.is_ascii_digit();
+    let words = text.split(|c: char| !is_amount(c)).filter(|word| word.starts_with('$'));
+    words.map(|word| word.trim_end_matches('.')).collect()
+}
+
+#[test]
+fn the_user_is_asked_and_what_is_approved_is_the_budget() {
+    let stage = stage_of([]);
+    let mut client = older(&stage, json!({"elicitation": {}}), &[TIGHT]);
+    let id = client.start("process_prompt", question());
+    let (asked, form) = asked(&mut client);
+    let message = form["message"].as_str().unwrap();
+    let [worst, limit, amount] = dollars(message)[..] else { panic!("{message}") };
+    assert_eq!((worst, limit), (amount, "$0.000010"), "{message}");
+    let title = format!("Spend up to {amount}");
+    let field = json!({"type": "boolean", "title": title, "description": "For this call only."});
+    let schema = json!({"type": "object", "properties": {"approve": field}, "required": ["approve"]});
+    assert_eq!((&form["mode"], &form["requestedSchema"]), (&json!("form"), &schema));
+    assert_eq!(stage.chats().len(), 0, "nothing is paid before the word");
+    reply(&mut client, &asked, &yes());
+    let result = client.result(id);
+    assert_eq!(told(&result)["status"], "complete", "{result}");
+
+    let part = client.call("get_run", json!({"run_id": told(&result)["run_id"], "part": "plan"}));
+    let plan: Value = serde_json::from_str(told(&part)["text"].as_str().unwrap()).unwrap();
+    assert_eq!(plan["budget"], plan["worst_case"], "{plan}");
+
+    // Going on with the run asks again, for what that may cost.
+    let more = json!({"run_id": told(&result)["run_id"], "models": ["z-ai/glm-5.3"]});
+    let id = client.start("resume_run", more);
+    let (question, _) = self::asked(&mut client);
+    reply(&mut client, &question, &yes());
+    assert_eq!(told(&client.result(id))["answers"][3]["status"], "answered");
+}
+
+#[test]
+fn without_a_yes_the_budget_holds_and_that_is_said() {
+    let stage = stage_of([]);
+    let mut client = older(&stage, json!({"elicitation": {"form": {}, "url": {}}}), &[TIGHT]);
+    for no in [
+        json!({"action": "decline"}),
+        json!({"action": "cancel"}),
+        json!({"action": "accept", "content": {"approve": false}}),
+        json!({"action": "accept"}),
+    ] {
+        let id = client.start("process_prompt", question());
+        let (asked, _) = asked(&mut client);
+        reply(&mut client, &asked, &no);
+        let refused = client.result(id);
+        assert_eq!((&refused["isError"], &told(&refused)["code"]), (&json!(true), &json!("budget")), "{no}");
+        let said = text(&refused);
+        assert!(said.contains("the user declined") && said.contains("$0.000010"), "{said}");
+    }
+    let id = client.start("process_prompt", question());
+    let (asked, _) = asked(&mut client);
+    client
+        .line(json!({"jsonrpc": "2.0", "id": asked, "error": {"code": -32603, "message": "no"}}).to_string());
+    let refused = client.result(id);
+    assert_eq!(told(&refused)["code"], "budget");
+    assert!(text(&refused).contains("the user could not be asked"), "{}", text(&refused));
+    assert_eq!(stage.chats().len(), 0);
+}
+
+#[test]
+fn a_question_to_the_user_ends_with_the_call_or_in_time() {
+    let stage = stage_of([]);
+    let elicitation = json!({"elicitation": {}});
+    let mut client = older(&stage, elicitation.clone(), &[TIGHT]);
+    let id = client.start("process_prompt", question());
+    let (question_id, _) = asked(&mut client);
+    client.notify("notifications/cancelled", json!({"requestId": id}));
+    let taken_back = |message: &Value| {
+        message["method"] == "notifications/cancelled" && message["params"]["requestId"] == question_id
+    };
+    client.find(taken_back).expect("the form is taken back");
+    // A word that comes too late is none.
+    reply(&mut client, &question_id, &yes());
+    client.request("ping", json!({}));
+    assert!(client.seen.iter().all(|message| message["id"] != id), "a reply to a call that was taken back");
+
+    let settings = [TIGHT, ("PARALLEL_LLM_CLIENT_WALL_MS", "2000")];
+    let mut client = older(&stage, elicitation, &settings);
+    let begun = Instant::now();
+    let refused = client.call("process_prompt", question());
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(told(&refused)["code"], "budget", "{refused}");
+    assert!(text(&refused).contains("did not answer in time"), "{}", text(&refused));
+    assert_eq!(stage.chats().len(), 0);
+}
+
+#[test]
+fn nobody_is_asked_where_that_would_change_nothing() {
+    let stage = stage_of([]);
+    let mut budgeted = question();
+    budgeted["budget_usd"] = json!(0.000_000_1);
+    let mut rich = question();
+    rich["budget_usd"] = json!(0.000_02);
+    let day = ("PARALLEL_LLM_BUDGET_DAY_USD", "0.00001");
+    for (case, capabilities, settings, arguments) in [
+        ("no form can be shown", json!({}), TIGHT, question()),
+        ("no form can be shown", json!({"elicitation": {"url": {}}}), TIGHT, question()),
+        ("the call's own budget is beyond it", json!({"elicitation": {}}), TIGHT, budgeted),
+        ("a higher budget would not do", json!({"elicitation": {}}), TIGHT, rich),
+        ("the day's limit stands", json!({"elicitation": {}}), day, question()),
+    ] {
+        let mut client = older(&stage, capabilities.clone(), &[settings]);
+        let refused = client.call("process_prompt", arguments.clone());
+        assert_eq!(
+            (&refused["isError"], &told(&refused)["code"]),
+            (&json!(true), &json!("budget")),
+            "{case}"
+        );
+        assert!(client.seen.iter().all(|message| message["method"] != "elicitation/create"), "{case}");
+        let mut client = Modern::new(&stage, capabilities, &[settings]);
+        let refused = client.call("process_prompt", arguments);
+        assert_eq!(told(&refused)["code"], "budget", "{case}: {refused}");
+    }
+    assert_eq!(stage.chats().len(), 0);
+}
+
+#[test]
+fn a_yes_does_not_raise_the_limit_of_a_day() {
+    let stage = stage_of([]);
+    let settings = [TIGHT, ("PARALLEL_LLM_BUDGET_DAY_USD", "0.00001")];
+    let mut client = older(&stage, json!({"elicitation": {}}), &settings);
+    let id = client.start("process_prompt", question());
+    let (asked, _) = asked(&mut client);
+    reply(&mut client, &asked, &yes());
+    let refused = client.result(id);
+    assert_eq!((&refused["isError"], &told(&refused)["code"]), (&json!(true), &json!("budget")), "{refused}");
+    assert!(text(&refused).contains("budget_day_usd"), "{}", text(&refused));
+    assert_eq!(stage.chats().len(), 0);
+}
+
+#[test]
+fn a_budget_above_the_setting_is_asked_for_as_it_is() {
+    let stage = stage_of([]);
+    let mut client = older(&stage, json!({"elicitation": {}}), &[]);
+    let mut rich = question();
+    rich["budget_usd"] = json!(7);
+    let id = client.start("process_prompt", rich);
+    let (asked, form) = asked(&mut client);
+    let message = form["message"].as_str().unwrap();
+    assert_eq!(dollars(message)[1..], ["$7.00", "$3.00", "$7.00"], "{message}");
+    reply(&mut client, &asked, &yes());
+    let result = client.result(id);
+    let part = client.call("get_run", json!({"run_id": told(&result)["run_id"], "part": "plan"}));
+    let plan: Value = serde_json::from_str(told(&part)["text"].as_str().unwrap()).unwrap();
+    assert_eq!(plan["budget"], json!(7_000_000_000_000_i64), "{plan}");
+}
+
+#[test]
+fn the_newest_protocol_carries_the_question_and_the_sealed_word() {
+    let stage = stage_of([(PANEL[0], slow(300))]);
+    let capabilities = json!({"elicitation": {"form": {}}, "extensions": {TASKS: {}}});
+    let mut client = Modern::new(&stage, capabilities, &[TIGHT]);
+    let asked = client.call("process_prompt", question());
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let asking = &asked["inputRequests"]["confirm_spend"];
+    assert_eq!(asking["method"], "elicitation/create", "{asked}");
+    assert_eq!(asking["params"]["requestedSchema"]["required"], json!(["approve"]), "{asked}");
+    let state = asked["requestState"].as_str().unwrap();
+    let with =
+        |state: &str, word: &Value| json!({"requestState": state, "inputResponses": {"confirm_spend": word}});
+
+    let other_letter = if &state[20..21] == "A" { "B" } else { "A" };
+    let tampered = format!("{}{other_letter}{}", &state[..20], &state[21..]);
+    let mut other = question();
+    other["prompt"] = "Another question?".into();
+    let other_state =
+        client.call("process_prompt", other.clone())["requestState"].as_str().unwrap().to_owned();
+    for (case, arguments, state) in [
+        ("tampered with", question(), tampered.as_str()),
+        ("made up", question(), "rs1.AAAA.AAAA"),
+        ("of another call", question(), &other_state),
+        ("for another call", other, state),
+    ] {
+        let refused = client.call_with("process_prompt", arguments, &with(state, &yes()));
+        assert_eq!(refused["error"]["code"], INVALID, "{case}: {refused}");
+    }
+    let again = client.call_with("process_prompt", question(), &json!({"requestState": state}));
+    assert_eq!(again["result"]["resultType"], "input_required", "no word yet: {again}");
+    assert_eq!(stage.chats().len(), 0);
+
+    let approved = client.call_with("process_prompt", question(), &with(state, &yes()))["result"].take();
+    assert_eq!(approved["resultType"], "task", "{approved}");
+    let replayed = client.call_with("process_prompt", question(), &with(state, &yes()));
+    assert_eq!(replayed["error"]["code"], INVALID, "{replayed}");
+    let done = client.settled(&stage, approved["taskId"].as_str().unwrap());
+    assert_eq!(told(&done["result"])["status"], "complete", "{done}");
+
+    let asked = client.call("process_prompt", question());
+    let state = asked["requestState"].as_str().unwrap().to_owned();
+    let word = json!({"action": "decline"});
+    let declined = client.call_with("process_prompt", question(), &with(&state, &word))["result"].take();
+    assert_eq!(told(&declined)["code"], "budget", "{declined}");
+    let said = text(&declined);
+    assert!(said.contains("the user declined") && said.contains("$0.000010"), "{said}");
+    let paid = stage.chats().len();
+
+    let mut restarted = Modern::new(&stage, json!({"elicitation": {"form": {}}}), &[TIGHT]);
+    let asked = client.call("process_prompt", question());
+    let state = asked["requestState"].as_str().unwrap().to_owned();
+    let foreign = restarted.call_with("process_prompt", question(), &with(&state, &yes()));
+    assert_eq!(foreign["error"]["code"], INVALID, "{foreign}");
+    assert_eq!(stage.chats().len(), paid);
+}
+
+#[test]
+fn a_retry_is_told_while_it_is_waited_for() {
+    let limited = Script::fault(Fault::RateUpstream).fail_first(1).retry_after("2");
+    let stage = stage_of([(PANEL[0], limited)]);
+    let mut client = Client::new(&stage, &[]);
+    let id = client.start("process_prompt", json!({"prompt": "Why?", "models": [PANEL[0]]}));
+    assert_eq!(told(&client.result(id))["status"], "complete");
+    let progress = client.progress(id);
+    let numbers: Vec<f64> = progress.iter().map(|note| note["progress"].as_f64().unwrap()).collect();
+    assert!(numbers[0] == 0.0 && numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
+    let mut lines: Vec<String> = progress
+        .iter()
+        .map(|note| note["message"].as_str().unwrap().replace(|c: char| c.is_ascii_digit(), "N"))
+        .collect();
+    lines.dedup();
+    // The first look may come before the refusal.
+    lines.retain(|line| !line.contains("waiting for gpt-N.N-sol, "));
+    assert_eq!(
+        lines,
+        [
+            "about to ask the panel",
+            "N of N answered, waiting for gpt-N.N-sol (NNN, retry in N s), N s, $N.NN"
+        ]
+    );
+}
+
+#[test]
+fn a_run_in_which_nothing_happens_is_told_of_every_ten_seconds() {
+    let stage = stalled();
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_CLIENT_WALL_MS", "600000")]);
+    client.start("process_prompt", question());
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    let is_progress = |message: &Value| message["method"] == "notifications/progress";
+    client.find(is_progress).expect("it is told at once");
+    let (mut last, mut silence) = (Instant::now(), Duration::ZERO);
+    while silence < Duration::from_secs(5) {
+        client.find(is_progress).expect("it is told again");
+        silence = last.elapsed();
+        last = Instant::now();
+        assert!(silence < Duration::from_secs(10), "{silence:?}");
+    }
+}
+
+#[test]
+fn a_call_is_taken_back_in_each_protocol_and_only_the_one_that_pays_ends_the_run() {
+    for is_newest in [false, true] {
+        let stage = stalled();
+        let mut client = Modern::new(&stage, json!({}), &[("PARALLEL_LLM_DRAIN_MS", "500")]);
+        if !is_newest {
+            client.client.begin("test-client");
+        }
+        let mut send = |tool: &str, arguments: Value| {
+            let params = json!({"name": tool, "arguments": arguments});
+            if is_newest {
+                client.send("tools/call", params)
+            } else {
+                client.client.send("tools/call", params)
+            }
+        };
+        let paying = send("process_prompt", question());
+        stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+        let folders = std::fs::read_dir(stage.data_dir().join("runs")).unwrap();
+        let run_id = folders.flatten().next().unwrap().file_name().into_string().unwrap();
+        let looking = send("get_run", json!({"run_id": run_id, "wait_s": 50}));
+        client.client.notify("notifications/cancelled", json!({"requestId": looking}));
+        let after = send_look(&mut client, &run_id, is_newest);
+        assert_eq!(told(&after)["status"], "running", "{after}");
+        assert_eq!(stage.simulator().stats().client_cancelled, 0);
+
+        let begun = Instant::now();
+        client.client.notify("notifications/cancelled", json!({"requestId": paying}));
+        stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+        stage.until("the run is over", || {
+            told(&send_look(&mut client, &run_id, is_newest))["status"] == "cancelled"
+        });
+    }
+}
+
+/// A look at a run in either protocol.
+fn send_look(client: &mut Modern, run_id: &str, is_newest: bool) -> Value {
+    let arguments = json!({"run_id": run_id});
+    if is_newest { client.call("get_run", arguments) } else { client.client.call("get_run", arguments) }
+}
+
+#[test]
+fn a_ping_is_answered_among_twenty_runs_whose_progress_nobody_reads() {
+    let stage = stage_of(PANEL.map(|model| (model, slow(20_000))));
+    let mut client = Client::deaf(&stage, &[]);
+    client.send("initialize", hello("test-client"));
+    client.notify("notifications/initialized", json!({}));
+    for number in 0..20 {
+        let mut question = question();
+        question["prompt"] = format!("Question {number}?").into();
+        client.start("process_prompt", question);
+    }
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 60);
+    // Each of them tells twice a second, to nobody.
+    stage.pause(Duration::from_secs(2));
+    let id = client.send("ping", json!({}));
+    let begun = Instant::now();
+    let stdout = BufReader::new(client.child.stdout.take().unwrap());
+    let mut lines = stdout.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let pong = lines.find(|message| message["id"] == id).unwrap();
+    assert_eq!(pong["result"], json!({}));
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+/// A server over HTTP, and how it is spoken to: each request on a connection of its own.
+struct Network {
+    port: u16,
+    /// What comes with each request besides.
+    headers: String,
+}
+
+impl Network {
+    /// On a port that is free, for a server that is about to be started there.
+    fn reserve() -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        Self { port: free.local_addr().expect("it has a port").port(), headers: String::new() }
+    }
+
+    fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Sends a message and gives the lines of what comes back.
+    fn post(&self, message: &Value) -> impl Iterator<Item = String> + use<> {
+        let body = message.to_string();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server listens");
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n{}\r\n",
+            self.address(),
+            body.len(),
+            self.headers,
+        );
+        stream.write_all([head.as_bytes(), body.as_bytes()].concat().as_slice()).expect("the server reads");
+        BufReader::new(stream).lines().map_while(Result::ok)
+    }
+
+    /// A request of the newest protocol, and its reply.
+    fn request(&mut self, method: &str, mut params: Value, capabilities: &Value) -> Value {
+        let name = params["taskId"].as_str().or(params["name"].as_str()).unwrap_or_default();
+        self.headers =
+            format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\nMcp-Name: {name}\r\n");
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+            "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": "1"},
+        });
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.post(&request)
+            .find_map(|line| message(&line).filter(|message| message["id"] == 1))
+            .expect("a reply")
+    }
+}
+
+/// The message a line of a body holds, with or without the mark of an event.
+fn message(line: &str) -> Option<Value> {
+    serde_json::from_str(line.strip_prefix("data: ").unwrap_or(line)).ok().filter(Value::is_object)
+}
+
+#[test]
+fn over_http_a_task_and_a_question_outlive_their_connections() {
+    let stage = stage_of([(PANEL[0], slow(800))]);
+    let mut network = Network::reserve();
+    let _server = stage.call(["serve", "--http", &network.address()]).env(TIGHT.0, TIGHT.1).start();
+    stage.until("the server listens", || TcpStream::connect(("127.0.0.1", network.port)).is_ok());
+    let both = json!({"elicitation": {"form": {}}, "extensions": {TASKS: {}}});
+    let call = json!({"name": "process_prompt", "arguments": question()});
+    let asked = network.request("tools/call", call.clone(), &both)["result"].take();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let mut again = call;
+    again["requestState"] = asked["requestState"].clone();
+    again["inputResponses"] = json!({"confirm_spend": yes()});
+    let handle = network.request("tools/call", again, &both)["result"].take();
+    assert_eq!((&handle["resultType"], &handle["status"]), (&json!("task"), &json!("working")), "{handle}");
+    let task = json!({"taskId": handle["taskId"]});
+    let mut done = Value::Null;
+    stage.until("the task is over", || {
+        done = network.request("tasks/get", task.clone(), &both)["result"].take();
+        done["status"] != "working"
+    });
+    assert_eq!(told(&done["result"])["status"], "complete", "{done}");
+    let refused = network.request("tasks/get", task, &json!({}));
+    assert_eq!(refused["error"]["code"], -32021, "{refused}");
+}
+
+#[test]
+fn over_http_a_session_asks_its_user_on_the_stream_of_the_call() {
+    let stage = stage_of([]);
+    let mut network = Network::reserve();
+    let _server = stage.call(["serve", "--http", &network.address()]).env(TIGHT.0, TIGHT.1).start();
+    stage.until("the server listens", || TcpStream::connect(("127.0.0.1", network.port)).is_ok());
+    let mut greeting = hello("test-client");
+    greeting["capabilities"] = json!({"elicitation": {}});
+    let greeting = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting});
+    let session = network.post(&greeting).find(|line| line.to_lowercase().starts_with("mcp-session-id:"));
+    network.headers = format!("{}\r\n", session.expect("a session"));
+    network.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).for_each(drop);
+    let params = json!({"name": "process_prompt", "arguments": question()});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let mut stream = network.post(&call).filter_map(|line| message(&line));
+    let asked = stream.find(|message| message["method"] == "elicitation/create").expect("the user is asked");
+    network.post(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes()})).for_each(drop);
+    let result = stream.find(|message| message["id"] == 1 && message.get("method").is_none());
+    assert_eq!(told(&result.expect("a reply")["result"])["status"], "complete");
+}
