@@ -221,10 +221,16 @@ fn kept_name(name: &str) -> String {
     if kept.trim().is_empty() { "unnamed".to_owned() } else { kept }
 }
 
+/// A fence longer than any in these texts, so that none of them can end it.
+pub(crate) fn fence<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let longest = |text: &str| text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    let longest = texts.into_iter().map(longest).max().unwrap_or(0);
+    "`".repeat(FENCE_CHARS_MIN.max(longest + 1))
+}
+
 /// A text under its name, in a fence longer than any in it.
 fn fenced(name: &str, text: &str) -> String {
-    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(FENCE_CHARS_MIN.max(longest + 1));
+    let fence = fence([text]);
     let end = if text.ends_with('\n') { "" } else { "\n" };
     format!("{name}:\n{fence}\n{text}{end}{fence}")
 }

@@ -14,7 +14,7 @@ use crate::program::Program;
 use crate::{built, repository, say};
 
 /// The targets, two of which run at a time: as many as a small machine has cores.
-const TARGETS: &[&str] = &["sse", "retry_after", "chunk", "error_body"];
+const TARGETS: &[&str] = &["sse", "retry_after", "chunk", "error_body", "line"];
 const AT_ONCE: usize = 2;
 
 /// Seconds per target unless asked otherwise, and the most that may be asked: a night.

@@ -39,8 +39,8 @@ const ROWS: &[Row] = &[
     Row { name: BENCH, may: &[ENGINE, PROVIDER, STORE, PROGRAM], tests_may: &[] },
     // It asks the built program and never links it.
     Row { name: XTASK, may: &[], tests_may: &[] },
-    // It reaches what reads strangers' bytes through one hidden module.
-    Row { name: FUZZ, may: &[PROVIDER], tests_may: &[] },
+    // It reaches what reads strangers' bytes through one hidden module of each.
+    Row { name: FUZZ, may: &[PROVIDER, PROGRAM], tests_may: &[] },
 ];
 
 /// Crates that speak to a network, a database, a client or a terminal.

@@ -17,7 +17,7 @@ use super::progress::Progress;
 use super::task::{self, Holds};
 use super::wall;
 use crate::output::report::Report;
-use crate::service::{Asker, RunHandle, Service};
+use crate::service::{Asker, RunHandle, Scope, Service};
 
 /// The longest wait for room to tell a client that its user need not answer any more.
 const TAKE_BACK_MAX: Duration = Duration::from_secs(1);

@@ -2,7 +2,8 @@
 //!
 //! The protocol library drops what it cannot read without a word, and its caller then waits for ever. Here every
 //! line that is not blank is either a message or gets exactly one reply, with the line's own id where one can be
-//! found. Pure; what is under way is known to `wire`.
+//! found. Only notifications and answers never get one, whatever is wrong with them: nobody waits for it, and the id of an
+//! answer is ours, so that a reply under it could end a request of the client's own. Pure; what is under way is known to `wire`.
 
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -23,8 +24,8 @@ pub(super) enum Line {
     Message(Box<ClientJsonRpcMessage>),
     /// Not one: this is to be replied.
     Refused(Refusal),
-    /// Nothing.
-    Blank,
+    /// Nothing that is due a reply: white space, or an answer or a notification that cannot be read.
+    Silent,
 }
 
 /// Why a line is not taken, told to whoever sent it.
@@ -44,6 +45,19 @@ impl Refusal {
         Self { id, is_guess: true, code: ErrorCode::INVALID_REQUEST, message: message.into() }
     }
 
+    /// The message is not JSON, for this reason.
+    pub(super) fn unreadable(message: &[u8], reason: &str) -> Self {
+        Self {
+            id: salvage::id_of(message),
+            is_guess: true,
+            code: ErrorCode::PARSE_ERROR,
+            message: format!(
+                "the message cannot be read as JSON ({reason}): send one whole JSON-RPC message at a time, on \
+                 stdio one per line"
+            ),
+        }
+    }
+
     /// A request that can be read and must not be taken.
     pub(super) fn of_request(id: &RequestId, message: impl Into<String>) -> Self {
         Self { is_guess: false, ..Self::invalid(serde_json::value::to_raw_value(id).ok(), message) }
@@ -61,7 +75,7 @@ impl Refusal {
         Self::invalid(
             id,
             format!(
-                "the line is longer than {mebibytes} MiB and was not read: send a shorter prompt, or fewer or \
+                "the message is longer than {mebibytes} MiB and was not read: send a shorter prompt, or fewer or \
                  smaller attachments"
             ),
         )
@@ -90,22 +104,25 @@ impl Refusal {
 
 /// Reads one line, with or without its line end.
 pub(super) fn read(line: &[u8]) -> Line {
-    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii();
+    let line = trimmed(line);
     if line.is_empty() {
-        return Line::Blank;
+        return Line::Silent;
     }
-    read_message(line).map_or_else(Line::Refused, |message| Line::Message(Box::new(message)))
+    match read_message(line) {
+        Ok(Some(message)) => Line::Message(Box::new(message)),
+        Ok(None) => Line::Silent,
+        Err(refusal) => Line::Refused(refusal),
+    }
 }
 
-fn read_message(line: &[u8]) -> Result<ClientJsonRpcMessage, Refusal> {
-    let unreadable = |reason: String| Refusal {
-        id: salvage::id_of(line),
-        is_guess: true,
-        code: ErrorCode::PARSE_ERROR,
-        message: format!(
-            "the line cannot be read as JSON ({reason}): send one whole JSON-RPC message per line"
-        ),
-    };
+/// A line without what editors and shells put around it.
+pub(super) fn trimmed(line: &[u8]) -> &[u8] {
+    line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii()
+}
+
+/// The message of a line; nothing where it is an answer or a notification that cannot be read.
+fn read_message(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    let unreadable = |reason: String| Refusal::unreadable(line, &reason);
     let text = std::str::from_utf8(line)
         .map_err(|error| unreadable(format!("byte {} is not valid UTF-8", error.valid_up_to())))?;
     let text = salvage::without_lone_surrogates(text);
@@ -113,13 +130,20 @@ fn read_message(line: &[u8]) -> Result<ClientJsonRpcMessage, Refusal> {
         NotAHead::Json(error) => unreadable(error.to_string()),
         NotAHead::Shape(message) => Refusal::invalid(salvage::id_of(line), message),
     })?;
-    head.check().map_err(|message| Refusal::invalid(head.repeatable_id(), message))?;
-    serde_json::from_str(&text).map_err(|error| {
+    let checked = head.check().map_err(|message| Refusal::invalid(head.repeatable_id(), message));
+    if head.is_answer() {
+        return Ok(checked.ok().and_then(|()| serde_json::from_str(&text).ok()));
+    }
+    checked?;
+    if head.id.is_none() {
+        return Ok(serde_json::from_str(&text).ok());
+    }
+    serde_json::from_str(&text).map(Some).map_err(|error| {
         let refusal = unreadable(error.to_string());
         match error.classify() {
             // The head could be read, so what is wrong is how deep the rest is nested or how large a number is.
             serde_json::error::Category::Syntax => refusal,
-            _ => Refusal::invalid(refusal.id, format!("the line is not a message of MCP: {error}")),
+            _ => Refusal::invalid(refusal.id, format!("this is not a message of MCP: {error}")),
         }
     })
 }
@@ -153,7 +177,7 @@ fn read_head(text: &str) -> Result<Head<'_>, NotAHead> {
     if !text.starts_with('{') {
         let value: &RawValue = serde_json::from_str(text).map_err(NotAHead::Json)?;
         let found = if value.get().starts_with('[') { "a batch" } else { "not an object" };
-        return Err(NotAHead::Shape(format!("the line is {found}: send one JSON-RPC request per line")));
+        return Err(NotAHead::Shape(format!("the message is {found}: send one JSON-RPC request at a time")));
     }
     serde_json::from_str(text).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => NotAHead::Shape(format!("the message is ambiguous: {error}")),
@@ -162,12 +186,16 @@ fn read_head(text: &str) -> Result<Head<'_>, NotAHead> {
 }
 
 impl Head<'_> {
+    const fn is_answer(&self) -> bool {
+        self.method.is_none() && (self.result.is_some() || self.error.is_some())
+    }
+
     fn check(&self) -> Result<(), String> {
         if self.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
             return Err("`jsonrpc` is not \"2.0\": send \"jsonrpc\":\"2.0\"".to_owned());
         }
         match self.method {
-            None if self.result.is_some() || self.error.is_some() => Ok(()),
+            None if self.is_answer() => Ok(()),
             None => Err("the message has no `method`: names of members are written in lower case".to_owned()),
             Some(method) if !method.get().starts_with('"') => Err("`method` is not a string".to_owned()),
             Some(_) => self.check_id(),
@@ -266,7 +294,23 @@ mod tests {
         ] {
             assert!(matches!(read(line.as_bytes()), Line::Message(_)), "{line}");
         }
-        assert!(matches!(read(b" \r\n"), Line::Blank));
+        assert!(matches!(read(b" \r\n"), Line::Silent));
+    }
+
+    #[test]
+    fn neither_an_answer_nor_a_notification_is_answered() {
+        for line in [
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":5}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"_meta":5}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/x","params":[1e400]}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":5}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}"#,
+            r#"{"jsonrpc":"2.0","id":{},"error":5}"#,
+            r#"{"jsonrpc":"1.0","id":1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","result":{}}"#,
+        ] {
+            assert!(!matches!(read(line.as_bytes()), Line::Refused(_)), "{line}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The MCP door: a few small tools over the service.
+//! The MCP door: a few small tools over the service, prompts that lead to them, and runs as resources.
 //!
 //! ```text
 //! stdio: pipe → line → wire ─┐
@@ -11,10 +11,14 @@
 //! nothing that was paid for; a panic ends one call and nothing else.
 
 mod arguments;
+mod body;
 mod call;
+mod completion;
 mod confirm;
 mod early;
 mod flight;
+#[doc(hidden)]
+pub mod fuzz;
 mod handler;
 mod line;
 mod order;
@@ -22,7 +26,9 @@ mod outcome;
 mod part;
 mod pipe;
 mod progress;
+mod prompts;
 mod refusal;
+mod resources;
 mod salvage;
 mod schema;
 mod sessions;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::{Code, Failure, Run};
+use parallel_llm_engine::{Code, Failure, Recorded, Run};
 use rmcp::model::CallToolResult;
 use serde_json::json;
 
@@ -73,6 +73,14 @@ impl Part {
             Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
         }
     }
+}
+
+/// Events as text, one on each line.
+pub(super) fn lines(events: &[Recorded]) -> Result<String, Failure> {
+    let lines = events.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>();
+    let lines =
+        lines.map_err(|error| Failure::new(Code::Internal, format!("an event cannot be told: {error}")))?;
+    Ok(lines.join("\n"))
 }
 
 /// The arguments of `get_run` that fetch a part.

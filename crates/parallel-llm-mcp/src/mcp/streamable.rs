@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use super::sessions::SessionLimits;
 use super::sessions::{self, Sessions};
-use super::{early, refusal};
+use super::{body, early, refusal};
 
 /// Where clients find the protocol.
 pub const PATH: &str = "/mcp";
@@ -42,5 +42,6 @@ pub fn routes_within<H: ServerHandler>(
         .route_service(PATH, service)
         .layer(map_response(refusal::tell))
         .layer(from_fn_with_state(sessions, sessions::admit))
+        .layer(from_fn(body::check))
         .layer(from_fn(early::answer))
 }

@@ -204,7 +204,7 @@ impl Transport<RoleServer> for Wire {
                 room.send(self.reply.take()?);
             }
             match self.next_line().await? {
-                Line::Blank => {}
+                Line::Silent => {}
                 Line::Refused(refusal) => self.refuse(refusal),
                 Line::Message(message) => match self.admit(*message) {
                     Ok(Some(message)) => return Some(message),

@@ -2,6 +2,7 @@
 
 mod ask;
 mod asker;
+mod at_hand;
 mod catalogue;
 mod cost;
 mod doctor;

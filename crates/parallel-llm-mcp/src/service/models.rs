@@ -305,9 +305,14 @@ impl ListLine {
     }
 }
 
+/// A model of this provider as one types it.
+pub(super) fn name(provider: &ProviderId, model: &str) -> String {
+    ModelRef { provider: provider.clone(), model: model.to_owned() }.to_string()
+}
+
 impl ModelLine {
     fn of(provider: &ProviderId, info: &ModelInfo) -> Self {
-        let id = |model: &str| ModelRef { provider: provider.clone(), model: model.to_owned() }.to_string();
+        let id = |model: &str| name(provider, model);
         Self {
             id: id(&info.id),
             provider: provider.0.clone(),

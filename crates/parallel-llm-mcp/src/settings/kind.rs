@@ -254,7 +254,7 @@ pub(super) fn provider_of(reference: &str, is_provider: impl Fn(&str) -> bool) -
 
 /// Takes a list apart at white space and commas. A comma inside an entry's options does not end the entry:
 /// `a/b@temperature=1,max_tokens=9` is one.
-fn split_models(text: &str) -> Vec<String> {
+pub(crate) fn split_models(text: &str) -> Vec<String> {
     let mut entries: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let mut has_options = false;

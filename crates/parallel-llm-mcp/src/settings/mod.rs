@@ -43,6 +43,7 @@ use table::Setting;
 pub use environment::{Environment, Folders};
 pub use issuer::IssuerSettings;
 pub(crate) use kept::{KeptKeys, read as read_kept, text as kept_text};
+pub(crate) use kind::split_models;
 pub use origin::{Origin, Place};
 pub use preset::{Preset, Presets};
 pub use provider::{KeyWish, ProviderSettings};

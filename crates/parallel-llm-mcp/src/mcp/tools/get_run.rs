@@ -54,17 +54,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What clients list.
 pub(super) fn tool() -> Tool {
-    let besides = [
-        ("code", "string"),
-        ("next", "string"),
-        ("part", "string"),
-        ("text", "string"),
-        ("next_offset", "integer"),
-        ("total_chars", "integer"),
+    let of_part = [
+        ("text", "string", "The part, or a page of it."),
+        ("next_offset", "integer", "Where the next page begins."),
     ];
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("Get a run")
-        .with_raw_output_schema(Arc::new(schema::of::<Report>(&besides)))
+        .with_raw_output_schema(Arc::new(schema::of_report(&of_part)))
         .with_annotations(ToolAnnotations::new().read_only(true).open_world(false))
         .with_meta(super::long_results())
 }
@@ -118,10 +114,7 @@ async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
             kept => kept,
         };
         if let Kept::Past(past) = kept {
-            let lines = past.events.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>();
-            let lines = lines
-                .map_err(|error| Failure::new(Code::Internal, format!("an event cannot be told: {error}")))?;
-            return Ok(lines.join("\n"));
+            return part::lines(&past.events);
         }
         if Instant::now() >= give_up {
             let failure =

@@ -11,7 +11,6 @@ use crate::mcp::arguments::{self, Argument, Kind, Values};
 use crate::mcp::call::Call;
 use crate::mcp::order::Order;
 use crate::mcp::schema;
-use crate::output::report::Report;
 use crate::service::Question;
 
 pub(super) const NAME: &str = "process_prompt";
@@ -47,7 +46,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "strategy",
         kind: Kind::Choice(super::strategies),
-        about: "",
+        about: "How the answers become one.",
         example: "\"synthesize\"",
     },
     Argument {
@@ -56,14 +55,19 @@ const ARGUMENTS: &[Argument] = &[
         about: "A named panel of the settings, such as quick, budget or max.",
         example: "\"quick\"",
     },
-    Argument { name: "temperature", kind: Kind::Number(2.0), about: "", example: "0.7" },
+    Argument { name: "temperature", kind: Kind::Number(2.0), about: "Of each model.", example: "0.7" },
     Argument {
         name: "max_tokens",
         kind: Kind::Whole(1, 1_000_000),
         about: "Output cap of each model, reasoning included.",
         example: "16000",
     },
-    Argument { name: "effort", kind: Kind::Choice(efforts), about: "", example: "\"high\"" },
+    Argument {
+        name: "effort",
+        kind: Kind::Choice(efforts),
+        about: "How hard they think.",
+        example: "\"high\"",
+    },
     Argument {
         name: "files",
         kind: Kind::Switch,
@@ -106,7 +110,7 @@ fn stores() -> Vec<&'static str> {
 
 /// What clients list.
 pub(super) fn tool() -> Tool {
-    let output = schema::of::<Report>(&[("code", "string"), ("next", "string")]);
+    let output = schema::of_report(&[]);
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("Ask a panel of models")
         .with_raw_output_schema(Arc::new(output))

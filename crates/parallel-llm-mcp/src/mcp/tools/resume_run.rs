@@ -9,7 +9,6 @@ use crate::mcp::arguments::{self, Argument, Kind, Values};
 use crate::mcp::call::Call;
 use crate::mcp::order::Order;
 use crate::mcp::schema;
-use crate::output::report::Report;
 use crate::service::Further;
 
 pub(super) const NAME: &str = "resume_run";
@@ -58,7 +57,7 @@ const ARGUMENTS: &[Argument] = &[
 
 /// What clients list.
 pub(super) fn tool() -> Tool {
-    let output = schema::of::<Report>(&[("code", "string"), ("next", "string")]);
+    let output = schema::of_report(&[]);
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("Go on with a run")
         .with_raw_output_schema(Arc::new(output))

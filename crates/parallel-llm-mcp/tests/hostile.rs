@@ -1,0 +1,184 @@
+//! The door under fire: tens of thousands of bad inputs on one connection of the real program. Each that is due a reply
+//! gets exactly one, under its own id where one can be found, and afterwards the server is as well as before.
+
+mod hostile {
+    pub(crate) mod bad;
+    pub(crate) mod http;
+}
+#[path = "mcp/client.rs"]
+#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
+mod client;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use client::{Client, hello};
+use hostile::bad::{Bad, Generator};
+use hostile::http::{Connection, Server, shown};
+use parallel_llm_testkit::Stage;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// Inputs at each door.
+const INPUTS: usize = 10_000;
+/// Inputs sent before their replies are read: far more than any queue between holds.
+const WAVE: usize = 400;
+/// How long all of a door's inputs may take on a machine that does several other things beside.
+const ALL_MAX: Duration = Duration::from_secs(300);
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// Sends a wave and reads exactly the replies that are due.
+fn exchange(client: &mut Client, wave: &[Bad]) {
+    for bad in wave {
+        client.line(&bad.bytes);
+    }
+    let mut due = BTreeMap::<String, Vec<&Bad>>::new();
+    for (bad, id) in wave.iter().flat_map(|bad| bad.replies.iter().map(move |id| (bad, id))) {
+        due.entry(id.to_string()).or_default().push(bad);
+    }
+    let expected: usize = due.values().map(Vec::len).sum();
+    let mut surplus = Vec::new();
+    for _ in 0..expected {
+        let Some(reply) = client.find(|_| true) else { break };
+        assert!(reply["result"].is_object() != reply["error"].is_object(), "{reply}");
+        let error = &reply["error"];
+        let is_told = error["code"].is_i64() && error["message"].as_str().is_some_and(|it| it.len() > 15);
+        assert!(error.is_null() || is_told, "{reply}");
+        if due.get_mut(&reply["id"].to_string()).and_then(Vec::pop).is_none() {
+            surplus.push(reply);
+        }
+    }
+    due.retain(|_, waiting| !waiting.is_empty());
+    let unanswered = due.iter().map(|(id, lost)| format!("{id}: {}", shown(&lost[0].bytes)));
+    let unanswered: Vec<String> = unanswered.take(12).collect();
+    assert!(unanswered.is_empty(), "unanswered: {unanswered:#?}; instead there came {surplus:#?}");
+}
+
+#[test]
+fn ten_thousand_bad_lines_get_a_reply_each_and_harm_nothing() {
+    let stage = stage();
+    let begun = Instant::now();
+    let mut client = Client::new(&stage, &[]);
+    let all = Generator::new(7).take(INPUTS);
+    all.chunks(WAVE).for_each(|wave| exchange(&mut client, wave));
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    assert_eq!(client.seen, Vec::<Value>::new(), "more replies than are due");
+    assert_eq!(stage.chats().len(), 0, "nothing was asked of a model");
+    client.hang_up();
+    let (status, _) = client.wait();
+    assert!(status.success(), "{status}");
+    assert!(begun.elapsed() < ALL_MAX, "{} inputs took {:?}", all.len(), begun.elapsed());
+}
+
+#[test]
+fn lines_that_are_far_too_long_are_answered_and_forgotten() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[]);
+    let much = "a".repeat(33 << 20);
+    let wave: Vec<Bad> = [
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":"first","method":"ping","params":{{"x":"{much}"}}}}"#),
+            json!("first"),
+        ),
+        (
+            format!(r#"{{"method":"ping","params":{{"x":"{much}"}},"jsonrpc":"2.0","id":"last"}}"#),
+            json!("last"),
+        ),
+        (format!(r#"{{"method":"ping","params":{{"x":"{much}"#), Value::Null),
+        (much, Value::Null),
+    ]
+    .into_iter()
+    .map(|(line, id)| Bad { bytes: line.into_bytes(), replies: vec![id] })
+    .collect();
+    exchange(&mut client, &wave);
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    assert_eq!(client.seen, Vec::<Value>::new());
+}
+
+#[test]
+fn bad_lines_before_the_beginning_do_not_keep_it_from_beginning() {
+    let stage = stage();
+    let mut client = Client::silent(&stage, &[]);
+    Generator::new(11).take(1_500).chunks(WAVE).for_each(|wave| exchange(&mut client, wave));
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    assert_eq!(client.begin("test-client")["serverInfo"]["name"], "parallel-llm-mcp");
+    assert!(client.request("tools/list", json!({}))["result"].is_object());
+    assert_eq!(client.seen, Vec::<Value>::new());
+}
+
+/// A connection with a session.
+fn connect(server: &Server) -> Connection {
+    let mut connection = Connection::new(server.address);
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello("test-client")});
+    let response = connection.post(hello.to_string().as_bytes());
+    let session = response.header("mcp-session-id").unwrap_or_else(|| panic!("no session: {response:?}"));
+    connection.session = Some(session.to_owned());
+    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(connection.post(begun.to_string().as_bytes()).status, 202);
+    connection
+}
+
+/// What is wrong with the response to this input, if anything is.
+fn fault(bad: &Bad, response: &hostile::http::Response) -> Option<String> {
+    let is_answered = match bad.replies.first() {
+        None => response.status < 500,
+        Some(id) => {
+            let told = response.messages();
+            let replies = told.iter().filter(|message| message.get("method").is_none());
+            response.status < 500
+                && replies.clone().count() == 1
+                && replies.clone().all(|reply| reply["id"] == *id)
+        }
+    };
+    (!is_answered).then(|| format!("{}: {response:?}", shown(&bad.bytes)))
+}
+
+#[test]
+fn ten_thousand_bad_bodies_get_a_response_each_and_harm_nothing() {
+    let stage = stage();
+    let begun = Instant::now();
+    let mut server = Server::start(&stage);
+    let all = Generator::new(13).take(INPUTS);
+    std::thread::scope(|scope| {
+        for part in all.chunks(all.len().div_ceil(4)) {
+            let mut connection = connect(&server);
+            scope.spawn(move || {
+                let faults = part.iter().filter_map(|bad| fault(bad, &connection.post(&bad.bytes)));
+                let faults: Vec<String> = faults.collect();
+                assert!(
+                    faults.is_empty(),
+                    "{} faults, such as {:#?}",
+                    faults.len(),
+                    &faults[..faults.len().min(12)]
+                );
+            });
+        }
+    });
+    // Without a session, and whatever comes of it, each gets its response.
+    let mut stranger = Connection::new(server.address);
+    for bad in Generator::new(17).take(1_500) {
+        let response = stranger.post(&bad.bytes);
+        assert!(response.status < 500, "{}: {response:?}", shown(&bad.bytes));
+    }
+    let ping = connect(&server).post(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    assert_eq!(ping.messages(), [json!({"jsonrpc": "2.0", "id": 1, "result": {}})], "{ping:?}");
+    assert!(server.child.try_wait().unwrap().is_none(), "the server has ended");
+    assert_eq!(stage.chats().len(), 0, "nothing was asked of a model");
+    assert!(begun.elapsed() < ALL_MAX, "{} inputs took {:?}", all.len(), begun.elapsed());
+}
+
+#[test]
+fn what_the_fuzzer_once_found_stays_found() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/line");
+    let inputs = std::fs::read_dir(&folder).expect("the target has a corpus");
+    let paths: Vec<_> = inputs.map(|input| input.expect("a corpus can be listed").path()).collect();
+    assert!(!paths.is_empty());
+    for path in paths {
+        let line = std::fs::read(&path).expect("an input can be read");
+        // Cut anywhere, too: what was read of a line may end there.
+        (0..=line.len()).for_each(|end| parallel_llm_mcp::mcp::fuzz::line(&line[..end]));
+    }
+}
