@@ -6,17 +6,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::Journal;
-use parallel_llm_engine::{Code, Engine, Failure, Routing};
+use parallel_llm_engine::{Code, Engine, Failure, ProviderId, Routing};
 use parallel_llm_provider::{ApiKey, Dialect, Documents, Endpoint, Provider, ProviderConfig};
 use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::service::{
-    Catalogues, CheckKey, FetchCredit, Issuer, Journals, KeyUse, Later, LookAtCircuits, Parts, ReadDocument,
-    Runs, Service,
+    Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Later, LookAtCircuits, Parts,
+    ReadDocument, Runs, Service,
 };
 use crate::settings::{KeyWish, Origin, ProviderSettings, Settings};
 use crate::{certificates, keys, telemetry};
@@ -46,20 +47,12 @@ pub fn wire_with(
             })
         })
     });
-    let check_key: CheckKey = {
-        let upstream = Arc::clone(&upstream);
-        Box::new(move |id| {
-            let upstream = Arc::clone(&upstream);
-            Box::pin(async move { upstream.get().await?.check_key(&id).await })
-        })
-    };
-    let fetch_credit: FetchCredit = {
-        let upstream = Arc::clone(&upstream);
-        Box::new(move |id| {
-            let upstream = Arc::clone(&upstream);
-            Box::pin(async move { upstream.get().await?.fetch_credit(&id).await })
-        })
-    };
+    let check_key: CheckKey =
+        asking(&upstream, |provider, id| Box::pin(async move { provider.check_key(&id).await }));
+    let fetch_credit: FetchCredit =
+        asking(&upstream, |provider, id| Box::pin(async move { provider.fetch_credit(&id).await }));
+    let fetch_time: FetchTime =
+        asking(&upstream, |provider, id| Box::pin(async move { provider.fetch_time(&id).await }));
     let circuits: LookAtCircuits = {
         let upstream = Arc::clone(&upstream);
         Box::new(move || upstream.made().map(Provider::circuits).unwrap_or_default())
@@ -79,6 +72,8 @@ pub fn wire_with(
     let issuer = settings.issuer.clone().map(|terms| Issuer::new(terms, document_reader(settings)));
     let providers = settings.providers.iter().map(|provider| provider.id.clone()).collect();
     let settings = settings.clone();
+    // Which clients there are is not known here: none is told of.
+    let clients = Box::new(|| -> BoxFuture<'static, _> { Box::pin(std::future::ready(Vec::new())) });
     Service::new(Parts {
         settings,
         providers,
@@ -86,9 +81,26 @@ pub fn wire_with(
         check_key,
         fetch_credit,
         circuits,
+        fetch_time,
         issuer,
+        clients,
         runs,
         store,
+    })
+}
+
+/// A question to one provider: what of it, the answer to come.
+type Asking<T> = fn(Provider, ProviderId) -> BoxFuture<'static, Result<T, Failure>>;
+
+/// Whom the service asks such a question of. The client is made when it is first needed.
+fn asking<T: 'static>(
+    upstream: &Arc<Later<Provider>>,
+    ask: Asking<T>,
+) -> Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<T, Failure>> + Send + Sync> {
+    let upstream = Arc::clone(upstream);
+    Box::new(move |id| {
+        let upstream = Arc::clone(&upstream);
+        Box::pin(async move { ask(upstream.get().await?.clone(), id).await })
     })
 }
 

@@ -30,7 +30,10 @@ pub const TERMINATED: u8 = 143;
 /// Every exit code with its meaning, for the generated reference.
 pub const ALL: &[(u8, &str)] = &[
     (ANSWER, "there is an answer"),
-    (FAILED, "the run gave no answer, or `doctor` found something in the way of one"),
+    (
+        FAILED,
+        "the run gave no answer, or `doctor` found something in the way of one, with `--strict` anything to look at",
+    ),
     (USAGE, "the call or a setting cannot be used, or `models --check` found a dead model"),
     (
         PARTIAL,

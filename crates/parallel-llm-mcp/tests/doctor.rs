@@ -2,9 +2,12 @@
 
 mod lists;
 
+use std::net::TcpListener;
+use std::path::Path;
+
 use lists::{Lists, alone};
 use parallel_llm_testkit::simulator::{Fault, Script};
-use parallel_llm_testkit::{Output, Stage};
+use parallel_llm_testkit::{Call, Output, Stage};
 use serde_json::{Value, json};
 
 fn stage() -> Stage {
@@ -13,8 +16,12 @@ fn stage() -> Stage {
 
 /// A list that has these models.
 fn selling(ids: &[&str]) -> Lists {
-    let models: Vec<Value> = ids.iter().map(|id| json!({ "id": id })).collect();
-    Lists::of(&json!({ "data": models }).to_string())
+    Lists::of(&list_of(ids))
+}
+
+fn list_of(ids: &[&str]) -> String {
+    let model = |id: &&str| json!({ "id": id, "context_length": 9_000, "pricing": { "prompt": "0.000002", "completion": "0.00001" } });
+    json!({ "data": ids.iter().map(model).collect::<Vec<_>>() }).to_string()
 }
 
 /// Presets of one model each, so that the built-in ones ask for nothing else.
@@ -24,17 +31,59 @@ const PRESETS: &str =
 fn settings(stage: &Stage, panel: &str) {
     let text = format!("panel = [{panel}]\nsynthesizer = [\"lab/a\"]\n{PRESETS}");
     stage.write(".config/parallel-llm-mcp/config.toml", text);
+    set_mode(&stage.home().join(".config/parallel-llm-mcp"), 0o700);
 }
 
-/// Its findings in JSON, free space and ports masked.
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &Path, _: u32) {}
+
+/// The doctor with this provider, in JSON, under limits that are the same everywhere.
+fn doctor<'a>(stage: &'a Stage, openrouter: &Lists) -> Call<'a> {
+    let call = alone(stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+    call.under("ulimit -c 0; ulimit -n 1024")
+}
+
+/// Its findings in JSON, with placeholders for what differs from machine to machine.
 fn findings(output: &Output) -> Value {
     output.assert_no_key();
     let mut diagnosis = output.json();
+    assert!(diagnosis["elapsed_ms"].take().is_u64());
     for finding in diagnosis["findings"].as_array_mut().into_iter().flatten() {
         let found = output.masked(finding["found"].as_str().unwrap_or_default());
-        finding["found"] = if found.ends_with(" free") { json!("<room> free") } else { json!(found) };
+        finding["found"] = json!(match finding["check"].as_str().unwrap_or_default() {
+            "data folder" if found.ends_with(" free") => "<room> free".to_owned(),
+            "database" if found.contains(", format ") => "<extent>".to_owned(),
+            "database" if found.contains("write-ahead log") => "<log>".to_owned(),
+            "program" => "<program>".to_owned(),
+            // Whoever else is on this machine may listen there.
+            "http" => "<http>".to_owned(),
+            "models" => found.split(" was fetched ").next().unwrap_or_default().to_owned(),
+            _ => found,
+        });
+        if finding["check"] == "http" {
+            finding["next"] = Value::Null;
+        }
     }
     diagnosis
+}
+
+/// Those of one check, each in a line.
+fn told(output: &Output, check: &str) -> Vec<String> {
+    let diagnosis = findings(output);
+    let of_check =
+        diagnosis["findings"].as_array().into_iter().flatten().filter(|finding| finding["check"] == check);
+    let line = |finding: &Value| {
+        let next = finding["next"].as_str().map(|next| format!("; {}", output.masked(next)));
+        let [state, found] = ["state", "found"].map(|name| finding[name].as_str().unwrap_or_default());
+        format!("{state} {found}{}", next.unwrap_or_default())
+    };
+    of_check.map(line).collect()
 }
 
 fn finding(check: &str, state: &str, found: &str, next: Option<&str>) -> Value {
@@ -45,31 +94,58 @@ fn finding(check: &str, state: &str, found: &str, next: Option<&str>) -> Value {
 fn all_is_well() {
     let (stage, openrouter) = (stage(), selling(&["lab/a", "lab/b"]));
     settings(&stage, "\"lab/a\", \"lab/b\"");
-    let call = || alone(&stage, &["doctor"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
-    let output = call().arg("--json").run();
+    let output = doctor(&stage, &openrouter).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    let file = "<home>/.config/parallel-llm-mcp/config.toml";
-    assert_eq!(
-        findings(&output),
-        json!({
-            "schema": 1,
-            "state": "ok",
-            "findings": [
-                finding("settings", "ok", &format!("settings files: your own at {file}; 4 presets"), None),
-                finding("keys", "ok", "OpenRouter has a key (environment OPENROUTER_API_KEY)", None),
-                finding("credit", "ok", "$7.50 is left of OpenRouter's key", None),
-                finding("models", "ok", "2 of 2 configured models are offered", None),
-                finding("local servers", "ok", "none found running", None),
-                finding("data folder", "ok", "<home>/.local/share/parallel-llm-mcp can be written", None),
-                finding("data folder", "ok", "nobody else can read it (mode 700)", None),
-                finding("data folder", "ok", "<room> free", None),
-                finding("database", "ok", "it opens, and is of this program's version", None),
-            ],
+    let mut diagnosis = findings(&output);
+    assert!(diagnosis["version"].take().is_string());
+    let lines: Vec<String> = diagnosis["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            assert!(it["next"].is_null(), "{it}");
+            let [check, state, found] = ["check", "state", "found"].map(|name| it[name].as_str().unwrap());
+            format!("{check}: {state}: {found}").replace(&openrouter.authority(), "<authority>")
         })
+        .collect();
+    diagnosis["findings"].take();
+    assert_eq!(
+        diagnosis,
+        json!({ "schema": 1, "version": null, "state": "ok", "elapsed_ms": null, "findings": null })
     );
-    let told = call().run();
-    assert_eq!((told.code, told.stderr.as_str()), (Some(0), "0 failed, 0 to look at, 9 ok\n"));
-    assert_eq!(told.text().lines().count(), 9);
+    insta::assert_snapshot!(lines.join("\n"), @"
+    program: ok: <program>
+    settings: ok: settings files: your own at <home>/.config/parallel-llm-mcp/config.toml; 4 presets
+    settings: ok: nobody else can change them, or read what is secret in them
+    network: ok: OpenRouter is at http://<authority>/api/v1 (environment OPENROUTER_BASE_URL)
+    network: ok: no proxy is named
+    keys: ok: OpenRouter has a key (environment OPENROUTER_API_KEY)
+    credit: ok: $7.50 is left of OpenRouter's key
+    models: ok: 2 of 2 configured models are offered
+    models: ok: lab/a (panel, synthesizer, presets.budget.panel, presets.max.panel, presets.quick.panel): $2.00 in and $10.00 out for a million tokens, 9000 tokens of context
+    models: ok: lab/b (panel): $2.00 in and $10.00 out for a million tokens, 9000 tokens of context
+    models: ok: the list of OpenRouter
+    local servers: ok: none found running
+    clock: ok: nobody told what time it is
+    data folder: ok: <home>/.local/share/parallel-llm-mcp can be written
+    data folder: ok: nobody else can read it (mode 700)
+    data folder: ok: <room> free
+    data folder: ok: it lies on no file system whose locks are known to fail
+    run folder: ok: <home>/.local/share/parallel-llm-mcp/runs is in the data folder
+    database: ok: it opens, and is of this program's version
+    database: ok: <extent>
+    database: ok: <log>
+    database: ok: it is whole
+    log: ok: a server logs to stderr only, at `info`
+    limits: ok: 1024 files may be open at once; 64 calls need up to 128
+    limits: ok: a crash leaves no memory on the disk
+    http: ok: <http>
+    terminal: ok: stderr is no terminal: a run is told line by line
+    ");
+    let call = alone(&stage, &["doctor", "--strict"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+    let told = call.under("ulimit -c 0; ulimit -n 1024").run();
+    let count = lines.len();
+    assert_eq!((told.code, told.stderr), (Some(0), format!("0 failed, 0 to look at, {count} ok\n")));
 }
 
 #[test]
@@ -77,13 +153,8 @@ fn what_is_wrong_is_told_with_what_to_do() {
     let (stage, openrouter, ollama) = (stage(), selling(&["lab/a"]), selling(&["llama4:8b"]));
     settings(&stage, "\"lab/a\", \"lab/old\", \"mistral:large\"");
     std::fs::create_dir_all(stage.data_dir()).unwrap();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(stage.data_dir(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let call = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
-    let output = call.env("OLLAMA_BASE_URL", &ollama.url("")).run();
+    set_mode(&stage.data_dir(), 0o755);
+    let output = doctor(&stage, &openrouter).env("OLLAMA_BASE_URL", &ollama.url("")).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(ollama.asked().iter().all(|head| !head.contains("authorization")), "a find is sent no key");
     let diagnosis = findings(&output);
@@ -99,39 +170,52 @@ fn what_is_wrong_is_told_with_what_to_do() {
     let chmod = format!("chmod 700 {}", stage.data_dir().display());
     let server =
         format!("found Ollama at {} with 1 model: ask one with `-m ollama:llama4:8b`", ollama.authority());
-    assert_eq!(
-        json!(troubled),
-        json!([
-            finding("keys", "warning", keyless, Some(advice)),
-            finding(
-                "models",
-                "failed",
-                "lab/old (panel): its provider does not offer it",
-                Some("did you mean `lab/a`?")
-            ),
-            finding("models", "warning", &format!("mistral:large (panel): {keyless}"), Some(advice)),
-            finding("local servers", "ok", &server, None),
-            finding(
-                "data folder",
-                "warning",
-                "others can look into it (mode 755)",
-                Some(&format!("`{chmod}`"))
-            ),
-        ])
-    );
+    let mut expected = vec![
+        finding("keys", "warning", keyless, Some(advice)),
+        finding(
+            "models",
+            "failed",
+            "lab/old (panel): its provider does not offer it",
+            Some("did you mean `lab/a`?"),
+        ),
+        finding("models", "warning", &format!("mistral:large (panel): {keyless}"), Some(advice)),
+        finding("local servers", "ok", &server, None),
+    ];
+    if cfg!(unix) {
+        let found = "others can look into it (mode 755)";
+        expected.push(finding("data folder", "warning", found, Some(&format!("`{chmod}`"))));
+    }
+    assert_eq!(json!(troubled), json!(expected));
 }
 
 #[test]
 fn without_any_key_there_is_no_run() {
     let (stage, openrouter) = (stage(), selling(&["lab/a"]));
     settings(&stage, "\"lab/a\"");
-    let call = alone(&stage, &["doctor", "--json"]).without("OPENROUTER_API_KEY");
-    let output = call.env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1")).run();
+    let output = doctor(&stage, &openrouter).without("OPENROUTER_API_KEY").run();
     assert_eq!(output.code, Some(1));
-    let key = &findings(&output)["findings"][1];
-    assert_eq!((&key["check"], &key["state"]), (&json!("keys"), &json!("failed")));
-    assert_eq!(key["found"], "no API key is set for `openrouter`");
-    assert!(key["next"].as_str().unwrap().contains("OPENROUTER_API_KEY"), "{key}");
+    let keys = told(&output, "keys");
+    assert!(
+        keys[0].starts_with("failed no API key is set for `openrouter`; set `OPENROUTER_API_KEY`"),
+        "{keys:?}"
+    );
+    assert_eq!(told(&output, "clock"), ["ok nobody told what time it is"], "nobody is asked for this alone");
+}
+
+#[test]
+fn what_several_models_lack_is_told_once() {
+    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
+    settings(&stage, "'mistral:a', 'mistral:b', 'mistral:c', 'mistral:d', 'lab/a'");
+    let output = doctor(&stage, &openrouter).run();
+    let advice = "set `MISTRAL_API_KEY`, or keep it with `keys set mistral`";
+    let models = told(&output, "models");
+    assert_eq!(
+        models[1],
+        format!(
+            "warning 4 models (mistral:a, mistral:b, mistral:c and 1 more): no API key is set for `mistral`; {advice}"
+        )
+    );
+    assert!(models[2].starts_with("ok lab/a (panel, "), "{models:?}");
 }
 
 #[test]
@@ -143,44 +227,295 @@ fn an_interrupted_run_is_found() {
     running.signal("KILL");
     running.wait();
     let output = alone(&stage, &["doctor", "--json"]).run();
-    let diagnosis = findings(&output);
-    let last = diagnosis["findings"].as_array().unwrap().last().unwrap();
-    assert_eq!((&last["check"], &last["state"]), (&json!("database"), &json!("warning")));
-    assert_eq!(last["found"], "1 run was interrupted; the newest is <run>");
-    assert!(last["next"].as_str().unwrap().starts_with("`runs resume 01"), "{last}");
+    let told = told(&output, "database");
+    assert_eq!(told[3], "ok it is whole");
+    let last = "warning 1 run was interrupted; the newest is <run>; `runs resume <run>`, or leave it";
+    assert_eq!(told[4], last);
 }
 
 #[test]
 fn a_folder_or_a_database_that_cannot_be_used_is_found() {
     let (stage, openrouter) = (stage(), selling(&["lab/a"]));
     settings(&stage, "\"lab/a\"");
-    let doctor =
-        || alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
-    let state_of = |output: &Output, check: &str| {
-        let diagnosis = findings(output);
-        let mut found = diagnosis["findings"].as_array().unwrap().iter();
-        found.find(|finding| finding["check"] == check).unwrap()["state"].clone()
-    };
     let file = stage.write("no-folder", "");
-    let output = doctor().settings([("data_dir", file.to_str().unwrap())]).run();
+    let output = doctor(&stage, &openrouter).settings([("data_dir", file.to_str().unwrap())]).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    assert_eq!([state_of(&output, "data folder"), state_of(&output, "database")], ["failed", "failed"]);
-    stage.write(".local/share/parallel-llm-mcp/runs.db", "not a database, but some other file of somebody's");
-    let output = doctor().run();
+    assert!(told(&output, "data folder")[0].starts_with("failed <home>/no-folder cannot be written: "));
+    assert!(told(&output, "database")[0].starts_with("failed "));
+    let text = "not a database, but some other file of somebody's";
+    stage.write(".local/share/parallel-llm-mcp/runs.db", text);
+    let output = doctor(&stage, &openrouter).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    assert_eq!([state_of(&output, "data folder"), state_of(&output, "database")], ["ok", "failed"]);
+    assert!(told(&output, "data folder")[0].starts_with("ok "));
+    assert!(told(&output, "database")[0].contains("it is not a database"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_can_only_be_read_is_found() {
+    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
+    settings(&stage, "\"lab/a\"");
+    // Not even the system's own user may make anything there.
+    let places = [("data_dir", "/proc/self/task"), ("output_dir", "/proc/self/fdinfo")];
+    let output = doctor(&stage, &openrouter).settings(places).run();
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    assert!(told(&output, "data folder")[0].starts_with("failed /proc/self/task cannot be written: "));
+    assert!(told(&output, "run folder")[0].starts_with("failed /proc/self/fdinfo cannot be written: "));
+    let next = "mend its permissions, or set `output_dir` to another folder";
+    assert!(told(&output, "run folder")[0].ends_with(next));
+}
+
+#[test]
+fn a_damaged_database_and_one_of_a_newer_program_are_told_apart() {
+    const ANSWER: &str = "An answer that lies on a page of its own.";
+    const PAGE_BYTES: usize = 4096;
+    let stage = stage().scripted("x-ai/grok-4.7", Script::answering(ANSWER));
+    for question in ["Why?", "How?", "When?"] {
+        let output = stage.call(["ask", "-q", "-m", "x-ai/grok-4.7", question]).run();
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+    }
+    let path = stage.data_dir().join("runs.db");
+    let sound = std::fs::read(&path).unwrap();
+    // The page of the texts says that it has more of them than would fit.
+    let mut damaged = sound.clone();
+    let holds = |page: &&mut [u8]| page.windows(ANSWER.len()).any(|bytes| bytes == ANSWER.as_bytes());
+    let page = damaged.chunks_mut(PAGE_BYTES).filter(holds).find(|page| page[0] == 0x0d).unwrap();
+    page[3..5].fill(0xff);
+    std::fs::write(&path, &damaged).unwrap();
+    let output = alone(&stage, &["doctor", "--json"]).run();
+    let whole = &told(&output, "database")[3];
+    assert!(whole.starts_with("failed it is damaged: ") && whole.contains("; make a copy"), "{whole}");
+    assert_eq!(output.code, Some(1));
+    // The version of the format stands in the header.
+    let mut newer = sound;
+    newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    std::fs::write(&path, &newer).unwrap();
+    let output = alone(&stage, &["doctor", "--json"]).run();
+    let told = told(&output, "database");
+    let start = "failed a newer version of this program wrote `<home>/.local/share/parallel-llm-mcp/runs.db`";
+    assert!(told.len() == 1 && told[0].starts_with(start), "{told:?}");
+    assert_eq!((output.code, std::fs::read(&path).unwrap() == newer), (Some(1), true));
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_others_may_read_or_change_are_found() {
+    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
+    settings(&stage, "\"lab/a\"");
+    assert_eq!(doctor(&stage, &openrouter).run().code, Some(0));
+    set_mode(&stage.home().join(".config/parallel-llm-mcp/config.toml"), 0o666);
+    set_mode(&stage.data_dir().join("runs.db"), 0o640);
+    let output = doctor(&stage, &openrouter).run();
+    let folder = "<home>/.local/share/parallel-llm-mcp";
+    let file = "<home>/.config/parallel-llm-mcp/config.toml";
+    assert_eq!(
+        told(&output, "settings")[1],
+        format!(
+            "warning others can change where your keys go: they may write {file} (mode 666); `chmod 600 {file}`"
+        )
+    );
+    assert_eq!(
+        told(&output, "data folder")[2],
+        format!("warning `runs.db` in it can be read or written by others; `chmod -R go= {folder}`")
+    );
+    assert_eq!((output.code, doctor(&stage, &openrouter).arg("--strict").run().code), (Some(0), Some(1)));
 }
 
 #[test]
 fn a_key_that_is_refused_is_in_the_way_of_a_run() {
     let stage = stage();
-    let call = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_API_KEY", &"0".repeat(40));
-    let output = call.run();
+    let output = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_API_KEY", &"0".repeat(40)).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    let diagnosis = findings(&output);
-    let credit =
-        diagnosis["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "credit");
-    assert_eq!(credit.unwrap()["state"], "failed", "{diagnosis}");
+    assert!(told(&output, "credit")[0].starts_with("failed "));
+}
+
+#[test]
+fn a_clock_that_is_wrong_is_told() {
+    let date = "date: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
+    let (stage, openrouter) = (stage(), Lists::with_head(&list_of(&["lab/a"]), date));
+    settings(&stage, "\"lab/a\"");
+    let output = doctor(&stage, &openrouter).run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let clock = &told(&output, "clock")[0];
+    assert!(clock.starts_with("warning it is ") && clock.contains(" s ahead of OpenRouter's: "), "{clock}");
+    let asked = openrouter.asked().into_iter().find(|head| head.starts_with("head ")).unwrap();
+    assert!(asked.starts_with("head /api/v1/models ") && !asked.contains("authorization"), "{asked}");
+    drop(openrouter);
+}
+
+#[test]
+fn a_provider_that_says_nothing_holds_up_no_other_check() {
+    let stage = stage();
+    settings(&stage, "\"lab/a\"");
+    // Connections are made, and nobody reads what comes on them.
+    let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = format!("http://{}/api/v1", silent.local_addr().unwrap());
+    let output = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &address).run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let next = "try again; the network or the provider is slow";
+    let late = format!("warning OpenRouter did not say within 5 s what is left of its key; {next}");
+    assert_eq!(told(&output, "credit"), [late]);
+    let late = "warning openrouter gave no answer within 5 s; check the network and the base URL";
+    assert_eq!(told(&output, "clock"), [late]);
+    let models = told(&output, "models");
+    assert!(models.last().unwrap().contains("openrouter gave no list of models in time"), "{models:?}");
+    assert_eq!(told(&output, "database")[3], "ok it is whole");
+}
+
+#[test]
+fn an_old_list_of_models_is_told_where_there_is_no_newer_one() {
+    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
+    settings(&stage, "\"lab/a\"");
+    assert_eq!(doctor(&stage, &openrouter).run().code, Some(0));
+    let kept = stage.data_dir().join("models/openrouter.json");
+    let mut list: Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
+    let day_ms = 24 * 60 * 60 * 1000;
+    list["fetched_at"] = json!(list["fetched_at"].as_u64().unwrap() - 5 * day_ms);
+    std::fs::write(&kept, list.to_string()).unwrap();
+    let url = openrouter.url("/api/v1");
+    drop(openrouter);
+    let output = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &url).run();
+    let models = told(&output, "models");
+    let start = "warning the list of OpenRouter cannot be fetched, its last list";
+    assert!(models.last().unwrap().starts_with(start), "{models:?}");
+    let text = alone(&stage, &["doctor"]).env("OPENROUTER_BASE_URL", &url).run();
+    assert!(text.text().contains("its last list was fetched 5 d ago: "), "{}", text.text());
+}
+
+#[test]
+fn a_proxy_is_named_without_its_password() {
+    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
+    settings(&stage, "\"lab/a\"");
+    let call = || doctor(&stage, &openrouter).env("NO_PROXY", "example.org");
+    let output = call().env("HTTPS_PROXY", "http://me:hidden-word@127.0.0.1:9").run();
+    assert_eq!(
+        told(&output, "network")[1],
+        "ok calls to other machines go through the proxy http://127.0.0.1:9 (`HTTPS_PROXY`, with a name and a \
+         password), but for the hosts in `NO_PROXY`"
+    );
+    assert!(!output.text().contains("hidden-word"));
+}
+
+/// A panel of the simulator's models.
+fn probed() -> Stage {
+    let stage = stage();
+    let text = "panel = ['openai/gpt-6.1-sol*2', 'x-ai/grok-4.7']\nsynthesizer = ['openai/gpt-6.1-sol']\n";
+    stage.write(".config/parallel-llm-mcp/config.toml", text);
+    set_mode(&stage.home().join(".config/parallel-llm-mcp"), 0o700);
+    stage
+}
+
+#[test]
+fn each_model_of_the_panel_is_asked_for_a_word_where_that_is_paid_for() {
+    let stage = probed();
+    let refused = alone(&stage, &["doctor", "--deep"]).run();
+    insta::assert_snapshot!(refused.told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `--deep` asks models, which costs money, and nobody is there to say yes
+      next: say `doctor --deep --yes`
+    ");
+    assert_eq!(stage.chats().len(), 0);
+    let output = alone(&stage, &["doctor", "--deep", "--yes", "--json"]).run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let caps: Vec<Value> =
+        stage.chats().iter().map(|chat| chat.body["max_completion_tokens"].clone()).collect();
+    assert_eq!(caps, [16, 16], "each model is asked once, and nobody fuses");
+    let said = output.masked(&output.stderr);
+    assert!(said.starts_with("`--deep` asks 2 models of the panel for a word each: at most $0.0"), "{said}");
+    assert_eq!(told(&output, "clock"), ["ok it agrees with OpenRouter's"]);
+    let probe = told(&output, "probe");
+    assert!(probe[0].starts_with("ok openai/gpt-6.1-sol answers within <time>"), "{probe:?}");
+    assert!(probe[1].starts_with("ok x-ai/grok-4.7 answers within <time>"), "{probe:?}");
+    assert!(probe[2].starts_with("ok run <run> cost $0.0"), "{probe:?}");
+    let report = &output.json()["probe"];
+    assert!(report["models"][0]["cost_usd"].as_f64().unwrap() > 0.0, "{report}");
+    let costs = alone(&stage, &["runs", "cost", "--json"]).run().json();
+    assert!(
+        (costs["total"]["cost_usd"].as_f64().unwrap() - report["cost_usd"].as_f64().unwrap()).abs() < 1e-9
+    );
+    let runs = alone(&stage, &["runs", "list"]).run();
+    assert!(runs.text().contains(report["run_id"].as_str().unwrap()), "{}", runs.text());
+    stage.assert_nowhere(b"Reply with one word");
+}
+
+#[test]
+fn on_a_terminal_it_is_asked_before_anything_is_paid() {
+    let stage = probed();
+    for (said, asked) in [("n\n", 0), ("\n", 0), ("yes\n", 2)] {
+        let call = alone(&stage, &["doctor", "--deep"]).stdin(said).on_terminal();
+        // Without the tool that makes a terminal there is none to ask on.
+        let Some(call) = call else { return };
+        let output = call.run();
+        let told = output.text();
+        assert!(told.contains("for a word each: at most $0.0") && told.contains(". Go on? [y/N] "), "{told}");
+        assert_eq!(told.contains("no model was asked"), asked == 0, "{told}");
+        assert_eq!(stage.chats().len(), asked, "{told}");
+    }
+}
+
+#[test]
+fn a_model_that_does_not_answer_is_in_the_way_and_one_that_only_thinks_is_not() {
+    let stage = probed()
+        .scripted("openai/gpt-6.1-sol", Script::fault(Fault::ReasoningBurn))
+        .scripted("x-ai/grok-4.7", Script::fault(Fault::NoEndpoints));
+    let output = alone(&stage, &["doctor", "--deep", "--yes", "--json"]).run();
+    assert_eq!((output.code, stage.chats().len()), (Some(1), 2), "{}", output.stderr);
+    let probe = told(&output, "probe");
+    assert!(probe[0].starts_with("ok openai/gpt-6.1-sol answers"), "{probe:?}");
+    assert!(probe[1].starts_with("failed x-ai/grok-4.7: "), "{probe:?}");
+}
+
+#[test]
+fn a_report_for_others_holds_no_key_no_text_and_no_name() {
+    const ANSWER: &str = "canary-of-an-answer";
+    let stage = stage()
+        .scripted("openai/gpt-6.1-sol", Script::answering(ANSWER))
+        .scripted("x-ai/grok-4.7", Script::fault(Fault::Moderation));
+    let log = stage.home().join("canaryname.log");
+    let places = [("log_file", log.to_str().unwrap()), ("log_level", "debug")];
+    let panel = ["-m", "openai/gpt-6.1-sol", "-m", "x-ai/grok-4.7", "canary of a question"];
+    let asked = stage.call(["ask", "--strict"]).args(panel).settings(places).run();
+    assert_eq!(asked.code, Some(3), "{}", asked.stderr);
+    let file = stage.home().join("report.json");
+    let call = || {
+        let call = alone(&stage, &["doctor", "--bundle", "report.json"]).settings(places);
+        call.env("HTTPS_PROXY", "http://me:canary-password@127.0.0.1:9").env("USER", "canaryname")
+    };
+    let output = call().run();
+    output.assert_no_key();
+    let report = std::fs::read_to_string(&file).unwrap();
+    let home = stage.home().display().to_string();
+    let key = stage.simulator().api_key();
+    for canary in
+        [ANSWER, "canary of a question", "canary-password", "canaryname", &home, key, &key[key.len() - 16..]]
+    {
+        assert!(!report.contains(canary), "`{canary}` is in the report:\n{report}");
+    }
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let setting = |name: &str| {
+        report["settings"].as_array().unwrap().iter().find(|line| line["name"] == name).unwrap().clone()
+    };
+    assert_eq!(setting("log_file")["value"], "~/<user>.log");
+    assert_eq!(setting("providers.openrouter.key")["value"], "set");
+    assert_eq!((&report["schema"], &report["runs"]), (&json!(1), &json!({ "partial": 1 })));
+    assert!(report["diagnosis"]["findings"].as_array().unwrap().len() > 20);
+    let lines: Vec<&str> = report["log"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(lines.iter().any(|line| line.contains(" INFO the run starts run_id=")), "{lines:?}");
+    assert!(
+        lines.iter().any(|line| line.contains(" WARN … run_id=") && line.contains("code=moderated")),
+        "{lines:?}"
+    );
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let before = std::fs::read(&file).unwrap();
+    let again = call().run();
+    assert_eq!((again.code, std::fs::read(&file).unwrap() == before), (Some(7), true));
+    assert!(again.stderr.contains("`report.json` cannot be written: there is something of that name"));
 }
 
 /// Takes as long as such a program is waited for, once for all three.

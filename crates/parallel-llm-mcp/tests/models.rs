@@ -321,7 +321,8 @@ fn the_configured_models_are_called() {
         checked["models"][1],
         json!({
             "id": "lab/larg", "places": ["panel"], "provider": "openrouter", "has_key": true,
-            "standing": "dead", "alias_of": null, "expires_on": null,
+            "standing": "dead", "alias_of": null, "expires_on": null, "context_tokens": null,
+            "input_usd_per_million": null, "output_usd_per_million": null,
             "message": "its provider does not offer it", "next": "did you mean `lab/large`?",
         })
     );

@@ -15,8 +15,8 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunId, RunPlan, RunRequest, RunStatus, SeatNumber};
 use parallel_llm_mcp::app;
 use parallel_llm_mcp::service::{
-    Asker, CostBy, Doomed, Further, Grant, Kept, ModelQuery, Question, RunFilter, RunHandle, Scope, Service,
-    TokenState, TokenWish,
+    Asker, CostBy, Depth, Doomed, Further, Grant, Kept, ModelQuery, Question, RunFilter, RunHandle, Scope,
+    Service, TokenState, TokenWish,
 };
 use parallel_llm_mcp::settings::{Environment, Folders, Settings};
 use parallel_llm_store::{Store, StoreConfig};
@@ -395,6 +395,7 @@ const RULES: &[(&str, Rule)] = &[
     ("acting_for", Rule::Wiring),
     ("ask", ASK),
     ("asker", Rule::Wiring),
+    ("bundle", Rule::Owner),
     ("check_token", Rule::Anyone),
     ("close", Rule::Wiring),
     ("costs", READ),
@@ -414,6 +415,8 @@ const RULES: &[(&str, Rule)] = &[
     ("new", Rule::Wiring),
     ("output_dir", Rule::Wiring),
     ("overview", READ),
+    ("plan_probe", Rule::Owner),
+    ("probe", Rule::Owner),
     ("purge", Rule::Owner),
     ("purgeable", Rule::Owner),
     ("revoke_token", Rule::Owner),
@@ -433,11 +436,15 @@ async fn call(service: &Service, name: &str) -> Result<(), Failure> {
     let doomed = Doomed::Named(vec![NOBODYS.to_owned()]);
     match name {
         "ask" => ask(service, RunRequest::prompt("")).await.map(drop),
+        "bundle" => {
+            let diagnosis = service.examine(Depth::Quick).await;
+            service.bundle(&diagnosis).await.map(drop)
+        }
         "check_token" => service.check_token("plm_").await.map(drop),
         "costs" => service.costs(CostBy::Day, None).await.map(drop),
         "create_token" => service.create_token(wish("-")).await.map(drop),
         "examine" => {
-            let found = service.examine().await.findings;
+            let found = service.examine(Depth::Quick).await.findings;
             let refusal = Failure::new(Code::ScopeMissing, "refused");
             if found.iter().any(|finding| finding.found.contains("no token allows")) {
                 Err(refusal)
@@ -460,6 +467,8 @@ async fn call(service: &Service, name: &str) -> Result<(), Failure> {
         "load" => service.load(nobodys).await.map(drop),
         "names_at_hand" => service.names_at_hand().await.map(drop),
         "overview" => service.overview("").await.map(drop),
+        // What was planned is all that can be asked.
+        "plan_probe" | "probe" => service.plan_probe().await.map(drop),
         "purge" => service.purge(&doomed).await.map(drop),
         "purgeable" => service.purgeable(&doomed).await.map(drop),
         "revoke_token" => service.revoke_token("x").await.map(drop),

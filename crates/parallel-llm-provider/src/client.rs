@@ -31,7 +31,7 @@ use crate::http::Http;
 use crate::pace::Pace;
 use crate::reply::{Parts, Reply};
 use crate::scrubber::Scrubber;
-use crate::{charge, codec, http as pooled, models, transport};
+use crate::{charge, codec, date, http as pooled, models, transport};
 
 /// Bytes that are kept of the body of an error. Real ones are under 4 kB; HTML pages are not worth more.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
@@ -46,6 +46,8 @@ const CHARGE_BYTES_MAX: usize = 64 * 1024;
 /// How long an account of a call is waited for once connected. It is asked for when nobody waits for it any more, and
 /// may be asked for again.
 const CHARGE_WAIT: Duration = Duration::from_secs(10);
+/// How long the head of an answer is waited for that is to tell the time: longer, and nobody could say what time that is.
+const TIME_WAIT: Duration = Duration::from_secs(5);
 /// What such a document is written in.
 const JSON: &str = "application/json";
 /// How long such a document is waited for.
@@ -154,6 +156,22 @@ impl Provider {
         let headers = shared.headers(endpoint, key.as_ref(), JSON);
         let key = Document::new(Address::path("key"), CREDIT_BYTES_MAX);
         Credit::read(&shared.get(endpoint, &key, headers).await?).map(Some)
+    }
+
+    /// What time it is at a provider, in milliseconds since 1970; `None` where it does not say. Only the head of an answer
+    /// is asked for, as a stranger would: no key goes along, so whether it refuses does not matter.
+    pub async fn fetch_time(&self, provider: &ProviderId) -> Result<Option<u64>, Failure> {
+        let shared = &self.shared;
+        let endpoint = shared.endpoint(provider)?;
+        let url = endpoint.url(&models::address(endpoint.dialect()));
+        let asked =
+            shared.http.client(endpoint.base())?.head(url).header(header::CACHE_CONTROL, "no-cache").send();
+        let answered = tokio::time::timeout(TIME_WAIT, asked).await.map_err(|_| {
+            let message = format!("{provider} gave no answer within {} s", TIME_WAIT.as_secs());
+            Failure::new(Code::Timeout, message).with_next("check the network and the base URL")
+        })?;
+        let response = answered.map_err(|error| shared.scrubber.clean(shared.failed(endpoint, &error)))?;
+        Ok(date::read(response.headers()))
     }
 
     /// The models that have failed so often that they are not asked for a while, or only tried.

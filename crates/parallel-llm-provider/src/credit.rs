@@ -4,15 +4,25 @@ use parallel_llm_engine::{Code, Failure, PicoUsd};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::models;
 use crate::wire::loose;
 
+/// How often a limit can begin anew.
+const RESETS: [&str; 3] = ["daily", "weekly", "monthly"];
+
 /// The state of a key. Neither its label nor its hash is kept: both tell part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credit {
     /// What the key may still spend; `None` where it has no limit of its own.
     pub remaining: Option<PicoUsd>,
     /// What it has spent in all.
     pub spent: Option<PicoUsd>,
+    /// What it may spend in all, or between two resets; `None` where it has no limit of its own.
+    pub limit: Option<PicoUsd>,
+    /// How often the limit begins anew: `daily`, `weekly` or `monthly`; `None` where it does not.
+    pub resets: Option<&'static str>,
+    /// The last day it can be used, `YYYY-MM-DD`, in UTC; `None` where it has none.
+    pub expires_on: Option<String>,
     /// Whether the account has never paid, which bounds its free requests.
     pub is_free_tier: bool,
 }
@@ -31,6 +41,12 @@ struct Key<'a> {
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
+    limit: Option<&'a RawValue>,
+    #[serde(borrow)]
+    limit_reset: Option<&'a RawValue>,
+    #[serde(borrow)]
+    expires_at: Option<&'a RawValue>,
+    #[serde(borrow)]
     is_free_tier: Option<&'a RawValue>,
 }
 
@@ -46,6 +62,10 @@ impl Credit {
         Ok(Self {
             remaining: loose::usd(data.limit_remaining),
             spent: loose::usd(data.usage),
+            limit: loose::usd(data.limit),
+            resets: loose::text_of(data.limit_reset)
+                .and_then(|word| RESETS.into_iter().find(|own| *own == word)),
+            expires_on: loose::text_of(data.expires_at).and_then(|date| models::day(&date)),
             is_free_tier: data.is_free_tier.is_some_and(|raw| raw.get() == "true"),
         })
     }
@@ -59,12 +79,21 @@ mod tests {
     fn a_key_tells_what_is_left_of_it() {
         let read = |body: &str| Credit::read(body.as_bytes());
         let credit = read(
-            r#"{"data":{"label":"sk-or-v1-au7...890","limit_remaining":7.5,"usage":2.5,"is_free_tier":true}}"#,
+            r#"{"data":{"label":"sk-or-v1-au7...890","limit":10,"limit_remaining":7.5,"limit_reset":"monthly","usage":2.5,
+                "is_free_tier":true,"expires_at":"2027-12-31T23:59:59Z"}}"#,
         );
-        let [remaining, spent] = ["7.5", "2.5"].map(PicoUsd::from_decimal);
-        assert_eq!(credit, Ok(Credit { remaining, spent, is_free_tier: true }));
-        let unlimited = Credit { remaining: None, spent: None, is_free_tier: false };
-        assert_eq!(read(r#"{"data":{"limit_remaining":null}}"#), Ok(unlimited));
+        let [limit, remaining, spent] = ["10", "7.5", "2.5"].map(PicoUsd::from_decimal);
+        let expires_on = Some("2027-12-31".to_owned());
+        let whole =
+            Credit { remaining, spent, limit, resets: Some("monthly"), expires_on, is_free_tier: true };
+        assert_eq!(credit, Ok(whole));
+        for unlimited in [
+            r#"{"data":{"limit_remaining":null}}"#,
+            r#"{"data":{"limit":null,"limit_reset":"hourly","expires_at":"soon"}}"#,
+            r#"{"data":{"limit":[],"limit_reset":7,"expires_at":7}}"#,
+        ] {
+            assert_eq!(read(unlimited), Ok(Credit::default()), "{unlimited}");
+        }
         for strange in ["<html>", r#"{"data":[]}"#, r#"{"data":7}"#] {
             assert_eq!(read(strange).unwrap_err().code, Code::Protocol, "{strange}");
         }

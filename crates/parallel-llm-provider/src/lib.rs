@@ -27,6 +27,7 @@ mod classify;
 mod client;
 mod codec;
 mod credit;
+mod date;
 mod dialect;
 mod documents;
 mod endpoint;

@@ -141,7 +141,7 @@ fn inputs(architecture: &Fields<'_>) -> Option<Inputs> {
 }
 
 /// A date as `YYYY-MM-DD`, where it begins with one.
-fn day(date: &str) -> Option<String> {
+pub(crate) fn day(date: &str) -> Option<String> {
     let day = date.get(..10)?;
     let is_date = day.bytes().enumerate().all(|(index, byte)| match index {
         4 | 7 => byte == b'-',

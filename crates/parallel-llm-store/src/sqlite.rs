@@ -3,6 +3,7 @@
 //! One connection writes, in the writer's hands ([`mod@write`]); a few more only read ([`read`]). What always holds:
 //! a file that is not our database, or that a newer program wrote, is refused and left as it is.
 
+pub(crate) mod inspect;
 pub(crate) mod ledger;
 mod limits;
 pub(crate) mod purge;

@@ -12,9 +12,10 @@ use crate::clock;
 use crate::costs::{CostLine, CostQuery};
 use crate::facts::SeatFact;
 use crate::found::{self, Found};
+use crate::inspection::{DatabaseState, Soundness, Thoroughness};
 use crate::purge::Purged;
 use crate::runs::{Look, RunFilter, RunSummary, StoredRun, Whose};
-use crate::sqlite::{self, ledger, purge, read, repeats, search, seats, tokens};
+use crate::sqlite::{self, inspect, ledger, purge, read, repeats, search, seats, tokens};
 use crate::tokens::{NewToken, Token};
 use crate::writer::Writer;
 
@@ -220,6 +221,20 @@ impl Store {
     pub fn note_token_use(&self, token: &Token) {
         if token.last_used_at_ms.is_none_or(|used_ms| used_ms <= clock::now_ms() - tokens::USED_MS) {
             self.shared.writer.note_token_use(token.token_id);
+        }
+    }
+
+    /// What the database is, and how much is in it.
+    pub async fn state(&self) -> Result<DatabaseState, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => inspect::state(readers).await,
+        }
+    }
+
+    /// Whether the database is whole, as far as can be seen within this time. Nobody else waits for it.
+    pub async fn check(&self, thoroughness: Thoroughness, within: Duration) -> Result<Soundness, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => inspect::check(readers, thoroughness, within).await,
         }
     }
 

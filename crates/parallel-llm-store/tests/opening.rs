@@ -9,7 +9,7 @@ use std::time::Duration;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_store::{RunFilter, Store, StoreConfig, Whose};
+use parallel_llm_store::{RunFilter, Soundness, Store, StoreConfig, Thoroughness, Whose};
 use support::{Fixture, OpenRun as _, connect, every_kind, plan, write};
 use tokio::task::JoinSet;
 
@@ -199,4 +199,28 @@ async fn a_damaged_page_is_told_and_not_written_over() {
     assert!(failure.message.contains("it is damaged") && !failure.retryable, "{failure}");
     store.close().await;
     assert_eq!(std::fs::read(fixture.path()).unwrap(), bytes);
+}
+
+#[tokio::test]
+async fn a_database_is_looked_through_as_far_as_there_is_time() {
+    const LONG: Duration = Duration::from_secs(60);
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
+    let state = fixture.store.state().await.unwrap();
+    assert_eq!((state.format, state.runs_total()), (2, 1));
+    assert!(state.bytes > 4096 && state.log_bytes > 0 && state.sqlite_version.starts_with("3."), "{state:?}");
+    for thoroughness in [Thoroughness::Quick, Thoroughness::Whole] {
+        assert_eq!(fixture.store.check(thoroughness, LONG).await, Ok(Soundness::Sound));
+    }
+    // Enough of anything that a look at it takes longer than no time.
+    let mut stranger = connect(&fixture.path()).await;
+    let sql = "PRAGMA foreign_keys = OFF; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) \
+               INSERT INTO texts SELECT 'x', i, 'text' FROM n";
+    sqlx::raw_sql(sql).execute(&mut stranger).await.unwrap();
+    let in_no_time = fixture.store.check(Thoroughness::Whole, Duration::ZERO).await;
+    assert_eq!(in_no_time, Ok(Soundness::Unfinished));
+    // Readers and the writer have not noticed.
+    write(&fixture.store, plan(2, StoreMode::Full), every_kind()).await;
+    assert_eq!(fixture.store.state().await.unwrap().runs_total(), 2);
+    assert_eq!(fixture.store.check(Thoroughness::Quick, LONG).await, Ok(Soundness::Sound));
 }

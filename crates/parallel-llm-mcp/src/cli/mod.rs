@@ -171,7 +171,7 @@ pub async fn run(desk: &Desk<'_>, work: Work) -> Result<u8, Failure> {
         Work::Ask(ask) => ask::run(desk, *ask).await,
         Work::Runs { command } => runs::run(desk, command).await,
         Work::Models(models) => models::run(desk, &models).await,
-        Work::Doctor(doctor) => Ok(doctor::run(desk, &doctor).await),
+        Work::Doctor(doctor) => doctor::run(desk, &doctor).await,
         Work::Explain { code } => explain::run(desk, code.as_deref()),
         Work::Keys { command } => keys::run(desk, command).await,
         Work::Config { command } => Ok(config::run(desk, &command)),

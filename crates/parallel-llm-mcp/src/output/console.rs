@@ -22,6 +22,8 @@ pub struct Console {
     stderr_is_terminal: bool,
     coloured: bool,
     columns: usize,
+    /// Whether text in UTF-8 can be shown; `None` where nobody says.
+    is_utf8: Option<bool>,
     quiet: bool,
     /// Why data could not be given, the first time; one for all clones.
     lost: Arc<OnceLock<Failure>>,
@@ -89,6 +91,7 @@ impl Console {
             stderr_is_terminal,
             coloured: stderr_is_terminal && !environment.no_color(),
             columns: columns.or(environment.columns()).unwrap_or(COLUMNS),
+            is_utf8: environment.is_utf8(),
             quiet: false,
             lost: Arc::default(),
         }
@@ -108,6 +111,16 @@ impl Console {
     /// Whether nothing but data is wanted.
     pub const fn is_quiet(&self) -> bool {
         self.quiet
+    }
+
+    /// Whether colours are shown.
+    pub const fn is_coloured(&self) -> bool {
+        self.coloured
+    }
+
+    /// Whether text in UTF-8 can be shown; `None` where nobody says.
+    pub const fn is_utf8(&self) -> Option<bool> {
+        self.is_utf8
     }
 
     /// How wide stderr is.

@@ -47,6 +47,12 @@ impl Service {
         if let Some(handle) = self.answered_before(&plan, cache_ms).await? {
             return Ok(handle);
         }
+        // Boxed, because every door holds what a question waits in, and a plan is large.
+        Box::pin(self.begin(plan)).await
+    }
+
+    /// Begins the run of a plan; where the same is under way already, that run is given instead.
+    pub(super) async fn begin(&self, plan: RunPlan) -> Result<RunHandle, Failure> {
         match self.runs().await?.start(plan, self.output_dir()).await {
             Err(Failure { code: Code::Repeated, run_id: Some(id), .. }) => {
                 let handle = self.hold(&id.to_string()).await?;
@@ -102,12 +108,21 @@ impl Service {
     pub(super) async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
         let mut request = question.request;
         self.asker().check_wishes(&request, self.settings().budget)?;
-        request.asked_by = self.asker().name().map(str::to_owned);
         let mut defaults = self.settings().defaults();
         defaults.limits = self.day_limits();
         if let Some(name) = &question.preset {
             self.settings().preset(name)?.fill(&mut request, &mut defaults);
         }
+        self.plan_with(request, defaults).await
+    }
+
+    /// The plan of a request, these holding for what it leaves open.
+    pub(super) async fn plan_with(
+        &self,
+        mut request: RunRequest,
+        defaults: Defaults,
+    ) -> Result<RunPlan, Failure> {
+        request.asked_by = self.asker().name().map(str::to_owned);
         // Whoever wants no text stored wants none in files either, unless this call says so.
         let stored = request.store.unwrap_or(self.settings().store) == StoreMode::Full;
         let has_files = stored && *self.asker() == Asker::Owner;

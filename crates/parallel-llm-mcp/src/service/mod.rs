@@ -39,7 +39,7 @@ pub use ask::Question;
 pub use asker::{Asker, Grant, Scope};
 pub use catalogue::{Catalogues, Fetch, KeyUse};
 pub use cost::{Costs, Spending};
-pub use doctor::{Diagnosis, Finding, Health};
+pub use doctor::{ClientFinding, Depth, Diagnosis, Finding, Health, Probe, ProbeReport};
 pub use further::Further;
 pub use handle::{Hold, RunHandle};
 pub use history::{Kept, PastRun};
@@ -72,6 +72,13 @@ pub type FetchCredit =
 /// Tells whether calls to a provider can have a key, where they need one; the failure names what to set.
 pub type CheckKey = Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<(), Failure>> + Send + Sync>;
 
+/// Asks a provider what time it is, in milliseconds since 1970; `None` where it does not say.
+pub type FetchTime =
+    Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<Option<u64>, Failure>> + Send + Sync>;
+
+/// Looks at the MCP clients on this machine whose configuration names this program.
+pub type LookAtClients = Box<dyn Fn() -> BoxFuture<'static, Vec<ClientFinding>> + Send + Sync>;
+
 /// Tells which models are not asked for a while, because they keep failing.
 pub type LookAtCircuits = Box<dyn Fn() -> Vec<Circuit> + Send + Sync>;
 
@@ -99,6 +106,10 @@ pub struct Parts {
     pub circuits: LookAtCircuits,
     /// Somebody besides this program whose tokens are taken.
     pub issuer: Option<Issuer>,
+    /// What time it is at a provider.
+    pub fetch_time: FetchTime,
+    /// The MCP clients that start this program.
+    pub clients: LookAtClients,
     /// The runs under way.
     pub runs: Later<Runs>,
     /// The runs remembered.

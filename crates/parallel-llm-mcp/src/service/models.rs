@@ -339,7 +339,7 @@ impl OverrideLine {
     }
 }
 
-fn per_million(price: PicoUsd) -> f64 {
+pub(super) fn per_million(price: PicoUsd) -> f64 {
     price.times(TOLD_TOKENS).as_usd()
 }
 
@@ -388,6 +388,8 @@ mod tests {
             circuits: Box::new(Vec::new),
             issuer: None,
             fetch_credit: Box::new(|_| Box::pin(async { Ok(None) })),
+            fetch_time: Box::new(|_| Box::pin(async { Ok(None) })),
+            clients: Box::new(|| Box::pin(async { Vec::new() })),
             runs: Later::new(move || Box::pin(async move { Err(nothing()) })),
             store: Arc::new(Later::new(move || Box::pin(async move { Err(nothing()) }))),
         });

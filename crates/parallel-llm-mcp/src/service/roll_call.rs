@@ -10,7 +10,7 @@ use parallel_llm_engine::{Failure, ProviderId};
 use serde::Serialize;
 
 use super::catalogue::{List, Source, Wanted};
-use super::models::{ListLine, Shelf};
+use super::models::{ListLine, Shelf, per_million};
 use super::providers::has_key;
 use super::{Scope, Service};
 use crate::clock;
@@ -49,6 +49,12 @@ pub struct Present {
     pub alias_of: Option<String>,
     /// The last day it is offered, `YYYY-MM-DD`, where that is known.
     pub expires_on: Option<String>,
+    /// Tokens it can read and write together.
+    pub context_tokens: Option<u64>,
+    /// Price of a million tokens sent, in USD.
+    pub input_usd_per_million: Option<f64>,
+    /// Price of a million tokens received, in USD.
+    pub output_usd_per_million: Option<f64>,
     /// What else there is to say.
     pub message: Option<String>,
     /// What to do.
@@ -173,6 +179,9 @@ impl Present {
             standing: Standing::Unknown,
             alias_of: None,
             expires_on: None,
+            context_tokens: None,
+            input_usd_per_million: None,
+            output_usd_per_million: None,
             message: None,
             next: None,
         }
@@ -193,6 +202,9 @@ impl Present {
         }
         self.alias_of = info.alias_of.as_deref().map(|target| named(target).to_string());
         self.expires_on.clone_from(&info.expires_on);
+        self.context_tokens = info.context_tokens;
+        self.input_usd_per_million = info.price.map(|price| per_million(price.input));
+        self.output_usd_per_million = info.price.map(|price| per_million(price.output));
         if shelf.known.failure.is_some() {
             self.message = Some(format!("it is in an older list, but there is none of today{why}"));
             return;

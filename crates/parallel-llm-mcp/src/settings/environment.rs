@@ -13,10 +13,10 @@ use parallel_llm_engine::{Failure, nearest};
 use parallel_llm_provider::Known;
 use secrecy::SecretString;
 
-use super::invalid;
 use super::layer::{Entry, Layer};
 use super::origin::Origin;
 use super::table::{PREFIX, Setting};
+use super::{invalid, surroundings};
 
 /// Names another user file.
 pub(super) const CONFIG: &str = "PARALLEL_LLM_CONFIG";
@@ -200,7 +200,9 @@ pub(super) fn is_reserved(name: &str) -> bool {
 }
 
 fn is_ours(name: &str) -> bool {
-    is_reserved(name) || Known::ALL.iter().any(|known| known.key_variable == name)
+    is_reserved(name)
+        || Known::ALL.iter().any(|known| known.key_variable == name)
+        || surroundings::is_seen(name)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod provider;
 mod provider_table;
 mod reader;
 mod reference;
+mod surroundings;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ pub use origin::{Origin, Place};
 pub use preset::{Preset, Presets};
 pub use provider::{KeyWish, ProviderSettings};
 pub use reference::reference;
+pub use surroundings::{Proxy, Surroundings};
 pub use wait::duration_ms;
 
 /// The name of the database inside the data folder.
@@ -136,6 +138,8 @@ pub struct Settings {
     pub user_file: Option<PathBuf>,
     /// The project file, where there is one.
     pub project_file: Option<PathBuf>,
+    /// What the environment tells beside settings.
+    pub surroundings: Surroundings,
     /// Every value as it was read, for [`Settings::shown`].
     pub(crate) shown: Vec<Shown>,
 }
@@ -190,6 +194,7 @@ impl Settings {
         settings.presets.extend(project.presets);
         settings.user_file = user_source.map(|source| source.path);
         settings.project_file = project_source.map(|source| source.path);
+        settings.surroundings = Surroundings::of(environment);
         Ok(settings)
     }
 
@@ -324,6 +329,7 @@ impl Settings {
             presets: Presets::new(),
             user_file: None,
             project_file: None,
+            surroundings: Surroundings::default(),
             shown: shown(layer),
         })
     }

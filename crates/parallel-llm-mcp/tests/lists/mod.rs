@@ -28,6 +28,11 @@ pub(crate) struct Lists {
 impl Lists {
     /// A server that answers everything but the question about a key with this list.
     pub(crate) fn of(body: &str) -> Self {
+        Self::with_head(body, "")
+    }
+
+    /// The same, with these lines in the head of each answer.
+    pub(crate) fn with_head(body: &str, head: &'static str) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a local port is free");
         let address = listener.local_addr().expect("a listener has an address");
         let (asked, stopped) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<AtomicBool>::default());
@@ -37,8 +42,8 @@ impl Lists {
                 if is_stopped.load(Ordering::SeqCst) {
                     return;
                 }
-                if let Some(head) = answer(stream, &body) {
-                    kept.lock().unwrap_or_else(PoisonError::into_inner).push(head);
+                if let Some(asked) = answer(stream, head, &body) {
+                    kept.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
                 }
             }
         });
@@ -72,7 +77,7 @@ impl Drop for Lists {
     }
 }
 
-fn answer(mut stream: TcpStream, body: &str) -> Option<String> {
+fn answer(mut stream: TcpStream, lines: &str, body: &str) -> Option<String> {
     let mut head = Vec::new();
     let mut byte = [0; 1];
     while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_BYTES_MAX {
@@ -84,7 +89,7 @@ fn answer(mut stream: TcpStream, body: &str) -> Option<String> {
     let is_key = head.split(|byte| *byte == b' ').nth(1).is_some_and(|path| path.ends_with(b"/key"));
     let body = if is_key { KEY } else { body };
     let reply = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{lines}connection: close\r\n\r\n{body}",
         body.len()
     );
     stream.write_all(reply.as_bytes()).ok()?;

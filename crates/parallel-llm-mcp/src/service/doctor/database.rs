@@ -1,33 +1,114 @@
-//! The database: whether it opens, made where there is none, and whether a run in it was left unfinished.
+//! The database: whether it opens, made where there is none, whether it is whole, how large it is, and whether a run in it
+//! was left unfinished.
+
+use std::time::Duration;
 
 use parallel_llm_engine::{Failure, RunStatus};
-use parallel_llm_store::RunFilter;
+use parallel_llm_store::{DatabaseState, RunFilter, Soundness, Thoroughness};
 
-use super::{Finding, Service};
+use super::system::size;
+use super::{Depth, Finding, Health, Service};
 
 /// Interrupted runs that are looked for. More would say the same.
 const INTERRUPTED_MAX: usize = 100;
+/// How long the database is looked through: some hundred megabytes, and short enough that nobody minds.
+const QUICK_MAX: Duration = Duration::from_millis(1_200);
+/// How long it is looked through where everything is to be known: some tens of gigabytes.
+pub(super) const WHOLE_MAX: Duration = Duration::from_secs(300);
+/// A write-ahead log beyond this is told. It is brought home at 32 MB, unless somebody reads on and on.
+const LOG_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let filter =
-        RunFilter { limit: INTERRUPTED_MAX, status: Some(RunStatus::Interrupted), ..RunFilter::default() };
-    match service.list(filter).await {
-        Ok(interrupted) => {
-            let mut findings = vec![Finding::ok("it opens, and is of this program's version")];
-            findings.extend(interrupted.first().map(|newest| {
-                let count = interrupted.len();
-                let runs = if count == 1 { "run was" } else { "runs were" };
-                Finding::warning(
-                    format!("{count} {runs} interrupted; the newest is {}", newest.run_id),
-                    format!("`runs resume {}`, or leave it", newest.run_id),
-                )
-            }));
-            findings
-        }
-        Err(failure) => vec![broken(&failure)],
+pub(super) async fn look(service: &Service, depth: Depth) -> Vec<Finding> {
+    match examine(service, depth).await {
+        Ok(findings) => findings,
+        Err(failure) => vec![Finding::failed(failure.message.clone(), failure.next_step())],
     }
 }
 
-fn broken(failure: &Failure) -> Finding {
-    Finding::failed(failure.message.clone(), failure.next_step())
+async fn examine(service: &Service, depth: Depth) -> Result<Vec<Finding>, Failure> {
+    let store = service.store().await?;
+    let state = store.state().await?;
+    let mut findings =
+        vec![Finding::ok("it opens, and is of this program's version"), extent(&state), log(state.log_bytes)];
+    let (thoroughness, within) = match depth {
+        Depth::Quick => (Thoroughness::Quick, QUICK_MAX),
+        Depth::Deep => (Thoroughness::Whole, WHOLE_MAX),
+    };
+    findings.push(whole(store.check(thoroughness, within).await?, within));
+    findings.extend(interrupted(service).await?);
+    Ok(findings)
+}
+
+fn extent(state: &DatabaseState) -> Finding {
+    let DatabaseState { sqlite_version, format, bytes, .. } = state;
+    let runs = state.runs_total();
+    let words = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+    Finding::ok(format!("{words} in {}, format {format}, SQLite {sqlite_version}", size(*bytes)))
+}
+
+fn log(bytes: u64) -> Finding {
+    let found = format!("{} in its write-ahead log", size(bytes));
+    if bytes <= LOG_BYTES_MAX {
+        return Finding::ok(found);
+    }
+    let next = "end other programs that have it open, such as a database browser or a stopped server";
+    Finding::warning(format!("{found}: some program reads on and on, so that it cannot be emptied"), next)
+}
+
+fn whole(soundness: Soundness, within: Duration) -> Finding {
+    match soundness {
+        Soundness::Sound => Finding::ok("it is whole"),
+        Soundness::Damaged(troubles) => Finding::failed(
+            format!("it is damaged: {}", troubles.join("; ").replace('\n', " ")),
+            "make a copy of the data folder, then restore the database from a backup, or what can be read of it with \
+             `sqlite3 runs.db .recover`",
+        ),
+        Soundness::Unfinished => {
+            let found =
+                format!("nothing is wrong with what could be read of it in {} ms", within.as_millis());
+            Finding::of(Health::Ok, found, Some("`doctor --deep` reads all of it".to_owned()))
+        }
+    }
+}
+
+async fn interrupted(service: &Service) -> Result<Option<Finding>, Failure> {
+    let filter =
+        RunFilter { limit: INTERRUPTED_MAX, status: Some(RunStatus::Interrupted), ..RunFilter::default() };
+    let interrupted = service.list(filter).await?;
+    Ok(interrupted.first().map(|newest| {
+        let (runs, or_more) = match interrupted.len() {
+            1 => ("run was", ""),
+            INTERRUPTED_MAX => ("runs were", " or more"),
+            _ => ("runs were", ""),
+        };
+        Finding::warning(
+            format!("{}{or_more} {runs} interrupted; the newest is {}", interrupted.len(), newest.run_id),
+            format!("`runs resume {}`, or leave it", newest.run_id),
+        )
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_read_is_not_called_whole() {
+        let told = |soundness| {
+            let finding = whole(soundness, QUICK_MAX);
+            format!("{} {}", finding.state.word(), finding.found)
+        };
+        assert_eq!(told(Soundness::Sound), "ok it is whole");
+        let unfinished = "ok nothing is wrong with what could be read of it in 1200 ms";
+        assert_eq!(told(Soundness::Unfinished), unfinished);
+        let troubles = vec!["*** in database main ***\nTree 5".to_owned(), "row 7".to_owned()];
+        let damaged = "failed it is damaged: *** in database main *** Tree 5; row 7";
+        assert_eq!(told(Soundness::Damaged(troubles)), damaged);
+    }
+
+    #[test]
+    fn a_log_that_grows_is_told() {
+        let told = [LOG_BYTES_MAX, LOG_BYTES_MAX + 1].map(|bytes| log(bytes).state);
+        assert_eq!(told, [Health::Ok, Health::Warning]);
+    }
 }

@@ -1,44 +1,98 @@
 //! The doctor: is everything as it must be for a run, and what to do where it is not.
 //!
 //! A table of checks, done at once. One more check is one more file and one more row. A check looks and tells; it
-//! mends nothing, asks no model and pays for nothing. It makes what the first run would make: the data folder and the
-//! database, because only so is it known that they can be made.
+//! mends nothing, asks no model and pays for nothing. It makes what the first run would make: the folders and the
+//! database, because only so is it known that they can be made. Asking the models themselves is another thing
+//! ([`probe`]), which is paid for and so is a run.
 
+mod bundle;
+mod clients;
+mod clock;
 mod credit;
 mod database;
 mod folder;
+mod http;
 mod keys;
+mod limits;
 mod local;
+mod log;
 mod models;
+mod network;
+mod probe;
+mod program;
+mod redaction;
 mod settings;
+mod system;
 
 use std::future::ready;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
 use serde::Serialize;
+use tokio::time::Instant;
 
 use super::Service;
 
-/// A check that has said nothing by then is told as such. The longest one waits 10 s for a program that keeps a key,
-/// then twice 5 s for a list of models, and each of them says better what was late.
-const CHECK_MAX: Duration = Duration::from_secs(25);
+pub use clients::ClientFinding;
+pub use probe::{Probe, ProbeReport};
 
-/// A check by its name, and what does it.
+/// The version of this program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What asks nobody but this machine is done at once; only a disk that hangs takes longer.
+const HERE_MAX: Duration = Duration::from_secs(4);
+/// For what asks providers. The longest waits 10 s for a program that keeps a key, then twice 5 s for a list of models,
+/// and each of them says better what was late.
+const THERE_MAX: Duration = Duration::from_secs(25);
+/// For opening the database, which waits up to 20 s for others who do it, and looking through it.
+const DATABASE_MAX: Duration = Duration::from_secs(30);
+
+/// How long each kind of check may take. Only the database is looked at longer where everything is to be known.
+const HERE: fn(Depth) -> Duration = |_| HERE_MAX;
+const THERE: fn(Depth) -> Duration = |_| THERE_MAX;
+const IN_DATABASE: fn(Depth) -> Duration = |depth| match depth {
+    Depth::Quick => DATABASE_MAX,
+    Depth::Deep => DATABASE_MAX.saturating_add(database::WHOLE_MAX),
+};
+
+/// How far the doctor looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// As far as takes a second or two.
+    Quick,
+    /// Through the whole database, however long that takes.
+    Deep,
+}
+
+/// A check by its name, what does it, and how long it may take: one that has said nothing by then is told as such, and
+/// holds up nobody else.
 struct Check {
     name: &'static str,
-    look: fn(&Service) -> BoxFuture<'_, Vec<Finding>>,
+    within: fn(Depth) -> Duration,
+    look: fn(&Service, Depth) -> BoxFuture<'_, Vec<Finding>>,
 }
 
 /// Every check, in the order they are told: what others rest on comes first.
 const CHECKS: &[Check] = &[
-    Check { name: "settings", look: |service| Box::pin(ready(settings::look(service))) },
-    Check { name: "keys", look: |service| Box::pin(keys::look(service)) },
-    Check { name: "credit", look: |service| Box::pin(credit::look(service)) },
-    Check { name: "models", look: |service| Box::pin(models::look(service)) },
-    Check { name: "local servers", look: |service| Box::pin(local::look(service)) },
-    Check { name: "data folder", look: |service| Box::pin(folder::look(service)) },
-    Check { name: "database", look: |service| Box::pin(database::look(service)) },
+    Check { name: "program", within: HERE, look: |_, _| Box::pin(ready(program::look())) },
+    Check { name: "settings", within: HERE, look: |service, _| Box::pin(settings::look(service)) },
+    Check { name: "network", within: HERE, look: |service, _| Box::pin(ready(network::look(service))) },
+    Check { name: "keys", within: THERE, look: |service, _| Box::pin(keys::look(service)) },
+    Check { name: "credit", within: THERE, look: |service, _| Box::pin(credit::look(service)) },
+    Check { name: "models", within: THERE, look: |service, _| Box::pin(models::look(service)) },
+    Check { name: "local servers", within: THERE, look: |service, _| Box::pin(local::look(service)) },
+    Check { name: "clock", within: THERE, look: |service, _| Box::pin(clock::look(service)) },
+    Check { name: "data folder", within: HERE, look: |service, _| Box::pin(folder::look(service)) },
+    Check { name: "run folder", within: HERE, look: |service, _| Box::pin(folder::look_at_runs(service)) },
+    Check {
+        name: "database",
+        within: IN_DATABASE,
+        look: |service, depth| Box::pin(database::look(service, depth)),
+    },
+    Check { name: "log", within: HERE, look: |service, _| Box::pin(log::look(service)) },
+    Check { name: "limits", within: HERE, look: |service, _| Box::pin(ready(limits::look(service))) },
+    Check { name: "http", within: HERE, look: |service, _| Box::pin(http::look(service)) },
+    Check { name: "clients", within: HERE, look: |service, _| Box::pin(clients::look(service)) },
 ];
 
 /// How a thing is.
@@ -82,38 +136,79 @@ pub struct Finding {
 pub struct Diagnosis {
     /// The version of this shape. Fields are added, never changed.
     pub schema: u32,
+    /// The version of this program.
+    pub version: &'static str,
     /// The worst of all findings.
     pub state: Health,
+    /// How long the checks took, in milliseconds.
+    pub elapsed_ms: u64,
     /// What was found, in the order of the checks.
     pub findings: Vec<Finding>,
+    /// What came of asking each model of the panel; left out where they were not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeReport>,
 }
 
 impl Service {
     /// Does every check, all at once.
-    pub async fn examine(&self) -> Diagnosis {
-        if let Err(failure) = self.asker().check_owner() {
-            let refused = Finding::failed(failure.message.clone(), failure.next_step());
-            return Diagnosis { schema: 1, state: Health::Failed, findings: vec![refused] };
-        }
-        let all = join_all(CHECKS.iter().map(|check| check.run(self))).await;
-        let findings: Vec<Finding> = all.into_iter().flatten().collect();
-        let state = findings.iter().map(|finding| finding.state).max().unwrap_or(Health::Ok);
-        Diagnosis { schema: 1, state, findings }
+    pub async fn examine(&self, depth: Depth) -> Diagnosis {
+        let began = Instant::now();
+        let findings = match self.asker().check_owner() {
+            Ok(()) => join_all(CHECKS.iter().map(|check| check.run(self, depth))).await,
+            Err(failure) => vec![vec![Finding::failed(failure.message.clone(), failure.next_step())]],
+        };
+        let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let nothing = Vec::new();
+        let mut diagnosis = Diagnosis {
+            schema: 1,
+            version: VERSION,
+            state: Health::Ok,
+            elapsed_ms,
+            findings: nothing,
+            probe: None,
+        };
+        diagnosis.add(findings.into_iter().flatten());
+        diagnosis
+    }
+}
+
+impl Diagnosis {
+    /// Takes in more findings, such as a door's own.
+    pub fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        self.findings.extend(findings);
+        self.state = self.findings.iter().map(|finding| finding.state).max().unwrap_or(Health::Ok);
     }
 }
 
 impl Check {
-    async fn run(&self, service: &Service) -> Vec<Finding> {
-        let late = || {
-            let found = format!("nothing was found within {} s", CHECK_MAX.as_secs());
-            vec![Finding::warning(found, "try again; a disk or a network is slow")]
-        };
-        let found = tokio::time::timeout(CHECK_MAX, (self.look)(service)).await.unwrap_or_else(|_| late());
+    async fn run(&self, service: &Service, depth: Depth) -> Vec<Finding> {
+        let found = told_within((self.within)(depth), (self.look)(service, depth)).await;
         found.into_iter().map(|finding| Finding { check: self.name, ..finding }).collect()
     }
 }
 
+async fn told_within(within: Duration, looking: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {
+    tokio::time::timeout(within, looking).await.unwrap_or_else(|_| vec![late(within)])
+}
+
+fn late(within: Duration) -> Finding {
+    let found = format!("nothing was found within {} s", within.as_secs());
+    Finding::warning(found, "try again; a disk or a network is slow")
+}
+
+/// Does what may wait for a disk where nobody waits for it. Its findings; one of its own where it came to grief.
+async fn aside(look: impl FnOnce() -> Vec<Finding> + Send + 'static) -> Vec<Finding> {
+    tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| {
+        vec![Finding::warning("a defect ended this check", "report it, best with `doctor --bundle FILE`")]
+    })
+}
+
 impl Finding {
+    /// A finding of a door's own check.
+    pub fn told(check: &'static str, state: Health, found: impl Into<String>, next: Option<String>) -> Self {
+        Self { check, ..Self::of(state, found, next) }
+    }
+
     fn ok(found: impl Into<String>) -> Self {
         Self::of(Health::Ok, found, None)
     }
@@ -129,5 +224,20 @@ impl Finding {
     /// The check's name is put in by [`Check::run`], so that no check can go by another's.
     fn of(state: Health, found: impl Into<String>, next: Option<String>) -> Self {
         Self { check: "", state, found: found.into(), next }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_check_that_hangs_is_told_and_one_that_breaks_too() {
+        let found = aside(|| panic!("a defect")).await;
+        assert_eq!((found.len(), found[0].state), (1, Health::Warning));
+        let hanging = std::future::pending();
+        let found = told_within(Duration::from_millis(1), hanging).await;
+        assert_eq!((found.len(), found[0].state), (1, Health::Warning));
+        assert!(found[0].found.starts_with("nothing was found within "), "{found:?}");
     }
 }

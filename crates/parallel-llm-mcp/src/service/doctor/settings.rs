@@ -1,8 +1,12 @@
-//! Which settings files are in force. That they can be read is known by now: nothing starts otherwise.
+//! Which settings files are in force, and who else may read or change them. That they can be read is known by now: nothing
+//! starts otherwise.
 
-use super::{Finding, Service};
+use std::path::{Path, PathBuf};
 
-pub(super) fn look(service: &Service) -> Vec<Finding> {
+use super::system::{OTHERS, OTHERS_WRITE, foreign_owner, mode, quoted};
+use super::{Finding, Service, aside};
+
+pub(super) async fn look(service: &Service) -> Vec<Finding> {
     let settings = service.settings();
     let named = [("your own", &settings.user_file), ("the project's", &settings.project_file)];
     let found: Vec<String> = named
@@ -13,5 +17,54 @@ pub(super) fn look(service: &Service) -> Vec<Finding> {
         [] => "no settings file; defaults and environment hold".to_owned(),
         found => format!("settings files: {}", found.join(", ")),
     };
-    vec![Finding::ok(format!("{found}; {} presets", settings.presets.len()))]
+    let mut findings = vec![Finding::ok(format!("{found}; {} presets", settings.presets.len()))];
+    let holds_secret = settings.providers.iter().any(|provider| !provider.headers.is_empty());
+    let own = settings.user_file.clone().map(|path| (path, holds_secret));
+    // It is refused where others may read it; that is known by now.
+    let kept = settings.keys_file.clone().filter(|path| path.exists()).map(|path| (path, true));
+    let files: Vec<(PathBuf, bool)> = own.into_iter().chain(kept).collect();
+    findings.extend(aside(move || files_findings(&files)).await);
+    findings
+}
+
+/// The user's own files and their folders: who may write them decides where keys go.
+fn files_findings(files: &[(PathBuf, bool)]) -> Vec<Finding> {
+    let mut folders: Vec<&Path> = files.iter().filter_map(|(path, _)| path.parent()).collect();
+    folders.dedup();
+    let of_files = files.iter().filter_map(|(path, holds_secret)| file_finding(path, *holds_secret));
+    let found: Vec<Finding> = folders.into_iter().filter_map(folder_finding).chain(of_files).collect();
+    match (found.is_empty(), files.is_empty()) {
+        (true, false) => vec![Finding::ok("nobody else can change them, or read what is secret in them")],
+        _ => found,
+    }
+}
+
+fn folder_finding(folder: &Path) -> Option<Finding> {
+    let metadata = folder.metadata().ok()?;
+    if let Some(owner) = foreign_owner(&metadata) {
+        return Some(foreign(folder, owner));
+    }
+    let mode = mode(&metadata).filter(|mode| mode & OTHERS_WRITE != 0)?;
+    let found = format!("others can change what is in {} (mode {mode:03o})", folder.display());
+    Some(Finding::warning(found, format!("`chmod 700 {}`", quoted(folder))))
+}
+
+fn file_finding(path: &Path, holds_secret: bool) -> Option<Finding> {
+    let metadata = path.metadata().ok()?;
+    if let Some(owner) = foreign_owner(&metadata) {
+        return Some(foreign(path, owner));
+    }
+    let mode = mode(&metadata)?;
+    let what = match mode {
+        mode if mode & OTHERS_WRITE != 0 => "others can change where your keys go: they may write",
+        mode if mode & OTHERS != 0 && holds_secret => "others can read the headers in",
+        _ => return None,
+    };
+    let found = format!("{what} {} (mode {mode:03o})", path.display());
+    Some(Finding::warning(found, format!("`chmod 600 {}`", quoted(path))))
+}
+
+fn foreign(path: &Path, owner: u32) -> Finding {
+    let found = format!("{} belongs to another user (number {owner}), who can change it", path.display());
+    Finding::warning(found, format!("`sudo chown -R \"$(id -u)\" {}`", quoted(path)))
 }

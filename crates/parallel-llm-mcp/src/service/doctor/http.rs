@@ -1,0 +1,130 @@
+//! The HTTP door: whether the address where it would listen is free, and who has it where it is not.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::{Finding, Health, Service};
+use crate::settings::Settings;
+
+/// What the help of `serve` suggests.
+const SUGGESTED: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8930);
+/// How long whoever listens there is given to say who it is. It runs on this machine.
+const ANSWER_MAX: Duration = Duration::from_millis(800);
+/// As much of an answer as is read: its head, and the beginning of its body.
+const ANSWER_BYTES_MAX: usize = 8 * 1024;
+/// Stands in what this program answers, whatever it was asked.
+const OURS: &str = "parallel-llm-mcp";
+
+/// An address of the door.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    address: SocketAddr,
+    /// Whether the settings name it; else it is only the one that the help suggests.
+    is_chosen: bool,
+}
+
+pub(super) async fn look(service: &Service) -> Vec<Finding> {
+    http_findings(service.settings()).await
+}
+
+/// What can be told of the door before it is opened.
+async fn http_findings(settings: &Settings) -> Vec<Finding> {
+    vec![finding(place(settings)).await]
+}
+
+/// Where the door would listen. No setting names an address: `serve --http` is given one.
+const fn place(_: &Settings) -> Place {
+    Place { address: SUGGESTED, is_chosen: false }
+}
+
+async fn finding(Place { address, is_chosen }: Place) -> Finding {
+    // Taken for a moment only: the address is free again when the listener is dropped.
+    let Err(error) = TcpListener::bind(address) else {
+        return Finding::ok(format!("{address} is free for `serve --http {address}`"));
+    };
+    if error.kind() != std::io::ErrorKind::AddrInUse {
+        let found = format!("nothing can listen on {address}: {error}");
+        return Finding::warning(found, "serve at another address: `serve --http ADDRESS`");
+    }
+    if is_ours(address).await {
+        return Finding::ok(format!("a server of this program listens on {address}"));
+    }
+    let state = if is_chosen { Health::Warning } else { Health::Ok };
+    let next = "serve at another port: `serve --http ADDRESS`, or end that program";
+    Finding::of(state, format!("another program listens on {address}"), Some(next.to_owned()))
+}
+
+/// Whether the one who listens there gives this program's name, be it in its answer or in its refusal.
+async fn is_ours(address: SocketAddr) -> bool {
+    let asked = tokio::time::timeout(ANSWER_MAX, ask(address)).await;
+    asked.is_ok_and(|answer| answer.is_ok_and(|answer| answer.contains(OURS)))
+}
+
+/// Asks for what MCP's servers tell of themselves without a session, and gives the beginning of the answer.
+async fn ask(address: SocketAddr) -> std::io::Result<String> {
+    const BODY: &str = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"#,
+        r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+        r#""io.modelcontextprotocol/clientInfo":{"name":"doctor","version":"1"},"#,
+        r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#
+    );
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: server/discover\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        BODY.len()
+    );
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(BODY.as_bytes()).await?;
+    let mut answer = Vec::new();
+    // What came before a connection broke is an answer too.
+    let _ = stream.take(ANSWER_BYTES_MAX as u64).read_to_end(&mut answer).await;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn told(address: SocketAddr, is_chosen: bool) -> String {
+        let finding = finding(Place { address, is_chosen }).await;
+        format!("{} {}", finding.state.word(), finding.found.replace(&address.to_string(), "ADDRESS"))
+    }
+
+    /// A listener that answers whoever comes like this.
+    async fn answering(answer: &'static str) -> (SocketAddr, tokio::task::JoinSet<()>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut serving = tokio::task::JoinSet::new();
+        serving.spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut asked = vec![0; ANSWER_BYTES_MAX];
+                let _ = stream.read(&mut asked).await;
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        (address, serving)
+    }
+
+    #[tokio::test]
+    async fn who_has_the_address_is_told() {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        assert_eq!(told(free, false).await, "ok ADDRESS is free for `serve --http ADDRESS`");
+        let refusal =
+            "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer realm=\"parallel-llm-mcp\"\r\n\r\n";
+        let (ours, _serving) = answering(refusal).await;
+        assert_eq!(told(ours, true).await, "ok a server of this program listens on ADDRESS");
+        let (theirs, _serving) = answering("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").await;
+        assert_eq!(told(theirs, true).await, "warning another program listens on ADDRESS");
+        assert_eq!(told(theirs, false).await, "ok another program listens on ADDRESS");
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        assert_eq!(
+            told(silent.local_addr().unwrap(), true).await,
+            "warning another program listens on ADDRESS"
+        );
+    }
+}

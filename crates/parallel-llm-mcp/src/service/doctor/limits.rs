@@ -1,0 +1,65 @@
+//! What the system allows this process: how many files may be open, and whether a crash leaves its memory on the disk.
+
+use std::collections::BTreeSet;
+
+use super::system::{self, Limits};
+use super::{Finding, Health, Service};
+
+/// Open files besides the connections of calls: the database, the log, the files of runs, standard streams, clients.
+const FILES_BESIDE: u64 = 64;
+
+pub(super) fn look(service: &Service) -> Vec<Finding> {
+    match system::limits() {
+        None => vec![Finding::ok("how many files may be open, this system does not tell")],
+        Some(limits) => vec![open_files(limits.open_files, calls(service)), memory(&limits)],
+    }
+}
+
+/// The most calls at once to the providers that the settings name.
+fn calls(service: &Service) -> u64 {
+    let settings = service.settings();
+    let named: BTreeSet<_> = service.named_models().into_iter().map(|named| named.model.provider).collect();
+    let providers = settings.providers.iter().filter(|provider| named.contains(&provider.id));
+    let calls: usize =
+        providers.map(|provider| provider.calls_max.unwrap_or(settings.calls_per_key_max)).sum();
+    calls.min(settings.calls_max) as u64
+}
+
+fn open_files(limit: Option<u64>, calls: u64) -> Finding {
+    let needed = calls + FILES_BESIDE;
+    match limit {
+        None => Finding::ok("as many files as there are may be open at once"),
+        Some(limit) if limit >= needed => {
+            Finding::ok(format!("{limit} files may be open at once; {calls} calls need up to {needed}"))
+        }
+        Some(limit) => Finding::warning(
+            format!("only {limit} files may be open at once; {calls} calls need up to {needed}"),
+            format!("`ulimit -n {needed}` before the start, or lower `calls_per_key_max`"),
+        ),
+    }
+}
+
+/// The memory of a process that crashed holds keys and questions.
+fn memory(limits: &Limits) -> Finding {
+    if limits.core_bytes == Some(0) {
+        return Finding::ok("a crash leaves no memory on the disk");
+    }
+    let found = "a crash may leave this program's memory on the disk, with keys and questions in it";
+    Finding::of(Health::Ok, found, Some("`ulimit -c 0` before the start prevents that".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_open_files_are_told() {
+        let told = |limit| {
+            let finding = open_files(limit, 64);
+            format!("{} {}", finding.state.word(), finding.found)
+        };
+        assert_eq!(told(Some(128)), "ok 128 files may be open at once; 64 calls need up to 128");
+        assert_eq!(told(Some(127)), "warning only 127 files may be open at once; 64 calls need up to 128");
+        assert_eq!(told(None), "ok as many files as there are may be open at once");
+    }
+}

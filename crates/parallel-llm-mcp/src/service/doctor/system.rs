@@ -1,0 +1,155 @@
+//! What the operating system tells: of a disk, of a file's owner, of the limits of this process, and its own name.
+//!
+//! `None` wherever it does not tell; nobody is to be alarmed by that.
+
+use std::fs::Metadata;
+use std::path::Path;
+
+/// What a mode gives to others than the owner.
+pub(super) const OTHERS: u32 = 0o077;
+/// What a mode lets others write.
+pub(super) const OTHERS_WRITE: u32 = 0o022;
+
+/// What room there is on the disk of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    pub(super) free_bytes: u64,
+    /// Files that can still be made; `None` where the file system makes as many as there is room for.
+    pub(super) free_files: Option<u64>,
+}
+
+/// Limits of this process that matter to it; `None` is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    pub(super) open_files: Option<u64>,
+    pub(super) core_bytes: Option<u64>,
+}
+
+/// File systems on which the locks of a database are known to fail between machines, or which do without them: the magic
+/// numbers of Linux (`statfs(2)`), and what each is called.
+#[cfg(any(target_os = "linux", test))]
+const UNSAFE: [(u32, &str); 9] = [
+    (0x0000_6969, "NFS"),
+    (0x0000_517b, "SMB"),
+    (0xfe53_4d42, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0x0102_1997, "9P"),
+    (0x5346_414f, "AFS"),
+    (0x0000_564c, "NCP"),
+    (0x786f_4256, "a shared folder of VirtualBox"),
+    (0xbacb_acbc, "a shared folder of VMware"),
+];
+
+/// What it is called, where locks are not safe on it.
+#[cfg(any(target_os = "linux", test))]
+fn unsafe_name(magic: u32) -> Option<&'static str> {
+    UNSAFE.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
+}
+
+#[cfg(unix)]
+pub(super) fn room(folder: &Path) -> Option<Room> {
+    let told = rustix::fs::statvfs(folder).ok()?;
+    let free_files = (told.f_files > 0).then_some(told.f_favail);
+    Some(Room { free_bytes: told.f_bavail.checked_mul(told.f_frsize)?, free_files })
+}
+
+#[cfg(not(unix))]
+pub(super) fn room(_: &Path) -> Option<Room> {
+    None
+}
+
+/// What the file system of a folder is called, where locks are not safe on it.
+#[cfg(target_os = "linux")]
+pub(super) fn unsafe_file_system(folder: &Path) -> Option<&'static str> {
+    // The numbers have 32 bits, whatever the word of the machine.
+    unsafe_name(rustix::fs::statfs(folder).ok()?.f_type as u32)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn unsafe_file_system(_: &Path) -> Option<&'static str> {
+    None
+}
+
+/// The permissions of a file or folder, as `chmod` takes them.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape as where the system does not tell")]
+pub(super) fn mode(metadata: &Metadata) -> Option<u32> {
+    Some(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777)
+}
+
+#[cfg(not(unix))]
+pub(super) fn mode(_: &Metadata) -> Option<u32> {
+    None
+}
+
+/// The number of its owner, where that is somebody else than this process works for.
+#[cfg(unix)]
+pub(super) fn foreign_owner(metadata: &Metadata) -> Option<u32> {
+    let owner = std::os::unix::fs::MetadataExt::uid(metadata);
+    (owner != rustix::process::geteuid().as_raw()).then_some(owner)
+}
+
+#[cfg(not(unix))]
+pub(super) fn foreign_owner(_: &Metadata) -> Option<u32> {
+    None
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape as where the system does not tell")]
+pub(super) fn limits() -> Option<Limits> {
+    use rustix::process::{Resource, getrlimit};
+    let current = |resource| getrlimit(resource).current;
+    Some(Limits { open_files: current(Resource::Nofile), core_bytes: current(Resource::Core) })
+}
+
+#[cfg(not(unix))]
+pub(super) fn limits() -> Option<Limits> {
+    None
+}
+
+/// The machine's name.
+#[cfg(unix)]
+pub(super) fn host() -> Option<String> {
+    rustix::system::uname().nodename().to_str().ok().filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+#[cfg(not(unix))]
+pub(super) fn host() -> Option<String> {
+    None
+}
+
+/// A path as a shell takes it.
+pub(super) fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%,".contains(&byte);
+    if path.bytes().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+/// `12 GB`, `300 MB`, `40 kB`: enough to know how much that is.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} bytes"),
+        10_000..10_000_000 => format!("{} kB", bytes / 1_000),
+        10_000_000..10_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        _ => format!("{} GB", bytes / 1_000_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_systems_of_other_machines_are_known_by_their_numbers() {
+        let told = [0x6969, 0xff53_4d42, 0x0102_1997, 0xef53, 0x0102_1994].map(unsafe_name);
+        assert_eq!(told, [Some("NFS"), Some("CIFS"), Some("9P"), None, None]);
+    }
+
+    #[test]
+    fn sizes_and_paths_are_told_as_people_need_them() {
+        let sizes = [12, 268_435, 268_435_456, 25_000_000_000].map(size);
+        assert_eq!(sizes, ["12 bytes", "268 kB", "268 MB", "25 GB"]);
+        let paths = ["/a/b-c.d", "/a b", "/it's"].map(|path| quoted(Path::new(path)));
+        assert_eq!(paths, ["/a/b-c.d", "'/a b'", r"'/it'\''s'"]);
+    }
+}

@@ -1,0 +1,130 @@
+//! What the environment tells beside settings: whose home it is, and the proxies on the way out.
+//!
+//! For people only: nothing is decided by it. What always holds: a proxy's name and password are in nothing that is kept
+//! here.
+
+use std::path::PathBuf;
+
+use url::Url;
+
+use super::environment::Environment;
+
+/// The variables that name a proxy for calls to other machines, in the order in which the client looks at them.
+const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+/// The variables that name hosts which are reached without one.
+const EXCEPTIONS: [&str; 2] = ["NO_PROXY", "no_proxy"];
+/// The variables that tell the user's name.
+const USERS: [&str; 2] = ["USER", "LOGNAME"];
+/// The variables that tell how text is written, the first that is set being the one that holds.
+const LOCALES: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
+
+/// Whether a variable is one of those that are looked at here.
+pub(super) fn is_seen(name: &str) -> bool {
+    let groups: [&[&str]; 4] = [&PROXIES, &EXCEPTIONS, &USERS, &LOCALES];
+    groups.iter().any(|group| group.contains(&name))
+}
+
+/// What is told beside settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The user's home, where there is one.
+    pub home: Option<PathBuf>,
+    /// The user's name, where the environment tells it.
+    pub user: Option<String>,
+    /// The proxy for calls to other machines, where one is named.
+    pub proxy: Option<Proxy>,
+    /// The variable that names hosts which are reached without it, where it is set.
+    pub exceptions: Option<&'static str>,
+}
+
+/// A proxy that the environment names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proxy {
+    /// The variable that names it.
+    pub variable: &'static str,
+    /// Where it is, without a name and a password; `None` where that cannot be read.
+    pub address: Option<String>,
+    /// Whether it is given a name or a password.
+    pub has_credentials: bool,
+}
+
+impl Surroundings {
+    /// What this environment tells.
+    pub fn of(environment: &Environment) -> Self {
+        let set = |name: &&'static str| environment.told(name).is_some();
+        let proxy = PROXIES.into_iter().find_map(|name| Some(Proxy::of(name, environment.told(name)?)));
+        Self {
+            home: environment.folders().map(|folders| folders.home.clone()),
+            user: USERS.into_iter().find_map(|name| environment.told(name)).map(str::to_owned),
+            proxy,
+            exceptions: EXCEPTIONS.into_iter().find(set),
+        }
+    }
+}
+
+impl Proxy {
+    fn of(variable: &'static str, text: &str) -> Self {
+        // The client takes an address without a scheme for one of plain http.
+        let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+        let url = Url::parse(&text).ok().filter(Url::has_host);
+        let has_credentials =
+            url.as_ref().is_some_and(|url| !url.username().is_empty() || url.password().is_some());
+        let address = url.and_then(|url| {
+            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+            Some(format!("{}://{}{port}", url.scheme(), url.host_str()?))
+        });
+        Self { variable, address, has_credentials }
+    }
+}
+
+impl Environment {
+    /// Whether text in UTF-8 can be shown; `None` where nobody says.
+    pub fn is_utf8(&self) -> Option<bool> {
+        let locale = LOCALES.into_iter().find_map(|name| self.told(name))?.to_lowercase();
+        Some(locale.contains("utf-8") || locale.contains("utf8"))
+    }
+
+    /// A variable's text, where there is any: what cannot be read tells nothing.
+    fn told(&self, name: &str) -> Option<&str> {
+        self.text(name).ok().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proxy(variables: &[(&str, &str)]) -> Option<Proxy> {
+        let with = |environment: Environment, (name, value): &(&str, &str)| environment.with(name, *value);
+        Surroundings::of(&variables.iter().fold(Environment::default(), with)).proxy
+    }
+
+    #[test]
+    fn a_proxy_is_told_without_its_password() {
+        let named = |variable, address: Option<&str>, has_credentials| {
+            Some(Proxy { variable, address: address.map(str::to_owned), has_credentials })
+        };
+        for (value, address, has_credentials) in [
+            ("http://proxy.example:3128", Some("http://proxy.example:3128"), false),
+            ("http://me:hidden@proxy.example:3128/", Some("http://proxy.example:3128"), true),
+            ("me:hidden@proxy.example", Some("http://proxy.example"), true),
+            ("socks5://[::1]:1080", Some("socks5://[::1]:1080"), false),
+            ("http://a b:hidden@", None, false),
+        ] {
+            let told = proxy(&[("HTTPS_PROXY", value)]);
+            assert_eq!(told, named("HTTPS_PROXY", address, has_credentials), "{value}");
+            assert!(!format!("{told:?}").contains("hidden"), "{told:?}");
+        }
+        let two = [("all_proxy", "http://a"), ("https_proxy", "http://b")];
+        assert_eq!(proxy(&two), named("https_proxy", Some("http://b"), false));
+        assert_eq!(proxy(&[("HTTPS_PROXY", " ")]), None);
+    }
+
+    #[test]
+    fn a_locale_says_whether_text_is_utf8() {
+        let told = |name: &str, value: &str| Environment::default().with(name, value).is_utf8();
+        let utf8 =
+            [told("LANG", "en_GB.UTF-8"), told("LC_ALL", "C.utf8"), told("LANG", "C"), told("LANG", "")];
+        assert_eq!(utf8, [Some(true), Some(true), Some(false), None]);
+    }
+}

@@ -1,0 +1,45 @@
+//! How the database stands: what it is, how large, and whether it is whole.
+
+use std::collections::BTreeMap;
+
+/// What the database is, and how much is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseState {
+    /// The version of SQLite that reads it, such as `3.51.3`.
+    pub sqlite_version: String,
+    /// The version of its format: the `user_version` in its file.
+    pub format: u32,
+    /// Its size in bytes, without the write-ahead log.
+    pub bytes: u64,
+    /// The size of the write-ahead log in bytes.
+    pub log_bytes: u64,
+    /// How many runs there are, by the word of their status. One that a process left unfinished is counted as `running`.
+    pub runs: BTreeMap<String, u64>,
+}
+
+impl DatabaseState {
+    /// How many runs there are in all.
+    pub fn runs_total(&self) -> u64 {
+        self.runs.values().sum()
+    }
+}
+
+/// How much of the database is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thoroughness {
+    /// Every page, but not whether each index has what its table has.
+    Quick,
+    /// Everything.
+    Whole,
+}
+
+/// What came of looking whether the database is whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Soundness {
+    /// It is.
+    Sound,
+    /// It is not: the first troubles in SQLite's words.
+    Damaged(Vec<String>),
+    /// Nothing was found as far as was looked; there was no time for all of it.
+    Unfinished,
+}
