@@ -13,13 +13,34 @@ use crate::{built, repository, say};
 struct Page {
     what: &'static str,
     path: &'static str,
+    part: Part,
+}
+
+/// How much of a file is generated.
+enum Part {
+    /// All of it.
+    Whole,
+    /// What stands between two lines of their own.
+    Between(&'static str, &'static str),
+    /// The first block of code that begins with this line.
+    Block(&'static str),
 }
 
 const PAGES: &[Page] = &[
-    Page { what: "configuration", path: "docs/configuration.md" },
-    Page { what: "cli", path: "docs/cli.md" },
-    Page { what: "errors", path: "docs/errors.md" },
-    Page { what: "report-schema", path: "docs/report.schema.json" },
+    Page { what: "configuration", path: "docs/configuration.md", part: Part::Whole },
+    Page { what: "cli", path: "docs/cli.md", part: Part::Whole },
+    Page { what: "errors", path: "docs/errors.md", part: Part::Whole },
+    Page { what: "report-schema", path: "docs/report.schema.json", part: Part::Whole },
+    Page {
+        what: "clients",
+        path: "docs/mcp.md",
+        part: Part::Between(
+            "<!-- Generated from the program, up to the end of clients. -->",
+            "<!-- The end of clients. -->",
+        ),
+    },
+    Page { what: "mcp-config", path: "examples/mcp_config.json", part: Part::Whole },
+    Page { what: "mcp-config", path: "README.md", part: Part::Block("```json") },
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
@@ -40,9 +61,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
 pub(crate) fn check(binary: &Path) -> Result<(), Failure> {
     let mut stale = Vec::new();
     for page in PAGES {
-        let fresh = generate(binary, page.what)?;
-        // A page that cannot be read differs from any page.
-        let written = std::fs::read_to_string(repository::root().join(page.path)).unwrap_or_default();
+        let written = on_disk(page);
+        let fresh = page.part.laid_into(&written, &generate(binary, page.what)?, page.path)?;
         if let Some(line) = first_difference(&written, &fresh) {
             stale.push(format!("{}:{line}", page.path));
         }
@@ -55,7 +75,7 @@ pub(crate) fn check(binary: &Path) -> Result<(), Failure> {
 
 fn write(binary: &Path) -> Result<(), Failure> {
     for page in PAGES {
-        let fresh = generate(binary, page.what)?;
+        let fresh = page.part.laid_into(&on_disk(page), &generate(binary, page.what)?, page.path)?;
         let path = repository::root().join(page.path);
         let folder = path.parent().unwrap_or(repository::root());
         std::fs::create_dir_all(folder)
@@ -64,6 +84,26 @@ fn write(binary: &Path) -> Result<(), Failure> {
         say::line(page.path);
     }
     Ok(())
+}
+
+/// The page as it is. One that cannot be read differs from any page.
+fn on_disk(page: &Page) -> String {
+    std::fs::read_to_string(repository::root().join(page.path)).unwrap_or_default()
+}
+
+impl Part {
+    /// The file with what was generated in its place.
+    fn laid_into(&self, written: &str, fresh: &str, path: &str) -> Result<String, Failure> {
+        let (open, close, gap) = match self {
+            Self::Whole => return Ok(fresh.to_owned()),
+            Self::Between(open, close) => (open, *close, "\n"),
+            Self::Block(open) => (open, "```", ""),
+        };
+        let missing = || Failure::new(format!("`{path}` has no part from `{open}` to `{close}`"));
+        let start = written.find(&format!("{open}\n")).ok_or_else(missing)? + open.len() + 1;
+        let end = written[start..].find(&format!("\n{close}\n")).ok_or_else(missing)? + start + 1;
+        Ok(format!("{}{gap}{fresh}{gap}{}", &written[..start], &written[end..]))
+    }
 }
 
 /// What the program answers, in an environment that cannot colour it.
@@ -101,6 +141,25 @@ mod tests {
         check("a\nb\n", "a\nc\n", Some(2));
         check("a\n", "a\nb\n", Some(2));
         check("a", "a\n", Some(2));
+    }
+
+    #[test]
+    fn a_part_is_laid_into_its_page() {
+        let laid = |part: Part, written| {
+            part.laid_into(written, "new\n", "a.md").map_err(|failure| failure.to_string())
+        };
+        assert_eq!(laid(Part::Whole, "old"), Ok("new\n".to_owned()));
+        let block = "a\n```json\nold\n```\nb\n```json\nother\n```\n";
+        assert_eq!(laid(Part::Block("```json"), block), Ok(block.replacen("old", "new", 1)));
+        let between = "a\n<!-- x -->\n\nold\n\n<!-- y -->\nb\n";
+        assert_eq!(
+            laid(Part::Between("<!-- x -->", "<!-- y -->"), between),
+            Ok(between.replace("old", "new"))
+        );
+        assert_eq!(
+            laid(Part::Block("```toml"), block),
+            Err("`a.md` has no part from ````toml` to `````".to_owned())
+        );
     }
 
     #[test]

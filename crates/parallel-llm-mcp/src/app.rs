@@ -72,8 +72,6 @@ pub fn wire_with(
     let issuer = settings.issuer.clone().map(|terms| Issuer::new(terms, document_reader(settings)));
     let providers = settings.providers.iter().map(|provider| provider.id.clone()).collect();
     let settings = settings.clone();
-    // Which clients there are is not known here: none is told of.
-    let clients = Box::new(|| -> BoxFuture<'static, _> { Box::pin(std::future::ready(Vec::new())) });
     Service::new(Parts {
         settings,
         providers,
@@ -83,7 +81,6 @@ pub fn wire_with(
         circuits,
         fetch_time,
         issuer,
-        clients,
         runs,
         store,
     })

@@ -13,6 +13,7 @@ pub mod app;
 mod attachment;
 mod certificates;
 pub mod cli;
+pub mod clients;
 mod clock;
 pub mod exit;
 mod files;

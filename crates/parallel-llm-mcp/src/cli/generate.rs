@@ -4,6 +4,7 @@ use clap::CommandFactory;
 use parallel_llm_engine::Code;
 
 use super::{Arguments, Desk};
+use crate::clients;
 use crate::exit;
 use crate::output::report::Report;
 use crate::settings;
@@ -19,6 +20,10 @@ pub enum Page {
     Errors,
     /// The JSON schema of the run report.
     ReportSchema,
+    /// Where each MCP client keeps its settings, and in which form.
+    Clients,
+    /// The configuration that most clients read.
+    McpConfig,
 }
 
 /// Writes the page.
@@ -27,6 +32,8 @@ pub(super) fn run(desk: &Desk<'_>, page: Page) -> u8 {
         Page::Cli => commands(),
         Page::Configuration => settings::reference(),
         Page::Errors => errors(),
+        Page::Clients => clients::page(),
+        Page::McpConfig => clients::example(),
         Page::ReportSchema => format!("{:#}", schemars::schema_for!(Report).to_value()),
     });
     exit::ANSWER

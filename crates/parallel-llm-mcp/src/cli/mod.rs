@@ -9,6 +9,8 @@ mod explain;
 mod further;
 mod generate;
 mod hidden;
+mod import;
+mod install;
 mod keys;
 mod killed;
 mod models;
@@ -90,6 +92,10 @@ pub enum Work {
         #[command(subcommand)]
         command: keys::KeysCommand,
     },
+    /// Take over the settings of the Python server that this program replaces
+    Import(import::Import),
+    /// Put this program into the settings of an MCP client
+    Install(install::Install),
     /// Run the pretend OpenRouter that tests and the demo use
     Simulate(simulate::Simulate),
     /// Write a generated page of the documentation to stdout
@@ -145,6 +151,8 @@ impl Command {
             Self::Work(Work::Keys { command }) => command.wants_json(),
             Self::Work(Work::Models(models)) => models.json,
             Self::Work(Work::Doctor(doctor)) => doctor.json,
+            Self::Work(Work::Import(import)) => import.json,
+            Self::Work(Work::Install(install)) => install.json,
             _ => false,
         }
     }
@@ -175,6 +183,8 @@ pub async fn run(desk: &Desk<'_>, work: Work) -> Result<u8, Failure> {
         Work::Explain { code } => explain::run(desk, code.as_deref()),
         Work::Keys { command } => keys::run(desk, command).await,
         Work::Config { command } => Ok(config::run(desk, &command)),
+        Work::Import(import) => import::run(desk, &import).await,
+        Work::Install(install) => install::run(desk, &install),
         Work::Simulate(simulate) => simulate::run(desk, &simulate).await,
         Work::Generate { page } => Ok(generate::run(desk, page)),
     }

@@ -11,6 +11,7 @@ mod fitness;
 mod further;
 mod handle;
 mod history;
+mod import;
 mod insights;
 mod issuer;
 mod journals;
@@ -39,10 +40,11 @@ pub use ask::Question;
 pub use asker::{Asker, Grant, Scope};
 pub use catalogue::{Catalogues, Fetch, KeyUse};
 pub use cost::{Costs, Spending};
-pub use doctor::{ClientFinding, Depth, Diagnosis, Finding, Health, Probe, ProbeReport};
+pub use doctor::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport};
 pub use further::Further;
 pub use handle::{Hold, RunHandle};
 pub use history::{Kept, PastRun};
+pub use import::{Import, Item, KeyImport};
 pub use insights::{Insights, ModelInsight, Verdict};
 pub use issuer::{Issuer, ReadDocument};
 pub use journals::Journals;
@@ -76,9 +78,6 @@ pub type CheckKey = Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<(), Fail
 pub type FetchTime =
     Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<Option<u64>, Failure>> + Send + Sync>;
 
-/// Looks at the MCP clients on this machine whose configuration names this program.
-pub type LookAtClients = Box<dyn Fn() -> BoxFuture<'static, Vec<ClientFinding>> + Send + Sync>;
-
 /// Tells which models are not asked for a while, because they keep failing.
 pub type LookAtCircuits = Box<dyn Fn() -> Vec<Circuit> + Send + Sync>;
 
@@ -108,8 +107,6 @@ pub struct Parts {
     pub issuer: Option<Issuer>,
     /// What time it is at a provider.
     pub fetch_time: FetchTime,
-    /// The MCP clients that start this program.
-    pub clients: LookAtClients,
     /// The runs under way.
     pub runs: Later<Runs>,
     /// The runs remembered.

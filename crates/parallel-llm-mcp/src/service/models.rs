@@ -389,7 +389,6 @@ mod tests {
             issuer: None,
             fetch_credit: Box::new(|_| Box::pin(async { Ok(None) })),
             fetch_time: Box::new(|_| Box::pin(async { Ok(None) })),
-            clients: Box::new(|| Box::pin(async { Vec::new() })),
             runs: Later::new(move || Box::pin(async move { Err(nothing()) })),
             store: Arc::new(Later::new(move || Box::pin(async move { Err(nothing()) }))),
         });

@@ -102,7 +102,16 @@ impl Service {
 
     /// The same for a use case that may do more than read.
     pub(super) async fn call_roll(&self) -> RollCall {
-        let named = self.named_models();
+        self.look_for(self.named_models()).await
+    }
+
+    /// Looks for other models the same way. What is no reference to a model is left out.
+    pub(super) async fn call_roll_of(&self, models: &[String]) -> RollCall {
+        let named = |reference: &String| Some(Named { model: self.model_of(reference)?, places: Vec::new() });
+        self.look_for(models.iter().filter_map(named).collect()).await
+    }
+
+    async fn look_for(&self, named: Vec<Named>) -> RollCall {
         let mut names: BTreeMap<&ProviderId, Vec<String>> = BTreeMap::new();
         for Named { model, .. } in &named {
             names.entry(&model.provider).or_default().push(model.model.clone());

@@ -122,16 +122,24 @@ impl Environment {
     /// A secret, which may be in a variable that only the user's file names. One that is not text has marks in its
     /// place that no key has, so that it is refused where it is used and stops nobody else.
     pub(super) fn secret(&self, name: &str) -> Option<SecretString> {
-        let of_process = || {
-            #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
-            std::env::var_os(name)
-        };
-        let value = match self.variables.get(name) {
-            None if self.is_process && !is_ours(name) => of_process()?,
-            value => value?.clone(),
-        };
+        let value = self.found(name)?;
         let value = value.to_string_lossy();
         Some(value.trim()).filter(|text| !text.is_empty()).map(SecretString::from)
+    }
+
+    /// A variable as it is, which may be none that this program is known to look at.
+    pub(super) fn found(&self, name: &str) -> Option<OsString> {
+        match self.variables.get(name) {
+            None if self.is_process && !is_ours(name) =>
+            {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "this is the one place that reads the environment"
+                )]
+                std::env::var_os(name)
+            }
+            value => value.cloned(),
+        }
     }
 
     /// What the environment says of the settings.

@@ -43,6 +43,14 @@ pub(super) fn user(environment: &Environment, current_dir: &Path) -> Result<Opti
     }
 }
 
+/// Where the user's own file is, whether it is there or not; `None` without a home.
+pub(super) fn user_path(environment: &Environment, current_dir: &Path) -> Option<PathBuf> {
+    if let Ok(Some(named)) = environment.text(CONFIG) {
+        return Some(current_dir.join(named));
+    }
+    environment.folders().map(|folders| folders.config.join(FOLDER).join(USER_FILE))
+}
+
 /// The project's file: in the current folder or the nearest above it, as far up as the repository's root or the
 /// user's home. Below neither, only in the current folder: what lies above may be anyone's.
 pub(super) fn project(environment: &Environment, current_dir: &Path) -> Result<Option<Source>, Failure> {

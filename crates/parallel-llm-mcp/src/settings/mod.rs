@@ -15,6 +15,7 @@ mod kept;
 mod kind;
 mod layer;
 mod origin;
+mod places;
 mod preset;
 mod provider;
 mod provider_table;
@@ -46,6 +47,7 @@ pub use issuer::IssuerSettings;
 pub(crate) use kept::{KeptKeys, read as read_kept, text as kept_text};
 pub(crate) use kind::split_models;
 pub use origin::{Origin, Place};
+pub use places::Places;
 pub use preset::{Preset, Presets};
 pub use provider::{KeyWish, ProviderSettings};
 pub use reference::reference;
@@ -132,6 +134,8 @@ pub struct Settings {
     pub providers: Vec<ProviderSettings>,
     /// The file of kept keys, where there is a home. It need not be there.
     pub keys_file: Option<PathBuf>,
+    /// Where settings lie, those of other programs too, where there is a home.
+    pub places: Option<Places>,
     /// Presets by their names, the built-in ones among them.
     pub presets: Presets,
     /// The user file, where there is one.
@@ -184,6 +188,7 @@ impl Settings {
 
         let mut settings = Self::of_layer(&layer)?;
         settings.keys_file = kept::path(environment);
+        settings.places = Places::of(environment, current_dir);
         let kept = settings.keys_file.as_deref().map(kept::read).transpose()?.unwrap_or_default();
         let kept = (&kept, settings.keys_file.as_deref());
         let (providers, shown) = provider::resolve(Sources { environment, tables: &user.providers, kept })?;
@@ -326,6 +331,7 @@ impl Settings {
             behind_proxy: layer.switch(Setting::BehindProxy),
             providers: Vec::new(),
             keys_file: None,
+            places: None,
             presets: Presets::new(),
             user_file: None,
             project_file: None,
@@ -394,6 +400,12 @@ fn shown(layer: &Layer) -> Vec<Shown> {
 fn homeless() -> Failure {
     invalid("there is no home folder to keep runs in")
         .with_next(format!("set `{}` to a folder", Setting::DataDir.variable()))
+}
+
+/// Whether a text can stand in the user's own file at this place.
+pub(crate) fn check_user_text(path: &Path, text: &str) -> Result<(), Failure> {
+    let source = file::Source { path: path.to_owned(), text: text.to_owned() };
+    Document::read(&source, Owner::User).map(drop)
 }
 
 /// Something is wrong with the settings.

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{Finding, Health, Service};
-use crate::settings::Settings;
+use crate::service::TokenState;
 
 /// What the help of `serve` suggests.
 const SUGGESTED: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8930);
@@ -18,29 +18,26 @@ const ANSWER_BYTES_MAX: usize = 8 * 1024;
 /// Stands in what this program answers, whatever it was asked.
 const OURS: &str = "parallel-llm-mcp";
 
-/// An address of the door.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    address: SocketAddr,
-    /// Whether the settings name it; else it is only the one that the help suggests.
-    is_chosen: bool,
-}
-
 pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    http_findings(service.settings()).await
+    let (address, tokens) = tokio::join!(address(SUGGESTED), tokens(service));
+    [address].into_iter().chain(tokens).collect()
 }
 
-/// What can be told of the door before it is opened.
-async fn http_findings(settings: &Settings) -> Vec<Finding> {
-    vec![finding(place(settings)).await]
+/// Who is let in. Why the database cannot be read is told by the check of it.
+async fn tokens(service: &Service) -> Option<Finding> {
+    let tokens = service.list_tokens().await.ok()?;
+    let count = |state| tokens.iter().filter(|token| token.state == state).count();
+    let (active, over) = (count(TokenState::Active), count(TokenState::Expired) + count(TokenState::Revoked));
+    let issuer =
+        service.settings().issuer.as_ref().map(|issuer| format!(", and those of {}", issuer.address));
+    let found = format!("{active} tokens let in, {over} do no more{}", issuer.as_deref().unwrap_or_default());
+    let next = "before `serve --http`, make one: `parallel-llm-mcp keys create NAME`";
+    let next = (active == 0 && issuer.is_none()).then(|| next.to_owned());
+    Some(Finding::of(Health::Ok, found, next))
 }
 
-/// Where the door would listen. No setting names an address: `serve --http` is given one.
-const fn place(_: &Settings) -> Place {
-    Place { address: SUGGESTED, is_chosen: false }
-}
-
-async fn finding(Place { address, is_chosen }: Place) -> Finding {
+/// Whether the address is free.
+async fn address(address: SocketAddr) -> Finding {
     // Taken for a moment only: the address is free again when the listener is dropped.
     let Err(error) = TcpListener::bind(address) else {
         return Finding::ok(format!("{address} is free for `serve --http {address}`"));
@@ -52,9 +49,8 @@ async fn finding(Place { address, is_chosen }: Place) -> Finding {
     if is_ours(address).await {
         return Finding::ok(format!("a server of this program listens on {address}"));
     }
-    let state = if is_chosen { Health::Warning } else { Health::Ok };
     let next = "serve at another port: `serve --http ADDRESS`, or end that program";
-    Finding::of(state, format!("another program listens on {address}"), Some(next.to_owned()))
+    Finding::of(Health::Ok, format!("another program listens on {address}"), Some(next.to_owned()))
 }
 
 /// Whether the one who listens there gives this program's name, be it in its answer or in its refusal.
@@ -90,9 +86,9 @@ async fn ask(address: SocketAddr) -> std::io::Result<String> {
 mod tests {
     use super::*;
 
-    async fn told(address: SocketAddr, is_chosen: bool) -> String {
-        let finding = finding(Place { address, is_chosen }).await;
-        format!("{} {}", finding.state.word(), finding.found.replace(&address.to_string(), "ADDRESS"))
+    async fn told(at: SocketAddr) -> String {
+        let finding = address(at).await;
+        format!("{} {}", finding.state.word(), finding.found.replace(&at.to_string(), "ADDRESS"))
     }
 
     /// A listener that answers whoever comes like this.
@@ -113,18 +109,14 @@ mod tests {
     #[tokio::test]
     async fn who_has_the_address_is_told() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        assert_eq!(told(free, false).await, "ok ADDRESS is free for `serve --http ADDRESS`");
+        assert_eq!(told(free).await, "ok ADDRESS is free for `serve --http ADDRESS`");
         let refusal =
             "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer realm=\"parallel-llm-mcp\"\r\n\r\n";
         let (ours, _serving) = answering(refusal).await;
-        assert_eq!(told(ours, true).await, "ok a server of this program listens on ADDRESS");
+        assert_eq!(told(ours).await, "ok a server of this program listens on ADDRESS");
         let (theirs, _serving) = answering("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").await;
-        assert_eq!(told(theirs, true).await, "warning another program listens on ADDRESS");
-        assert_eq!(told(theirs, false).await, "ok another program listens on ADDRESS");
+        assert_eq!(told(theirs).await, "ok another program listens on ADDRESS");
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-        assert_eq!(
-            told(silent.local_addr().unwrap(), true).await,
-            "warning another program listens on ADDRESS"
-        );
+        assert_eq!(told(silent.local_addr().unwrap()).await, "ok another program listens on ADDRESS");
     }
 }

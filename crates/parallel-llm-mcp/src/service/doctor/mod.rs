@@ -33,7 +33,6 @@ use tokio::time::Instant;
 
 use super::Service;
 
-pub use clients::ClientFinding;
 pub use probe::{Probe, ProbeReport};
 
 /// The version of this program.

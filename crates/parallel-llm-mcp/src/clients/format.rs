@@ -1,0 +1,76 @@
+//! The formats of clients' files, behind one interface: read what is at a path, set it, take it away.
+//!
+//! What always holds: everything that is not at the path stays as it is, byte for byte, or nothing is done. Where a file
+//! cannot be understood well enough for that, there is a [`Doubt`] and no guess.
+
+use super::node::Node;
+use super::{json, toml, yaml};
+
+/// Why a file is left alone, in words that quote nothing of it but names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Doubt(pub(super) String);
+
+impl Doubt {
+    pub(super) fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+/// How a client writes its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// JSON; comments and commas after the last entry are taken too.
+    Json,
+    /// TOML.
+    Toml,
+    /// YAML, as far as it is needed.
+    Yaml,
+}
+
+impl Format {
+    /// The word that opens a block of it in a page.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Toml => "toml",
+            Self::Yaml => "yaml",
+        }
+    }
+
+    /// What is at a path; `None` where there is nothing.
+    pub(super) fn read(self, text: &str, path: &[&str]) -> Result<Option<Node>, Doubt> {
+        match self {
+            Self::Json => json::read(text, path),
+            Self::Toml => toml::read(text, path),
+            Self::Yaml => yaml::read(text, path),
+        }
+    }
+
+    /// The text with this value at a path, whether something was there or not.
+    pub(super) fn set(self, text: &str, path: &[&str], node: &Node) -> Result<String, Doubt> {
+        match self {
+            Self::Json => json::set(text, path, node),
+            Self::Toml => toml::set(text, path, node),
+            Self::Yaml => yaml::set(text, path, node),
+        }
+    }
+
+    /// The text without what is at a path, which is there, and without the table around it where that held nothing else.
+    pub(super) fn take(self, text: &str, path: &[&str]) -> Result<String, Doubt> {
+        match self {
+            Self::Json => json::take(text, path),
+            Self::Toml => toml::take(text, path),
+            Self::Yaml => yaml::take(text, path),
+        }
+    }
+}
+
+/// How lines end in a text.
+pub(super) fn line_end(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+/// The text with other bytes in place of a part of it.
+pub(super) fn splice(text: &str, part: std::ops::Range<usize>, with: &str) -> String {
+    [&text[..part.start], with, &text[part.end..]].concat()
+}

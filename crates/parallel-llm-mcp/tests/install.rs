@@ -1,0 +1,568 @@
+//! `install` and `import`: what comes into files of the user's, what stays as it was, and what is said; and that each form
+//! the manual shows starts the real server.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use parallel_llm_testkit::{Call, Output, Stage};
+use serde_json::{Value, json};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_parallel-llm-mcp");
+/// The Python server's folder below the home.
+const OLD: &str = "old";
+const USER_FILE: &str = ".config/parallel-llm-mcp/config.toml";
+/// The user's own file before anything is taken over.
+const OWN: &str = "# mine\nmax_tokens = 900 # enough\n\n[presets.two]\npanel = [\"x-ai/grok-4.7\"]\n";
+/// What a client says first.
+const HELLO: [&str; 3] = [
+    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
+];
+
+fn stage() -> Stage {
+    Stage::new(BINARY)
+}
+
+fn run(call: Call<'_>) -> Output {
+    let output = call.run();
+    output.assert_no_key();
+    output
+}
+
+/// `install` with a command that is the same on every machine.
+fn install<'a>(stage: &'a Stage, words: &[&str]) -> Call<'a> {
+    stage.call(["install"]).args(words).args(["--command", "parallel-llm-mcp"])
+}
+
+fn text(stage: &Stage, name: &str) -> String {
+    fs::read_to_string(stage.home().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The names of the files below the home.
+fn names(stage: &Stage) -> Vec<String> {
+    stage.files().into_iter().map(|(path, _)| path.display().to_string()).collect()
+}
+
+#[test]
+fn an_entry_is_shown_first_and_written_when_asked_to() {
+    let stage = stage();
+    let before = "{\n  // mine\n  \"theme\": \"One\", // light\n  \"assistant\": { \"api_key\": \"0000-not-yours\" }\n}\n";
+    stage.write(".config/zed/settings.json", before);
+    insta::assert_snapshot!(run(install(&stage, &["zed"])).told(), @r#"
+    exit 0
+    --- stdout
+    --- <home>/.config/zed/settings.json
+    +++ <home>/.config/zed/settings.json
+    @@ -1,5 +1,15 @@
+     {
+       // mine
+       "theme": "One", // light
+    -  "assistant": { "api_key": "***" }
+    +  "assistant": { "api_key": "***" },
+    +  "context_servers": {
+    +    "parallel-llm": {
+    +      "command": "parallel-llm-mcp",
+    +      "args": [],
+    +      "env": {
+    +        "PARALLEL_LLM_CLIENT_WALL_MS": "600000"
+    +      },
+    +      "timeout": 600
+    +    }
+    +  }
+     }
+    --- stderr
+    nothing is written; `--yes` writes it to <home>/.config/zed/settings.json
+    "#);
+    assert_eq!(text(&stage, ".config/zed/settings.json"), before);
+    let written = run(install(&stage, &["zed", "--yes"]));
+    insta::assert_snapshot!(written.summary(), @"
+    Zed knows this program: <home>/.config/zed/settings.json is written
+    what was there is kept in <home>/.config/zed/settings.json.bak-1
+    note: a client may start the program without the variables of your shell: keep a key once with `keys set openrouter`
+    next: look at the server in Zed's agent settings
+    ");
+    insta::assert_snapshot!(text(&stage, ".config/zed/settings.json"), @r#"
+    {
+      // mine
+      "theme": "One", // light
+      "assistant": { "api_key": "0000-not-yours" },
+      "context_servers": {
+        "parallel-llm": {
+          "command": "parallel-llm-mcp",
+          "args": [],
+          "env": {
+            "PARALLEL_LLM_CLIENT_WALL_MS": "600000"
+          },
+          "timeout": 600
+        }
+      }
+    }
+    "#);
+    assert_eq!(text(&stage, ".config/zed/settings.json.bak-1"), before);
+    insta::assert_snapshot!(run(install(&stage, &["zed", "--yes"])).told(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    nothing to do: <home>/.config/zed/settings.json has the entry
+    note: a client may start the program without the variables of your shell: keep a key once with `keys set openrouter`
+    ");
+    insta::assert_snapshot!(run(install(&stage, &["zed", "--remove", "--yes"])).summary(), @"
+    Zed no longer knows this program: <home>/.config/zed/settings.json is written
+    what was there is kept in <home>/.config/zed/settings.json.bak-2
+    ");
+    assert_eq!(text(&stage, ".config/zed/settings.json"), before);
+    assert_eq!(
+        names(&stage),
+        [".config/zed/settings.json", ".config/zed/settings.json.bak-1", ".config/zed/settings.json.bak-2"]
+    );
+}
+
+#[test]
+fn a_terminal_is_asked() {
+    for (reply, is_written) in [("y\n", true), ("n\n", false), ("", false)] {
+        let stage = stage();
+        let Some(call) = install(&stage, &["cursor"]).on_terminal() else { return };
+        let output = call.stdin(reply).run();
+        assert!(output.text().contains("[y/N]"), "{}", output.text());
+        assert_eq!(
+            stage.home().join(".cursor/mcp.json").exists(),
+            is_written,
+            "{reply:?}: {}",
+            output.text()
+        );
+    }
+}
+
+#[test]
+fn the_list_tells_how_each_client_stands() {
+    let stage = stage();
+    stage.write(
+        ".codex/config.toml",
+        "[mcp_servers.parallel-llm]\ncommand = '/opt/parallel-llm-mcp'\ntool_timeout_sec = 900\n",
+    );
+    stage.write(".cursor/mcp.json", "{ \"mcpServers\": { \"parallel-llm\": { \"command\": \"npx\" } } }");
+    stage.write(".gemini/settings.json", "{");
+    stage.write(".codeium/windsurf/other", "");
+    insta::assert_snapshot!(run(stage.call(["install"])).told(), @"
+    exit 0
+    --- stdout
+    CLIENT          NAME            HERE  INSTALLED                                                        FILE
+    claude-code     Claude Code     no    no                                                               <home>/.claude.json
+    claude-desktop  Claude Desktop  no    no                                                               <home>/.config/Claude/claude_desktop_config.json
+    cursor          Cursor          yes   another: npx                                                     <home>/.cursor/mcp.json
+    vscode          VS Code         no    no                                                               <home>/.config/Code/User/mcp.json
+    codex           Codex           yes   yes: /opt/parallel-llm-mcp                                       <home>/.codex/config.toml
+    zed             Zed             no    no                                                               <home>/.config/zed/settings.json
+    goose           goose           no    no                                                               <home>/.config/goose/config.yaml
+    windsurf        Windsurf        yes   no                                                               <home>/.codeium/windsurf/mcp_config.json
+    gemini          Gemini CLI      yes   unknown: it is not JSON: Unterminated object on line 1 column 1  <home>/.gemini/settings.json
+    --- stderr
+    ");
+    let listed = run(stage.call(["install", "--json"])).json();
+    let codex = listed["clients"].as_array().unwrap().iter().find(|one| one["client"] == "codex").unwrap();
+    let expected = json!({
+        "client": "codex", "name": "Codex", "here": true, "path": stage.home().join(".codex/config.toml"),
+        "entry": "present", "ours": true, "command": "/opt/parallel-llm-mcp", "url": null,
+        "timeout_ms": 900_000, "wall_ms": null, "message": null,
+    });
+    assert_eq!(*codex, expected);
+}
+
+#[test]
+fn links_permissions_and_copies_are_kept() {
+    let stage = stage();
+    let real = stage.write("dotfiles/mcp.json", "{}\n");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    fs::create_dir(stage.home().join(".cursor")).unwrap();
+    symlink(&real, stage.home().join(".cursor/mcp.json")).unwrap();
+    stage.write("dotfiles/mcp.json.bak-1", "somebody's");
+    assert_eq!(run(install(&stage, &["cursor", "--yes"])).code, Some(0));
+    assert!(stage.home().join(".cursor/mcp.json").is_symlink());
+    assert!(text(&stage, "dotfiles/mcp.json").contains("parallel-llm-mcp"));
+    let mode = |name| fs::metadata(stage.home().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("dotfiles/mcp.json"), mode("dotfiles/mcp.json.bak-2")), (0o640, 0o640));
+    assert_eq!(
+        (text(&stage, "dotfiles/mcp.json.bak-1"), text(&stage, "dotfiles/mcp.json.bak-2")),
+        ("somebody's".to_owned(), "{}\n".to_owned())
+    );
+    assert_eq!(run(install(&stage, &["vscode", "--yes"])).code, Some(0));
+    assert_eq!(mode(".config/Code/User/mcp.json"), 0o600);
+}
+
+#[test]
+fn what_cannot_be_changed_is_an_error_and_stays() {
+    let stage = stage();
+    let home = stage.home().to_owned();
+    fs::create_dir_all(home.join(".cursor/mcp.json")).unwrap();
+    fs::create_dir_all(home.join(".gemini")).unwrap();
+    symlink("settings.json", home.join(".gemini/settings.json")).unwrap();
+    fs::create_dir_all(home.join(".codeium/windsurf")).unwrap();
+    symlink("nowhere", home.join(".codeium/windsurf/mcp_config.json")).unwrap();
+    let protected = stage.write(".config/Code/User/mcp.json", "{}");
+    fs::set_permissions(&protected, fs::Permissions::from_mode(0o444)).unwrap();
+    stage.write(".config/zed/settings.json", "{ \"a\": ");
+    stage.write(
+        ".claude.json",
+        "{ \"mcpServers\": { \"parallel-llm\": { \"command\": \"docker\", \"args\": [\"run\"] } } }",
+    );
+    stage.write(".codex/config.toml", "key = \"0000-0000\" \"\n");
+    stage.write(".config/goose/config.yaml", "extensions: { a: 1 }\n");
+    let before = stage.files();
+    let clients = ["cursor", "gemini", "windsurf", "vscode", "zed", "claude-code", "codex", "goose"];
+    let told: Vec<String> = clients
+        .iter()
+        .map(|client| {
+            let output = run(install(&stage, &[client, "--yes", "--json"]));
+            let error = output.json()["error"].clone();
+            output.masked(&format!("{:?} {client} {}: {}", output.code, error["code"], error["message"]))
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    Some(2) cursor "settings_invalid": "`<home>/.cursor/mcp.json` cannot be read: it is not a file"
+    Some(2) gemini "settings_invalid": "`<home>/.gemini/settings.json` cannot be read: Too many levels of symbolic links (os error 40)"
+    Some(2) windsurf "settings_invalid": "`<home>/.codeium/windsurf/mcp_config.json` cannot be read: it is a link to a file that is not there"
+    Some(7) vscode "output_unwritable": "`<home>/.config/Code/User/mcp.json` cannot be written: it is read-only"
+    Some(2) zed "settings_invalid": "`<home>/.config/zed/settings.json` is left as it is: it is not JSON: Expected value after colon in object property on line 1 column 8"
+    Some(2) claude-code "usage": "`<home>/.claude.json` has an entry `parallel-llm` that leads to `docker`, not to this program"
+    Some(2) codex "settings_invalid": "`<home>/.codex/config.toml` is left as it is: it is not TOML: line 1 cannot be read"
+    Some(2) goose "settings_invalid": "`<home>/.config/goose/config.yaml` is left as it is: `extensions` is not written line by line"
+    "#);
+    assert_eq!(stage.files(), before);
+}
+
+#[test]
+fn flags_that_cannot_be_meant_are_refused() {
+    let stage = stage();
+    let rows: [&[&str]; 8] = [
+        &["claude-desktop", "--project"],
+        &["claude-desktop", "--http", "http://127.0.0.1:8930/mcp"],
+        &["cursor", "--http", "http://192.0.2.1/mcp"],
+        &["cursor", "--http", "https://me:0000@example.com/mcp"],
+        &["cursor", "--http", "/mcp"],
+        &["cursor", "--env", "OPENROUTER_API_KEY=0000"],
+        &["cursor", "--http", "https://example.com/mcp", "--env", "A", "--env", "B"],
+        &["emacs"],
+    ];
+    let told: Vec<String> = rows
+        .iter()
+        .map(|words| {
+            let output = run(stage.call(["install", "--yes"]).args(*words));
+            format!("{:?} {}", output.code, output.stderr.lines().next().unwrap_or_default())
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    Some(2) error[usage]: Claude Desktop has no file for a project
+    Some(2) error[usage]: Claude Desktop takes no addresses in its file, only programs that it starts
+    Some(2) error[insecure_url]: the address given with `--http` would show the token to the network
+    Some(2) error[usage]: the address given with `--http` may hold no user, password or query: a secret would stand in the client's file
+    Some(2) error[usage]: the address given with `--http` cannot be read: relative URL without a base
+    Some(2) error[usage]: what `--env` was given at place 1 is no name of a variable
+    Some(2) error[usage]: one variable holds the token of a connection
+    Some(2) error: invalid value 'emacs' for '[CLIENT]'
+    ");
+    assert_eq!(names(&stage), [""; 0]);
+}
+
+/// What a client starts, and with which variables: a reference stands for what the user's environment has.
+struct Entry {
+    command: String,
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+}
+
+impl Entry {
+    /// The entry of a client's file, read as that client does.
+    fn read(kind: &str, text: &str) -> Self {
+        let whole: Value = match kind {
+            "json" => serde_json::from_str(text).expect("the form is whole"),
+            "toml" => serde_json::to_value(toml::from_str::<toml::Table>(text).expect("the form is whole"))
+                .expect("the form is whole"),
+            _ => yaml(text),
+        };
+        let servers = ["mcpServers", "servers", "mcp_servers", "context_servers", "extensions"];
+        let entry =
+            servers.iter().find_map(|key| whole.get(key)?.get("parallel-llm")).expect("the form is whole");
+        let text_at = |key: &str| entry[key].as_str().map(str::to_owned);
+        let passed = entry["env_vars"].as_array().or(entry["env_keys"].as_array()).into_iter().flatten();
+        let passed =
+            passed.map(|name| (name.as_str().expect("the form is whole").to_owned(), "0000".to_owned()));
+        let set = entry["env"].as_object().or(entry["envs"].as_object()).into_iter().flatten();
+        let set =
+            set.map(|(name, value)| (name.clone(), value.as_str().expect("the form is whole").to_owned()));
+        let resolved = |(name, value): (String, String)| {
+            (name, if value.starts_with("${") { "0000".to_owned() } else { value })
+        };
+        Self {
+            command: text_at("command").or_else(|| text_at("cmd")).expect("the form is whole"),
+            arguments: entry["args"]
+                .as_array()
+                .expect("the form is whole")
+                .iter()
+                .map(|one| one.as_str().expect("the form is whole").to_owned())
+                .collect(),
+            variables: passed.chain(set.map(resolved)).collect(),
+        }
+    }
+
+    /// Starts it, begins the protocol and lists its tools.
+    fn check(&self, stage: &Stage) {
+        assert!(["parallel-llm-mcp", BINARY].contains(&self.command.as_str()), "{}", self.command);
+        let mut call =
+            stage.call(&self.arguments).without("OPENROUTER_API_KEY").stdin(HELLO.join("\n") + "\n");
+        for (name, value) in &self.variables {
+            call = call.env(name, value);
+        }
+        let output = call.run();
+        let tools = output.json_lines().into_iter().find(|line| line["id"] == 2).expect("the form is whole");
+        let tools = tools["result"]["tools"].as_array().expect("the form is whole");
+        assert!(tools.iter().any(|tool| tool["name"] == "process_prompt"), "{tools:?}");
+    }
+}
+
+/// The few forms of YAML that stand in our entry: tables by indentation, lists of words, and words.
+fn yaml(text: &str) -> Value {
+    let mut path: Vec<(usize, String)> = Vec::new();
+    let mut whole = json!({});
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let at = |path: &[(usize, String)]| path.iter().flat_map(|(_, key)| ["/", key]).collect::<String>();
+        if let Some(item) = line.trim_start().strip_prefix("- ") {
+            let list = whole.pointer_mut(&at(&path)).expect("the form is whole");
+            match list.as_array_mut() {
+                Some(list) => list.push(json!(item)),
+                None => *list = json!([item]),
+            }
+            continue;
+        }
+        path.retain(|(outer, _)| *outer < indent);
+        let (key, value) = line.trim_start().split_once(':').expect("the form is whole");
+        let value = match value.trim() {
+            "" => json!({}),
+            value => serde_json::from_str(value).unwrap_or_else(|_| json!(value)),
+        };
+        whole.pointer_mut(&at(&path)).expect("the form is whole")[key] = value;
+        path.push((indent, key.to_owned()));
+    }
+    whole
+}
+
+/// The blocks of code of a page, each with its kind.
+fn blocks(page: &str) -> Vec<(String, String)> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if let Some(kind) = line.strip_prefix("```") {
+            let inside: Vec<&str> = lines.by_ref().take_while(|line| !line.starts_with("```")).collect();
+            blocks.push((kind.to_owned(), inside.join("\n") + "\n"));
+        }
+    }
+    blocks
+}
+
+fn repository(name: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::read_to_string(root.join(name)).expect("the form is whole")
+}
+
+#[test]
+fn every_form_in_the_manual_starts_the_server() {
+    let stage = stage();
+    let page = repository("docs/mcp.md");
+    let (_, part) =
+        page.split_once("<!-- Generated from the program, up to the end of clients. -->").unwrap();
+    let (part, _) = part.split_once("<!-- The end of clients. -->").unwrap();
+    let mut forms = blocks(part);
+    assert_eq!(forms.len(), 9);
+    forms.push(("json".to_owned(), repository("examples/mcp_config.json")));
+    forms.extend(blocks(&repository("README.md")).into_iter().find(|(kind, _)| kind == "json"));
+    assert_eq!(forms.len(), 11);
+    for (kind, form) in forms {
+        Entry::read(&kind, &form).check(&stage);
+    }
+}
+
+#[test]
+fn every_client_starts_the_program_that_installed_itself() {
+    let stage = stage();
+    let listed = run(stage.call(["install", "--json"])).json();
+    for client in listed["clients"].as_array().unwrap() {
+        let id = client["client"].as_str().unwrap();
+        let done = run(stage.call(["install", id, "--yes", "--json", "--env", "OPENROUTER_API_KEY"])).json();
+        assert_eq!((&done["act"], &done["written"]), (&json!("add"), &json!(true)), "{id}");
+        let path = Path::new(done["path"].as_str().unwrap());
+        let kind = path.extension().unwrap().to_str().unwrap();
+        let entry = Entry::read(kind, &fs::read_to_string(path).unwrap());
+        assert_eq!(entry.command, BINARY, "{id}");
+        entry.check(&stage);
+    }
+    let listed = run(stage.call(["install", "--json"])).json();
+    let clients = listed["clients"].as_array().unwrap();
+    assert!(clients.iter().all(|one| one["entry"] == "present" && one["ours"] == true), "{listed}");
+    for client in clients {
+        let id = client["client"].as_str().unwrap();
+        assert_eq!(run(stage.call(["install", id, "--remove", "--yes"])).code, Some(0), "{id}");
+    }
+}
+
+#[test]
+fn a_project_has_its_own_file_and_a_link_stays_a_link() {
+    let stage = stage();
+    fs::create_dir(stage.home().join("bin")).unwrap();
+    symlink(BINARY, stage.home().join("bin/parallel-llm-mcp")).unwrap();
+    fs::create_dir(stage.home().join("work")).unwrap();
+    let words = ["install", "claude-code", "--project", "--yes"];
+    let command = format!("exec ../bin/../bin/parallel-llm-mcp {}", words.join(" "));
+    let linked = format!("exec \"$HOME/bin/parallel-llm-mcp\" {}", words.join(" "));
+    for (line, expected) in [(linked, stage.home().join("bin/parallel-llm-mcp")), (command, BINARY.into())] {
+        assert_eq!(stage.call([""; 0]).folder("work").under(&line).run().code, Some(0));
+        let entry = Entry::read("json", &text(&stage, "work/.mcp.json"));
+        assert_eq!(Path::new(&entry.command), expected);
+    }
+}
+
+/// What the Python server left behind.
+fn old(stage: &Stage, env: &Value, models: &str) {
+    let config = json!({ "mcpServers": { "parallel-llm": { "command": "python", "args": ["-m", "parallel_llm_mcp"], "env": env } } });
+    stage.write(&format!("{OLD}/mcp_config.json"), config.to_string());
+    stage.write(&format!("{OLD}/ai_models.txt"), models);
+}
+
+fn import<'a>(stage: &'a Stage, words: &[&str]) -> Call<'a> {
+    stage.call(["import"]).args(words).without("OPENROUTER_API_KEY")
+}
+
+/// What was set there, and the user's own file.
+fn old_and_own(stage: &Stage) {
+    let env = json!({
+        "OPENROUTER_API_KEY": stage.simulator().api_key(),
+        "MAX_WORKERS": "5",
+        "TIMEOUT": 240,
+        "TEMPERATURE": "0.7",
+        "PARALLEL_LLM_LOG_LEVEL": "WARNING",
+        "DEBUG": "1",
+    });
+    old(
+        stage,
+        &env,
+        "# the best\nopenai/gpt-6.1-sol\n\n- x-ai/grok-4.7  # fast\n\"google/gemini-4-argonn\",\nwhatever\n",
+    );
+    stage.write(USER_FILE, OWN);
+}
+
+#[test]
+fn the_settings_of_the_python_server_are_taken_over() {
+    let stage = stage();
+    old_and_own(&stage);
+    let shown = run(import(&stage, &[OLD]));
+    insta::assert_snapshot!(shown.told(), @r#"
+    exit 0
+    --- stdout
+    --- <home>/.config/parallel-llm-mcp/config.toml
+    +++ <home>/.config/parallel-llm-mcp/config.toml
+    @@ -1,5 +1,9 @@
+     # mine
+     max_tokens = 900 # enough
+    +calls_per_key_max = 5
+    +log_level = "warn"
+    +call_timeout_ms = 240000
+    +panel = ["openai/gpt-6.1-sol", "x-ai/grok-4.7"]
+     
+     [presets.two]
+     panel = ["x-ai/grok-4.7"]
+    --- stderr
+    read <home>/old/mcp_config.json
+    read <home>/old/ai_models.txt
+    OPENROUTER_API_KEY: goes where `keys set openrouter` keeps it
+    DEBUG: left out: there is nothing like it here
+    TEMPERATURE: left out: models are asked without one, unless you write `model@temperature=0.7`
+    ai_models.txt line 6: left out: it names no model
+    google/gemini-4-argonn: left out: its provider does not offer it; did you mean `google/gemini-4-argon`?
+    MAX_WORKERS: becomes `calls_per_key_max`
+    PARALLEL_LLM_LOG_LEVEL: becomes `log_level`
+    TIMEOUT: becomes `call_timeout_ms`
+    ai_models.txt: becomes `panel`
+    nothing is written; `--yes` writes it
+    "#);
+    assert_eq!(text(&stage, USER_FILE), OWN);
+    let written = run(import(&stage, &[OLD, "--yes"]));
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    insta::assert_snapshot!(text(&stage, USER_FILE), @r#"
+    # mine
+    max_tokens = 900 # enough
+    calls_per_key_max = 5
+    log_level = "warn"
+    call_timeout_ms = 240000
+    panel = ["openai/gpt-6.1-sol", "x-ai/grok-4.7"]
+
+    [presets.two]
+    panel = ["x-ai/grok-4.7"]
+    "#);
+    assert_eq!(text(&stage, &format!("{USER_FILE}.bak-1")), OWN);
+}
+
+#[test]
+fn what_was_taken_over_is_not_taken_again() {
+    let stage = stage();
+    old_and_own(&stage);
+    assert_eq!(run(import(&stage, &[OLD, "--yes"])).code, Some(0));
+    let before = (names(&stage), text(&stage, USER_FILE));
+    let kept = run(stage.call(["keys", "list"]).without("OPENROUTER_API_KEY"));
+    insta::assert_snapshot!(kept.text().lines().next().unwrap_or_default(), @"openrouter  kept");
+    insta::assert_snapshot!(run(import(&stage, &[OLD, "--yes"])).summary(), @"
+    read <home>/old/mcp_config.json
+    read <home>/old/ai_models.txt
+    OPENROUTER_API_KEY: left out, because a key is kept already
+    DEBUG: left out: there is nothing like it here
+    TEMPERATURE: left out: models are asked without one, unless you write `model@temperature=0.7`
+    ai_models.txt line 6: left out: it names no model
+    google/gemini-4-argonn: left out: its provider does not offer it; did you mean `google/gemini-4-argon`?
+    nothing to do: your settings have all that can be taken over
+    ");
+    assert_eq!((names(&stage), text(&stage, USER_FILE)), before);
+}
+
+#[test]
+fn what_cannot_be_taken_over_is_told() {
+    let told = |config: &str, models: &str| {
+        let stage = stage();
+        stage.write(&format!("{OLD}/mcp_config.json"), config);
+        stage.write(&format!("{OLD}/ai_models.txt"), models);
+        run(import(&stage, &[OLD, "--yes"])).summary()
+    };
+    let many: Vec<String> = (0..40).map(|at| format!("lab/model-{at}")).collect();
+    let config = r#"{"mcpServers":{"a":{"command":"x","env":{"OPENROUTER_API_KEY":"<your key>","MAX_WORKERS":"many","MODELS":"lab/none","PARALLEL_LLM_LOG_LEVEL":"loud"}}}}"#;
+    let all = [
+        told("{", ""),
+        told("{}", ""),
+        told(r#"{"mcpServers":{"other":{"command":"x"}}}"#, ""),
+        told(config, &many.join("\n")),
+    ];
+    insta::assert_snapshot!(all.join("\n\n"), @"
+    error[settings_invalid]: `<home>/old/mcp_config.json` cannot be taken over: line 1 is not JSON
+      next: mend the file, or name another
+
+    error[settings_invalid]: `<home>/old/mcp_config.json` cannot be taken over: it has no `mcpServers`
+      next: mend the file, or name another
+
+    error[settings_invalid]: `<home>/old/mcp_config.json` cannot be taken over: no server in it is the Python server
+      next: mend the file, or name another
+
+    read <home>/old/mcp_config.json
+    read <home>/old/ai_models.txt
+    MAX_WORKERS: left out: it is no number above 0
+    OPENROUTER_API_KEY: left out: it stands for a key and is none
+    ai_models.txt: left out: it names 40 models, which is a list of what is valid and no panel; `models` has that list, always current
+    lab/none: left out: its provider does not offer it; choose another model: see `models`
+    MODELS: left out: none of its models is left
+    PARALLEL_LLM_LOG_LEVEL: left out: `log_level` is one of `off`, `error`, `warn`, `info`, `debug`, `trace`, not `loud`
+    nothing to do: your settings have all that can be taken over
+    ");
+    let stage = stage();
+    insta::assert_snapshot!(run(import(&stage, &[])).summary(), @"
+    error[usage]: there is neither `mcp_config.json` nor `ai_models.txt` at `<home>`
+      next: name the folder of the Python server, or one of the files
+    ");
+}
