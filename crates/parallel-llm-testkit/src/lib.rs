@@ -14,6 +14,7 @@
 //! ```
 
 mod call;
+pub mod conformance;
 mod crowd;
 mod leak;
 mod mask;

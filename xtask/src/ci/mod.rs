@@ -3,13 +3,18 @@
 //! A stage that fails does not stop the later ones: one run tells everything that is wrong. A stage that cannot be run
 //! says so loudly and counts as skipped, never as passed.
 
+mod clients;
+mod conformance;
 mod coverage;
 mod dependencies;
+mod foreign;
 mod fuzz;
+mod inspector;
 mod install;
 mod readme;
 mod release;
 mod report;
+mod scene;
 mod suite;
 mod upstreams;
 
@@ -64,6 +69,9 @@ const STAGES: &[Stage] = &[
     ("release build", release::run),
     ("codegen --check", generated),
     ("readme", readme::run),
+    ("conformance", |_| conformance::run()),
+    ("inspector", inspector::run),
+    ("clients", clients::run),
     ("fuzz", fuzz::run),
     ("coverage", coverage::run),
     ("aimock", |_| upstreams::aimock()),

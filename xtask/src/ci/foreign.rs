@@ -1,0 +1,158 @@
+//! What other people wrote and the stages start: the packages of `xtask/clients`, from npm and from PyPI.
+//!
+//! Everything is installed once below `target/tools`, in the versions of the lock files beside the scripts. What cannot be
+//! had says nothing about the program, so the stage that needs it is skipped, with the reason.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::failure::Failure;
+use crate::program::Program;
+use crate::{built, repository};
+
+/// Two hundred packages come in half a minute.
+const INSTALL_DEADLINE: Duration = Duration::from_mins(5);
+
+/// The oldest Node that the packages run on, as major and minor version.
+const NODE_MIN: (u32, u32) = (22, 19);
+/// The Node that is fetched where there is none, or an older one. It is a package of npm too.
+const NODE_VERSION: &str = "24.21.0";
+
+/// Our scripts, and the packages of npm beside them.
+const FOLDER: &str = "clients";
+
+/// Node, and the folder with the packages and our scripts.
+#[derive(Debug)]
+pub(super) struct Packages {
+    pub(super) node: PathBuf,
+    pub(super) folder: PathBuf,
+}
+
+impl Packages {
+    /// Node running a script of a package, or one of ours.
+    pub(super) fn script(&self, path: &str) -> Program {
+        Program::new(&self.node).arguments([self.folder.join(path)])
+    }
+}
+
+/// The packages of `xtask/clients/package.json`.
+pub(super) fn packages() -> Result<Packages, Failure> {
+    let folder = folder()?;
+    let lock = read(&folder.join("package-lock.json"))?;
+    once(&folder, &lock, || {
+        let clean = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error", "--prefix"];
+        Program::new("npm").arguments(clean).arguments([&folder]).deadline(INSTALL_DEADLINE).run()
+    })?;
+    Ok(Packages { node: node()?, folder })
+}
+
+/// A Python with the packages of `xtask/clients/NAME.txt`.
+pub(super) fn python(name: &str) -> Result<PathBuf, Failure> {
+    let wanted = folder()?.join(format!("{name}.txt"));
+    let folder = built::target()?.join("tools").join(name);
+    once(&folder, &read(&wanted)?, || {
+        let make = Program::new("python3").arguments(["-m", "venv"]).arguments([&folder]);
+        make.deadline(INSTALL_DEADLINE).run()?;
+        let install = ["install", "--quiet", "--disable-pip-version-check", "-r"];
+        let install = Program::new(folder.join("bin/pip")).arguments(install).arguments([&wanted]);
+        install.deadline(INSTALL_DEADLINE).run()
+    })?;
+    Ok(folder.join("bin/python"))
+}
+
+/// A Node that is new enough.
+fn node() -> Result<PathBuf, Failure> {
+    let here = Program::new("node").arguments(["--version"]).output();
+    if here.is_ok_and(|said| version(&said) >= Some(NODE_MIN)) {
+        return Ok(PathBuf::from("node"));
+    }
+    let package = format!("node-{}", platform()?);
+    let folder = built::target()?.join("tools").join(format!("node-{NODE_VERSION}"));
+    once(&folder, NODE_VERSION, || {
+        let install = ["install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--prefix"];
+        let install = Program::new("npm").arguments(install).arguments([&folder]);
+        install.arguments([format!("{package}@{NODE_VERSION}")]).deadline(INSTALL_DEADLINE).run()
+    })?;
+    let name = format!("node{}", std::env::consts::EXE_SUFFIX);
+    Ok(folder.join("node_modules").join(package).join("bin").join(name))
+}
+
+/// `v24.21.0` as 24 and 21.
+fn version(said: &str) -> Option<(u32, u32)> {
+    let mut parts = said.trim().strip_prefix('v')?.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??))
+}
+
+/// This machine in the words of npm.
+fn platform() -> Result<String, Failure> {
+    let system = match std::env::consts::OS {
+        "linux" => "linux",
+        "macos" => "darwin",
+        "windows" => "win",
+        other => return Err(Failure::new(format!("npm has no Node for {other}"))),
+    };
+    let processor = match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => return Err(Failure::new(format!("npm has no Node for {other}"))),
+    };
+    Ok(format!("{system}-{processor}"))
+}
+
+/// Our scripts as they are now, in the folder where the packages are or will be: imports are looked for beside a script.
+pub(super) fn folder() -> Result<PathBuf, Failure> {
+    let from = repository::root().join("xtask").join(FOLDER);
+    let folder = built::target()?.join("tools").join(FOLDER);
+    let failed = |error: std::io::Error| Failure::new(format!("cannot copy `{}`: {error}", from.display()));
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    for entry in std::fs::read_dir(&from).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_file() {
+            std::fs::copy(&path, folder.join(path.file_name().unwrap_or_default())).map_err(failed)?;
+        }
+    }
+    Ok(folder)
+}
+
+/// Installs unless this very thing is installed. What was left half done is done again.
+fn once(folder: &Path, what: &str, install: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    let mark = folder.join("installed");
+    if std::fs::read_to_string(&mark).is_ok_and(|mark| mark == what) {
+        return Ok(());
+    }
+    let failed =
+        |error: std::io::Error| Failure::new(format!("cannot write `{}`: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    install()?;
+    std::fs::write(mark, what).map_err(failed)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("cannot read `{}`: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_new_enough_or_not() {
+        let check = |said, expected| assert_eq!(version(said) >= Some(NODE_MIN), expected, "{said}");
+        check("v20.20.2\n", false);
+        check("v22.18.0", false);
+        check("v22.19.0", true);
+        check("v24.1.0", true);
+        check("nothing", false);
+    }
+
+    #[test]
+    fn what_is_installed_is_not_installed_again_and_what_failed_is() {
+        let folder = std::env::temp_dir().join(format!("xtask-once-{}", std::process::id()));
+        once(&folder, "one", || Err(Failure::new("no network"))).unwrap_err();
+        once(&folder, "one", || Ok(())).unwrap();
+        once(&folder, "one", || Err(Failure::new("again"))).unwrap();
+        once(&folder, "two", || Err(Failure::new("another version"))).unwrap_err();
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
