@@ -79,8 +79,8 @@ pub fn wire_with(
         check_key,
         fetch_credit,
         circuits,
-        fetch_time,
         issuer,
+        fetch_time,
         runs,
         store,
     })
