@@ -30,7 +30,7 @@ async fn each_kind_of_failure_has_its_number_of_requests() {
         requests.push(format!("{code} {}", told.asked.len()));
         assert!(told.run.outcome.is_some_and(|outcome| outcome.failure.is_some_and(|why| why.code == *code)));
     }
-    insta::assert_snapshot!(requests.join(", "), @"prompt_empty 1, prompt_too_long 1, prompt_not_utf8 1, usage 1, settings_invalid 1, key_missing 1, insecure_url 1, attachment_invalid 1, attachment_unsupported 1, panel_size 1, model_invalid 1, model_unknown 1, output_unwritable 1, storage 3, run_not_found 1, budget 1, auth 1, credits 1, credits_in_flight 3, key_limit 1, forbidden 1, refused 1, moderated 1, context_length 1, too_large 1, bad_request 1, rate_limited 3, upstream 3, connection 3, timeout 3, protocol 1, redirect 1, empty 2, reasoning_only 1, incomplete 1, answer_too_large 1, all_failed 3, circuit_open 3, repeated 1, idempotency_conflict 1, cancelled 3, interrupted 3, busy 3, internal 1");
+    insta::assert_snapshot!(requests.join(", "), @"prompt_empty 1, prompt_too_long 1, prompt_not_utf8 1, usage 1, settings_invalid 1, key_missing 1, insecure_url 1, attachment_invalid 1, attachment_unsupported 1, panel_size 1, model_invalid 1, model_unknown 1, output_unwritable 1, storage 3, run_not_found 1, budget 1, auth 1, credits 1, credits_in_flight 3, key_limit 1, forbidden 1, refused 1, moderated 1, context_length 1, too_large 1, bad_request 1, rate_limited 3, upstream 3, connection 3, timeout 3, protocol 1, redirect 1, empty 2, reasoning_only 1, incomplete 1, answer_too_large 1, all_failed 3, circuit_open 3, repeated 1, idempotency_conflict 1, cancelled 3, interrupted 3, busy 3, token_refused 1, scope_missing 1, host_refused 1, internal 1");
 }
 
 #[tokio::test(start_paused = true)]

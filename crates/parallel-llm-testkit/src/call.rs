@@ -238,6 +238,13 @@ impl Running<'_> {
         String::from_utf8_lossy(&lock(&self.stdout.bytes)).into_owned()
     }
 
+    /// Its arguments, as every user of the machine can list them.
+    #[cfg(target_os = "linux")]
+    pub fn command_line(&self) -> Vec<u8> {
+        let id = self.child.id().expect("the program is under way");
+        std::fs::read(format!("/proc/{id}/cmdline")).expect("a program under way is listed")
+    }
+
     /// Sends a line to the program, which must be [listening](Call::listening).
     pub fn say(&mut self, line: &str) {
         let stdin = self.child.stdin.as_mut().expect("stdin is open");
