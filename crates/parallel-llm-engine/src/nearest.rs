@@ -4,10 +4,15 @@ use crate::answer::Failure;
 
 /// Below this likeness (0 to 1) a name is no suggestion. Known names share words, so less would suggest strangers.
 const LIKENESS_MIN: f64 = 0.8;
+/// A longer name is no misspelling of any that is known, and to compare it would take its length squared.
+const NAME_BYTES_MAX: usize = 512;
 
 /// The known name most like `name`, where one is alike enough to be meant; the first of equals. Neither case counts nor
 /// the `~` before a model's name, which a shell may have taken away.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > NAME_BYTES_MAX {
+        return None;
+    }
     let name = plain(name);
     let mut best: Option<(f64, &str)> = None;
     for one in known {
@@ -43,5 +48,7 @@ mod tests {
         assert_eq!(nearest("MaxTokens", known), Some("max_tokens"));
         assert_eq!(nearest("lab/sol-latst", known), Some("~lab/sol-latest"));
         assert_eq!(nearest("verbosity", known), None);
+        let long = "panel".repeat(1_000_000);
+        assert_eq!(nearest(&long, known), None);
     }
 }

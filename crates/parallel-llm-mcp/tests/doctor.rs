@@ -140,6 +140,7 @@ fn all_is_well() {
     limits: ok: 1024 files may be open at once; 64 calls need up to 128
     limits: ok: a crash leaves no memory on the disk
     http: ok: <http>
+    tokens: ok: over HTTP: no token was made
     terminal: ok: stderr is no terminal: a run is told line by line
     ");
     let call = alone(&stage, &["doctor", "--strict"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));

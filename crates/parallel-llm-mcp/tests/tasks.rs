@@ -707,7 +707,8 @@ fn message(line: &str) -> Option<Value> {
 fn over_http_a_task_and_a_question_outlive_their_connections() {
     let stage = stage_of([(PANEL[0], slow(800))]);
     let mut network = Network::reserve();
-    let _server = stage.call(["serve", "--http", &network.address()]).env(TIGHT.0, TIGHT.1).start();
+    let _server =
+        stage.call(["serve", "--http", &network.address(), "--no-auth"]).env(TIGHT.0, TIGHT.1).start();
     stage.until("the server listens", || TcpStream::connect(("127.0.0.1", network.port)).is_ok());
     let both = json!({"elicitation": {"form": {}}, "extensions": {TASKS: {}}});
     let call = json!({"name": "process_prompt", "arguments": question()});
@@ -733,7 +734,8 @@ fn over_http_a_task_and_a_question_outlive_their_connections() {
 fn over_http_a_session_asks_its_user_on_the_stream_of_the_call() {
     let stage = stage_of([]);
     let mut network = Network::reserve();
-    let _server = stage.call(["serve", "--http", &network.address()]).env(TIGHT.0, TIGHT.1).start();
+    let _server =
+        stage.call(["serve", "--http", &network.address(), "--no-auth"]).env(TIGHT.0, TIGHT.1).start();
     stage.until("the server listens", || TcpStream::connect(("127.0.0.1", network.port)).is_ok());
     let mut greeting = hello("test-client");
     greeting["capabilities"] = json!({"elicitation": {}});

@@ -47,6 +47,17 @@ impl House {
         Self { home, simulator, owner }
     }
 
+    /// One whose owner has a small budget, and a preset with a large one.
+    async fn with_dear_preset() -> Self {
+        let mut house = Self::new().await;
+        let written = "budget_usd = 0.0001\n[presets.dear]\nbudget_usd = 20\n";
+        let folder = house.home.path().join(".config/parallel-llm-mcp");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), written).unwrap();
+        house.owner = app::wire(&settings(house.home.path(), &house.simulator));
+        house
+    }
+
     /// The service for the holder of a new token, who comes with the token itself.
     async fn holder(&self, wish: TokenWish) -> Service {
         let made = self.owner.create_token(wish).await.unwrap();
@@ -497,7 +508,10 @@ async fn every_function_asks_for_what_the_table_says() {
             let holder = house.owner.acting_for(granted(scopes));
             let refused = call(&holder, name).await.is_err_and(|failure| failure.code == Code::ScopeMissing);
             let allowed = match rule {
-                Rule::Scopes(needed) => needed.iter().all(|scope| scopes.contains(scope)),
+                // Whoever may ask may read what it asked for.
+                Rule::Scopes(needed) => {
+                    needed.iter().all(|scope| scopes.contains(scope) || scopes.contains(&Scope::Ask))
+                }
                 Rule::Owner => false,
                 Rule::Wiring | Rule::Anyone => true,
             };
@@ -567,6 +581,40 @@ async fn a_holder_can_never_raise_its_own_limits() {
     }
     // A person at the terminal may.
     assert!(ask(&house.owner, dear).await.is_ok());
+    house.owner.close(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_holder_calls_no_server_that_the_owner_has_not_set_up() {
+    let house = House::new().await;
+    let anna = house.holder(wish("anna")).await;
+    let over = ask(&anna, request(QUICK, "Why?")).await.unwrap();
+    over.wait_closed().await;
+    for name in ["vllm:x", "ollama:x", "lmstudio:x"] {
+        let added = Further::Add(request(name, ""));
+        let refused = [
+            ask(&anna, request(name, "Why?")).await.map(drop),
+            ask(&anna, RunRequest { synthesizer: Some(name.to_owned()), ..request(QUICK, "Why?") })
+                .await
+                .map(drop),
+            anna.go_on(&over.id().to_string(), added).await.map(drop),
+        ];
+        for failure in refused.map(Result::unwrap_err) {
+            let provider = name.trim_end_matches(":x");
+            assert_eq!(failure.message, format!("`{provider}` is no provider that can be asked here"));
+        }
+    }
+    house.owner.close(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_preset_of_the_owners_gives_a_holder_no_more_to_spend() {
+    let house = House::with_dear_preset().await;
+    let anna = house.holder(wish("anna")).await;
+    let dear = || Question { preset: Some("dear".to_owned()), ..Question::of(request(QUICK, "Why?")) };
+    let failure = anna.ask(dear()).await.map(drop).unwrap_err();
+    assert_eq!(failure.code, Code::Budget, "{}", failure.message);
+    assert!(house.owner.ask(dear()).await.is_ok(), "it is the owner's own wish");
     house.owner.close(Duration::ZERO).await;
 }
 

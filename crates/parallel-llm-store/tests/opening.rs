@@ -207,7 +207,7 @@ async fn a_database_is_looked_through_as_far_as_there_is_time() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     let state = fixture.store.state().await.unwrap();
-    assert_eq!((state.format, state.runs_total()), (2, 1));
+    assert_eq!((state.format, state.runs_total()), (3, 1));
     assert!(state.bytes > 4096 && state.log_bytes > 0 && state.sqlite_version.starts_with("3."), "{state:?}");
     for thoroughness in [Thoroughness::Quick, Thoroughness::Whole] {
         assert_eq!(fixture.store.check(thoroughness, LONG).await, Ok(Soundness::Sound));

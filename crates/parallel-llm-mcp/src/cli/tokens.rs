@@ -36,7 +36,7 @@ const NAME_CHARS_MAX: usize = 64;
 pub struct Create {
     /// What the token is called, and its runs are asked by: lower-case letters, digits, `.`, `_` and `-`
     name: String,
-    /// What it allows: `ask`, which costs money, or `read`, which shows its own runs; may be repeated; both unless given
+    /// What it allows: `ask`, which costs money and shows what came of it, or `read`, which only shows its own runs; may be repeated; both unless given
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope)]
     scopes: Vec<Scope>,
     /// The most its runs may cost in a day (UTC), in USD

@@ -108,17 +108,21 @@ fn refuse(failure: &Failure, resource: Option<&Resource>) -> Response {
         Code::TokenRefused => StatusCode::UNAUTHORIZED,
         Code::ScopeMissing => StatusCode::FORBIDDEN,
         Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        // Whoever would know does not answer.
-        Code::Storage | Code::Busy | Code::Connection | Code::Timeout | Code::Upstream => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
+        _ => return unknowing(failure),
     };
     let mut response = refusal::refuse(status, failure);
     if status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, resource::challenge(resource));
     }
     response
+}
+
+/// Whoever would know whose the token is does not answer. Why, is not for strangers to read: it may name files and hosts.
+fn unknowing(failure: &Failure) -> Response {
+    tracing::warn!("a token could not be checked: {failure}");
+    let told = Failure::new(failure.code, "the token cannot be checked just now")
+        .with_next("try again in a minute; the server's log says why");
+    refusal::refuse(StatusCode::SERVICE_UNAVAILABLE, &told)
 }
 
 #[cfg(test)]

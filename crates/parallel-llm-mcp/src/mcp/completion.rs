@@ -4,6 +4,7 @@
 //! so that a menu opens at once and nobody is asked for it.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use parallel_llm_engine::Failure;
 use rmcp::ErrorData;
@@ -77,12 +78,12 @@ fn completed(value: &str, names: &[String]) -> Vec<String> {
     let begins = value.rfind([',', ' ', '\t', '\n']).map_or(0, |at| at + 1);
     let (head, word) = value.split_at(begins);
     let word = plain(word);
-    let is_named = |name: &str| head.split([',', ' ', '\t', '\n']).any(|one| plain(one) == plain(name));
-    let mut found: Vec<(usize, &String)> = names
-        .iter()
-        .filter(|name| !is_named(name))
-        .filter_map(|name| Some((closeness(&plain(name), &word)?, name)))
-        .collect();
+    let named: BTreeSet<String> = head.split([',', ' ', '\t', '\n']).map(plain).collect();
+    let fit = |name: &String| {
+        let plain = plain(name);
+        if named.contains(&plain) { None } else { closeness(&plain, &word) }
+    };
+    let mut found: Vec<(usize, &String)> = names.iter().filter_map(|name| Some((fit(name)?, name))).collect();
     // Stable: equals stay in the order of the names.
     found.sort_by_key(|(closeness, _)| Reverse(*closeness));
     found.into_iter().map(|(_, name)| format!("{head}{name}")).collect()

@@ -7,14 +7,14 @@
 use std::sync::{Mutex, PoisonError};
 
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Code, Failure, Run, RunId, RunStatus};
+use parallel_llm_engine::{Code, Failure, RunId, RunStatus};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResult, CreateTaskResult, DetailedTask, GetTaskResult, Task, TaskPayload, TaskStatus,
 };
 use serde_json::Value;
 
-use super::{outcome, progress};
+use super::{outcome, progress, resources};
 use crate::clock;
 use crate::service::{Hold, RunHandle, Scope, Service};
 
@@ -73,13 +73,22 @@ pub(super) async fn get(service: &Service, task_id: &str) -> Result<GetTaskResul
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
 }
 
-/// `tasks/cancel`: gives the run up where this process does it. A task that is over stays as it is.
+/// `tasks/cancel`: gives the run up. A task that is over stays as it is; one that another process does cannot be given up
+/// here, which is said: its client would take silence for the end of its costs.
 pub(super) async fn cancel(service: &Service, holds: &Holds, task_id: &str) -> Result<(), ErrorData> {
     let handle = find(service, task_id).await?;
-    service.asker().check(Scope::Ask).map_err(|failure| internal(&failure))?;
-    if !handle.look(Run::is_decided) {
-        holds.give_up(handle.id());
+    service.asker().check(Scope::Ask).map_err(|failure| resources::error_of(&failure))?;
+    if handle.look(|run| run.is_decided() || run.status != RunStatus::Running) {
+        return Ok(());
     }
+    if handle.is_elsewhere() {
+        let failure =
+            Failure::new(Code::Busy, "another server does this run, and only that one can give it up");
+        return Err(resources::error_of(
+            &failure.with_next("cancel the task at the server that answered its call"),
+        ));
+    }
+    holds.give_up(handle.id());
     Ok(())
 }
 
@@ -93,7 +102,7 @@ async fn find(service: &Service, task_id: &str) -> Result<RunHandle, ErrorData> 
     let id: RunId = task_id.parse().map_err(|_| unknown())?;
     service.watch(&id.to_string()).await.map_err(|failure| match failure.code {
         Code::RunNotFound => unknown(),
-        _ => internal(&failure),
+        _ => resources::error_of(&failure),
     })
 }
 
@@ -102,10 +111,6 @@ fn unknown() -> ErrorData {
         "there is no such task: it is named by the `taskId` that its call was answered with",
         None,
     )
-}
-
-fn internal(failure: &Failure) -> ErrorData {
-    ErrorData::internal_error(format!("{}: {}", failure.code, failure.message), None)
 }
 
 /// What is told of a task in any state. Its times are the run's own; what comes after its end is not told of any more.

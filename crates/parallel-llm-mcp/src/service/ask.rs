@@ -108,10 +108,15 @@ impl Service {
     pub(super) async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
         let mut request = question.request;
         self.asker().check_wishes(&request, self.settings().budget)?;
+        self.check_reach(&request)?;
         let mut defaults = self.settings().defaults();
         defaults.limits = self.day_limits();
         if let Some(name) = &question.preset {
             self.settings().preset(name)?.fill(&mut request, &mut defaults);
+        }
+        if *self.asker() != Asker::Owner {
+            // A preset's own budget is the owner's wish for the owner's runs.
+            defaults.budget = defaults.budget.min(self.settings().budget);
         }
         self.plan_with(request, defaults).await
     }

@@ -40,7 +40,7 @@ pub struct Grant {
 /// One thing that the holder of a token may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Ask models, which costs money.
+    /// Ask models, which costs money, and read what came of it: whoever pays is not kept from the answer.
     Ask,
     /// Read its runs, and what can be asked.
     Read,
@@ -56,6 +56,11 @@ impl Scope {
             Self::Ask => "ask",
             Self::Read => "read",
         }
+    }
+
+    /// Whether whoever may do this may do `other`, too.
+    fn allows(self, other: Self) -> bool {
+        self == other || self == Self::Ask
     }
 
     /// The scope of this word.
@@ -127,7 +132,7 @@ impl Asker {
     /// Refuses what was not granted.
     pub fn check(&self, scope: Scope) -> Result<(), Failure> {
         match self {
-            Self::Holder(grant) if !grant.scopes.contains(&scope) => {
+            Self::Holder(grant) if !grant.scopes.iter().any(|granted| granted.allows(scope)) => {
                 let message = format!("this token lacks the scope `{}`", scope.word());
                 Err(Failure::new(Code::ScopeMissing, message))
             }

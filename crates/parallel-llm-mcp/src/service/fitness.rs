@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
 use parallel_llm_engine::outcome::Warning;
-use parallel_llm_engine::panel::Seat;
+use parallel_llm_engine::panel::{ModelRef, Seat};
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Code, Failure, ProviderId, Routing, RunPlan, RunRequest};
 use parallel_llm_provider::{Dialect, EffortField};
 
-use super::Service;
+use super::{Asker, Service};
 use crate::settings::{Origin, Shown};
 
 /// What of a plan was typed in this call, and so is refused where it cannot be; the rest fails its own seat.
@@ -44,6 +44,25 @@ impl Service {
         let all = || seats.iter().all(|seat| failure(seat).is_some());
         let refused = typed.iter().find_map(failure);
         refused.or_else(|| seats.first().and_then(failure).filter(|_| all())).cloned().map_or(Ok(()), Err)
+    }
+
+    /// Fails where somebody other than the owner names a provider that the owner has not set up. A server that is only
+    /// presumed to be on this machine may be anything that listens there, and is not for others to call.
+    pub(super) fn check_reach(&self, request: &RunRequest) -> Result<(), Failure> {
+        if *self.asker() == Asker::Owner {
+            return Ok(());
+        }
+        let is_set_up = |model: &ModelRef| {
+            self.provider(&model.provider).is_some_and(|provider| !self.is_presumed(provider))
+        };
+        let typed = request.models.iter().flatten().chain(&request.synthesizer);
+        match typed.filter_map(|reference| self.model_of(reference)).find(|model| !is_set_up(model)) {
+            None => Ok(()),
+            Some(model) => {
+                let message = format!("`{}` is no provider that can be asked here", model.provider);
+                Err(Failure::new(Code::ModelUnknown, message))
+            }
+        }
     }
 
     /// Fails where a typed seat's provider has no way to be sent a file of the question. A seat from the settings is

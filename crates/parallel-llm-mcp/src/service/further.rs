@@ -147,6 +147,7 @@ impl Service {
     }
 
     async fn resolve(&self, run: &Run, request: &RunRequest) -> Result<Reopening, Failure> {
+        self.check_reach(request)?;
         let defaults = self.settings().defaults();
         let catalogues = self.catalogues_for(request, &defaults).await;
         let terms = Terms { defaults: &defaults, providers: &self.parts.providers, catalogues: &catalogues };

@@ -150,6 +150,11 @@ impl RunHandle {
         self.asker.wanted_by.is_some()
     }
 
+    /// Whether the run was read from the store: another process does it, or nobody does.
+    pub const fn is_elsewhere(&self) -> bool {
+        self.tasks.is_some()
+    }
+
     /// Whether this process alone knows what came of the run.
     pub fn is_unstored(&self) -> bool {
         self.hub.is_unstored() || self.hub.look(|run| run.plan.store != StoreMode::Full)

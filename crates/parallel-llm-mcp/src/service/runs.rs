@@ -149,10 +149,9 @@ impl Runs {
         drop(live);
         let Some(handle) = handle.filter(RunHandle::is_unstored) else { return };
         let mut unstored = self.unstored();
-        if unstored.len() == UNSTORED_MAX {
-            unstored.pop_front();
+        if unstored.len() < UNSTORED_MAX || make_room(&mut unstored, &handle) {
+            unstored.push_back(handle);
         }
-        unstored.push_back(handle);
     }
 
     /// The handle of a run under way, or of one that is remembered nowhere else.
@@ -176,6 +175,23 @@ impl Runs {
     fn live(&self) -> MutexGuard<'_, BTreeMap<RunId, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Lets go of a run that is remembered nowhere else, for one more of the same kind: the oldest of its asker, else of any
+/// holder of a token, else of the owner; but a holder never takes a place of the owner's.
+fn make_room(unstored: &mut VecDeque<RunHandle>, newest: &RunHandle) -> bool {
+    let asker = |handle: &RunHandle| handle.look(|run| run.plan.asked_by.clone());
+    let of_newest = asker(newest);
+    let oldest = |is_meant: &dyn Fn(&Option<String>) -> bool| {
+        unstored.iter().position(|handle| is_meant(&asker(handle)))
+    };
+    let of_same = oldest(&|asker| *asker == of_newest);
+    let of_anybody = || if of_newest.is_none() { Some(0) } else { None };
+    let place = match &of_newest {
+        Some(_) => of_same.or_else(|| oldest(&Option::is_some)),
+        None => oldest(&Option::is_some).or(of_same),
+    };
+    place.or_else(of_anybody).and_then(|place| unstored.remove(place)).is_some()
 }
 
 /// A run that is under way, or about to be. Dropped when it is over, however that came.

@@ -260,10 +260,12 @@ fn what_is_none_of_the_protocol_is_told_as_everywhere() {
         (server.send(server.head("DELETE /mcp", "")), 400),
         (server.send(server.head("DELETE /mcp", "Mcp-Session-Id: none\r\n")), 404),
         (server.post("/mcp", "", r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#), 400),
-        (server.post("/mcp", "", "no JSON"), 415),
     ];
     for (reply, status) in cases {
         assert_eq!((reply.status, reply.code().as_str()), (status, "usage"), "{reply:?}");
         assert_eq!(reply.header("content-type"), Some("application/json"));
     }
+    // What cannot be read is told in the protocol's own words.
+    let reply = server.post("/mcp", "", "no JSON");
+    assert_eq!((reply.status, reply.json()["error"]["code"].clone()), (400, json!(-32700)), "{reply:?}");
 }

@@ -6,8 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{Finding, Health, Service};
-use crate::service::TokenState;
+use super::{Finding, Health};
 
 /// What the help of `serve` suggests.
 const SUGGESTED: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8930);
@@ -18,22 +17,8 @@ const ANSWER_BYTES_MAX: usize = 8 * 1024;
 /// Stands in what this program answers, whatever it was asked.
 const OURS: &str = "parallel-llm-mcp";
 
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let (address, tokens) = tokio::join!(address(SUGGESTED), tokens(service));
-    [address].into_iter().chain(tokens).collect()
-}
-
-/// Who is let in. Why the database cannot be read is told by the check of it.
-async fn tokens(service: &Service) -> Option<Finding> {
-    let tokens = service.list_tokens().await.ok()?;
-    let count = |state| tokens.iter().filter(|token| token.state == state).count();
-    let (active, over) = (count(TokenState::Active), count(TokenState::Expired) + count(TokenState::Revoked));
-    let issuer =
-        service.settings().issuer.as_ref().map(|issuer| format!(", and those of {}", issuer.address));
-    let found = format!("{active} tokens let in, {over} do no more{}", issuer.as_deref().unwrap_or_default());
-    let next = "before `serve --http`, make one: `parallel-llm-mcp keys create NAME`";
-    let next = (active == 0 && issuer.is_none()).then(|| next.to_owned());
-    Some(Finding::of(Health::Ok, found, next))
+pub(super) async fn look() -> Vec<Finding> {
+    vec![address(SUGGESTED).await]
 }
 
 /// Whether the address is free.

@@ -23,6 +23,7 @@ mod program;
 mod redaction;
 mod settings;
 mod system;
+mod tokens;
 
 use std::future::ready;
 use std::time::Duration;
@@ -90,7 +91,8 @@ const CHECKS: &[Check] = &[
     },
     Check { name: "log", within: HERE, look: |service, _| Box::pin(log::look(service)) },
     Check { name: "limits", within: HERE, look: |service, _| Box::pin(ready(limits::look(service))) },
-    Check { name: "http", within: HERE, look: |service, _| Box::pin(http::look(service)) },
+    Check { name: "http", within: HERE, look: |_, _| Box::pin(http::look()) },
+    Check { name: "tokens", within: HERE, look: |service, _| Box::pin(tokens::look(service)) },
     Check { name: "clients", within: HERE, look: |service, _| Box::pin(clients::look(service)) },
 ];
 

@@ -8,6 +8,7 @@ mod claims;
 mod jws;
 mod key;
 
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -39,23 +40,25 @@ pub type ReadDocument = Box<dyn Fn(String) -> BoxFuture<'static, Result<Vec<u8>,
 pub struct Issuer {
     terms: IssuerSettings,
     read: ReadDocument,
+    kept: RwLock<Option<Fetched>>,
     /// Held while the keys are fetched, so that they are fetched once however many wait for them.
-    keys: Mutex<Option<Fetched>>,
+    turn: Mutex<()>,
 }
 
 /// What came of asking for the keys.
+#[derive(Clone)]
 struct Fetched {
     /// When they were asked for last.
     asked: Instant,
     /// When that which stands here came.
     came: Instant,
-    keys: Result<Vec<PublicKey>, Failure>,
+    keys: Result<Arc<[PublicKey]>, Failure>,
 }
 
 impl Issuer {
     /// The issuer of these terms, whose documents are read so.
     pub fn new(terms: IssuerSettings, read: ReadDocument) -> Self {
-        Self { terms, read, keys: Mutex::new(None) }
+        Self { terms, read, kept: RwLock::default(), turn: Mutex::default() }
     }
 
     /// What its tokens are checked against.
@@ -77,22 +80,35 @@ impl Issuer {
         claims::grant(jws.payload(), &self.terms, clock::unix_ms() / 1000).map_err(refused)
     }
 
+    /// Whoever brings a token of a key that is known waits for nobody: strangers choose what others bring.
     async fn is_signed(&self, jws: &Jws<'_>) -> Result<bool, Failure> {
-        let mut kept = self.keys.lock().await;
-        if !kept.as_ref().is_some_and(|kept| kept.serves(jws)) {
-            if let Some(kept) = kept.as_mut() {
-                // Now, because whoever waits for the keys may go away before they come.
-                kept.asked = Instant::now();
-            }
-            let came = self.fetch().await;
-            *kept = Some(Fetched::next(kept.take(), came));
+        if let Some(kept) = self.kept().filter(|kept| kept.serves(jws)) {
+            return kept.has_signed(jws);
         }
-        let keys =
-            kept.as_ref().map_or(Ok(&[] as &[_]), |kept| kept.keys.as_deref().map_err(Clone::clone))?;
-        Ok(keys.iter().any(|key| key.fits(jws) && key.verify(jws)))
+        let _turn = self.turn.lock().await;
+        let kept = match self.kept() {
+            // Whoever had the turn before has brought them.
+            Some(kept) if kept.serves(jws) => kept,
+            earlier => {
+                // Noted now, because whoever waits for the keys may go away before they come.
+                self.keep(earlier.clone().map(|kept| Fetched { asked: Instant::now(), ..kept }));
+                let newest = Fetched::next(earlier, self.fetch().await);
+                self.keep(Some(newest.clone()));
+                newest
+            }
+        };
+        kept.has_signed(jws)
     }
 
-    async fn fetch(&self) -> Result<Vec<PublicKey>, Failure> {
+    fn kept(&self) -> Option<Fetched> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep(&self, kept: Option<Fetched>) {
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = kept;
+    }
+
+    async fn fetch(&self) -> Result<Arc<[PublicKey]>, Failure> {
         let description = self.describe().await?;
         if description.issuer != self.terms.address {
             let message =
@@ -101,16 +117,18 @@ impl Issuer {
                 .with_next("write `issuer` letter by letter as the issuer does"));
         }
         let document = (self.read)(description.jwks_uri).await?;
-        key::read_all(&document).ok_or_else(|| unreadable("keys"))
+        key::read_all(&document).map(Arc::from).ok_or_else(|| unreadable("keys"))
     }
 
     async fn describe(&self) -> Result<Description, Failure> {
         let mut failure = None;
         for address in addresses(&self.terms.address) {
-            match (self.read)(address).await {
-                Ok(document) => {
-                    return serde_json::from_slice(&document).map_err(|_| unreadable("description"));
-                }
+            let document = (self.read)(address).await;
+            // Some answer any address with a page for people.
+            let read =
+                document.and_then(|it| serde_json::from_slice(&it).map_err(|_| unreadable("description")));
+            match read {
+                Ok(description) => return Ok(description),
                 // The first reason is told: the second form is tried for those who do not have the first.
                 Err(error) => failure = failure.or(Some(error)),
             }
@@ -127,12 +145,17 @@ impl std::fmt::Debug for Issuer {
 
 impl Fetched {
     /// What stands after the keys were asked for again: those from before where they are still good and none came.
-    fn next(earlier: Option<Self>, keys: Result<Vec<PublicKey>, Failure>) -> Self {
+    fn next(earlier: Option<Self>, keys: Result<Arc<[PublicKey]>, Failure>) -> Self {
         let now = Instant::now();
         match earlier {
             Some(earlier) if keys.is_err() && earlier.are_good() => Self { asked: now, ..earlier },
             _ => Self { asked: now, came: now, keys },
         }
+    }
+
+    fn has_signed(&self, jws: &Jws<'_>) -> Result<bool, Failure> {
+        let keys = self.keys.as_ref().map_err(Clone::clone)?;
+        Ok(keys.iter().any(|key| key.fits(jws) && key.verify(jws)))
     }
 
     fn are_good(&self) -> bool {

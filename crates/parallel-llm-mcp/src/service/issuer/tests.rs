@@ -74,6 +74,9 @@ fn issuer(keys: Value) -> (Issuer, Arc<AtomicUsize>) {
     let read: ReadDocument = Box::new(move |address| {
         let missing = Failure::new(Code::Upstream, "404");
         let document = match address.as_str() {
+            "https://id.example/.well-known/oauth-authorization-server/tenant" => {
+                Ok(json!("<!doctype html>"))
+            }
             "https://id.example/.well-known/openid-configuration/tenant" => {
                 Ok(json!({"issuer": ISSUER, "jwks_uri": "https://id.example/keys", "else": []}))
             }
