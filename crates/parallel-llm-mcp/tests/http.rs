@@ -342,23 +342,45 @@ fn a_token_has_its_rate() {
     assert_eq!(server.send(server.head("GET /there", ANNA)).status, 200, "others have theirs");
 }
 
+/// Routes of which one answers with a stream without an end.
+fn endless() -> Router {
+    let stream =
+        || async { Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>()) };
+    there().route("/endless", any(stream))
+}
+
+/// A request under way, until it is dropped.
+fn hold(server: &Server, key: &str) -> Wire {
+    let mut wire = Wire::to(server.address);
+    wire.write(server.head("GET /endless", key));
+    assert_eq!(wire.reply_head().expect("an answer").status, 200);
+    wire
+}
+
+#[test]
+fn one_asker_has_at_most_half_of_the_places() {
+    let mut config = local(tokens());
+    config.limits.requests_max = 4;
+    let server = Server::start(config, |_| endless());
+    let get = |key: &str| server.send(server.head("GET /there", key));
+    let (first, _second) = (hold(&server, ANNA), hold(&server, ANNA));
+    let refused = get(ANNA);
+    assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
+    assert_eq!(refused.header("retry-after"), Some("2"));
+    assert_eq!(get(BERT).status, 200, "others have theirs");
+    drop(first);
+    let begun = Instant::now();
+    while get(ANNA).status != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no place once a request is over");
+    }
+}
+
 #[test]
 fn requests_and_connections_at_once_are_bounded() {
-    let endless = |_| {
-        let stream =
-            || async { Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>()) };
-        there().route("/endless", any(stream))
-    };
     let mut config = local(Access::Open);
     (config.limits.requests_max, config.limits.connections_max) = (2, 3);
-    let mut server = Server::start(config, endless);
-    let open = || {
-        let mut wire = Wire::to(server.address);
-        wire.write(server.head("GET /endless", ""));
-        assert_eq!(wire.reply_head().unwrap().status, 200);
-        wire
-    };
-    let (first, mut second) = (open(), open());
+    let mut server = Server::start(config, |_| endless());
+    let (first, mut second) = (hold(&server, ""), hold(&server, ""));
     let mut third = Wire::to(server.address);
     third.write(server.head("GET /there", ""));
     let refused = third.reply().unwrap();

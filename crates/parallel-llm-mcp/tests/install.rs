@@ -193,6 +193,41 @@ fn links_permissions_and_copies_are_kept() {
 }
 
 #[test]
+fn comments_in_a_file_of_yaml_stay_when_the_entry_goes() {
+    let stage = stage();
+    let file = ".config/goose/config.yaml";
+    let before = "# top\nextensions: {} # none yet\n  # to be filled\nGOOSE_MODEL: m\n";
+    stage.write(file, before);
+    assert_eq!(run(install(&stage, &["goose", "--yes"])).code, Some(0));
+    assert_eq!(run(install(&stage, &["goose", "--remove", "--yes"])).code, Some(0));
+    assert_eq!(text(&stage, file), before);
+    stage.write(file, "extensions: # mine\n  # ours\n  parallel-llm:\n    cmd: parallel-llm-mcp\n\na: 1\n");
+    insta::assert_snapshot!(run(install(&stage, &["goose", "--remove", "--yes"])).told(), @"
+    exit 0
+    --- stdout
+    --- <home>/.config/goose/config.yaml
+    +++ <home>/.config/goose/config.yaml
+    @@ -1,6 +1,4 @@
+    -extensions: # mine
+    +extensions: {} # mine
+       # ours
+    -  parallel-llm:
+    -    cmd: parallel-llm-mcp
+     
+     a: 1
+    --- stderr
+    goose no longer knows this program: <home>/.config/goose/config.yaml is written
+    what was there is kept in <home>/.config/goose/config.yaml.bak-3
+    ");
+    insta::assert_snapshot!(text(&stage, file), @"
+    extensions: {} # mine
+      # ours
+
+    a: 1
+    ");
+}
+
+#[test]
 fn what_cannot_be_changed_is_an_error_and_stays() {
     let stage = stage();
     let home = stage.home().to_owned();
@@ -514,7 +549,7 @@ fn what_was_taken_over_is_not_taken_again() {
     insta::assert_snapshot!(run(import(&stage, &[OLD, "--yes"])).summary(), @"
     read <home>/old/mcp_config.json
     read <home>/old/ai_models.txt
-    OPENROUTER_API_KEY: left out, because a key is kept already
+    OPENROUTER_API_KEY: left out, because a key is kept already; `keys set openrouter` puts another in its place
     DEBUG: left out: there is nothing like it here
     TEMPERATURE: left out: models are asked without one, unless you write `model@temperature=0.7`
     ai_models.txt line 6: left out: it names no model
@@ -522,6 +557,54 @@ fn what_was_taken_over_is_not_taken_again() {
     nothing to do: your settings have all that can be taken over
     ");
     assert_eq!((names(&stage), text(&stage, USER_FILE)), before);
+}
+
+#[test]
+fn a_kept_key_stays_whatever_else_gives_one() {
+    const KEYS_FILE: &str = ".config/parallel-llm-mcp/keys.toml";
+    let stage = stage();
+    let [mine, theirs] = ['1', '2'].map(|digit| digit.to_string().repeat(64));
+    old(&stage, &json!({ "OPENROUTER_API_KEY": stage.simulator().api_key() }), "");
+    assert_eq!(run(stage.call(["keys", "set", "openrouter"]).stdin(mine.as_str())).code, Some(0));
+    let before = text(&stage, KEYS_FILE);
+    // The variable goes before the kept key, which is there all the same.
+    let import = || run(stage.call(["import", OLD, "--yes"]).env("OPENROUTER_API_KEY", &theirs));
+    insta::assert_snapshot!(import().told(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    read <home>/old/mcp_config.json
+    read <home>/old/ai_models.txt
+    OPENROUTER_API_KEY: left out, because a key is kept already; `keys set openrouter` puts another in its place
+    nothing to do: your settings have all that can be taken over
+    ");
+    assert_eq!(text(&stage, KEYS_FILE), before);
+    assert_eq!(run(stage.call(["keys", "remove", "openrouter"])).code, Some(0));
+    insta::assert_snapshot!(import().told(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    read <home>/old/mcp_config.json
+    read <home>/old/ai_models.txt
+    OPENROUTER_API_KEY: goes where `keys set openrouter` keeps it
+    the key of `openrouter` is kept in <home>/.config/parallel-llm-mcp/keys.toml
+    `OPENROUTER_API_KEY` goes before it as long as it is set
+    next: take the key out of the old file, and run `doctor`
+    ");
+    assert!(text(&stage, KEYS_FILE).contains(stage.simulator().api_key()));
+    let command = "[providers.openrouter]\nkey_command = [\"pass\", \"openrouter\"]\n";
+    stage.write(USER_FILE, command);
+    fs::remove_file(stage.home().join(KEYS_FILE)).unwrap();
+    insta::assert_snapshot!(run(stage.call(["import", OLD, "--yes"]).without("OPENROUTER_API_KEY")).told(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    read <home>/old/mcp_config.json
+    read <home>/old/ai_models.txt
+    OPENROUTER_API_KEY: left out, because a `key_command` gives one
+    nothing to do: your settings have all that can be taken over
+    ");
+    assert!(!stage.home().join(KEYS_FILE).exists());
 }
 
 #[test]

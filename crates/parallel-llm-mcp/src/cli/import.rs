@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::install::ask;
 use super::models::pretty;
-use super::{Desk, install};
+use super::{Desk, install, keys};
 use crate::exit;
 use crate::output::safe;
-use crate::service::{self, KeyImport, Standing};
+use crate::service::{self, KeyImport, OPENROUTER, Standing};
 
 /// The longest value that is shown whole.
 const VALUE_CHARS_MAX: usize = 400;
@@ -63,10 +63,11 @@ pub(super) async fn run(desk: &Desk<'_>, import: &Import) -> Result<u8, Failure>
     match (found.is_done(), written) {
         (true, _) => console.say("nothing to do: your settings have all that can be taken over"),
         (false, false) => console.say("nothing is written; `--yes` writes it"),
+        (false, true) if found.diff().is_empty() => {}
         (false, true) => console.say(&format!("taken over: {} says so now", found.path.display())),
     }
     if let Some(kept) = kept {
-        console.say(&format!("the key of `openrouter` is kept in {}", kept.path.display()));
+        keys::tell_kept(desk, OPENROUTER, &kept);
         console.say("next: take the key out of the old file, and run `doctor`");
     }
     if let Some(copy) = copy {
@@ -91,7 +92,10 @@ fn tell(desk: &Desk<'_>, found: &service::Import) {
     }
     match found.key {
         KeyImport::Keep => console.say("OPENROUTER_API_KEY: goes where `keys set openrouter` keeps it"),
-        KeyImport::Kept => console.say("OPENROUTER_API_KEY: left out, because a key is kept already"),
+        KeyImport::Kept => console.say(
+            "OPENROUTER_API_KEY: left out, because a key is kept already; `keys set openrouter` puts another in its place",
+        ),
+        KeyImport::Command => console.say("OPENROUTER_API_KEY: left out, because a `key_command` gives one"),
         KeyImport::None => {}
     }
     for item in &found.items {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Desk, hidden, tokens};
 use crate::exit;
-use crate::keys::{self, KeyLine, KeySource};
+use crate::keys::{self, KeptKey, KeyLine, KeySource};
 
 /// Keep the keys of providers, and make tokens that let others ask here
 #[derive(Debug, clap::Subcommand)]
@@ -68,12 +68,17 @@ async fn set(desk: &Desk<'_>, provider: &str) -> Result<u8, Failure> {
     settings.provider(provider)?;
     let Some(text) = read(desk, provider)? else { return Ok(exit::INTERRUPTED) };
     let kept = keys::set(settings, provider, &text).await?;
+    tell_kept(desk, provider, &kept);
+    Ok(exit::ANSWER)
+}
+
+/// Where a key is kept now, whether it took the place of another, and what goes before it.
+pub(super) fn tell_kept(desk: &Desk<'_>, provider: &str, kept: &KeptKey) {
     let before = if kept.replaced { ", in place of the one kept before" } else { "" };
     desk.console.say(&format!("the key of `{provider}` is kept in {}{before}", kept.path.display()));
-    if let Some(other) = kept.overruled_by {
+    if let Some(other) = &kept.overruled_by {
         desk.console.say(&format!("`{other}` goes before it as long as it is set"));
     }
-    Ok(exit::ANSWER)
 }
 
 /// The key as it is typed or piped in; `None` where it was given up.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::{Code, Failure};
 
 use super::entry::{Reach, Wish, is_our_input, path_of};
-use super::format::{Doubt, Format};
+use super::format::Format;
 use super::node::Node;
 use super::table::{Client, NAME, Reference, Token};
-use super::{file, json};
+use super::text::Doubt;
+use super::{file, json, yaml};
 
 /// Where VS Code keeps what it asks for.
 const INPUTS: [&str; 1] = ["inputs"];
@@ -164,9 +165,16 @@ fn without(client: &Client, text: &str) -> Result<String, Doubt> {
     }
 }
 
-/// Whether a text is what another is, but for our entry. YAML is cut at lines, and what is not ours is not read.
-fn check(client: &Client, before: &str, after: &str) -> Result<(), Doubt> {
-    if client.format == Format::Yaml || rest(client, before)? == rest(client, after)? {
+/// Whether a text is what another is, but for our entry. YAML is cut at lines, and what is not ours is compared unread.
+pub(super) fn check(client: &Client, before: &str, after: &str) -> Result<(), Doubt> {
+    let is_kept = match client.format {
+        Format::Yaml => {
+            let path = path_of(client);
+            yaml::around(before, &path)? == yaml::around(after, &path)?
+        }
+        Format::Json | Format::Toml => rest(client, before)? == rest(client, after)?,
+    };
+    if is_kept {
         return Ok(());
     }
     Err(Doubt::new("it cannot be changed without changing something else in it"))

@@ -7,8 +7,8 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
-use super::format::{Doubt, line_end, splice};
 use super::node::Node;
+use super::text::{Doubt, line_end, splice};
 
 /// How far an entry is indented where the file shows no habit of its own.
 const INDENT: &str = "  ";

@@ -18,6 +18,7 @@ mod snippet;
 mod table;
 #[cfg(test)]
 mod tests;
+mod text;
 mod toml;
 mod yaml;
 

@@ -1,10 +1,9 @@
 //! The entries as pages show them, from the same table that installs them.
 
-use super::ALL;
 use super::entry::{PROGRAM, Reach, Wish, path_of};
 use super::json;
 use super::node::Node;
-use super::table::{Client, Place, Reference};
+use super::table::{ALL, Client, Place, Reference};
 
 /// The variable in every example.
 const VARIABLE: &str = "OPENROUTER_API_KEY";

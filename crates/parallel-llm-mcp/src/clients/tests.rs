@@ -5,7 +5,7 @@ use std::path::Path;
 use parallel_llm_engine::Failure;
 use proptest::prelude::*;
 
-use super::change::{Act, Change};
+use super::change::{Act, Change, check};
 use super::entry::{Reach, Wish, path_of};
 use super::format::Format;
 use super::node::Node;
@@ -95,10 +95,11 @@ fn an_entry_leaves_the_file_as_it_found_it() {
             "a: 1\nextensions:\n  developer:\n    enabled: true\n    args: [a, b]\n\n# after\nz:\n- 1\n- 2\n",
             "extensions:\n    x: {type: builtin}\n    # of x\n",
             "---\n# top\nextensions: {} # none yet\nGOOSE_MODEL: \"m: n\"\n",
+            "extensions: {}\n  # mine\n\n# after\n",
+            "a: 1\r\nextensions: {} # mine: {}\r\n    # of x: {}\r\nb: 2\r\n",
         ];
         for text in texts {
-            let text = text.replace("{} # none yet", "{}");
-            check_round(client, &text);
+            check_round(client, text);
         }
     }
 }
@@ -113,6 +114,57 @@ fn what_is_after_and_between_stays_when_the_entry_goes() {
     let text = "{\n  \"mcpServers\": { // all\n    \"parallel-llm\": { \"command\": \"parallel-llm-mcp\" }, \"x\": {}\n  }\n}\n";
     let without = change(cursor, text, None).unwrap();
     assert_eq!(without.after, "{\n  \"mcpServers\": { // all\n     \"x\": {}\n  }\n}\n");
+}
+
+#[test]
+fn comments_at_a_table_of_yaml_stay_when_its_only_entry_goes() {
+    let goose = Client::by_id("goose").unwrap();
+    let entry = "  parallel-llm:\n    # ours\n    cmd: parallel-llm-mcp\n";
+    let rows = [
+        ("extensions:\n  # mine\n{}", "extensions: {}\n  # mine\n"),
+        ("a: 1\n\nextensions:\n\n# mine: 1\n\n{}\nb: 2\n", "a: 1\n\nextensions: {}\n\n# mine: 1\n\n\nb: 2\n"),
+        ("extensions: # mine\n{}", "extensions: {} # mine\n"),
+        ("extensions:  # mine:\n  # x:\n{}  # last:\n", "extensions: {}  # mine:\n  # x:\n  # last:\n"),
+        ("extensions: \n{}", "extensions: {} \n"),
+        ("extensions: # mine\n  # x\n{}  y: {}\n", "extensions: # mine\n  # x\n  y: {}\n"),
+    ];
+    for (text, without) in rows {
+        for end in ["\n", "\r\n"] {
+            let lines = |text: &str| text.replace('\n', end);
+            let removed = change(goose, &lines(&text.replacen("{}", entry, 1)), None).unwrap();
+            assert_eq!((removed.act, removed.after), (Act::Remove, lines(without)));
+            check_round(goose, &lines(without));
+        }
+    }
+}
+
+#[test]
+fn a_text_of_yaml_that_ends_like_a_comment_stays_whole() {
+    let goose = Client::by_id("goose").unwrap();
+    let text = "extensions:\n  x:\n    instructions: |\n      one\n      # two\n";
+    let with = installed(goose, &format!("{text}\n  # after\na: 1\n"), &wish(&[]));
+    assert!(with.starts_with(&format!("{text}  parallel-llm:\n")), "{with}");
+    assert!(with.ends_with("\n\n  # after\na: 1\n"), "{with}");
+}
+
+#[test]
+fn a_line_of_yaml_that_is_not_ours_cannot_be_changed() {
+    let goose = Client::by_id("goose").unwrap();
+    let with = |text: &str| text.replace("{}", "  parallel-llm:\n    cmd: parallel-llm-mcp\n");
+    let rows = [
+        ("extensions:\n  # mine\n{}", "extensions:\n  # mine: {}\n", false),
+        ("extensions: # mine\n{}", "extensions: # mine: {}\n", false),
+        ("extensions: # mine\n{}", "extensions: {}\n", false),
+        ("a: 1\nextensions:\n{}", "extensions: {}\n", false),
+        ("extensions:\n{}  y:\n    z: 1\n", "extensions:\n  y:\n    z: 2\n", false),
+        ("a: 1\n", "a: 1\nextensions:\n", true),
+        ("a: 1\nextensions: # mine\n{}", "a: 1\nextensions: {} # mine\n", true),
+    ];
+    for (before, after, is_right) in rows {
+        let (before, both) = (with(before), [before, after]);
+        assert_eq!(check(goose, &before, after).is_ok(), is_right, "{both:?}");
+        assert_eq!(check(goose, after, &before).is_ok(), is_right, "{both:?}");
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::format::{Doubt, line_end, splice};
 use super::node::Node;
+use super::text::{Doubt, line_end, splice};
 
 /// What is at a path.
 pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, Doubt> {

@@ -2,8 +2,10 @@
 //!
 //! No reader of YAML is among the dependencies, so this one knows few forms, and is in doubt about every other.
 
-use super::format::{Doubt, line_end};
+use std::borrow::Cow;
+
 use super::node::Node;
+use super::text::{Doubt, line_end};
 
 /// How far an entry is indented where the file shows no habit of its own.
 const INDENT: usize = 2;
@@ -30,7 +32,7 @@ pub(super) fn set(text: &str, path: &[&str], node: &Node) -> Result<String, Doub
     };
     whole.set(rest, node.clone());
     let mut block = Vec::new();
-    if !place.has_table {
+    if place.head.is_none() {
         block.push(format!("{table}:"));
     }
     block.push(format!("{:1$}{name}:", "", place.indent));
@@ -48,16 +50,24 @@ pub(super) fn take(text: &str, path: &[&str]) -> Result<String, Doubt> {
     }
 }
 
+/// What stands around the entry at a path of at least two names: the other lines, and of the table's line the comment.
+pub(super) fn around<'t>(text: &'t str, path: &[&str]) -> Result<Vec<&'t str>, Doubt> {
+    let [table, name, ..] = path else { return Err(short()) };
+    let place = Place::find(text, table, name)?;
+    let entry = place.entry.unwrap_or_default();
+    let others = text.lines().enumerate().filter(|(at, _)| !entry.contains(at));
+    let told = |(at, line)| if Some(at) == place.head { comment_of(line) } else { Some(line) };
+    Ok(others.filter_map(told).collect())
+}
+
 fn short() -> Doubt {
     Doubt::new("only entries of a table are known here")
 }
 
 /// Where an entry stands or belongs, in lines counted from 0.
 struct Place {
-    /// Whether the table is there, with or without the entry.
-    has_table: bool,
-    /// The line of an empty table, `extensions: {}`.
-    empty: Option<usize>,
+    /// The line that opens the table, `extensions:`, or `extensions: {}` where nothing is in it.
+    head: Option<usize>,
     /// The entry's lines.
     entry: Option<std::ops::Range<usize>>,
     /// Where a new entry goes: before this line.
@@ -73,15 +83,14 @@ impl Place {
         let lines: Vec<&str> = text.lines().collect();
         check(&lines)?;
         let is_table = |line: &&str| key_of(line) == Some(table);
-        let none =
-            Self { has_table: false, empty: None, entry: None, end: lines.len(), indent: INDENT, entries: 0 };
+        let none = Self { head: None, entry: None, end: lines.len(), indent: INDENT, entries: 0 };
         let Some(start) = lines.iter().position(is_table) else { return Ok(none) };
         if lines[start + 1..].iter().any(is_table) {
             return Err(Doubt::new(format!("`{table}` stands there twice")));
         }
         match without_comment(&lines[start][table.len() + 1..]) {
             "" => {}
-            "{}" => return Ok(Self { has_table: false, empty: Some(start), end: start, ..none }),
+            "{}" => return Ok(Self { head: Some(start), end: start + 1, ..none }),
             _ => return Err(Doubt::new(format!("`{table}` is not written line by line"))),
         }
         if lines[start + 1..].iter().find(|line| !is_blank(line)).is_some_and(|line| line.starts_with('-')) {
@@ -116,32 +125,35 @@ impl Place {
             }
             _ => return Err(Doubt::new(format!("`{name}` stands there twice"))),
         };
-        let end = full(start..stop);
-        Ok(Self { has_table: true, empty: None, entry, end, indent, entries: heads.len() })
+        // What looks like a comment may be the end of an entry's text, where it is indented further than entries are.
+        let is_inside = |at: &usize| !is_blank(lines[*at]) || indent_of(lines[*at]) > indent;
+        let end = (start..stop).rev().find(is_inside).map_or(start + 1, |at| at + 1);
+        Ok(Self { head: Some(start), entry, end, indent, entries: heads.len() })
     }
 
     /// The text with these lines in place of the entry, or where it belongs.
     fn with(&self, text: &str, block: &[String]) -> String {
         let line_end = line_end(text);
-        let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        let cut = match (&self.entry, self.empty) {
-            (Some(entry), _) => entry.clone(),
-            (None, Some(at)) => at..at + 1,
-            (None, None) => self.end..self.end,
-        };
+        let mut lines: Vec<Cow<'_, str>> = text.split_inclusive('\n').map(Cow::from).collect();
+        if let Some(head) = self.head {
+            let is_empty = block.is_empty() && self.entries == 1;
+            lines[head] = opened(&lines[head], is_empty).into();
+        }
+        let cut = self.entry.clone().unwrap_or(self.end..self.end);
         let before = lines[..cut.start].concat();
         let after = lines[cut.end..].concat();
         let gap = if before.is_empty() || before.ends_with('\n') { "" } else { line_end };
-        if block.is_empty() && self.entries == 1 {
-            // A table without entries would be none at all.
-            let head = before.trim_end().rfind('\n').map_or(0, |at| at + 1);
-            let table = before[head..].trim_end().trim_end_matches(':');
-            return format!("{}{table}: {{}}{line_end}{after}", &before[..head]);
-        }
         let block: Vec<&str> = block.iter().flat_map(|line| [line.as_str(), line_end]).collect();
         let block = block.concat();
         format!("{before}{gap}{block}{after}")
     }
+}
+
+/// The line that opens a table, with its comment. A table without entries would be none at all, were it not for `{}`.
+fn opened(line: &str, is_empty: bool) -> String {
+    let (table, rest) = line.split_once(':').expect("a table's line has a colon after the name");
+    let rest = rest.trim_start().strip_prefix("{}").unwrap_or(rest);
+    format!("{table}:{}{rest}", if is_empty { " {}" } else { "" })
 }
 
 /// Whether the text is one document of names and values at its edge, and nothing there is of another form.
@@ -189,6 +201,11 @@ fn without_comment(text: &str) -> &str {
         return "";
     }
     text.split(" #").next().unwrap_or_default().trim()
+}
+
+/// The comment behind a name, and behind what the name stands for.
+fn comment_of(line: &str) -> Option<&str> {
+    line.split_once(" #").map(|(_, comment)| comment)
 }
 
 /// The lines of an entry, read from the top.

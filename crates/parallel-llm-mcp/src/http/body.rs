@@ -9,15 +9,22 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::share::Share;
+
 /// What is given back when a body ends.
 pub(super) struct Holding {
     _place: OwnedSemaphorePermit,
+    _share: Option<Share>,
     _post: Option<TaskTrackerToken>,
 }
 
 impl Holding {
-    pub(super) const fn new(place: OwnedSemaphorePermit, post: Option<TaskTrackerToken>) -> Self {
-        Self { _place: place, _post: post }
+    pub(super) const fn new(
+        place: OwnedSemaphorePermit,
+        share: Option<Share>,
+        post: Option<TaskTrackerToken>,
+    ) -> Self {
+        Self { _place: place, _share: share, _post: post }
     }
 }
 

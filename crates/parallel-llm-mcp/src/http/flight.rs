@@ -1,7 +1,7 @@
 //! The requests under way: how many there may be, and what still holds the end of the server.
 //!
 //! A post is a call that somebody waits for, so the end waits for it. Any other answer may be a stream without an end,
-//! which the end closes.
+//! which the end closes. What always holds: no asker but the owner has more than half of the places.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,19 +17,24 @@ use tokio_util::task::TaskTracker;
 
 use super::body::{Held, Holding};
 use super::refusal;
+use super::share::Shares;
+use crate::service::Asker;
 
 /// The requests under way of one server.
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
     places: Arc<Semaphore>,
+    shares: Shares,
     posts: TaskTracker,
     over: CancellationToken,
 }
 
 impl Flight {
+    /// Nothing under way yet, with room for so many.
     pub(super) fn new(requests_max: usize) -> Self {
         Self {
             places: Arc::new(Semaphore::new(requests_max)),
+            shares: Shares::new((requests_max / 2).max(1)),
             posts: TaskTracker::new(),
             over: CancellationToken::new(),
         }
@@ -46,11 +51,17 @@ impl Flight {
 
 /// Lets a request pass where there is a place for it, and holds the place until its answer has been read.
 pub(super) async fn admit(State(flight): State<Flight>, request: Request, next: Next) -> Response {
+    let name = request.extensions().get::<Asker>().and_then(Asker::name);
+    let share = match name.map(|name| flight.shares.take(name)) {
+        Some(None) => return refusal::busy("this token has too many requests under way"),
+        Some(share) => share,
+        None => None,
+    };
     let Ok(place) = Arc::clone(&flight.places).try_acquire_owned() else {
         return refusal::busy("the server has too many requests under way");
     };
     let post = (request.method() == Method::POST).then(|| flight.posts.token());
     let response = next.run(request).await;
     let over = flight.over.clone();
-    response.map(|body| Held::wrap(body, Holding::new(place, post), over))
+    response.map(|body| Held::wrap(body, Holding::new(place, share, post), over))
 }

@@ -1,7 +1,7 @@
 //! What a request may be: a method that is known, and with a post one JSON body, read whole within bounds.
 //!
 //! A body is read here and not behind, so that one that is too long, too slow or too much is told by the right status,
-//! whatever the route does with it.
+//! whatever the route does with it. What it says is for the route to judge, which has it whole.
 
 use std::sync::Arc;
 

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use crate::service::MESSAGE_BYTES_MAX;
+
 /// How much a server takes on at once, and how long it waits for what is slow.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections at once; further ones wait to be accepted.
     pub connections_max: usize,
-    /// Requests under way at once, streams included; further ones are refused.
+    /// Requests under way at once, streams included; further ones are refused. Of one token at most half as many, so that
+    /// no token takes the room of all.
     pub requests_max: usize,
     /// The head of a request in bytes. It also bounds what is written ahead of a slow reader.
     pub head_bytes_max: usize,
@@ -36,10 +39,10 @@ impl Default for Limits {
             head_bytes_max: 64 * 1024,
             // Longer than clients keep a connection without use before they open another.
             head_max: Duration::from_secs(30),
-            // As a line on stdin: attachments are in it.
-            body_bytes_max: 32 << 20,
+            // As a line on stdin.
+            body_bytes_max: MESSAGE_BYTES_MAX,
             // Eight of the longest.
-            bodies_bytes_max: 256 << 20,
+            bodies_bytes_max: 8 * MESSAGE_BYTES_MAX,
             body_idle_max: Duration::from_secs(15),
             // The longest body over a line of one megabit a second.
             body_max: Duration::from_secs(300),

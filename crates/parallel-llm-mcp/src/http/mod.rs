@@ -23,6 +23,7 @@ mod limits;
 mod rate;
 mod refusal;
 mod resource;
+mod share;
 mod stall;
 mod tls;
 

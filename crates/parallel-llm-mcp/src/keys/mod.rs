@@ -96,6 +96,12 @@ pub async fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey,
     Ok(KeptKey { path: path.to_owned(), replaced, overruled_by })
 }
 
+/// Whether a key of a provider is kept, be it in force or not.
+pub fn is_kept(settings: &Settings, name: &str) -> Result<bool, Failure> {
+    let kept = settings.keys_file.as_deref().map(settings::read_kept).transpose()?;
+    Ok(kept.is_some_and(|keys| keys.contains_key(name)))
+}
+
 /// Takes a provider's kept key away. The provider need not be configured any more.
 pub async fn remove(settings: &Settings, name: &str) -> Result<PathBuf, Failure> {
     let path = keys_file(settings)?;

@@ -2,7 +2,8 @@
 //!
 //! The library refuses what it cannot read in plain text and without the request's id, and takes a request whose id it
 //! does not like for a notification, which is never answered. What always holds: a body that is not one message of
-//! JSON-RPC is answered with an error of JSON-RPC that carries the request's id where one can be found.
+//! JSON-RPC is answered with an error of JSON-RPC that carries the request's id where one can be found. A body that is too
+//! long or breaks off does not come this far: the HTTP door reads each one whole first, within the same bound.
 
 use std::borrow::Cow;
 
@@ -10,16 +11,14 @@ use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use futures_util::StreamExt;
+use axum::response::Response;
 
-use super::line::{self, LINE_BYTES_MAX, Line, Refusal};
-use super::salvage;
+use super::line::{self, Line, Refusal};
+use super::{refusal, salvage};
+use crate::service::MESSAGE_BYTES_MAX;
 
 /// Bodies up to this length are read at once, which takes less than a millisecond; longer ones beside the runtime.
 const AT_ONCE_BYTES_MAX: usize = 64 * 1024;
-/// How much of the beginning of a body that is too long is looked at for its id, in bytes.
-const KEPT_BYTES: usize = 4 * 1024;
 /// What a body must be said to be; with other ones the library deals.
 const JSON: &str = "application/json";
 
@@ -29,17 +28,17 @@ pub(super) async fn check(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
-    let bytes = match collect(body).await {
-        Ok(bytes) => bytes,
-        Err(refused) => return refused,
+    let message = match axum::body::to_bytes(body, MESSAGE_BYTES_MAX).await {
+        Ok(bytes) => read(bytes).await,
+        Err(error) => Err(Refusal::unreadable(b"", &format!("the body breaks off: {error}"))),
     };
-    match read(bytes).await {
+    match message {
         Ok(message) => {
             // It may have been mended.
             parts.headers.remove(header::CONTENT_LENGTH);
             next.run(Request::from_parts(parts, Body::from(message))).await
         }
-        Err(refusal) => told(StatusCode::BAD_REQUEST, &refusal),
+        Err(refused) => refusal::reply(StatusCode::BAD_REQUEST, &refused),
     }
 }
 
@@ -48,32 +47,8 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with(JSON))
 }
 
-fn told(status: StatusCode, refusal: &Refusal) -> Response {
-    (status, [(header::CONTENT_TYPE, JSON)], refusal.to_line()).into_response()
-}
-
-/// The whole body, or what is answered where it is too long or breaks off.
-async fn collect(body: Body) -> Result<Vec<u8>, Response> {
-    let mut pieces = body.into_data_stream();
-    let mut bytes = Vec::new();
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|error| {
-            let refusal = Refusal::unreadable(&bytes, &format!("the body breaks off: {error}"));
-            told(StatusCode::BAD_REQUEST, &refusal)
-        })?;
-        if bytes.len() + piece.len() > LINE_BYTES_MAX {
-            let room = KEPT_BYTES.saturating_sub(bytes.len());
-            bytes.extend_from_slice(&piece[..piece.len().min(room)]);
-            bytes.truncate(KEPT_BYTES);
-            return Err(told(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(&bytes, b"")));
-        }
-        bytes.extend_from_slice(&piece);
-    }
-    Ok(bytes)
-}
-
 /// The body as the library can read it.
-async fn read(bytes: Vec<u8>) -> Result<Bytes, Refusal> {
+async fn read(bytes: Bytes) -> Result<Bytes, Refusal> {
     if bytes.len() <= AT_ONCE_BYTES_MAX {
         return checked(bytes);
     }
@@ -81,7 +56,7 @@ async fn read(bytes: Vec<u8>) -> Result<Bytes, Refusal> {
     checking.await.unwrap_or_else(|_| Err(Refusal::unreadable(b"", "a defect ended the reading of it")))
 }
 
-fn checked(bytes: Vec<u8>) -> Result<Bytes, Refusal> {
+fn checked(bytes: Bytes) -> Result<Bytes, Refusal> {
     match line::read(&bytes) {
         Line::Refused(refusal) => Err(refusal),
         Line::Silent => {
@@ -92,7 +67,7 @@ fn checked(bytes: Vec<u8>) -> Result<Bytes, Refusal> {
             let mended = match salvage::without_lone_surrogates(&text) {
                 Cow::Owned(mended) => mended,
                 // Nothing to mend, which is nearly always so, leaves the body where it is.
-                Cow::Borrowed(text) if text.len() == bytes.len() => return Ok(bytes.into()),
+                Cow::Borrowed(text) if text.len() == bytes.len() => return Ok(bytes),
                 Cow::Borrowed(text) => text.to_owned(),
             };
             Ok(mended.into())
@@ -104,21 +79,9 @@ fn checked(bytes: Vec<u8>) -> Result<Bytes, Refusal> {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn a_body_that_is_too_long_is_told_the_bound_and_its_id() {
-        let mut long = br#"{"jsonrpc":"2.0","id":"much","method":"ping","params":{"x":""#.to_vec();
-        long.resize(LINE_BYTES_MAX + 1, b'a');
-        let refused = collect(Body::from(long)).await.unwrap_err();
-        assert_eq!(refused.status(), StatusCode::PAYLOAD_TOO_LARGE);
-        let reply = collect(refused.into_body()).await.unwrap();
-        let reply = String::from_utf8(reply).unwrap();
-        assert!(reply.contains(r#""id":"much""#) && reply.contains("32 MiB"), "{reply}");
-        assert_eq!(collect(Body::from(vec![b' '; LINE_BYTES_MAX])).await.unwrap().len(), LINE_BYTES_MAX);
-    }
-
     #[test]
     fn what_the_library_could_not_read_is_mended_or_refused() {
-        let read = |text: &str| checked(text.as_bytes().to_vec());
+        let read = |text: &str| checked(Bytes::copy_from_slice(text.as_bytes()));
         let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         assert_eq!(read(ping).unwrap(), ping);
         assert_eq!(read(&format!("\u{feff} {ping}\r\n")).unwrap(), ping);

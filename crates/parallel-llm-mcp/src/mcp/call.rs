@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::confirm::{self, Confirmations, Excess, Fingerprint, Word};
 use super::progress::Progress;
+use super::recall::Recall;
 use super::task::{self, Holds};
 use super::wall;
 use crate::output::report::Report;
@@ -171,14 +172,19 @@ impl Call {
 
     /// The client gave this call up. A server that stops ends calls too, but that is no reason to end a run.
     async fn cancelled(&self) {
-        self.context.ct.cancelled().await;
+        self.taking_back().cancelled().await;
         if !self.is_taken_back() {
             std::future::pending::<()>().await;
         }
     }
 
     fn is_taken_back(&self) -> bool {
-        self.context.ct.is_cancelled() && !self.host.stop.is_cancelled()
+        self.taking_back().is_cancelled() && !self.host.stop.is_cancelled()
+    }
+
+    /// Cancelled when the client gives up: in a session by its own word, elsewhere also by closing the answer's stream.
+    fn taking_back(&self) -> &CancellationToken {
+        self.context.extensions.get::<Recall>().map_or(&self.context.ct, Recall::given)
     }
 
     async fn waited_enough(&self, wish: Option<Duration>) {

@@ -25,14 +25,7 @@ impl Flight {
         if is_new {
             return Ok(());
         }
-        Err(if self.holds(id) {
-            let message =
-                format!("a request with id {id} is still in flight: give each request an id of its own");
-            Refusal::of_request(id, message)
-        } else {
-            let message = format!("{REQUESTS_MAX} requests are in flight: try again when one is answered");
-            Refusal::unavailable(id, message)
-        })
+        Err(if self.holds(id) { repeated(id) } else { too_many(id, REQUESTS_MAX) })
     }
 
     /// The request is answered, or will never be.
@@ -50,4 +43,16 @@ impl Flight {
         // The sender lives in `self`, so waiting cannot fail.
         let _ = self.0.subscribe().wait_for(HashSet::is_empty).await;
     }
+}
+
+/// Refuses a request whose id another one has.
+pub(super) fn repeated(id: &RequestId) -> Refusal {
+    let message = format!("a request with id {id} is still in flight: give each request an id of its own");
+    Refusal::of_request(id, message)
+}
+
+/// Refuses a request beside which there are as many as there may be.
+pub(super) fn too_many(id: &RequestId, requests_max: usize) -> Refusal {
+    let message = format!("{requests_max} requests are in flight: try again when one is answered");
+    Refusal::unavailable(id, message)
 }

@@ -10,10 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::salvage;
-
-/// The longest line that is read, in bytes: twice the longest prompt that can be allowed, for its escapes. Attachments
-/// share it with the prompt, whatever `attachment_bytes_max` allows.
-pub(super) const LINE_BYTES_MAX: usize = 32 * 1024 * 1024;
+use crate::service::MESSAGE_BYTES_MAX;
 
 /// JSON-RPC's range for a server's own errors begins here: the request is right, the server cannot take it now.
 const UNAVAILABLE: ErrorCode = ErrorCode(-32000);
@@ -71,7 +68,7 @@ impl Refusal {
     /// A line longer than is read, of which only the beginning and the end were kept.
     pub(super) fn too_long(head: &[u8], tail: &[u8]) -> Self {
         let id = salvage::id_of(head).or_else(|| salvage::id_of_tail(tail));
-        let mebibytes = LINE_BYTES_MAX / (1024 * 1024);
+        let mebibytes = MESSAGE_BYTES_MAX / (1024 * 1024);
         Self::invalid(
             id,
             format!(

@@ -27,6 +27,7 @@ mod part;
 mod pipe;
 mod progress;
 mod prompts;
+mod recall;
 mod refusal;
 mod resources;
 mod salvage;

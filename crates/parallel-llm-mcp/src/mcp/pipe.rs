@@ -8,7 +8,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::line::{self, LINE_BYTES_MAX, Line, Refusal};
+use super::line::{self, Line, Refusal};
+use crate::service::MESSAGE_BYTES_MAX;
 
 /// Messages read ahead. Each may be as long as a line, so few.
 const READ_AHEAD_MAX: usize = 2;
@@ -42,12 +43,12 @@ pub(super) fn read_lines(source: impl Read + Send + 'static) -> io::Result<mpsc:
 
 fn next_line(source: &mut impl BufRead) -> io::Result<Option<Line>> {
     let mut line = Vec::new();
-    let limit = LINE_BYTES_MAX as u64 + 1;
+    let limit = MESSAGE_BYTES_MAX as u64 + 1;
     let count = source.by_ref().take(limit).read_until(b'\n', &mut line)?;
     if count == 0 {
         return Ok(None);
     }
-    if count <= LINE_BYTES_MAX || line.ends_with(b"\n") {
+    if count <= MESSAGE_BYTES_MAX || line.ends_with(b"\n") {
         return Ok(Some(line::read(&line)));
     }
     line.truncate(KEPT_BYTES);
@@ -99,7 +100,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_that_is_too_long_is_cut_and_the_next_is_read() {
-        let long = format!(r#"{{"params":"{}","id":1}}"#, "a".repeat(LINE_BYTES_MAX + 1));
+        let long = format!(r#"{{"params":"{}","id":1}}"#, "a".repeat(MESSAGE_BYTES_MAX + 1));
         let input = format!("{long}\n{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}}");
         let mut lines = read_lines(io::Cursor::new(input)).unwrap();
         let Some(Line::Refused(refusal)) = lines.recv().await else { panic!("it was taken") };

@@ -6,6 +6,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::{Code, Failure};
 
+use super::line::Refusal;
 use crate::output::{failure, safe};
 
 /// The longest of the library's texts that is read.
@@ -21,6 +22,12 @@ pub(super) fn refuse(status: StatusCode, failure: &Failure) -> Response {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
     }
     response
+}
+
+/// An answer that replies to a message of the protocol with this.
+pub(super) fn reply(status: StatusCode, refusal: &Refusal) -> Response {
+    let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    (status, json, refusal.to_line()).into_response()
 }
 
 /// Puts the library's own words for a refusal into the object, and leaves every other answer alone.

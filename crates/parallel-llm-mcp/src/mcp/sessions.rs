@@ -3,10 +3,13 @@
 //! The library keeps a session for each client that begins one, without a bound, for whoever knows its id, and ends it
 //! after minutes even with a call in flight. Here the table is bounded, a session belongs to the asker who began it, and
 //! it ends when it was idle for a day: a call in flight keeps it.
+//!
+//! The library also takes any number of requests, and leaves one without an answer where another comes with its id. Here
+//! each is known from its arrival to its answer: their number is bounded, an id in flight is refused, and a call is taken
+//! back by the client's own word and not by the end of its session.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,11 +17,11 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use parallel_llm_engine::{Code, Failure};
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use rmcp::transport::streamable_http_server::session::local::{
@@ -27,7 +30,9 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 use tokio::time::{Instant, timeout};
 
-use super::refusal;
+use super::line::Refusal;
+use super::recall::Recall;
+use super::{flight, refusal, wire};
 use crate::service::Asker;
 
 /// The header that names a session.
@@ -46,6 +51,10 @@ pub struct SessionLimits {
     pub sessions_of_one_max: usize,
     /// How long a session may go without a request and without a call in flight.
     pub idle_max: Duration,
+    /// Calls in flight in one session. One is in flight until it is answered, also where nobody listens any more.
+    pub calls_max: usize,
+    /// Calls in flight in all sessions of one asker.
+    pub calls_of_one_max: usize,
 }
 
 impl Default for SessionLimits {
@@ -56,6 +65,10 @@ impl Default for SessionLimits {
             sessions_of_one_max: 128,
             // A working day and a night: clients stay open.
             idle_max: Duration::from_secs(24 * 60 * 60),
+            // More than a client with many agents asks at once.
+            calls_max: 256,
+            // Half of the runs that the service does at once.
+            calls_of_one_max: 512,
         }
     }
 }
@@ -65,11 +78,11 @@ tokio::task_local! {
     static CALLER: Arc<Caller>;
 }
 
-/// Who makes a request, and whether a session was refused in it.
+/// Who makes a request, and how it was refused where the library would not say why.
 #[derive(Debug, Default)]
 struct Caller {
     asker: Option<String>,
-    refused: AtomicBool,
+    refused: Mutex<Option<Response>>,
 }
 
 /// One session.
@@ -79,8 +92,19 @@ struct Seat {
     asker: Option<String>,
     used: Instant,
     /// Requests of the client that are not answered.
-    calls: HashSet<RequestId>,
+    calls: HashMap<RequestId, Recall>,
 }
+
+/// One request that is not answered.
+struct InFlight {
+    table: Table,
+    session: SessionId,
+    request: RequestId,
+    recall: Recall,
+}
+
+/// A request on its way to the library, which lands where it does not arrive.
+struct Boarding(Option<InFlight>);
 
 /// The sessions of one server.
 #[derive(Clone, Debug)]
@@ -98,6 +122,7 @@ pub(super) struct Sessions {
 #[derive(Debug)]
 pub(super) enum SessionsError {
     Full,
+    Call(Refusal),
     Library(LocalSessionManagerError),
 }
 
@@ -105,6 +130,7 @@ impl fmt::Display for SessionsError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full => out.write_str("every session has a call in flight"),
+            Self::Call(_) => out.write_str("the call cannot be taken"),
             Self::Library(error) => error.fmt(out),
         }
     }
@@ -131,15 +157,26 @@ pub(super) async fn admit(State(sessions): State<Arc<Sessions>>, request: Reques
             return refusal::refuse(StatusCode::NOT_FOUND, &failure);
         }
     }
-    let caller = Arc::new(Caller { asker, refused: AtomicBool::new(false) });
+    let caller = Arc::new(Caller { asker, refused: Mutex::default() });
     let response = CALLER.scope(Arc::clone(&caller), next.run(request)).await;
-    if caller.refused.load(Ordering::Relaxed) {
-        let failure = Failure::new(Code::Busy, "every session has a call in flight")
-            .with_retry_after(Some(AGAIN_AFTER))
-            .with_next("try again when a call has ended");
-        return refusal::refuse(StatusCode::SERVICE_UNAVAILABLE, &failure);
+    caller.refused.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(response)
+}
+
+impl Caller {
+    /// Notes what is answered in place of the library's words for this.
+    fn refuse(&self, error: &SessionsError) {
+        let response = match error {
+            SessionsError::Full => {
+                let failure = Failure::new(Code::Busy, "every session has a call in flight")
+                    .with_retry_after(Some(AGAIN_AFTER))
+                    .with_next("try again when a call has ended");
+                refusal::refuse(StatusCode::SERVICE_UNAVAILABLE, &failure)
+            }
+            SessionsError::Call(refused) => refusal::reply(StatusCode::BAD_REQUEST, refused),
+            SessionsError::Library(_) => return,
+        };
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
     }
-    response
 }
 
 impl Sessions {
@@ -188,15 +225,70 @@ impl Table {
         if let Some(leaves) = &leaves {
             seats.remove(leaves);
         }
-        seats.insert(Arc::clone(id), Seat { asker, used: Instant::now(), calls: HashSet::new() });
+        seats.insert(Arc::clone(id), Seat { asker, used: Instant::now(), calls: HashMap::new() });
         Ok(leaves)
     }
 
-    /// Notes something that a session does.
-    fn note(&self, id: &SessionId, change: impl FnOnce(&mut HashSet<RequestId>)) {
-        if let Some(seat) = self.lock().get_mut(id) {
-            seat.used = Instant::now();
-            change(&mut seat.calls);
+    /// Takes a request up, unless another has its id or there are too many. Nothing, where there is no such session.
+    fn take_off(
+        &self,
+        session: &SessionId,
+        request: &RequestId,
+        limits: &SessionLimits,
+    ) -> Result<Option<InFlight>, Refusal> {
+        let mut seats = self.lock();
+        let Some(seat) = seats.get(session) else { return Ok(None) };
+        if seat.calls.contains_key(request) {
+            return Err(flight::repeated(request));
+        }
+        let of_asker = seats.values().filter(|other| other.asker == seat.asker);
+        let bounds = [
+            (seat.calls.len(), limits.calls_max),
+            (of_asker.map(|seat| seat.calls.len()).sum(), limits.calls_of_one_max),
+        ];
+        if let Some((_, calls_max)) = bounds.into_iter().find(|(calls, calls_max)| calls >= calls_max) {
+            return Err(flight::too_many(request, calls_max));
+        }
+        let recall = Recall::default();
+        if let Some(seat) = seats.get_mut(session) {
+            seat.calls.insert(request.clone(), recall.clone());
+        }
+        Ok(Some(InFlight {
+            table: self.clone(),
+            session: Arc::clone(session),
+            request: request.clone(),
+            recall,
+        }))
+    }
+
+    /// The request of this id, where it is in flight.
+    fn find(&self, session: &SessionId, request: &RequestId) -> Option<InFlight> {
+        let recall = self.lock().get(session)?.calls.get(request)?.clone();
+        Some(InFlight { table: self.clone(), session: Arc::clone(session), request: request.clone(), recall })
+    }
+}
+
+impl InFlight {
+    /// It is answered, or will never be. A later request of the same id is another one.
+    fn land(&self) {
+        let mut seats = self.table.lock();
+        let Some(seat) = seats.get_mut(&self.session) else { return };
+        seat.used = Instant::now();
+        if seat.calls.get(&self.request) == Some(&self.recall) {
+            seat.calls.remove(&self.request);
+        }
+    }
+
+    /// Whether this answers it.
+    fn is_answered_by(&self, message: &ServerJsonRpcMessage) -> bool {
+        wire::answered(message) == Some(&self.request)
+    }
+}
+
+impl Drop for Boarding {
+    fn drop(&mut self) {
+        if let Some(call) = &self.0 {
+            call.land();
         }
     }
 }
@@ -217,7 +309,7 @@ impl SessionManager for Sessions {
             Ok(None) => {}
             Ok(Some(leaves)) => self.close(&leaves).await?,
             Err(full) => {
-                caller.refused.store(true, Ordering::Relaxed);
+                caller.refuse(&full);
                 self.close(&id).await?;
                 return Err(full);
             }
@@ -255,9 +347,27 @@ impl SessionManager for Sessions {
     async fn create_stream(
         &self,
         id: &SessionId,
-        message: ClientJsonRpcMessage,
+        mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        Ok(self.inner.create_stream(id, message).await?)
+        let mut boarding = Boarding(None);
+        if let JsonRpcMessage::Request(request) = &mut message {
+            let taken = self.table.take_off(id, &request.id, &self.limits).map_err(SessionsError::Call);
+            let caller = CALLER.try_with(Arc::clone).unwrap_or_default();
+            boarding.0 = taken.inspect_err(|error| caller.refuse(error))?;
+            if let Some(call) = &boarding.0 {
+                request.request.extensions_mut().insert(call.recall.clone());
+            }
+        }
+        let answers = self.inner.create_stream(id, message).await?;
+        let call = boarding.0.take();
+        Ok(answers.inspect(move |answer| {
+            // Whoever has its answer may use its id again.
+            if let (Some(call), Some(message)) = (&call, &answer.message)
+                && call.is_answered_by(message)
+            {
+                call.land();
+            }
+        }))
     }
 
     async fn accept_message(
@@ -298,17 +408,13 @@ impl Transport<RoleServer> for Counted {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let answered = match &message {
-            JsonRpcMessage::Response(response) => Some(response.id.clone()),
-            JsonRpcMessage::Error(error) => error.id.clone(),
-            _ => None,
-        };
-        let (table, id) = (self.table.clone(), Arc::clone(&self.id));
+        let call = wire::answered(&message).and_then(|request| self.table.find(&self.id, request));
         let sending = self.inner.send(message);
         async move {
             let sent = sending.await;
-            if let Some(answered) = answered {
-                table.note(&id, |calls| _ = calls.remove(&answered));
+            // Also where nobody reads it.
+            if let Some(call) = call {
+                call.land();
             }
             sent
         }
@@ -316,18 +422,15 @@ impl Transport<RoleServer> for Counted {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         let message = self.inner.receive().await?;
-        self.table.note(&self.id, |calls| match &message {
-            JsonRpcMessage::Request(request) => _ = calls.insert(request.id.clone()),
+        if let JsonRpcMessage::Notification(said) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &said.notification
+            && let Some(request) = &cancelled.params.request_id
+            && let Some(call) = self.table.find(&self.id, request)
+        {
             // What is taken back is never answered.
-            JsonRpcMessage::Notification(said) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &said.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    calls.remove(id);
-                }
-            }
-            _ => {}
-        });
+            call.recall.give();
+            call.land();
+        }
         Some(message)
     }
 

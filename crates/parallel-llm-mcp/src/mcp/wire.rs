@@ -227,7 +227,7 @@ const fn is_progress(message: &ServerJsonRpcMessage) -> bool {
 }
 
 /// The request this message answers.
-const fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+pub(super) const fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
     match message {
         JsonRpcMessage::Response(response) => Some(&response.id),
         JsonRpcMessage::Error(error) => error.id.as_ref(),

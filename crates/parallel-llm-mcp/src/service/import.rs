@@ -16,7 +16,7 @@ use toml_edit::DocumentMut;
 use super::{OPENROUTER, Present, Service, Standing};
 use crate::clients::file;
 use crate::keys::{self, KeptKey};
-use crate::settings::{self, KeyWish, Origin, Settings};
+use crate::settings::{self, KeyWish, Settings};
 use crate::{clients, files};
 
 /// The client's file that the Python server came with.
@@ -95,8 +95,10 @@ pub struct Item {
 pub enum KeyImport {
     /// It would be kept, as `keys set` does.
     Keep,
-    /// A key is kept already, and stays.
+    /// A key is kept already, in force or not, and stays.
     Kept,
+    /// A program of the user's gives one, and goes before a kept key.
+    Command,
     /// There is none.
     None,
 }
@@ -125,11 +127,11 @@ impl Service {
         self.judge(&mut draft).await;
         let before = file::read(&places.user_file)?;
         let after = draft.lay_under(before.as_deref().unwrap_or_default(), &places.user_file)?;
-        let (key, secret) = match draft.secret {
-            Some(_) if is_kept(self.settings()) => (KeyImport::Kept, None),
-            Some(secret) => (KeyImport::Keep, Some(secret)),
-            None => (KeyImport::None, None),
+        let key = match draft.secret {
+            Some(_) => key_import(self.settings())?,
+            None => KeyImport::None,
         };
+        let secret = draft.secret.filter(|_| key == KeyImport::Keep);
         let path = places.user_file.clone();
         Ok(Import {
             sources: draft.sources,
@@ -195,6 +197,10 @@ impl Import {
     /// Keeps the key and writes the user's file. Gives where the key is, and the copy of what was in the file.
     pub async fn write(&self, settings: &Settings) -> Result<(Option<KeptKey>, Option<PathBuf>), Failure> {
         let kept = match &self.secret {
+            Some(_) if keys::is_kept(settings, OPENROUTER)? => {
+                let message = format!("a key of `{OPENROUTER}` was kept in the meantime");
+                return Err(Failure::new(Code::OutputUnwritable, message).with_next("run the command again"));
+            }
             Some(secret) => Some(keys::set(settings, OPENROUTER, secret.expose_secret()).await?),
             None => None,
         };
@@ -215,11 +221,13 @@ fn is_same(one: &ModelRef, other: &ModelRef) -> bool {
     one.provider == other.provider && plain(one) == plain(other)
 }
 
-fn is_kept(settings: &Settings) -> bool {
-    matches!(
-        settings.default_provider().key,
-        KeyWish::Set { origin: Origin::Kept(_), .. } | KeyWish::Command(_)
-    )
+/// What becomes of a key that was found. The file of kept keys is asked, because a variable goes before it.
+fn key_import(settings: &Settings) -> Result<KeyImport, Failure> {
+    if keys::is_kept(settings, OPENROUTER)? {
+        return Ok(KeyImport::Kept);
+    }
+    let has_command = matches!(settings.provider(OPENROUTER)?.key, KeyWish::Command(_));
+    Ok(if has_command { KeyImport::Command } else { KeyImport::Keep })
 }
 
 /// What was read so far.

@@ -156,6 +156,28 @@ fn a_call_that_is_taken_back_in_a_session_is_given_up_upstream() {
     assert_eq!(waiting.message(), None, "a reply to a call that was taken back");
 }
 
+/// The library gives up a call five seconds after its session has ended.
+#[test]
+fn a_session_that_ends_does_not_end_its_run() {
+    let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(6_500), ..Behaviour::instant() });
+    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(PANEL[0], slow);
+    let (_running, address) = serve(&stage, &["--no-auth"], &[("wait", "all")]);
+    let client = Legacy::begun(address, "");
+    let call = json!({"name": "process_prompt", "arguments": question()});
+    let mut waiting = client.start(7, "tools/call", call);
+    let is_slow = || stage.simulator().stats().in_flight == 1 && stage.chats().len() == 3;
+    stage.until("only the slow one is waited for", is_slow);
+    let delete = format!("DELETE /mcp HTTP/1.1\r\nHost: {address}\r\n{}\r\n", client.session);
+    assert_eq!(ask(address, delete).status, 202);
+    assert_eq!(waiting.message(), None, "nobody is told any more");
+
+    let folder = std::fs::read_dir(stage.data_dir().join("runs")).unwrap().flatten().next().unwrap();
+    let run = json!({"run_id": folder.file_name().into_string().unwrap(), "wait_s": 50});
+    let other = Legacy::begun(address, "");
+    let found = other.ask("tools/call", json!({"name": "get_run", "arguments": run})).json();
+    assert_eq!(told(&found)["status"], "complete", "{found}");
+}
+
 #[test]
 fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
     let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(3_000), ..Behaviour::instant() });

@@ -122,7 +122,11 @@ impl<'a> Legacy<'a> {
     }
 
     fn sleep(&self, ms: u64) -> Wire {
-        self.start(7, "tools/call", json!({"name": "sleep", "arguments": {"ms": ms}}))
+        self.sleep_as(7, ms)
+    }
+
+    fn sleep_as(&self, id: u64, ms: u64) -> Wire {
+        self.start(id, "tools/call", json!({"name": "sleep", "arguments": {"ms": ms}}))
     }
 }
 
@@ -219,6 +223,58 @@ fn a_session_with_a_call_in_flight_is_not_idle() {
     assert_eq!(gone.load(Ordering::SeqCst), 0);
     pass(Duration::from_millis(400));
     assert_eq!(client.ask("tools/list", json!({})).status, 404, "and without one it is");
+}
+
+/// The library forgets the first caller where a second comes with the same id.
+#[test]
+fn an_id_in_flight_is_refused_and_its_first_call_is_answered() {
+    let (server, _) = server(Access::Open, small(10));
+    let client = Legacy::begun(server.address, "");
+    let mut first = client.sleep(1_000);
+    assert_eq!(first.reply_head().unwrap().status, 200);
+    let refused = client.sleep(0).reply().unwrap();
+    let message = "a request with id 7 is still in flight: give each request an id of its own";
+    let expected = json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32600, "message": message}});
+    assert_eq!((refused.status, refused.json()), (400, expected));
+    let elsewhere = Legacy::begun(server.address, "");
+    for mut wire in [first, elsewhere.sleep(0)] {
+        assert_eq!(wire.message().unwrap()["result"]["content"][0]["text"], "slept");
+    }
+    for _ in 0..50 {
+        let again = client.sleep(0).reply().unwrap();
+        assert_eq!(again.status, 200, "its id is free as soon as it is answered: {again:?}");
+    }
+}
+
+#[test]
+fn calls_in_flight_are_bounded_in_a_session_and_for_an_asker() {
+    let limits = SessionLimits { calls_max: 2, calls_of_one_max: 3, ..small(10) };
+    let (server, _) = server(tokens(), limits);
+    let [anna, also_anna] = [(); 2].map(|()| Legacy::begun(server.address, ANNA));
+    let bert = Legacy::begun(server.address, BERT);
+    let busy = |id: u64, calls: u64| {
+        let message = format!("{calls} requests are in flight: try again when one is answered");
+        (400, json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": message}}))
+    };
+    let refused = |client: &Legacy<'_>, id: u64| {
+        let refused = client.sleep_as(id, 0).reply().unwrap();
+        (refused.status, refused.json())
+    };
+    let mut held = vec![anna.sleep_as(1, 60_000), anna.sleep_as(2, 60_000)];
+    for wire in &mut held {
+        assert_eq!(wire.reply_head().unwrap().status, 200);
+    }
+    assert_eq!(refused(&anna, 3), busy(3, 2));
+    held.push(also_anna.sleep_as(1, 60_000));
+    assert_eq!(held[2].reply_head().unwrap().status, 200);
+    assert_eq!(refused(&also_anna, 3), busy(3, 3));
+    assert_eq!(bert.sleep(0).message().unwrap()["result"]["content"][0]["text"], "slept");
+    // What is taken back is not in flight.
+    assert_eq!(anna.notify("notifications/cancelled", json!({"requestId": 2})).status, 202);
+    let begun = Instant::now();
+    while refused(&anna, 4).0 != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no room once a call is taken back");
+    }
 }
 
 /// The library sends nothing before a handler's first message, and clients give up on that after a minute.
