@@ -23,8 +23,9 @@ export async function run(connect) {
     schemas: tools.filter((tool) => tool.outputSchema).map((tool) => tool.name),
     models: listed.structuredContent?.models_total ?? 0,
     prompts: can.prompts ? (await client.listPrompts()).prompts.length : null,
-    resources: can.resources ? (await client.listResources()).resources.length : null,
     call: await called(session, { prompt: QUESTION, models: [FAST] }, { timeout: WAIT_MAX_MS }),
+    // Each run is one, so there is one now.
+    resources: can.resources ? (await client.listResources()).resources.length : null,
   };
   facts.wall = await called(session, { prompt: "wall", models: [SLOW] }, { timeout: order.wall_ms });
   const fetched = { name: "get_run", arguments: { run_id: facts.wall.run_id, wait_s: 20 } };

@@ -92,9 +92,9 @@ fn prove(client: &Client, scene: &Scene, over_http: bool) -> Result<String, Fail
 
 /// What is not as it must be.
 fn judge(client: &Client, facts: &Value) -> Vec<&'static str> {
-    let rising = |progress: &Value| {
+    let rising = |progress: &Value, steps_min: usize| {
         let steps: Vec<f64> = progress.as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
-        steps.len() >= 2 && steps.windows(2).all(|two| two[0] < two[1])
+        steps.len() >= steps_min && steps.windows(2).all(|two| two[0] < two[1])
     };
     let names = |key: &str, wanted: &[&str]| {
         let all = facts[key].as_array();
@@ -111,7 +111,8 @@ fn judge(client: &Client, facts: &Value) -> Vec<&'static str> {
         ("prompts are offered and there are none", offered("prompts")),
         ("resources are offered and there are none", offered("resources")),
         ("a call is not answered in full", call["status"] == "complete" && call["has_answer"] == true),
-        ("progress does not rise", rising(&call["progress"]) && rising(&wall["progress"])),
+        // A client may hear nothing of a call that is over at once.
+        ("progress does not rise", rising(&call["progress"], 0) && rising(&wall["progress"], 2)),
         ("there is no early answer", wall["status"] == "running" && wall["run_id"].is_string()),
         ("the early answer comes after the wall", wall["ms"].as_u64().is_some_and(|ms| ms < WALL_MS)),
         ("the rest cannot be fetched", facts["fetched"] == "complete"),
@@ -162,6 +163,7 @@ mod tests {
         check("/prompts", json!(0), &["prompts are offered and there are none"]);
         check("/call/status", json!("failed"), &["a call is not answered in full"]);
         check("/call/progress", json!([0, 1, 1]), &["progress does not rise"]);
+        check("/call/progress", json!([]), &[]);
         check("/wall/progress", json!([0]), &["progress does not rise"]);
         check("/wall/status", json!("complete"), &["there is no early answer"]);
         check("/wall/ms", json!(3_001), &["the early answer comes after the wall"]);
