@@ -15,8 +15,8 @@ use parallel_llm_engine::{Code, Failure};
 use tokio::time::Instant;
 
 use super::rate::Rates;
-use super::refusal;
 use super::resource::{self, Resource};
+use crate::output::failure;
 use crate::service::Asker;
 
 /// The longest token in bytes. Ours are short; those that others issue carry what they know of their holder.
@@ -110,7 +110,7 @@ fn refuse(failure: &Failure, resource: Option<&Resource>) -> Response {
         Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
         _ => return unknowing(failure),
     };
-    let mut response = refusal::refuse(status, failure);
+    let mut response = failure::response(status, failure);
     if status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, resource::challenge(resource));
     }
@@ -122,7 +122,7 @@ fn unknowing(failure: &Failure) -> Response {
     tracing::warn!("a token could not be checked: {failure}");
     let told = Failure::new(failure.code, "the token cannot be checked just now")
         .with_next("try again in a minute; the server's log says why");
-    refusal::refuse(StatusCode::SERVICE_UNAVAILABLE, &told)
+    failure::response(StatusCode::SERVICE_UNAVAILABLE, &told)
 }
 
 #[cfg(test)]

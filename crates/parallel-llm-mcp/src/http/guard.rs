@@ -12,8 +12,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use parallel_llm_engine::{Code, Failure};
 
-use super::{Config, refusal};
-use crate::output::safe;
+use super::Config;
+use crate::output::{failure, safe};
 
 /// The header by which browsers tell where a request comes from.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -137,7 +137,7 @@ impl Stranger {
             }
             Self::Site => (StatusCode::FORBIDDEN, "pages of other sites may not ask here".to_owned()),
         };
-        refusal::refuse(status, &Failure::new(Code::HostRefused, message))
+        failure::response(status, &Failure::new(Code::HostRefused, message))
     }
 }
 

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::limits::Limits;
 use super::refusal;
+use crate::output::failure;
 
 /// What routes may be asked.
 const METHODS: [Method; 3] = [Method::GET, Method::POST, Method::DELETE];
@@ -102,7 +103,7 @@ impl Intake {
             Fault::Broken => (StatusCode::BAD_REQUEST, Code::Usage, "the body cannot be read".to_owned()),
         };
         let next = "send one JSON object, whole and without a pause";
-        refusal::refuse(status, &Failure::new(code, message).with_next(next))
+        failure::response(status, &Failure::new(code, message).with_next(next))
     }
 }
 
@@ -111,7 +112,7 @@ pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, ne
     if !METHODS.contains(request.method()) {
         let failure =
             Failure::new(Code::Usage, "this method is not served").with_next("use GET, POST or DELETE");
-        let mut response = refusal::refuse(StatusCode::METHOD_NOT_ALLOWED, &failure);
+        let mut response = failure::response(StatusCode::METHOD_NOT_ALLOWED, &failure);
         response.headers_mut().insert(header::ALLOW, ALLOW);
         return response;
     }
@@ -122,7 +123,7 @@ pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, ne
     if !is_json(&parts.headers) {
         let failure = Failure::new(Code::Usage, "the type of the body is not JSON in UTF-8")
             .with_next("send `Content-Type: application/json`, not compressed");
-        return refusal::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, &failure);
+        return failure::response(StatusCode::UNSUPPORTED_MEDIA_TYPE, &failure);
     }
     let comes_in_pieces = parts.headers.contains_key(header::TRANSFER_ENCODING);
     let read = match intake.body(&parts.headers, body).await {

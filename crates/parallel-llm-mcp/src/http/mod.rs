@@ -45,6 +45,8 @@ pub use limits::Limits;
 pub use resource::Resource;
 pub use tls::TlsFiles;
 
+use crate::output::failure;
+
 use access::Gate;
 use flight::Flight;
 use guard::Names;
@@ -149,5 +151,5 @@ impl Listener {
 async fn nothing() -> Response {
     let failure = Failure::new(Code::Usage, "there is nothing at this path")
         .with_next("the protocol is served at `/mcp`");
-    refusal::refuse(StatusCode::NOT_FOUND, &failure)
+    failure::response(StatusCode::NOT_FOUND, &failure)
 }

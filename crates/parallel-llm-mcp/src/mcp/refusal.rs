@@ -14,16 +14,6 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// Characters of it that are passed on.
 const TEXT_CHARS_MAX: usize = 300;
 
-/// An answer that tells this failure.
-pub(super) fn refuse(status: StatusCode, failure: &Failure) -> Response {
-    let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    let mut response = (status, json, failure::envelope(failure)).into_response();
-    if let Some(ms) = failure.retry_after_ms {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
-    }
-    response
-}
-
 /// An answer that replies to a message of the protocol with this.
 pub(super) fn reply(status: StatusCode, refusal: &Refusal) -> Response {
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];

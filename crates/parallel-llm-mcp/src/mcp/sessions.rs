@@ -33,6 +33,7 @@ use tokio::time::{Instant, timeout};
 use super::line::Refusal;
 use super::recall::Recall;
 use super::{flight, refusal, wire};
+use crate::output::failure;
 use crate::service::Asker;
 
 /// The header that names a session.
@@ -154,7 +155,7 @@ pub(super) async fn admit(State(sessions): State<Arc<Sessions>>, request: Reques
         if !is_of.unwrap_or(request.method() != Method::DELETE) || ids.next().is_some() {
             let failure = Failure::new(Code::Usage, "there is no such session")
                 .with_next("begin a new session with `initialize`");
-            return refusal::refuse(StatusCode::NOT_FOUND, &failure);
+            return failure::response(StatusCode::NOT_FOUND, &failure);
         }
     }
     let caller = Arc::new(Caller { asker, refused: Mutex::default() });
@@ -170,7 +171,7 @@ impl Caller {
                 let failure = Failure::new(Code::Busy, "every session has a call in flight")
                     .with_retry_after(Some(AGAIN_AFTER))
                     .with_next("try again when a call has ended");
-                refusal::refuse(StatusCode::SERVICE_UNAVAILABLE, &failure)
+                failure::response(StatusCode::SERVICE_UNAVAILABLE, &failure)
             }
             SessionsError::Call(refused) => refusal::reply(StatusCode::BAD_REQUEST, refused),
             SessionsError::Library(_) => return,

@@ -1,5 +1,7 @@
-//! How a failure is told: to people in three lines, to programs as the one JSON object.
+//! How a failure is told: to people in three lines, to programs as the one JSON object, over HTTP with a status.
 
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::Failure;
 
 use super::console::{Console, Tone};
@@ -9,6 +11,16 @@ use super::safe;
 /// A failure as the one JSON object, on one line, so that it also ends a list of events.
 pub fn envelope(failure: &Failure) -> String {
     ErrorReport::of(failure).envelope().to_string()
+}
+
+/// An answer over HTTP that tells a failure, and when to come again where that is known.
+pub fn response(status: StatusCode, failure: &Failure) -> Response {
+    let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    let mut response = (status, json, envelope(failure)).into_response();
+    if let Some(ms) = failure.retry_after_ms {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
+    }
+    response
 }
 
 /// Tells a failure and its next step.

@@ -92,7 +92,10 @@ impl<'a> Legacy<'a> {
 
     /// Makes a request, and leaves the answer to be read.
     pub(crate) fn start(&self, id: u64, method: &str, params: Value) -> Wire {
-        let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method}), params)
+    }
+
+    fn send(&self, mut message: Value, params: Value) -> Wire {
         message["params"] = params;
         let mut wire = Wire::to(self.address);
         wire.write(post(
@@ -109,16 +112,7 @@ impl<'a> Legacy<'a> {
     }
 
     pub(crate) fn notify(&self, method: &str, params: Value) -> Reply {
-        let mut message = json!({"jsonrpc": "2.0", "method": method});
-        message["params"] = params;
-        let mut wire = Wire::to(self.address);
-        wire.write(post(
-            self.address,
-            "/mcp",
-            &format!("{}{}", self.key, self.session),
-            &message.to_string(),
-        ));
-        wire.reply().expect("an answer")
+        self.send(json!({"jsonrpc": "2.0", "method": method}), params).reply().expect("an answer")
     }
 
     fn sleep(&self, ms: u64) -> Wire {
