@@ -66,11 +66,9 @@ pub struct Agreement {
 impl Agreement {
     /// Counts; `None` where no two answers are the same.
     pub(crate) fn of<'a>(answers: impl IntoIterator<Item = &'a str>) -> Option<Self> {
-        // By hash, so that one long answer at a time is copied.
         let mut counts = BTreeMap::<[u8; 32], usize>::new();
         for answer in answers {
-            let hash = blake3::hash(wording::plain(answer).as_bytes());
-            *counts.entry(*hash.as_bytes()).or_default() += 1;
+            *counts.entry(*wording::gist(answer).as_bytes()).or_default() += 1;
         }
         let equal = counts.values().copied().max().filter(|equal| *equal > 1)?;
         Some(Self { equal, of: counts.values().sum() })
