@@ -171,6 +171,10 @@ fn an_answer_comes_before_the_clients_wall_and_the_run_goes_on() {
     assert!(report["answers"][0]["text"].is_string(), "{report}");
     assert!(text(&soft).contains("2 of 3 answered") && text(&soft).contains("get_run"), "{}", text(&soft));
     assert!(report["next"].as_str().unwrap().contains(run_id), "{report}");
+    assert!(
+        report["elapsed_ms"].as_u64() >= Some(1_000),
+        "it is as old as it is, not as its newest event: {report}"
+    );
     let mut rest = client.call("get_run", json!({"run_id": run_id, "wait_s": 50}));
     while told(&rest)["status"] == "running" {
         rest = client.call("get_run", json!({"run_id": run_id, "wait_s": 50}));

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use parallel_llm_engine::live::{Hub, Stage, Watch};
 use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::run::Run;
+use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_engine::{RunId, Stop};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -221,6 +221,10 @@ impl RunHandle {
 
     fn report_with(&self, files: FilesReport) -> Report {
         let mut report = self.look(|run| Report::of(run, files));
+        if self.look(|run| run.status == RunStatus::Running) {
+            // Its newest event may be long ago.
+            report.elapsed_ms = self.age_ms();
+        }
         report.warnings.extend(self.note.as_ref().map(ErrorReport::of_warning));
         report
     }
