@@ -3,13 +3,14 @@
 //! Nothing here takes time: what needs a disk or a network is made when it is first used.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::Journal;
-use parallel_llm_engine::{Code, Engine, Failure, ProviderId, Routing};
+use parallel_llm_engine::{Code, Engine, Failure, ProviderId};
 use parallel_llm_provider::{ApiKey, Dialect, Documents, Endpoint, Provider, ProviderConfig};
 use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use parallel_llm_store::{Store, StoreConfig};
@@ -101,39 +102,40 @@ fn asking<T: 'static>(
     })
 }
 
-/// The program against a pretend provider it starts itself, in a data folder of its own that is emptied first.
+/// The program against a pretend provider it starts itself, under the demo's settings, in a data folder that is emptied
+/// first.
 pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Service), Failure> {
-    let unusable = |what: &str, error: std::io::Error| {
-        Failure::new(Code::OutputUnwritable, format!("the demo cannot use {what}: {error}"))
-    };
-    let data_dir = settings.data_dir.join("demo");
-    match std::fs::remove_dir_all(&data_dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(unusable(&data_dir.display().to_string(), error));
-        }
-        _ => {}
-    }
-    let simulator =
-        Simulator::start(SimulatorConfig::demo()).await.map_err(|error| unusable("a local port", error))?;
-    // Nobody is asked but the pretend one, under no terms but its own.
+    empty(&settings.data_dir)?;
+    let simulator = Simulator::start(SimulatorConfig::demo()).await.map_err(|error| {
+        Failure::new(Code::OutputUnwritable, format!("the demo cannot use a local port: {error}"))
+    })?;
     let pretend = ProviderSettings {
         base_url: Some(simulator.base_url()),
         dialect: Dialect::of_base_url(&simulator.base_url()),
         key: KeyWish::Set { key: SecretString::from(simulator.api_key()), origin: Origin::Default },
-        headers: Vec::new(),
-        calls_max: None,
         ..settings.default_provider().clone()
     };
-    let service = wire(&Settings {
-        data_dir,
-        output_dir: None,
-        providers: vec![pretend],
-        routing: Routing::default(),
-        effort: None,
-        ca_file: None,
-        ..settings.clone()
-    });
+    let service = wire(&Settings { providers: vec![pretend], ..settings.clone() });
     Ok((simulator, service))
+}
+
+/// Takes away what an earlier demo left. A folder of that name that is somebody's is told, and stays.
+fn empty(folder: &Path) -> Result<(), Failure> {
+    let unusable = |why: &str| {
+        let message = format!("the demo cannot use `{}`: {why}", folder.display());
+        let next = "set `PARALLEL_LLM_DATA_DIR` to a folder you may write, or move what is there away";
+        Failure::new(Code::OutputUnwritable, message).with_next(next)
+    };
+    let is_missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+    let is_empty = match std::fs::read_dir(folder) {
+        Err(error) if is_missing(&error) => return Ok(()),
+        entries => entries.map_err(|error| unusable(&error.to_string()))?.next().is_none(),
+    };
+    // Whatever a demo leaves, its database was opened first.
+    if !is_empty && !folder.join("runs.db.lock").exists() {
+        return Err(unusable("there is something in it that no demo has left"));
+    }
+    std::fs::remove_dir_all(folder).map_err(|error| unusable(&error.to_string()))
 }
 
 /// Reads documents that anybody may read.

@@ -65,7 +65,10 @@ fn start(
     let broken =
         |error: std::io::Error| Failure::new(Code::Internal, format!("the runtime cannot start: {error}"));
     let here = std::env::current_dir().unwrap_or_default();
-    let settings = Settings::load(environment, &here, &command.overrides())?;
+    let settings = match command {
+        Command::Demo(_) => Settings::of_demo(environment, &here)?,
+        _ => Settings::load(environment, &here, &command.overrides())?,
+    };
     // A command shows its run itself; a server has only its log.
     let level = match command {
         Command::Serve(_) => settings.log_level.as_str(),

@@ -11,6 +11,9 @@ const TWO: &str = "x-ai/grok-4.7";
 /// What the plain chat protocol calls the first one.
 const PLAIN: &str = "gpt-6.1-sol";
 const USER: &str = ".config/parallel-llm-mcp/config.toml";
+const KEPT: &str = ".config/parallel-llm-mcp/keys.toml";
+/// Where nobody listens.
+const NOBODY: &str = "http://127.0.0.1:1";
 
 fn stage() -> Stage {
     Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
@@ -263,13 +266,66 @@ fn the_terms_and_the_name_of_the_program_reach_the_router() {
     assert_eq!(chat.header("x-openrouter-title"), Some("parallel-llm-mcp"));
 }
 
+/// The demo, asked for in a project, under settings that would change it or stop it.
+fn hindered_demo(stage: &Stage, words: &[&str]) -> Output {
+    let settings = [
+        ("panel", TWO),
+        ("synthesizer", TWO),
+        ("budget_usd", "0.000001"),
+        ("budget_day_usd", "0.000001"),
+        ("max_tokens", "1"),
+        ("store", "none"),
+        ("files", "off"),
+        ("output_dir", "elsewhere"),
+        ("ca_file", "gone.pem"),
+        ("log_file", "elsewhere.log"),
+    ];
+    let call = stage.call(["demo"]).args(words).folder("work").settings(settings);
+    let output = run(stage, call.env("HTTP_PROXY", NOBODY).env("ALL_PROXY", NOBODY));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(stage.simulator().requests(), [], "it brings its own provider");
+    let own = ".local/share/parallel-llm-mcp/demo/";
+    for (path, _) in stage.files() {
+        let name = path.display().to_string();
+        let is_ours = [USER, KEPT, "work/.parallel-llm.toml"].contains(&name.as_str());
+        assert!(is_ours || name.starts_with(own), "{name}");
+    }
+    output
+}
+
 #[test]
-fn the_demo_asks_nobody_else() {
+fn the_demo_asks_nobody_else_whatever_is_set() {
     let stage = stage();
-    stage.write(USER, format!("panel = ['team:{TWO}']\nzdr = true\n{}", team(&stage, "")));
-    let output = run(&stage, stage.call(["demo"]).without("OPENROUTER_API_KEY"));
-    assert!(output.stderr.contains("These models are simulated"), "{}", output.stderr);
-    assert_eq!(stage.simulator().requests(), []);
+    let panel = format!("panel = ['team:{TWO}']\n");
+    stage.write(USER, format!("{panel}zdr = true\nretries_max = 0\n{}", team(&stage, "")));
+    stage.write("work/.parallel-llm.toml", "panel = ['x-ai/grok-4.7']\nwait = 'all'\n");
+    let killed = hindered_demo(&stage, &["--kill"]);
+    assert!(killed.stderr.contains("Paid twice: nothing."), "{}", killed.stderr);
+}
+
+#[test]
+fn the_demo_needs_no_file_that_can_be_read() {
+    let stage = stage();
+    for name in [USER, KEPT, "work/.parallel-llm.toml"] {
+        stage.write(name, "not = [what belongs here");
+    }
+    let output = hindered_demo(&stage, &[]);
+    assert!(output.stderr.contains("5 of 5 answered"), "{}", output.stderr);
+}
+
+#[test]
+fn the_demo_empties_no_folder_of_somebodys() {
+    let stage = stage();
+    let file = stage.write("work/demo/thesis.txt", "mine");
+    let call = stage.call(["demo"]).folder("work").settings([("data_dir", ".")]);
+    insta::assert_snapshot!(run(&stage, call).told(), @"
+    exit 7
+    --- stdout
+    --- stderr
+    error[output_unwritable]: the demo cannot use `<home>/work/./demo`: there is something in it that no demo has left
+      next: set `PARALLEL_LLM_DATA_DIR` to a folder you may write, or move what is there away
+    ");
+    assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::Desk;
 use crate::output::console::{Console, Tone};
 use crate::output::summary;
 use crate::service::{Further, RunHandle};
+use crate::{files, settings};
 
 /// The answers that are saved before the kill.
 const ANSWERS_BEFORE: usize = 3;
@@ -85,11 +86,19 @@ fn start(desk: &Desk<'_>, question: &str, simulator: &Simulator) -> Result<Child
     let failed =
         |error: std::io::Error| Failure::new(Code::Internal, format!("the child cannot start: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
+    // A home of its own: what the user has set is no more its business than the demo's.
+    let home = &desk.service.settings().data_dir;
+    files::private_folder_builder().recursive(true).create(home).map_err(failed)?;
     Command::new(program)
-        .args(["ask", question])
+        .args(["ask", "--", question])
+        .current_dir(home)
+        .env_clear()
+        .envs(settings::of_system())
+        .env("HOME", home)
+        .env("USERPROFILE", home)
         .env("OPENROUTER_BASE_URL", simulator.base_url())
         .env("OPENROUTER_API_KEY", simulator.api_key())
-        .env("PARALLEL_LLM_DATA_DIR", &desk.service.settings().data_dir)
+        .env("PARALLEL_LLM_DATA_DIR", home)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .kill_on_drop(true)

@@ -147,15 +147,20 @@ impl Environment {
         self.check_names()?;
         let mut layer = Layer::default();
         for setting in Setting::ALL {
-            let variable = setting.variable();
-            if let Some(text) = self.text(&variable)? {
-                let value = setting.kind().read(setting.name(), text);
-                let value =
-                    value.map_err(|failure| super::at(&format!("environment {variable}"), failure))?;
-                layer.set(*setting, Entry { value, origin: Origin::Environment(variable) });
+            if let Some(entry) = self.entry(*setting)? {
+                layer.set(*setting, entry);
             }
         }
         Ok(layer)
+    }
+
+    /// What the environment says of one setting; `None` where it says nothing.
+    pub(super) fn entry(&self, setting: Setting) -> Result<Option<Entry>, Failure> {
+        let variable = setting.variable();
+        let Some(text) = self.text(&variable)? else { return Ok(None) };
+        let value = setting.kind().read(setting.name(), text);
+        let value = value.map_err(|failure| super::at(&format!("environment {variable}"), failure))?;
+        Ok(Some(Entry { value, origin: Origin::Environment(variable) }))
     }
 
     /// A name that looks like ours and is not one would be a setting without effect.
@@ -185,6 +190,13 @@ impl fmt::Debug for Environment {
             .field("is_process", &self.is_process)
             .finish()
     }
+}
+
+/// What a process needs of the environment whoever it is for: without it Windows opens no connection.
+pub fn of_system() -> Option<(&'static str, OsString)> {
+    const ROOT: &str = "SystemRoot";
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    std::env::var_os(ROOT).map(|value| (ROOT, value))
 }
 
 fn text_of<'a>(name: &str, value: &'a OsString) -> Result<Option<&'a str>, Failure> {

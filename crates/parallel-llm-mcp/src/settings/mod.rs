@@ -42,7 +42,7 @@ use layer::Layer;
 use provider::Sources;
 use table::Setting;
 
-pub use environment::{Environment, Folders};
+pub use environment::{Environment, Folders, of_system};
 pub use issuer::IssuerSettings;
 pub(crate) use kept::{KeptKeys, read as read_kept, text as kept_text};
 pub(crate) use kind::split_models;
@@ -56,6 +56,8 @@ pub use wait::duration_ms;
 
 /// The name of the database inside the data folder.
 const DATABASE: &str = "runs.db";
+/// The demo's own folder inside the data folder.
+const DEMO: &str = "demo";
 /// Our folder in XDG's.
 const FOLDER: &str = "parallel-llm-mcp";
 
@@ -182,9 +184,7 @@ impl Settings {
         let project = read(&project_source, Owner::Project(&held_to))?;
 
         let mut layer = own.under(&project.layer).under(&variables).under(&flags);
-        let folders = environment.folders();
-        layer.settle_paths(current_dir, folders.map(|folders| folders.home.as_path()));
-        layer.set_default_path(Setting::DataDir, || folders.map(|folders| folders.data.join(FOLDER)));
+        settle(&mut layer, environment, current_dir);
 
         let mut settings = Self::of_layer(&layer)?;
         settings.keys_file = kept::path(environment);
@@ -201,6 +201,19 @@ impl Settings {
         settings.project_file = project_source.map(|source| source.path);
         settings.surroundings = Surroundings::of(environment);
         Ok(settings)
+    }
+
+    /// What holds for the demo: the defaults, in a home of its own inside the data folder. Of what is the user's own
+    /// nothing is looked at but where the data folder is, as the environment tells it.
+    pub fn of_demo(environment: &Environment, current_dir: &Path) -> Result<Self, Failure> {
+        let mut layer = Layer::defaults();
+        if let Some(entry) = environment.entry(Setting::DataDir)? {
+            layer.set(Setting::DataDir, entry);
+        }
+        settle(&mut layer, environment, current_dir);
+        let folder = layer.path(Setting::DataDir).ok_or_else(homeless)?.join(DEMO);
+        let own = Environment::with_folders(Folders::of_home(&folder));
+        Self::load(&own.with(&Setting::DataDir.variable(), &folder), &folder, &[])
     }
 
     /// What holds for a run whose request says nothing.
@@ -339,6 +352,13 @@ impl Settings {
             shown: shown(layer),
         })
     }
+}
+
+/// Makes every path a full one, and finds the data folder where nobody says.
+fn settle(layer: &mut Layer, environment: &Environment, current_dir: &Path) {
+    let folders = environment.folders();
+    layer.settle_paths(current_dir, folders.map(|folders| folders.home.as_path()));
+    layer.set_default_path(Setting::DataDir, || folders.map(|folders| folders.data.join(FOLDER)));
 }
 
 fn timers(layer: &Layer) -> Timers {
