@@ -352,15 +352,64 @@ fn a_provider_that_says_nothing_holds_up_no_other_check() {
     let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = format!("http://{}/api/v1", silent.local_addr().unwrap());
     let output = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &address).run();
-    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(output.code, Some(1), "nobody else can be asked: {}", output.stderr);
     let next = "try again; the network or the provider is slow";
-    let late = format!("warning OpenRouter did not say within 5 s what is left of its key; {next}");
+    let late = format!("failed OpenRouter did not say within 5 s what is left of its key; {next}");
     assert_eq!(told(&output, "credit"), [late]);
     let late = "warning openrouter gave no answer within 5 s; check the network and the base URL";
     assert_eq!(told(&output, "clock"), [late]);
     let models = told(&output, "models");
     assert!(models.last().unwrap().contains("openrouter gave no list of models in time"), "{models:?}");
     assert_eq!(told(&output, "database")[3], "ok it is whole");
+}
+
+#[test]
+fn a_provider_that_cannot_be_asked_is_in_the_way_where_no_other_can() {
+    const MODEL: &str = "openai/gpt-6.1-sol";
+    let stage = stage();
+    let plain = format!("http://{}", stage.simulator().address());
+    let (right, wrong) = (stage.simulator().api_key(), "0".repeat(40));
+    // The panel, where the team's provider is, its key and OpenRouter's, the exit code, and who is told how.
+    let rows = [
+        ("'team:gpt-6.1-sol'", plain.as_str(), [right, right], 0, None),
+        // The list that was just fetched is at hand, and says nothing of now.
+        ("'team:gpt-6.1-sol'", &plain, [&wrong, right], 1, Some(("models", "failed"))),
+        ("'team:gpt-6.1-sol', 'openai/gpt-6.1-sol'", &plain, [&wrong, right], 0, Some(("models", "warning"))),
+        ("'team:a'", lists::NOBODY, [right, right], 1, Some(("models", "failed"))),
+        ("'team:a', 'openai/gpt-6.1-sol'", lists::NOBODY, [right, right], 0, Some(("models", "warning"))),
+        ("'openai/gpt-6.1-sol'", &plain, [right, &wrong], 1, Some(("credit", "failed"))),
+        ("'team:gpt-6.1-sol', 'openai/gpt-6.1-sol'", &plain, [right, &wrong], 0, Some(("credit", "warning"))),
+        ("'team:gpt-6.1-sol', 'openai/gpt-6.1-sol'", &plain, [&wrong, &wrong], 1, Some(("credit", "failed"))),
+    ];
+    for (panel, address, [team, openrouter], code, trouble) in rows {
+        let table =
+            format!("[providers.team]\nkind = 'openai'\nbase_url = '{address}'\nkey_variable = 'TEAM_KEY'\n");
+        let text = format!("panel = [{panel}]\nsynthesizer = ['lab/a']\n{PRESETS}{table}");
+        stage.write(".config/parallel-llm-mcp/config.toml", text.replace("lab/a", MODEL));
+        let call = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_API_KEY", openrouter);
+        let output = call.env("TEAM_KEY", team).run();
+        let told: Vec<String> = ["keys", "credit", "models"]
+            .into_iter()
+            .flat_map(|check| told(&output, check).into_iter().map(move |line| format!("{check} {line}")))
+            .filter(|line| !line.contains(" ok ") && !line.contains(": there is no"))
+            .collect();
+        assert_eq!(output.code, Some(code), "{panel} at {address}: {told:#?}");
+        let is_told = |(check, state)| told.iter().any(|line| line.starts_with(&format!("{check} {state} ")));
+        assert!(trouble.map_or(told.is_empty(), is_told), "{panel} at {address}: {told:#?}");
+    }
+}
+
+#[test]
+fn what_passes_is_in_the_way_where_no_model_answers() {
+    let states = |faulty: &[&str]| {
+        let script = |stage: Stage, model: &&str| stage.scripted(model, Script::fault(Fault::Server500));
+        let stage = faulty.iter().fold(probed(), script);
+        let output = alone(&stage, &["doctor", "--deep", "--yes", "--json"]).run();
+        let word = |line: &String| line.split(' ').next().unwrap_or_default().to_owned();
+        (output.code, told(&output, "probe").iter().take(2).map(word).collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(states(&["x-ai/grok-4.7"]), (Some(0), "ok warning".to_owned()));
+    assert_eq!(states(&["openai/gpt-6.1-sol", "x-ai/grok-4.7"]), (Some(1), "failed failed".to_owned()));
 }
 
 #[test]
@@ -377,7 +426,7 @@ fn an_old_list_of_models_is_told_where_there_is_no_newer_one() {
     drop(openrouter);
     let output = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &url).run();
     let models = told(&output, "models");
-    let start = "warning the list of OpenRouter cannot be fetched, its last list";
+    let start = "failed the list of OpenRouter cannot be fetched, its last list";
     assert!(models.last().unwrap().starts_with(start), "{models:?}");
     let text = alone(&stage, &["doctor"]).env("OPENROUTER_BASE_URL", &url).run();
     assert!(text.text().contains("its last list was fetched 5 d ago: "), "{}", text.text());
@@ -417,6 +466,8 @@ fn each_model_of_the_panel_is_asked_for_a_word_where_that_is_paid_for() {
     error[usage]: `--deep` asks models, which costs money, and nobody is there to say yes
       next: say `doctor --deep --yes`
     ");
+    let nowhere = alone(&stage, &["doctor", "--deep", "--yes", "--bundle", "gone/report.json"]).run();
+    assert_eq!(nowhere.code, Some(7), "{}", nowhere.stderr);
     assert_eq!(stage.chats().len(), 0);
     let output = alone(&stage, &["doctor", "--deep", "--yes", "--json"]).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);

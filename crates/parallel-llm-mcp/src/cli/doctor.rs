@@ -47,8 +47,8 @@ pub(super) async fn run(desk: &Desk<'_>, doctor: &Doctor) -> Result<u8, Failure>
         return Err(Failure::new(Code::Usage, message).with_next("say `doctor --deep --yes`"));
     }
     // Said before anything is paid for; that it is never written over holds when it is made, too.
-    if let Some(path) = doctor.bundle.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
-        return Err(unwritable(path, "there is something of that name"));
+    if let Some(path) = &doctor.bundle {
+        check_new(path)?;
     }
     let depth = if doctor.deep { Depth::Deep } else { Depth::Quick };
     let mut diagnosis = desk.service.examine(depth).await;
@@ -137,6 +137,15 @@ fn terminal(console: &Console) -> Finding {
         Some(true) => told(Health::Ok, format!("{found}, UTF-8"), None),
         None => told(Health::Ok, found, None),
     }
+}
+
+/// Whether a new file can be made there, as far as that can be seen.
+fn check_new(path: &Path) -> Result<(), Failure> {
+    if path.symlink_metadata().is_ok() {
+        return Err(unwritable(path, "there is something of that name"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder.is_dir() { Ok(()) } else { Err(unwritable(path, "there is no such folder")) }
 }
 
 /// Writes a file that nobody else may read, and never over another.

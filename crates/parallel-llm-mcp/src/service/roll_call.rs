@@ -93,25 +93,32 @@ pub(super) struct Named {
     pub(super) places: Vec<String>,
 }
 
+impl Named {
+    /// Whether every question asks it.
+    pub(super) fn is_of_panel(&self) -> bool {
+        self.places.iter().any(|place| place == "panel")
+    }
+}
+
 impl Service {
     /// Looks for every configured model in its provider's list, all providers at once.
     pub async fn roll_call(&self) -> Result<RollCall, Failure> {
         self.asker().check(Scope::Read)?;
-        Ok(self.call_roll().await)
+        Ok(self.look_for(self.named_models(), Wanted::Fresh).await)
     }
 
-    /// The same for a use case that may do more than read.
+    /// The same for a use case that may do more than read, in lists of now: who gives none is not there.
     pub(super) async fn call_roll(&self) -> RollCall {
-        self.look_for(self.named_models()).await
+        self.look_for(self.named_models(), Wanted::New).await
     }
 
     /// Looks for other models the same way. What is no reference to a model is left out.
     pub(super) async fn call_roll_of(&self, models: &[String]) -> RollCall {
         let named = |reference: &String| Some(Named { model: self.model_of(reference)?, places: Vec::new() });
-        self.look_for(models.iter().filter_map(named).collect()).await
+        self.look_for(models.iter().filter_map(named).collect(), Wanted::Fresh).await
     }
 
-    async fn look_for(&self, named: Vec<Named>) -> RollCall {
+    async fn look_for(&self, named: Vec<Named>, wanted: Wanted<'_>) -> RollCall {
         let mut names: BTreeMap<&ProviderId, Vec<String>> = BTreeMap::new();
         for Named { model, .. } in &named {
             names.entry(&model.provider).or_default().push(model.model.clone());
@@ -119,7 +126,7 @@ impl Service {
         // Those without an address too: what to set is told as if it were a key.
         let providers = self.settings().providers.iter();
         let asked = providers.filter_map(|provider| Some((provider, names.get(&provider.id)?)));
-        let shelves = join_all(asked.map(|(provider, names)| self.searched(provider, names))).await;
+        let shelves = join_all(asked.map(|(provider, names)| self.searched(provider, names, wanted))).await;
         let stands = |Named { model, places }| {
             let own = shelves.iter().find(|(shelf, _)| shelf.provider.id == model.provider);
             let mut present = Present::new(&model, places);
@@ -145,9 +152,10 @@ impl Service {
         &self,
         provider: &'a ProviderSettings,
         names: &[String],
+        wanted: Wanted<'_>,
     ) -> (Shelf<'a>, Result<(), Failure>) {
         let is_ready = self.check_key(&provider.id).await;
-        let shelf = self.shelf(provider, Wanted::Fresh).await;
+        let shelf = self.shelf(provider, wanted).await;
         // A name that a kept list does not have may be newer than the list.
         let is_lacking = shelf.known.failure.is_none() && !shelf.has_all(names);
         let shelf = if is_lacking { self.shelf(provider, Wanted::Names(names)).await } else { shelf };

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use parallel_llm_engine::{Code, Failure, PicoUsd};
+use parallel_llm_engine::{Code, Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::Credit;
 
-use super::{Finding, Health, Service};
+use super::{Finding, Service};
 use crate::clock;
 use crate::settings::ProviderSettings;
 
@@ -17,9 +17,10 @@ const EXPIRES_SOON_DAYS: i64 = 14;
 
 pub(super) async fn look(service: &Service) -> Vec<Finding> {
     let routers = service.settings().providers.iter().filter(|provider| provider.dialect.routes);
-    let asked =
-        routers.map(|provider| async { (provider.name.as_str(), credit_of(service, provider).await) });
-    join_all(asked).await.into_iter().flat_map(|(name, credit)| findings(name, credit)).collect()
+    let asked = routers.map(|provider| async move {
+        findings(&provider.id, &provider.name, credit_of(service, provider).await)
+    });
+    join_all(asked).await.into_iter().flatten().collect()
 }
 
 async fn credit_of(service: &Service, provider: &ProviderSettings) -> Result<Option<Credit>, Failure> {
@@ -35,36 +36,36 @@ async fn credit_of(service: &Service, provider: &ProviderSettings) -> Result<Opt
 }
 
 /// Nothing where the provider cannot say, or has no key: that is told by the check of keys.
-fn findings(name: &str, credit: Result<Option<Credit>, Failure>) -> Vec<Finding> {
+fn findings(id: &ProviderId, name: &str, credit: Result<Option<Credit>, Failure>) -> Vec<Finding> {
     match credit {
         Ok(None) => Vec::new(),
-        Ok(Some(credit)) => std::iter::once(remaining(name, &credit)).chain(expiry(name, &credit)).collect(),
-        Err(failure) if failure.code == Code::KeyMissing => Vec::new(),
-        Err(failure) => {
-            let state = if is_final(failure.code) { Health::Failed } else { Health::Warning };
-            vec![Finding::of(state, failure.message.clone(), Some(failure.next_step().to_owned()))]
+        Ok(Some(credit)) => {
+            std::iter::once(remaining(id, name, &credit)).chain(expiry(id, name, &credit)).collect()
         }
+        Err(failure) if failure.code == Code::KeyMissing => Vec::new(),
+        Err(failure) => vec![Finding::refused(id, &failure)],
     }
 }
 
-fn remaining(name: &str, credit: &Credit) -> Finding {
+fn remaining(id: &ProviderId, name: &str, credit: &Credit) -> Finding {
     let free = if credit.is_free_tier { ", on the free tier" } else { "" };
     let resets = credit.resets.map(|word| format!(" {word}")).unwrap_or_default();
     let limit = credit.limit.map(|limit| format!(" of its{resets} limit of {limit}")).unwrap_or_default();
     match credit.remaining {
         Some(left) if left <= PicoUsd::ZERO => {
-            Finding::failed(format!("nothing is left of {name}'s key{limit}{free}"), Code::KeyLimit.next())
+            let found = format!("nothing is left of {name}'s key{limit}{free}");
+            Finding::muting(id, found, Code::KeyLimit.next())
         }
         Some(left) => Finding::ok(format!("{left} is left of {name}'s key{limit}{free}")),
         None => Finding::ok(format!("{name}'s key has no limit of its own{free}")),
     }
 }
 
-fn expiry(name: &str, credit: &Credit) -> Option<Finding> {
+fn expiry(id: &ProviderId, name: &str, credit: &Credit) -> Option<Finding> {
     let day = credit.expires_on.as_deref()?;
     let next = "make another key at the provider, and keep it with `keys set`";
     Some(match clock::days_until(day)? {
-        ..0 => Finding::failed(format!("{name}'s key was good until {day}, which is over"), next),
+        ..0 => Finding::muting(id, format!("{name}'s key was good until {day}, which is over"), next),
         days @ 0..EXPIRES_SOON_DAYS => {
             Finding::warning(format!("{name}'s key is good until {day}, {days} days from now"), next)
         }
@@ -72,18 +73,18 @@ fn expiry(name: &str, credit: &Credit) -> Option<Finding> {
     })
 }
 
-/// Whether calls with this key would fail too. Who could not be reached, or says nothing of its keys, may still answer.
-const fn is_final(code: Code) -> bool {
-    matches!(code, Code::Auth | Code::Forbidden | Code::KeyLimit | Code::Credits)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(credit: Result<Option<Credit>, Failure>) -> Vec<Finding> {
+        findings(&ProviderId("x".to_owned()), "X", credit)
+    }
+
+    /// What is found, and where no call would be taken that, too.
     fn told(credit: Credit) -> Vec<String> {
-        let found = findings("X", Ok(Some(credit)));
-        found.iter().map(|finding| format!("{} {}", finding.state.word(), finding.found)).collect()
+        let word = |it: &Finding| if it.mutes.is_some() { "mute" } else { it.state.word() };
+        of(Ok(Some(credit))).iter().map(|it| format!("{} {}", word(it), it.found)).collect()
     }
 
     #[test]
@@ -94,10 +95,10 @@ mod tests {
         let limited = Credit { remaining: usd(7), limit: usd(10), resets: Some("monthly"), ..none.clone() };
         assert_eq!(told(limited), ["ok $7.00 is left of X's key of its monthly limit of $10.00"]);
         let free = Credit { remaining: usd(0), is_free_tier: true, ..none.clone() };
-        assert_eq!(told(free), ["failed nothing is left of X's key, on the free tier"]);
+        assert_eq!(told(free), ["mute nothing is left of X's key, on the free tier"]);
         assert_eq!(told(none), ["ok X's key has no limit of its own"]);
-        assert_eq!(findings("X", Ok(None)), []);
-        assert_eq!(findings("X", Err(Failure::new(Code::KeyMissing, "no key"))), []);
+        assert_eq!(of(Ok(None)), []);
+        assert_eq!(of(Err(Failure::new(Code::KeyMissing, "no key"))), []);
     }
 
     #[test]
@@ -109,6 +110,6 @@ mod tests {
         };
         let now_ms = clock::unix_ms();
         let told = [on(now_ms + 40 * DAY_MS), on(now_ms + 5 * DAY_MS), on(now_ms - 2 * DAY_MS)];
-        assert_eq!(told, ["ok", "warning", "failed"]);
+        assert_eq!(told, ["ok", "warning", "mute"]);
     }
 }

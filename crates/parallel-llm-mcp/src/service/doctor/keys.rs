@@ -1,27 +1,20 @@
 //! A key for every provider that the settings name. By the name of its variable, never by its value.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
 use parallel_llm_engine::{Failure, ProviderId};
 
 use super::{Finding, Service};
-use crate::service::roll_call::Named;
 use crate::settings::KeyWish;
 
 pub(super) async fn look(service: &Service) -> Vec<Finding> {
     let named = service.named_models();
-    let is_of_panel = |named: &Named| named.places.iter().any(|place| place == "panel");
-    let mut providers: BTreeMap<_, bool> = BTreeMap::new();
-    for model in &named {
-        *providers.entry(&model.model.provider).or_default() |= is_of_panel(model);
-    }
+    let providers: BTreeSet<&ProviderId> = named.iter().map(|named| &named.model.provider).collect();
     // All at once: each may have a program that takes its time.
-    let check = async |(provider, is_of_panel)| (provider, is_of_panel, service.check_key(provider).await);
+    let check = async |provider| (provider, service.check_key(provider).await);
     let checked = join_all(providers.into_iter().map(check)).await;
-    // One key is enough for a run; without any there is none.
-    let panel_is_mute = checked.iter().filter(|(_, of_panel, _)| *of_panel).all(|(_, _, key)| key.is_err());
-    let finding = |(provider, is_of_panel, key): (&ProviderId, bool, Result<(), Failure>)| {
+    let finding = |(provider, key): (&ProviderId, Result<(), Failure>)| {
         let settings = service.provider(provider);
         let name = settings.map_or(provider.0.as_str(), |settings| settings.name.as_str());
         match key {
@@ -32,10 +25,7 @@ pub(super) async fn look(service: &Service) -> Vec<Finding> {
                 }
                 Some(KeyWish::Nothing) | None => format!("{name} needs no key"),
             }),
-            Err(failure) if is_of_panel && panel_is_mute => {
-                Finding::failed(failure.message.clone(), failure.next_step())
-            }
-            Err(failure) => Finding::warning(failure.message.clone(), failure.next_step()),
+            Err(failure) => Finding::muting(provider, failure.message.clone(), failure.next_step()),
         }
     };
     checked.into_iter().map(finding).collect()

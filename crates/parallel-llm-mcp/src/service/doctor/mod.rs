@@ -25,10 +25,12 @@ mod settings;
 mod system;
 mod tokens;
 
+use std::collections::BTreeSet;
 use std::future::ready;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
+use parallel_llm_engine::{Code, Failure, ProviderId};
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -130,6 +132,9 @@ pub struct Finding {
     pub found: String,
     /// What to do; null where there is nothing to do.
     pub next: Option<String>,
+    /// The provider that no call would reach, or that would refuse every call, for this.
+    #[serde(skip)]
+    mutes: Option<ProviderId>,
 }
 
 /// What all checks found.
@@ -160,6 +165,8 @@ impl Service {
         };
         let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let nothing = Vec::new();
+        let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
+        self.weigh(&mut findings);
         let mut diagnosis = Diagnosis {
             schema: 1,
             version: VERSION,
@@ -168,9 +175,40 @@ impl Service {
             findings: nothing,
             probe: None,
         };
-        diagnosis.add(findings.into_iter().flatten());
+        diagnosis.add(findings);
         diagnosis
     }
+
+    /// One provider that can be asked is enough for a run. Where the panel has none, what is wrong with each of its own is
+    /// in the way of every run.
+    fn weigh(&self, findings: &mut [Finding]) {
+        let named = self.named_models();
+        let panel: BTreeSet<&ProviderId> =
+            named.iter().filter(|named| named.is_of_panel()).map(|named| &named.model.provider).collect();
+        let mutes = |provider: &ProviderId| findings.iter().any(|it| it.mutes.as_ref() == Some(provider));
+        if !panel.iter().copied().all(mutes) {
+            return;
+        }
+        let is_of_panel = |it: &&mut Finding| it.mutes.as_ref().is_some_and(|it| panel.contains(it));
+        findings.iter_mut().filter(is_of_panel).for_each(|it| it.state = Health::Failed);
+    }
+}
+
+/// Whether calls would fail for this, too. Who says nothing of its keys or its models may still answer.
+fn is_in_the_way(code: &str) -> bool {
+    const CODES: [Code; 10] = [
+        Code::KeyMissing,
+        Code::Auth,
+        Code::Forbidden,
+        Code::KeyLimit,
+        Code::Credits,
+        Code::Connection,
+        Code::Timeout,
+        Code::SettingsInvalid,
+        Code::InsecureUrl,
+        Code::HostRefused,
+    ];
+    CODES.iter().any(|one| one.as_str() == code)
 }
 
 impl Diagnosis {
@@ -222,9 +260,20 @@ impl Finding {
         Self::of(Health::Failed, found, Some(next.into()))
     }
 
+    /// Why a provider cannot be asked. How bad that is depends on the others: see [`Service::weigh`].
+    fn muting(provider: &ProviderId, found: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { mutes: Some(provider.clone()), ..Self::warning(found, next) }
+    }
+
+    /// What came of asking a provider for something other than an answer.
+    fn refused(provider: &ProviderId, failure: &Failure) -> Self {
+        let mutes = is_in_the_way(failure.code.as_str()).then(|| provider.clone());
+        Self { mutes, ..Self::warning(failure.message.clone(), failure.next_step()) }
+    }
+
     /// The check's name is put in by [`Check::run`], so that no check can go by another's.
     fn of(state: Health, found: impl Into<String>, next: Option<String>) -> Self {
-        Self { check: "", state, found: found.into(), next }
+        Self { check: "", state, found: found.into(), next, mutes: None }
     }
 }
 

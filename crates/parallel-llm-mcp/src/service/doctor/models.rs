@@ -1,9 +1,9 @@
 //! Whether every configured model is still offered, at which price and with how much context; and how old the lists are
 //! that say so.
 
-use parallel_llm_engine::{Code, PicoUsd};
+use parallel_llm_engine::{Code, PicoUsd, ProviderId};
 
-use super::{Finding, Health, Service};
+use super::{Finding, Health, Service, is_in_the_way};
 use crate::output::age::age;
 use crate::service::models::ListLine;
 use crate::service::roll_call::{Present, Standing};
@@ -84,7 +84,7 @@ fn terms(model: &Present) -> String {
 
 /// How old a list is. One that cannot be had for want of a key is told by the check of keys.
 fn list_finding(list: &ListLine) -> Option<Finding> {
-    let ListLine { name, models, age_ms, embedded_on, error, .. } = list;
+    let ListLine { provider, name, models, age_ms, embedded_on, error, .. } = list;
     let age = age_ms.map(age);
     let old = match (&age, embedded_on) {
         (Some(age), _) => format!("its last list was fetched {age} ago"),
@@ -95,7 +95,8 @@ fn list_finding(list: &ListLine) -> Option<Finding> {
         Some(error) if error.code == Code::KeyMissing.as_str() => None,
         Some(error) => {
             let found = format!("the list of {name} cannot be fetched, {old}: {}", error.message);
-            Some(Finding::warning(found, error.next.clone()))
+            let mutes = is_in_the_way(&error.code).then(|| ProviderId(provider.clone()));
+            Some(Finding { mutes, ..Finding::warning(found, error.next.clone()) })
         }
         None if list.source == "none" => None,
         None => Some(Finding::ok(match age {

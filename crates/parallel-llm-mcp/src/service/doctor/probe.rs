@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::{Finding, Health, Service};
 use crate::output::report::{ErrorReport, Report, SeatReport};
 use crate::service::RunHandle;
+use crate::service::roll_call::Named;
 
 /// The check's name.
 const CHECK: &str = "probe";
@@ -78,8 +79,7 @@ impl Service {
     pub async fn plan_probe(&self) -> Result<Probe, Failure> {
         self.asker().check_owner()?;
         let mut defaults = self.settings().defaults();
-        let is_of_panel = |places: &[String]| places.iter().any(|place| place == "panel");
-        let named = self.named_models().into_iter().filter(|named| is_of_panel(&named.places));
+        let named = self.named_models().into_iter().filter(Named::is_of_panel);
         // From the settings, so that one model that is gone stops none of the others; and nobody fuses.
         defaults.panel = named.map(|named| named.model.to_string()).collect();
         defaults.synthesizers = Vec::new();
@@ -127,7 +127,9 @@ impl ProbeReport {
         let cost = self.cost_usd.and_then(PicoUsd::from_f64);
         let cost = cost.map_or_else(|| "what nobody knows".to_owned(), |cost| cost.to_string());
         let told = Finding::told(CHECK, Health::Ok, format!("run {} cost {cost}", self.run_id), None);
-        self.models.iter().map(ProbedModel::finding).chain([told]).collect()
+        // What passes is in the way of one run and not of the next; where no other model answers, it is.
+        let is_mute = self.models.iter().all(|model| model.error.is_some());
+        self.models.iter().map(|model| model.finding(is_mute)).chain([told]).collect()
     }
 
     /// That nobody could be asked.
@@ -143,10 +145,9 @@ fn has_answered(seat: &SeatReport, error: &ErrorReport) -> bool {
 }
 
 impl ProbedModel {
-    fn finding(&self) -> Finding {
+    fn finding(&self, panel_is_mute: bool) -> Finding {
         let Some(error) = &self.error else { return Finding::told(CHECK, Health::Ok, self.praise(), None) };
-        // What passes is in the way of one run and not of the next.
-        let state = if error.retryable { Health::Warning } else { Health::Failed };
+        let state = if error.retryable && !panel_is_mute { Health::Warning } else { Health::Failed };
         Finding::told(CHECK, state, format!("{}: {}", self.model, error.message), Some(error.next.clone()))
     }
 
