@@ -245,8 +245,12 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
     );
     stage.write(".codex/config.toml", "key = \"0000-0000\" \"\n");
     stage.write(".config/goose/config.yaml", "extensions: { a: 1 }\n");
+    fs::create_dir_all(home.join(".config/Claude")).unwrap();
+    let huge = fs::File::create(home.join(".config/Claude/claude_desktop_config.json")).unwrap();
+    huge.set_len((16 << 20) + 1).unwrap();
     let before = stage.files();
-    let clients = ["cursor", "gemini", "windsurf", "vscode", "zed", "claude-code", "codex", "goose"];
+    let clients =
+        ["cursor", "gemini", "windsurf", "vscode", "zed", "claude-code", "codex", "goose", "claude-desktop"];
     let told: Vec<String> = clients
         .iter()
         .map(|client| {
@@ -264,6 +268,32 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
     Some(2) claude-code "usage": "`<home>/.claude.json` has an entry `parallel-llm` that leads to `docker`, not to this program"
     Some(2) codex "settings_invalid": "`<home>/.codex/config.toml` is left as it is: it is not TOML: line 1 cannot be read"
     Some(2) goose "settings_invalid": "`<home>/.config/goose/config.yaml` is left as it is: `extensions` is not written line by line"
+    Some(2) claude-desktop "settings_invalid": "`<home>/.config/Claude/claude_desktop_config.json` cannot be read: it is larger than 16 MiB"
+    "#);
+    insta::assert_snapshot!(run(install(&stage, &["goose", "--yes"])).told(), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    by hand it is:
+
+    extensions:
+      parallel-llm:
+        enabled: true
+        type: stdio
+        name: parallel-llm
+        description: Asks many language models at once
+        cmd: parallel-llm-mcp
+        args: []
+        envs:
+          PARALLEL_LLM_CLIENT_WALL_MS: "1800000"
+        timeout: 1800
+
+    or where the table is written in braces, inside of them:
+
+    "parallel-llm": {"enabled": true, "type": "stdio", "name": "parallel-llm", "description": "Asks many language models at once", "cmd": "parallel-llm-mcp", "args": [], "envs": {"PARALLEL_LLM_CLIENT_WALL_MS": "1800000"}, "timeout": 1800}
+
+    error[settings_invalid]: `<home>/.config/goose/config.yaml` is left as it is: `extensions` is not written line by line
+      next: mend the file, or put the entry in by hand
     "#);
     assert_eq!(stage.files(), before);
 }
@@ -271,12 +301,13 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
 #[test]
 fn flags_that_cannot_be_meant_are_refused() {
     let stage = stage();
-    let rows: [&[&str]; 8] = [
+    let rows: [&[&str]; 9] = [
         &["claude-desktop", "--project"],
         &["claude-desktop", "--http", "http://127.0.0.1:8930/mcp"],
         &["cursor", "--http", "http://192.0.2.1/mcp"],
         &["cursor", "--http", "https://me:0000@example.com/mcp"],
         &["cursor", "--http", "/mcp"],
+        &["cursor", "--http", "http://127.0.0.1:8930/sse"],
         &["cursor", "--env", "OPENROUTER_API_KEY=0000"],
         &["cursor", "--http", "https://example.com/mcp", "--env", "A", "--env", "B"],
         &["emacs"],
@@ -293,12 +324,30 @@ fn flags_that_cannot_be_meant_are_refused() {
     Some(2) error[usage]: Claude Desktop takes no addresses in its file, only programs that it starts
     Some(2) error[insecure_url]: the address given with `--http` would show the token to the network
     Some(2) error[usage]: the address given with `--http` may hold no user, password or query: a secret would stand in the client's file
-    Some(2) error[usage]: the address given with `--http` cannot be read: relative URL without a base
+    Some(2) error[usage]: the address given with `--http` has no scheme
+    Some(2) error[usage]: the address given with `--http` leads to `/sse`, and this program answers at `/mcp`
     Some(2) error[usage]: what `--env` was given at place 1 is no name of a variable
     Some(2) error[usage]: one variable holds the token of a connection
     Some(2) error: invalid value 'emacs' for '[CLIENT]'
     ");
     assert_eq!(names(&stage), [""; 0]);
+}
+
+#[test]
+fn an_address_without_a_path_is_given_ours_and_is_known_again() {
+    let stage = stage();
+    let http = |words: &[&str]| run(stage.call(["install", "cursor", "--yes"]).args(words));
+    let written = http(&["--http", "http://127.0.0.1:8930"]);
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    assert!(text(&stage, ".cursor/mcp.json").contains("\"url\": \"http://127.0.0.1:8930/mcp\""));
+    let again = http(&["--http", "http://127.0.0.1:8930/mcp/"]);
+    assert!(again.stderr.starts_with("nothing to do: "), "{}", again.stderr);
+    let behind_a_proxy = http(&["--http", "https://llm.example.com/of/us/mcp"]);
+    assert_eq!(behind_a_proxy.code, Some(0), "{}", behind_a_proxy.stderr);
+    let listed = run(stage.call(["install"]));
+    assert!(listed.text().contains("yes: https://llm.example.com/of/us/mcp"), "{}", listed.text());
+    assert_eq!(http(&["--remove"]).code, Some(0));
+    assert_eq!(text(&stage, ".cursor/mcp.json"), "{}\n");
 }
 
 /// What a client starts, and with which variables: a reference stands for what the user's environment has.
@@ -648,4 +697,48 @@ fn what_cannot_be_taken_over_is_told() {
     error[usage]: there is neither `mcp_config.json` nor `ai_models.txt` at `<home>`
       next: name the folder of the Python server, or one of the files
     ");
+}
+
+#[test]
+fn an_odd_file_of_the_python_server_is_read_and_no_key_of_it_is_shown() {
+    let stage = stage();
+    let key = format!("sk-or-v1-{}", "0".repeat(64));
+    let config = format!(
+        "\u{feff}// mine {key}\r\n{{ \"mcpServers\": {{ /* the one */ \"p\": {{ \"command\": \"x\", \"env\": {{\r\n\
+         \"OPENROUTER_API_KEY\": \"{key}\", \"MODELS\": \"x-ai/grok-4.7 {key}\", \"{key}\": 1,\r\n\
+         \"PARALLEL_LLM_LOG_LEVEL\": \"{key}\", \"MAX_TOKENS\": 900, }} }} }}, }}\r\n"
+    );
+    stage.write(&format!("{OLD}/mcp_config.json"), config);
+    let models = format!("\u{feff}openai/gpt-6.1-sol, x-ai/grok-4.7 # both\r\n{key}/{key}\r\n");
+    stage.write(&format!("{OLD}/ai_models.txt"), models);
+    for words in [&[OLD][..], &[OLD, "--json"], &[OLD, "--yes"]] {
+        let output = run(import(&stage, words));
+        assert!(!(output.text().to_owned() + &output.stderr).contains("00000000"), "{words:?}");
+        if words == [OLD] {
+            insta::assert_snapshot!(output.told(), @r#"
+            exit 0
+            --- stdout
+            --- <home>/.config/parallel-llm-mcp/config.toml
+            +++ <home>/.config/parallel-llm-mcp/config.toml
+            @@ -0,0 +1,2 @@
+            +max_tokens = 900
+            +panel = ["openai/gpt-6.1-sol", "x-ai/grok-4.7"]
+            --- stderr
+            read <home>/old/mcp_config.json
+            read <home>/old/ai_models.txt
+            OPENROUTER_API_KEY: goes where `keys set openrouter` keeps it
+            MODELS: left out: it looks like a key, which is read from `OPENROUTER_API_KEY` only
+            PARALLEL_LLM_LOG_LEVEL: left out: it looks like a key, which is read from `OPENROUTER_API_KEY` only
+            ***: left out: it looks like a key, which is read from `OPENROUTER_API_KEY` only
+            ai_models.txt line 2: left out: it names no model
+            MAX_TOKENS: becomes `max_tokens`
+            ai_models.txt: becomes `panel`
+            nothing is written; `--yes` writes it
+            "#);
+        }
+    }
+    insta::assert_snapshot!(text(&stage, USER_FILE), @r#"
+    max_tokens = 900
+    panel = ["openai/gpt-6.1-sol", "x-ai/grok-4.7"]
+    "#);
 }

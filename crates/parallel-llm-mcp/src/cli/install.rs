@@ -101,41 +101,12 @@ fn file_of(client: &Client, places: &Places, project: bool) -> Result<PathBuf, F
 /// How the client is to reach the program.
 fn reach(install: &Install, places: &Places) -> Result<Reach, Failure> {
     match (&install.http, &install.command) {
-        (Some(url), _) => address(url).map(Reach::Connect),
+        (Some(url), _) => clients::address(url).map(Reach::Connect),
         (None, Some(command)) if command.trim().is_empty() => {
             Err(Failure::new(Code::Usage, "the command is blank"))
         }
         (None, Some(command)) => Ok(Reach::Start(command.clone())),
         (None, None) => own_command(places).map(Reach::Start),
-    }
-}
-
-/// An address that a token may be sent to.
-fn address(text: &str) -> Result<String, Failure> {
-    let refused = |why: &str| {
-        Failure::new(Code::Usage, format!("the address given with `--http` {why}"))
-            .with_next("write it like `http://127.0.0.1:8930/mcp`")
-    };
-    let url = url::Url::parse(text).map_err(|error| refused(&format!("cannot be read: {error}")))?;
-    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        return Err(refused(
-            "may hold no user, password or query: a secret would stand in the client's file",
-        ));
-    }
-    let is_here = match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => return Err(refused("names no host")),
-    };
-    match url.scheme() {
-        "https" => Ok(text.to_owned()),
-        "http" if is_here => Ok(text.to_owned()),
-        "http" => {
-            let message = "the address given with `--http` would show the token to the network";
-            Err(Failure::new(Code::InsecureUrl, message))
-        }
-        _ => Err(refused("is neither https nor http")),
     }
 }
 
@@ -198,6 +169,10 @@ fn tell_by_hand(desk: &Desk<'_>, client: &Client, wish: &Wish, failure: &Failure
         && let Ok(text) = clients::snippet(client, wish)
     {
         desk.console.say(&format!("by hand it is:\n\n{text}"));
+        if let Some(text) = clients::braced_snippet(client, wish) {
+            desk.console
+                .say(&format!("or where the table is written in braces, inside of them:\n\n{text}\n"));
+        }
     }
 }
 

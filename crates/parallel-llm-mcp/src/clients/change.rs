@@ -73,7 +73,9 @@ impl Change {
         let (mark, text) = split_mark(text);
         let doubtful = |doubt: Doubt| in_doubt(path, &doubt);
         let current = client.format.read(text, &path_of(client)).map_err(doubtful)?;
-        let whole = client.entry(wish, current.as_ref()).map_err(|why| Failure::new(Code::Usage, why))?;
+        let whole = client.entry(wish, current.as_ref()).map_err(|why| {
+            Failure::new(Code::Usage, why).with_next("leave `--http` out, so that it starts the program")
+        })?;
         let (act, after) = match &current {
             None => (Act::Add, added(client, text, &whole).map_err(doubtful)?),
             Some(current) => {
@@ -120,6 +122,11 @@ impl Change {
     pub fn write(&self) -> Result<Option<PathBuf>, Failure> {
         file::write(&self.path, self.before.as_deref(), &self.after)
     }
+}
+
+/// All that is in a file of JSON, as editors write it; else the line that cannot be read, counted from 1.
+pub(crate) fn plain_json(text: &str) -> Result<serde_json::Value, usize> {
+    json::plain(split_mark(text).1)
 }
 
 fn split_mark(text: &str) -> (&str, &str) {

@@ -20,13 +20,14 @@ pub fn unified(name: &str, before: &str, after: &str) -> String {
     let mut unified = texts.unified_diff();
     let told =
         unified.context_radius(AROUND_LINES).header(name, name).missing_newline_hint(false).to_string();
-    told.lines().map(|line| cut(&masked(line)) + "\n").collect()
+    // Cut first: what is masked takes time for each character, and a value whose end is cut off is masked like any.
+    told.lines().map(|line| cut(line, masked) + "\n").collect()
 }
 
-fn cut(line: &str) -> String {
+fn cut(line: &str, shown: impl Fn(&str) -> String) -> String {
     match line.char_indices().nth(LINE_CHARS_MAX) {
-        Some((at, _)) => format!("{}...", &line[..at]),
-        None => line.to_owned(),
+        Some((at, _)) => shown(&line[..at]) + "...",
+        None => shown(line),
     }
 }
 
@@ -38,7 +39,8 @@ fn masked(line: &str) -> String {
     let mut name = String::new();
     // Each turn takes at least one character away.
     while let Some(first) = rest.chars().next() {
-        let length = word_length(rest, first);
+        let is_value = is_secret(&name) && !" \t:={[,}]#\"'".contains(first);
+        let length = if is_value { value_length(rest, first) } else { word_length(rest, first) };
         let (word, left) = rest.split_at(length);
         let bare = word.trim_matches(['"', '\'']);
         if is_secret(&name) && length > 1 && !is_harmless(bare) {
@@ -55,6 +57,13 @@ fn masked(line: &str) -> String {
         rest = left;
     }
     shown
+}
+
+/// How long the value is that stands first without quotes, which in YAML holds blanks and signs.
+fn value_length(text: &str, first: char) -> usize {
+    let end = text.find([',', '}', ']']).unwrap_or(text.len());
+    let end = text[..end].find(" #").unwrap_or(end);
+    text[..end].trim_end().len().max(first.len_utf8())
 }
 
 /// How long the quoted text or the word is that stands first; 1 for anything else.

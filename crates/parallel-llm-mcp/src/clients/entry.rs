@@ -6,7 +6,7 @@ use super::table::{Client, Connect, Fixed, Limit, NAME, Reference, Start, Token}
 /// The program, as its file is called.
 pub(super) const PROGRAM: &str = "parallel-llm-mcp";
 /// The path of our endpoint.
-const ENDPOINT: &str = "/mcp";
+pub(super) const ENDPOINT: &str = "/mcp";
 /// Tells this program how long its client waits, in milliseconds.
 pub(super) const WALL: &str = "PARALLEL_LLM_CLIENT_WALL_MS";
 /// What the inputs begin with that we have a client ask for.
@@ -235,7 +235,7 @@ impl Limit {
 }
 
 impl Reach {
-    /// Whether it leads to this program: by the name of its file, or by the path of its endpoint.
+    /// Whether it leads to this program: by the name of its file, or by how the path of its endpoint ends.
     pub(super) fn is_ours(&self) -> bool {
         match self {
             Self::Start(command) => {
@@ -243,7 +243,7 @@ impl Reach {
                 file == PROGRAM || file.strip_suffix(".exe") == Some(PROGRAM)
             }
             Self::Connect(url) => {
-                url::Url::parse(url).is_ok_and(|url| url.path().trim_end_matches('/') == ENDPOINT)
+                url::Url::parse(url).is_ok_and(|url| url.path().trim_end_matches('/').ends_with(ENDPOINT))
             }
         }
     }

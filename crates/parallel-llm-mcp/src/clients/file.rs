@@ -9,8 +9,11 @@ use parallel_llm_engine::{Code, Failure};
 
 use crate::files;
 
-/// The largest file that is read. A client that keeps its whole history beside its settings has a few megabytes.
-const FILE_BYTES_MAX: u64 = 32 << 20;
+/// The largest file that is read, in MiB. A client that keeps its whole history beside its settings has a few, and each is
+/// read through a dozen times, to be sure that nothing else in it changes.
+const FILE_MIB_MAX: u64 = 16;
+/// The same in bytes.
+const FILE_BYTES_MAX: u64 = FILE_MIB_MAX << 20;
 /// How many copies are kept beside a file before somebody has to look at them.
 const COPIES_MAX: u32 = 999;
 
@@ -35,7 +38,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
     let read = File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
     read.map_err(|error| refused(&error.to_string()))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(refused(&format!("it is larger than {FILE_BYTES_MAX} bytes")));
+        return Err(refused(&format!("it is larger than {FILE_MIB_MAX} MiB")));
     }
     let text = String::from_utf8(bytes);
     text.map(Some).map_err(|error| {

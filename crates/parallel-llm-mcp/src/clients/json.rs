@@ -1,5 +1,6 @@
 //! JSON with comments, edited in its text: a value is put in or taken out, and every other byte stays.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use jsonc_parser::ast::{ObjectProp, Value};
@@ -12,12 +13,37 @@ use super::text::{Doubt, line_end, splice};
 
 /// How far an entry is indented where the file shows no habit of its own.
 const INDENT: &str = "  ";
+/// The longest indent that is taken for a habit.
+const INDENT_CHARS_MAX: usize = 32;
 /// What an empty file is taken for.
 const NOTHING: &str = "{}\n";
 
+/// JSON as editors write it: comments and last commas, and nothing else that is none.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// All that is in a text, without its comments; else the line that cannot be read, counted from 1. Nothing of it is shown.
+pub(super) fn plain(text: &str) -> Result<serde_json::Value, usize> {
+    let text = opened(text);
+    let parsed = parse_to_ast(&text, &CollectOptions::default(), &OPTIONS);
+    let parsed = parsed.map_err(|error| error.line_display())?;
+    Ok(parsed.value.as_ref().map_or(serde_json::Value::Null, plain_of))
+}
+
 /// What is at a path.
 pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, Doubt> {
-    let document = Document::parse(text)?;
+    let text = opened(text);
+    let document = Document::parse(&text)?;
     let mut at = &document.root;
     for key in path {
         match property(at, key)? {
@@ -30,7 +56,8 @@ pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, Doubt> {
 
 /// The text with a value at a path.
 pub(super) fn set(text: &str, path: &[&str], node: &Node) -> Result<String, Doubt> {
-    let document = Document::parse(text)?;
+    let text = opened(text);
+    let document = Document::parse(&text)?;
     let mut at = &document.root;
     for (depth, key) in path.iter().enumerate() {
         let Some(found) = property(at, key)? else {
@@ -46,7 +73,8 @@ pub(super) fn set(text: &str, path: &[&str], node: &Node) -> Result<String, Doub
 
 /// The text with one more value in the list at a path.
 pub(super) fn push(text: &str, path: &[&str], node: &Node) -> Result<String, Doubt> {
-    let document = Document::parse(text)?;
+    let opened = opened(text);
+    let document = Document::parse(&opened)?;
     let mut at = &document.root;
     for key in path {
         let Some(found) = property(at, key)? else {
@@ -63,7 +91,8 @@ pub(super) fn push(text: &str, path: &[&str], node: &Node) -> Result<String, Dou
 /// The text without what is at a path, and without the tables and lists around it that held nothing else.
 pub(super) fn take(text: &str, path: &[&str]) -> Result<String, Doubt> {
     let Some((key, above)) = path.split_last() else { return Ok(NOTHING.to_owned()) };
-    let document = Document::parse(text)?;
+    let opened = opened(text);
+    let document = Document::parse(&opened)?;
     let mut at = &document.root;
     for key in above {
         match property(at, key)? {
@@ -100,6 +129,35 @@ pub(super) fn pull(text: &str, path: &[&str], is_so: impl Fn(&Node) -> bool) -> 
     Ok(text)
 }
 
+/// A value under its name, on one line.
+pub(super) fn line(key: &str, node: &Node) -> String {
+    let look = Look { indent: String::new(), unit: String::new(), line_end: "", inline: true };
+    format!("{}: {}", quoted(key), look.render(node))
+}
+
+/// The text with an object in it: one that holds nothing but comments is given an empty one after them.
+fn opened(text: &str) -> Cow<'_, str> {
+    let mut rest = text.trim_start();
+    // Each turn takes a comment away.
+    loop {
+        let after = match rest.get(..2) {
+            Some("//") => Some(rest.split_once('\n').map_or("", |(_, after)| after)),
+            Some("/*") => rest[2..].split_once("*/").map(|(_, after)| after),
+            _ => None,
+        };
+        match after {
+            Some(after) => rest = after.trim_start(),
+            None if !rest.is_empty() => return Cow::from(text),
+            None if text.trim().is_empty() => return Cow::from(NOTHING),
+            None => {
+                let line_end = line_end(text);
+                let gap = if text.ends_with('\n') { "" } else { line_end };
+                return Cow::from(format!("{text}{gap}{{}}{line_end}"));
+            }
+        }
+    }
+}
+
 struct Document<'t> {
     text: &'t str,
     root: Value<'t>,
@@ -108,23 +166,10 @@ struct Document<'t> {
 
 impl<'t> Document<'t> {
     fn parse(text: &'t str) -> Result<Self, Doubt> {
-        let text = if text.trim().is_empty() { NOTHING } else { text };
         let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
-        let options = ParseOptions {
-            allow_comments: true,
-            allow_trailing_commas: true,
-            allow_loose_object_property_names: false,
-            allow_missing_commas: false,
-            allow_single_quoted_strings: false,
-            allow_hexadecimal_numbers: false,
-            allow_unary_plus_numbers: false,
-            allow_bare_decimal_point_numbers: false,
-            allow_non_finite_numbers: false,
-            allow_extended_string_escapes: false,
-        };
-        let parsed = parse_to_ast(text, &collect, &options)
+        let parsed = parse_to_ast(text, &collect, &OPTIONS)
             .map_err(|error| Doubt::new(format!("it is not JSON: {error}")))?;
-        let root = parsed.value.ok_or_else(|| Doubt::new("it holds comments and no JSON"))?;
+        let root = parsed.value.ok_or_else(|| Doubt::new("it holds no JSON object"))?;
         match root {
             Value::Object(_) => Ok(Self { text, root, tokens: parsed.tokens.unwrap_or_default() }),
             _ => Err(Doubt::new("it holds no JSON object")),
@@ -220,10 +265,13 @@ impl<'t> Document<'t> {
     /// How what stands on the line of this place looks.
     fn look(&self, at: usize) -> Look {
         let line = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
-        let blank =
-            |text: &str| -> String { text.chars().take_while(|one| matches!(one, ' ' | '\t')).collect() };
-        let indents = self.text.lines().skip(1).map(blank);
-        let unit = indents.into_iter().find(|indent| !indent.is_empty());
+        // What is far to the right is no habit, and is not repeated before each line.
+        let blank = |text: &str| {
+            let rest = text.trim_start_matches([' ', '\t']);
+            let indent = &text[..text.len() - rest.len()];
+            if indent.len() > INDENT_CHARS_MAX { String::new() } else { indent.to_owned() }
+        };
+        let unit = self.text.lines().skip(1).map(blank).find(|indent| !indent.is_empty());
         let unit = unit.map_or_else(
             || INDENT.to_owned(),
             |indent| if indent.starts_with('\t') { "\t".to_owned() } else { indent },
@@ -320,6 +368,19 @@ fn node_of(value: &Value<'_>) -> Node {
         Value::Array(array) => Node::List(array.elements.iter().map(node_of).collect()),
         Value::Object(object) => {
             Node::table(object.properties.iter().map(|one| (one.name.as_str(), node_of(&one.value))))
+        }
+    }
+}
+
+fn plain_of(value: &Value<'_>) -> serde_json::Value {
+    match value {
+        Value::StringLit(text) => text.value.as_ref().into(),
+        Value::NumberLit(number) => serde_json::from_str(number.value).unwrap_or_default(),
+        Value::BooleanLit(flag) => flag.value.into(),
+        Value::NullKeyword(_) => serde_json::Value::Null,
+        Value::Array(array) => array.elements.iter().map(plain_of).collect(),
+        Value::Object(object) => {
+            object.properties.iter().map(|one| (one.name.as_str().to_owned(), plain_of(&one.value))).collect()
         }
     }
 }

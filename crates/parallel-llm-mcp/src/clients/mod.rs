@@ -7,6 +7,7 @@
 //! What always holds: everything in a client's file that is not our entry stays as it is, byte for byte; a file that
 //! cannot be understood is not touched; no value of a key is ever written by this module on its own account.
 
+mod address;
 mod change;
 mod diff;
 mod entry;
@@ -24,10 +25,12 @@ mod yaml;
 
 use std::path::{Path, PathBuf};
 
+pub use address::address;
+pub(crate) use change::plain_json;
 pub use change::{Act, Change};
 pub use diff::unified as diff;
 pub use entry::{Installed, Reach, Wish};
-pub use snippet::{example, page, snippet};
+pub use snippet::{braced_snippet, example, page, snippet};
 pub use table::{ALL, Client};
 
 use crate::settings::Places;

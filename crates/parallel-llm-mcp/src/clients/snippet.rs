@@ -1,6 +1,7 @@
 //! The entries as pages show them, from the same table that installs them.
 
 use super::entry::{PROGRAM, Reach, Wish, path_of};
+use super::format::Format;
 use super::json;
 use super::node::Node;
 use super::table::{ALL, Client, Place, Reference};
@@ -18,6 +19,14 @@ pub fn snippet(client: &Client, wish: &Wish) -> Result<String, String> {
         text = json::push(&text, &["inputs"], &input).expect(impossible);
     }
     Ok(client.format.set(&text, &path_of(client), &entry).expect(impossible))
+}
+
+/// The same entry on one line, for a file whose table of servers is written in braces; `None` where the format is edited
+/// in that form, too.
+pub fn braced_snippet(client: &Client, wish: &Wish) -> Option<String> {
+    let entry = (client.format == Format::Yaml).then(|| client.entry(wish, None).ok())??;
+    // What is written in braces is the same in both formats.
+    Some(json::line(super::table::NAME, &entry))
 }
 
 /// The configuration that most clients read, with a blank key: `examples/mcp_config.json`.

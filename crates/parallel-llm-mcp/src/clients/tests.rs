@@ -104,6 +104,57 @@ fn an_entry_leaves_the_file_as_it_found_it() {
     }
 }
 
+/// What cannot be known afterwards is that there was no object, and how its being empty was written.
+#[test]
+fn an_entry_goes_into_a_file_in_which_nothing_is() {
+    let rows = [
+        ("vscode", "", "{}\n"),
+        ("vscode", "// mine", "// mine\n{}\n"),
+        ("vscode", "\u{feff}/* mine */ // too\r\n\r\n", "\u{feff}/* mine */ // too\r\n\r\n{}\r\n"),
+        ("goose", "extensions: ~\n", "extensions: {}\n"),
+        ("goose", "extensions: null # none\na: 1\n", "extensions: {} # none\na: 1\n"),
+    ];
+    for (id, text, without) in rows {
+        let client = Client::by_id(id).unwrap();
+        let with = installed(client, text, &wish(&["OPENROUTER_API_KEY"]));
+        assert_eq!(change(client, &with, None).unwrap().after, without, "{with}");
+    }
+    let vscode = Client::by_id("vscode").unwrap();
+    insta::assert_snapshot!(installed(vscode, "// mine", &wish(&[])), @r#"
+    // mine
+    {
+      "servers": {
+        "parallel-llm": {
+          "type": "stdio",
+          "command": "parallel-llm-mcp",
+          "args": []
+        }
+      }
+    }
+    "#);
+}
+
+/// Each of these took a time that grew with the square of its length, or more room than the disk has.
+#[test]
+fn white_space_takes_no_more_time_and_room_than_it_needs() {
+    const LENGTH: usize = 300_000;
+    let (blanks, name) = (" ".repeat(LENGTH), "k".repeat(LENGTH));
+    let rows = [
+        ("cursor", format!("{{\"{name}\":{blanks}1}}\n")),
+        ("cursor", format!("{{\n{blanks}\"a\": 1\n}}\n")),
+        ("cursor", format!("{{\"a\": 1{}}}\n", "\n".repeat(LENGTH))),
+        ("codex", format!("a = 1{blanks}\n{}", "\n".repeat(LENGTH))),
+        ("goose", format!("extensions:\n  a: 1{blanks}\n{}", " \n".repeat(LENGTH))),
+    ];
+    for (id, text) in rows {
+        let client = Client::by_id(id).unwrap();
+        let with = installed(client, &text, &wish(&["A"]));
+        assert!(with.len() < text.len() + 1_000, "{id}: {} bytes of {}", with.len(), text.len());
+        assert!(super::diff("f", &text, &with).len() < 10_000, "{id}");
+        assert_eq!(change(client, &with, None).unwrap().after, text);
+    }
+}
+
 #[test]
 fn what_is_after_and_between_stays_when_the_entry_goes() {
     let codex = Client::by_id("codex").unwrap();
@@ -237,6 +288,9 @@ fn a_file_that_cannot_be_understood_is_left_alone() {
         ("goose", "extensions: {x: {}}\n"),
         ("goose", "{a: 1}\n"),
         ("goose", "extensions:\n- a\n"),
+        ("goose", "extensions:\n  'parallel-llm':\n    cmd: parallel-llm-mcp\n"),
+        ("goose", &format!("extensions:\n{:1$}a:\n", "", 65)),
+        ("goose", &format!("extensions:\n  parallel-llm:\n{}cmd: a\n", " ".repeat(70_000))),
     ];
     let all: Vec<String> = rows.iter().map(|(id, text)| told(id, text)).collect();
     insta::assert_snapshot!(all.join("\n"), @"
@@ -252,6 +306,9 @@ fn a_file_that_cannot_be_understood_is_left_alone() {
     `FILE` is left as it is: `extensions` is not written line by line
     `FILE` is left as it is: line 1: it is neither a name with a value nor a comment
     `FILE` is left as it is: `extensions` is a list
+    `FILE` is left as it is: `parallel-llm` is written in quotes
+    `FILE` is left as it is: the entries of `extensions` are indented by more than 64 blanks
+    `FILE` is left as it is: its entry is written in a form that is not known here
     ");
 }
 
@@ -359,6 +416,14 @@ fn a_diff_shows_no_secret() {
     -env = { A_KEY = "***", B = "2" }
     +bearer_token_env_var = "T"
     "#);
+    let yaml = super::diff("f", "password: ab=cd ef:gh # why\nA_TOKEN: Bearer ${B} # c\n", "");
+    insta::assert_snapshot!(yaml, @"
+    --- f
+    +++ f
+    @@ -1,2 +0,0 @@
+    -password: *** # why
+    -A_TOKEN: Bearer ${B} # c
+    ");
     let long = super::diff("f", "", &"x".repeat(1_000));
     assert!(long.lines().all(|line| line.len() < 250), "{long}");
     assert_eq!(super::diff("f", before, before), "");

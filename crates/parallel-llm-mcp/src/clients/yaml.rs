@@ -9,6 +9,10 @@ use super::text::{Doubt, line_end};
 
 /// How far an entry is indented where the file shows no habit of its own.
 const INDENT: usize = 2;
+/// The furthest that what is read may be indented. It also bounds how deep tables lie in each other.
+const INDENT_MAX: usize = 64;
+/// What a table is when nothing is in it, as it may be written beside its name.
+const EMPTY: [&str; 3] = ["{}", "null", "~"];
 /// Words that are no texts when they stand alone.
 const NOT_TEXTS: [&str; 11] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n", "~", ""];
 
@@ -90,7 +94,9 @@ impl Place {
         }
         match without_comment(&lines[start][table.len() + 1..]) {
             "" => {}
-            "{}" => return Ok(Self { head: Some(start), end: start + 1, ..none }),
+            value if EMPTY.contains(&value) => {
+                return Ok(Self { head: Some(start), end: start + 1, ..none });
+            }
             _ => return Err(Doubt::new(format!("`{table}` is not written line by line"))),
         }
         if lines[start + 1..].iter().find(|line| !is_blank(line)).is_some_and(|line| line.starts_with('-')) {
@@ -107,6 +113,15 @@ impl Place {
         if heads.iter().any(|at| indent_of(lines[*at]) < indent || key_of(lines[*at].trim_start()).is_none())
         {
             return Err(Doubt::new(format!("the entries of `{table}` are not written line by line")));
+        }
+        if indent > INDENT_MAX {
+            return Err(Doubt::new(format!(
+                "the entries of `{table}` are indented by more than {INDENT_MAX} blanks"
+            )));
+        }
+        let is_quoted = |key: &str| key != name && key.trim_matches(['"', '\'']) == name;
+        if heads.iter().any(|at| key_of(lines[*at].trim_start()).is_some_and(is_quoted)) {
+            return Err(Doubt::new(format!("`{name}` is written in quotes")));
         }
         // What follows the last line that says something belongs to nobody.
         let full = |range: std::ops::Range<usize>| {
@@ -152,7 +167,8 @@ impl Place {
 /// The line that opens a table, with its comment. A table without entries would be none at all, were it not for `{}`.
 fn opened(line: &str, is_empty: bool) -> String {
     let (table, rest) = line.split_once(':').expect("a table's line has a colon after the name");
-    let rest = rest.trim_start().strip_prefix("{}").unwrap_or(rest);
+    let value = EMPTY.iter().find_map(|empty| rest.trim_start().strip_prefix(empty));
+    let rest = value.unwrap_or(rest);
     format!("{table}:{}{rest}", if is_empty { " {}" } else { "" })
 }
 
@@ -216,7 +232,11 @@ struct Lines<'l> {
 
 impl<'l> Lines<'l> {
     fn table(&mut self) -> Result<Node, Doubt> {
-        let Some(indent) = self.next().map(indent_of) else { return Ok(Node::Table(Vec::new())) };
+        let Some(line) = self.next() else { return Ok(Node::Table(Vec::new())) };
+        let indent = indent_of(line);
+        if indent > INDENT_MAX {
+            return Err(unread(line));
+        }
         let mut entries = Vec::new();
         // Each turn takes one line, or ends it.
         while let Some(line) = self.next().filter(|line| indent_of(line) == indent) {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::panel::ModelRef;
 use parallel_llm_engine::{Code, Failure};
+use parallel_llm_provider::Scrubber;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde_json::Value;
@@ -279,8 +280,7 @@ impl Draft {
             Failure::new(Code::SettingsInvalid, message).with_next("mend the file, or name another")
         };
         // What the reader says would show a part of the file, which holds a key.
-        let json: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-            .map_err(|error| unusable(&format!("line {} is not JSON", error.line())))?;
+        let json = clients::plain_json(text).map_err(|line| unusable(&format!("line {line} is not JSON")))?;
         let servers = json["mcpServers"].as_object().ok_or_else(|| unusable("it has no `mcpServers`"))?;
         let is_its = |entry: &&Value| {
             entry["env"].get(KEY).is_some() || entry["args"].to_string().contains("parallel_llm")
@@ -317,6 +317,10 @@ impl Draft {
     }
 
     fn take(&mut self, from: &str, name: &str, text: &str) {
+        if holds_key(from) || holds_key(text) {
+            let why = "it looks like a key, which is read from `OPENROUTER_API_KEY` only";
+            return self.items.push(Item::left_out(&Scrubber::default().scrub(from), why));
+        }
         let Some((_, setting, form)) = VARIABLES.iter().find(|(known, ..)| *known == name) else {
             let why = match name {
                 "OPENROUTER_BASE_URL" => "set it in your environment: it decides who is sent your key",
@@ -364,14 +368,23 @@ impl Draft {
         for (at, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
             let is_mark = |one: char| matches!(one, '"' | '\'' | ',' | '[' | ']' | '`' | '*' | ';');
-            let words = line.split_whitespace().map(|word| word.trim_matches(is_mark));
-            match words.into_iter().find(|word| word.contains('/')) {
-                Some(model) if !models.iter().any(|known| known == model) => models.push(model.to_owned()),
-                Some(_) => {}
-                None if line.trim_matches(is_mark).is_empty() => {}
-                None => {
-                    self.items
-                        .push(Item::left_out(&format!("{MODELS} line {}", at + 1), "it names no model"));
+            if line.trim_matches(is_mark).is_empty() {
+                continue;
+            }
+            // What follows a name is a remark; what follows a comma may be another name.
+            let named = |part: &str| {
+                let mut words = part.split_whitespace().map(|word| word.trim_matches(is_mark).to_owned());
+                words.find(|word| word.contains('/'))
+            };
+            let found: Vec<String> = line.split([',', ';']).filter_map(named).collect();
+            if found.is_empty() || holds_key(line) {
+                let from = format!("{MODELS} line {}", at + 1);
+                self.items.push(Item::left_out(&from, "it names no model"));
+                continue;
+            }
+            for model in found {
+                if !models.contains(&model) {
+                    models.push(model);
                 }
             }
         }
@@ -422,6 +435,11 @@ impl Draft {
         }
         Ok(text)
     }
+}
+
+/// Whether something in it looks like a key: that is shown nowhere, and taken for nothing else.
+fn holds_key(text: &str) -> bool {
+    Scrubber::default().scrub(text) != text
 }
 
 /// What is wrong with a value, without the place of a line that was never written.
