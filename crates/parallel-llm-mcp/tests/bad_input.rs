@@ -259,13 +259,12 @@ fn numbers_out_of_range() {
     error[usage]: `--deadline soon` is not a duration
       next: write it as `90s`, `5m` or `1500ms`
     ");
-    insta::assert_snapshot!(check(&["--budget", "NaN", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
-    error[usage]: `NaN` is not an amount of money
-      next: see `parallel-llm-mcp help`
-    ");
+    for budget in ["NaN", "-1", "$3"] {
+        let told = check(&["--budget", budget, "Why?"]);
+        let expected =
+            format!("error: invalid value '{budget}' for '--budget <USD>': an amount in USD, such as 2.50");
+        assert!(told.starts_with("exit 2\n") && told.contains(&expected), "{told}");
+    }
 }
 
 #[test]

@@ -61,8 +61,8 @@ pub struct Ask {
     #[arg(long, value_name = "DURATION")]
     pub deadline: Option<String>,
     /// The most the run may cost, in USD; more is refused before anything is sent
-    #[arg(long, value_name = "USD")]
-    pub budget: Option<f64>,
+    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
+    pub budget: Option<PicoUsd>,
     /// When to stop waiting: all, quorum:K, until:DURATION or stragglers
     #[arg(long, value_name = "RULE")]
     pub wait: Option<String>,
@@ -134,7 +134,7 @@ impl Ask {
                 .as_deref()
                 .map(|text| parse_duration("--deadline", text))
                 .transpose()?,
-            budget: self.budget.map(parse_usd).transpose()?,
+            budget: self.budget,
             idempotency_key: self.idempotency_key.take(),
             ..RunRequest::default()
         };
@@ -162,9 +162,9 @@ impl Ask {
     }
 }
 
-pub(super) fn parse_usd(usd: f64) -> Result<PicoUsd, Failure> {
-    PicoUsd::from_f64(usd)
-        .ok_or_else(|| Failure::new(Code::Usage, format!("`{usd}` is not an amount of money")))
+/// An amount of money as it is typed.
+pub(super) fn usd(text: &str) -> Result<PicoUsd, String> {
+    PicoUsd::from_decimal(text).ok_or_else(|| "an amount in USD, such as 2.50".to_owned())
 }
 
 fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {

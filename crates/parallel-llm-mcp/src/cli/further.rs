@@ -27,8 +27,8 @@ pub struct Shown {
 #[derive(Debug, clap::Args)]
 pub struct Allowance {
     /// The most it may cost besides what the run has cost so far, in USD
-    #[arg(long, value_name = "USD")]
-    pub budget: Option<f64>,
+    #[arg(long, value_name = "USD", value_parser = ask::usd, allow_negative_numbers = true)]
+    pub budget: Option<PicoUsd>,
 }
 
 /// Who fuses in this part of the run, and what it may cost.
@@ -130,24 +130,24 @@ pub(super) async fn wait(desk: &Desk<'_>, wait: &Wait) -> Result<u8, Failure> {
 
 /// Asks the seats without an answer.
 pub(super) async fn resume(desk: &Desk<'_>, resume: &Resume) -> Result<u8, Failure> {
-    let further = Further::Resume { resend: resume.resend, budget: resume.allowance.budget()? };
+    let further = Further::Resume { resend: resume.resend, budget: resume.allowance.budget };
     go_on(desk, &resume.run, further, &resume.shown).await
 }
 
 /// Asks further models.
 pub(super) async fn add(desk: &Desk<'_>, add: Add) -> Result<u8, Failure> {
-    let request = RunRequest { models: Some(add.models), ..add.means.request()? };
+    let request = RunRequest { models: Some(add.models), ..add.means.request() };
     go_on(desk, &add.run, Further::Add(request), &add.shown).await
 }
 
 /// Makes another text.
 pub(super) async fn synthesize(desk: &Desk<'_>, synthesize: Synthesize) -> Result<u8, Failure> {
-    go_on(desk, &synthesize.run, Further::Rewrite(synthesize.means.request()?), &synthesize.shown).await
+    go_on(desk, &synthesize.run, Further::Rewrite(synthesize.means.request()), &synthesize.shown).await
 }
 
 /// Tries another strategy.
 pub(super) async fn replay(desk: &Desk<'_>, replay: Replay) -> Result<u8, Failure> {
-    let request = RunRequest { strategy: Some(replay.strategy), ..replay.means.request()? };
+    let request = RunRequest { strategy: Some(replay.strategy), ..replay.means.request() };
     go_on(desk, &replay.run, Further::Rewrite(request), &replay.shown).await
 }
 
@@ -157,20 +157,13 @@ async fn go_on(desk: &Desk<'_>, run: &str, further: Further, shown: &Shown) -> R
     ask::finish(desk, &handle, &ask, None).await
 }
 
-impl Allowance {
-    fn budget(&self) -> Result<Option<PicoUsd>, Failure> {
-        self.budget.map(ask::parse_usd).transpose()
-    }
-}
-
 impl Means {
-    fn request(self) -> Result<RunRequest, Failure> {
-        let budget = self.allowance.budget()?;
-        Ok(RunRequest {
+    fn request(self) -> RunRequest {
+        RunRequest {
             synthesizer: self.synthesizer,
-            budget,
+            budget: self.allowance.budget,
             max_tokens: self.max_tokens,
             ..RunRequest::default()
-        })
+        }
     }
 }
