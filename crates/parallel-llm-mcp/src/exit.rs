@@ -2,6 +2,8 @@
 
 use parallel_llm_engine::Code;
 
+use crate::shutdown::Signal;
+
 /// There is an answer.
 pub const ANSWER: u8 = 0;
 /// The run gave no answer.
@@ -48,6 +50,15 @@ pub const ALL: &[(u8, &str)] = &[
     (INTERRUPTED, "stopped by Ctrl-C; what had come is saved"),
     (TERMINATED, "stopped by SIGTERM; what had come is saved"),
 ];
+
+/// The exit code of whoever was ended by a signal.
+pub const fn of_signal(signal: Signal) -> u8 {
+    match signal {
+        Signal::Interrupt => INTERRUPTED,
+        Signal::Terminate => TERMINATED,
+        Signal::HangUp => HUNG_UP,
+    }
+}
 
 /// The exit code of a failure.
 pub const fn of(code: Code) -> u8 {

@@ -115,6 +115,18 @@ impl Folder {
     }
 }
 
+/// Whether something can be made in this folder or, where it is not there, in the nearest above that is. Nothing is made.
+pub(crate) fn check_writable(folder: &Path) -> std::io::Result<()> {
+    let nearest = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(folder);
+    let metadata = nearest.metadata()?;
+    if !metadata.is_dir() {
+        return Err(std::io::ErrorKind::NotADirectory.into());
+    }
+    #[cfg(unix)]
+    rustix::fs::access(nearest, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)?;
+    Ok(())
+}
+
 /// Makes folders that nobody else may look into.
 pub(crate) fn private_folder_builder() -> std::fs::DirBuilder {
     let mut builder = std::fs::DirBuilder::new();

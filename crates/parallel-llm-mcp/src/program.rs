@@ -14,10 +14,13 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{self, Command, Desk, Serve};
 use crate::output::console::Console;
 use crate::output::failure;
-use crate::service::Service;
+use crate::service::{Service, TokenState};
 use crate::settings::{Environment, Settings};
 use crate::shutdown::Signals;
-use crate::{app, exit, http, mcp, telemetry, watchdog};
+use crate::{app, exit, files, http, mcp, telemetry, watchdog};
+
+/// How long the start of a server waits to know whether there are tokens, which takes milliseconds.
+const TOKENS_LOOK_MAX: Duration = Duration::from_secs(2);
 
 /// Reads the arguments, puts the program together with `wire`, does the command, returns the exit code.
 pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
@@ -93,12 +96,14 @@ async fn dispatch(
     match command {
         Command::Serve(serve) => match serve.http {
             None => {
-                mcp::stdio::run(wire(settings)).await;
-                Ok(exit::ANSWER)
+                tell_unwritable(settings);
+                Ok(mcp::stdio::run(wire(settings)).await.map_or(exit::ANSWER, exit::of_signal))
             }
             Some(address) => {
                 let service = wire(settings);
-                let access = if serve.no_auth { http::Access::Open } else { tokens_of(&service) };
+                let check = check_of(&service);
+                let access =
+                    if serve.no_auth { http::Access::Open(check) } else { http::Access::Tokens(check) };
                 serve_http(&service, listening(settings, address, access)?, drain).await
             }
         },
@@ -143,27 +148,61 @@ fn listening(
     Ok(http::Config { hosts, origins, tls, behind_proxy, resource, ..http::Config::new(address, access) })
 }
 
-/// Lets in whoever holds a token of this service.
-fn tokens_of(service: &Service) -> http::Access {
+/// Says whose a token of this service is.
+fn check_of(service: &Service) -> http::Check {
     let service = service.clone();
-    http::Access::Tokens(Arc::new(move |secret| {
+    Arc::new(move |secret| {
         let service = service.clone();
         Box::pin(async move { service.check_token(&secret).await })
-    }))
+    })
 }
 
-/// Serves over HTTP until a signal comes, and `drain` longer for what is under way; a second signal ends it at once.
+/// Tells in the log where nothing can be remembered; the server starts all the same, and says so to whoever asks.
+fn tell_unwritable(settings: &Settings) {
+    let folder = &settings.data_dir;
+    if let Err(error) = files::check_writable(folder) {
+        tracing::warn!(
+            "the data folder `{}` cannot be written ({error}): nothing is remembered, so every question is refused whose `store` is not `none`; mend its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`",
+            folder.display()
+        );
+    }
+}
+
+/// Tells in the log where nobody can come in; a token that is made later is taken from the next request on.
+async fn tell_tokenless(service: &Service) {
+    let advice = "make a token with `parallel-llm-mcp keys create NAME`";
+    // A database that is busy does not hold the start up.
+    let Ok(tokens) = tokio::time::timeout(TOKENS_LOOK_MAX, service.list_tokens()).await else { return };
+    match tokens {
+        Ok(tokens) if tokens.iter().any(|token| token.state == TokenState::Active) => {}
+        Ok(_) if service.settings().issuer.is_some() => {}
+        Ok(_) => tracing::warn!("no token is in force, so every request is answered 401: {advice}"),
+        Err(failure) => tracing::warn!(
+            "tokens cannot be looked up, so those who bring one are answered 503: {failure}; {}",
+            failure.next_step()
+        ),
+    }
+}
+
+/// Serves over HTTP until a signal comes, and `drain` longer for what is under way; a second signal ends it at once,
+/// which the exit code says.
 async fn serve_http(service: &Service, config: http::Config, drain: Duration) -> Result<u8, Failure> {
     let mut signals = Signals::new();
+    let wants_tokens = matches!(config.access, http::Access::Tokens(_));
     let listener = http::bind(config).await?;
-    tracing::info!("MCP is served at {}{}", listener.url(), mcp::streamable::PATH);
+    tell_unwritable(service.settings());
+    if wants_tokens {
+        tell_tokenless(service).await;
+    }
+    let addresses = listener.urls().into_iter().map(|url| url + mcp::streamable::PATH);
+    tracing::info!("MCP is served at {}", addresses.collect::<Vec<_>>().join(" and "));
     let (stop, end) = (CancellationToken::new(), CancellationToken::new());
     let routes = mcp::routes(service, stop.clone(), end.clone());
     let told_twice = async {
         let signal = signals.next().await;
         tracing::info!("{signal:?}: stopping; a second signal stops at once");
         stop.cancel();
-        signals.next().await;
+        signals.next().await
     };
     let close_by = async {
         stop.cancelled().await;
@@ -173,10 +212,10 @@ async fn serve_http(service: &Service, config: http::Config, drain: Duration) ->
         let (close_by, ()) = tokio::join!(close_by, listener.serve(routes, stop.clone(), drain));
         service.close(close_by.saturating_duration_since(Instant::now())).await;
     };
-    tokio::select! {
-        () = served => {}
-        () = told_twice => {}
-    }
+    let code = tokio::select! {
+        () = served => exit::ANSWER,
+        signal = told_twice => exit::of_signal(signal),
+    };
     end.cancel();
-    Ok(exit::ANSWER)
+    Ok(code)
 }

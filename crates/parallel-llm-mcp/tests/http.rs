@@ -19,12 +19,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::routing::any;
+use axum::{Extension, Router};
 use client::{Server, Wire, tcp};
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_mcp::http::{Access, Config, Limits, TlsFiles, bind};
+use parallel_llm_mcp::http::{Access, Check, Config, Limits, TlsFiles, bind};
 use parallel_llm_mcp::service::{Asker, Grant, Scope};
 use tokio::time::Instant;
 
@@ -38,7 +38,16 @@ pub(crate) fn local(access: Access) -> Config {
 
 /// Lets in `anna`, `bert`, and `hasty` for three requests a minute.
 pub(crate) fn tokens() -> Access {
-    Access::Tokens(Arc::new(|secret| {
+    Access::Tokens(check())
+}
+
+/// Lets in everybody as the owner, but who comes with a token as its holder.
+pub(crate) fn open() -> Access {
+    Access::Open(check())
+}
+
+fn check() -> Check {
+    Arc::new(|secret| {
         Box::pin(async move {
             let requests_per_minute = (secret == "hasty").then_some(3);
             if !["anna", "bert", "hasty"].contains(&secret.as_str()) {
@@ -48,7 +57,7 @@ pub(crate) fn tokens() -> Access {
             let grant = Grant { name: secret, scopes, budget_day: None, requests_per_minute };
             Ok(Asker::Holder(Arc::new(grant)))
         })
-    }))
+    })
 }
 
 /// One route, which tells how long the body was.
@@ -196,6 +205,80 @@ fn every_answer_carries_the_same_headers_and_none_opens_it_to_pages() {
     }
 }
 
+/// An origin that is listed is listed for its pages, which a browser calls cross-site, and asks about before it sends
+/// them.
+#[test]
+fn a_page_of_a_listed_origin_asks_before_it_asks_and_reads_its_answer() {
+    let server = server(|config| config.origins = vec!["https://friend.example".to_owned()]);
+    let friend = "Origin: https://friend.example\r\nSec-Fetch-Site: cross-site\r\n";
+    let wish = "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization,content-type,mcp-protocol-version\r\n";
+    let preflight = server.send(server.head("OPTIONS /there", &format!("{friend}{wish}")));
+    let shown = |reply: &client::Reply| -> Vec<String> {
+        let lines =
+            reply.headers.iter().filter(|(name, _)| name.starts_with("access-control") || name == "vary");
+        lines.map(|(name, value)| format!("{name}: {value}")).collect()
+    };
+    assert_eq!((preflight.status, preflight.text().as_str()), (204, ""));
+    insta::assert_snapshot!(shown(&preflight).join("\n"), @r"
+    access-control-allow-methods: GET, POST, DELETE
+    access-control-allow-headers: authorization, content-type, accept, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name
+    access-control-max-age: 600
+    access-control-allow-origin: https://friend.example
+    access-control-expose-headers: mcp-session-id, www-authenticate, retry-after
+    vary: Origin
+    ");
+    let json = "Content-Type: application/json\r\nContent-Length: 2\r\n";
+    let asked = |headers: &str| server.send(server.head("POST /there", &format!("{headers}{json}")) + "{}");
+    for (reply, status) in [(asked(&format!("{friend}{ANNA}")), 200), (asked(friend), 401)] {
+        assert_eq!(reply.status, status);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(shown(&reply).join("\n"), @r"
+            access-control-allow-origin: https://friend.example
+            access-control-expose-headers: mcp-session-id, www-authenticate, retry-after
+            vary: Origin
+            ");
+        }
+    }
+    // Nobody else is: neither by asking first, nor beside the friend, nor by another name or way to reach it.
+    for stranger in [
+        "Origin: https://evil.example\r\n".to_owned(),
+        "Origin: null\r\n".to_owned(),
+        "Origin: http://friend.example\r\n".to_owned(),
+        "Origin: https://friend.example.evil.example\r\n".to_owned(),
+        format!("Origin: https://evil.example\r\n{friend}"),
+        format!("Origin: http://127.0.0.1:{}\r\n{friend}", server.address.port()),
+        "Sec-Fetch-Site: cross-site\r\n".to_owned(),
+    ] {
+        let preflight = server.send(server.head("OPTIONS /there", &format!("{stranger}{wish}")));
+        for reply in [preflight, asked(&format!("{stranger}{ANNA}"))] {
+            assert_eq!((reply.status, shown(&reply)), (403, Vec::new()), "{stranger}");
+        }
+    }
+    let elsewhere = format!("OPTIONS /there HTTP/1.1\r\nHost: evil.example\r\n{friend}{wish}\r\n");
+    assert_eq!(server.send(elsewhere).status, 403);
+}
+
+#[test]
+fn where_no_token_is_wanted_one_that_is_brought_is_checked_all_the_same() {
+    let who = |_| {
+        let tell = |Extension(asker): Extension<Asker>| async move {
+            asker.name().unwrap_or("the owner").to_owned()
+        };
+        Router::new().route("/who", any(tell))
+    };
+    let server = Server::start(local(open()), who);
+    let asked = |key: &str| server.send(server.head("GET /who", key));
+    assert_eq!(asked("").text(), "the owner");
+    assert_eq!(asked(ANNA).text(), "anna");
+    for key in
+        ["Authorization: Bearer stranger\r\n", "Authorization: Bearer \r\n", "Authorization: Basic YQ==\r\n"]
+    {
+        let refused = asked(key);
+        assert_eq!((refused.status, refused.code().as_str()), (401, "token_refused"), "{key}");
+        assert!(refused.text().contains("leave `Authorization` out"), "{}", refused.text());
+    }
+}
+
 /// Slowloris: connections that are opened, and kept open with almost nothing.
 #[test]
 fn a_head_that_does_not_come_to_an_end_is_not_waited_for() {
@@ -220,6 +303,17 @@ fn a_head_has_a_size_and_a_number_of_lines() {
     let server = server(|_| ());
     let long = format!("{ANNA}X-Long: {}\r\n", "a".repeat(300_000));
     assert_eq!(server.send(server.head("GET /there", &long)).status, 431);
+    // To the byte: the connection reads in blocks, of which the last may end beyond the bound.
+    let of_bytes = |bytes: usize| {
+        let head =
+            |filling: usize| server.head("GET /there", &format!("{ANNA}X-Long: {}\r\n", "a".repeat(filling)));
+        server.send(head(bytes - head(0).len()))
+    };
+    assert_eq!(of_bytes(64 * 1024).status, 200);
+    for bytes in [64 * 1024 + 1, 70_000, 100_000, 130_000] {
+        assert_eq!(of_bytes(bytes).status, 431, "{bytes}");
+    }
+    assert_eq!(of_bytes(64 * 1024 + 1).code(), "usage");
     let many = format!("{ANNA}{}", "X-Many: a\r\n".repeat(120));
     assert_eq!(server.send(server.head("GET /there", &many)).status, 431);
 }
@@ -290,6 +384,28 @@ fn all_bodies_together_have_a_size() {
     assert_eq!(server.send(head(2000) + &" ".repeat(2000)).status, 200);
 }
 
+/// An answer may begin long before its end: headers come early, and events one by one.
+#[test]
+fn a_body_counts_until_its_answer_has_been_read() {
+    let mut config = local(tokens());
+    config.limits.bodies_bytes_max = 4096;
+    let server = Server::start(config, |_| endless());
+    let posted = |target: &str| {
+        let mut wire = Wire::to(server.address);
+        let headers = format!("{ANNA}Content-Type: application/json\r\nContent-Length: 3000\r\n");
+        wire.write(server.head(target, &headers) + &" ".repeat(3000));
+        let status = wire.reply_head().unwrap().status;
+        (wire, status)
+    };
+    let (answering, status) = posted("POST /endless");
+    assert_eq!((status, posted("POST /there").1), (200, 503));
+    drop(answering);
+    let begun = Instant::now();
+    while posted("POST /there").1 != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no room once the answer is over");
+    }
+}
+
 /// Requests that two readers understand in two ways: whatever is hidden in one is never answered as another.
 #[test]
 fn nothing_is_smuggled_in_a_body() {
@@ -301,7 +417,7 @@ fn nothing_is_smuggled_in_a_body() {
         });
         there().route("/hidden", hidden)
     };
-    let server = Server::start(local(Access::Open), routes);
+    let server = Server::start(local(open()), routes);
     let hidden = server.head("GET /hidden", "");
     let json = "Content-Type: application/json\r\n";
     let shapes = [
@@ -377,7 +493,7 @@ fn one_asker_has_at_most_half_of_the_places() {
 
 #[test]
 fn requests_and_connections_at_once_are_bounded() {
-    let mut config = local(Access::Open);
+    let mut config = local(open());
     (config.limits.requests_max, config.limits.connections_max) = (2, 3);
     let mut server = Server::start(config, |_| endless());
     let (first, mut second) = (hold(&server, ""), hold(&server, ""));
@@ -413,7 +529,7 @@ fn a_client_that_does_not_read_is_not_written_to_for_ever() {
         };
         there().route("/flood", any(stream))
     };
-    let mut config = local(Access::Open);
+    let mut config = local(open());
     (config.limits.stall_max, config.limits.connections_max) = (Duration::from_millis(500), 2);
     let server = Server::start(config, flood);
     let [mut deaf, mut deafer] = [Wire::to(server.address), Wire::to(server.address)];
@@ -437,7 +553,7 @@ fn a_post_under_way_is_answered_before_the_end() {
         };
         there().route("/slow", any(answer))
     };
-    let mut server = Server::start(local(Access::Open), slow);
+    let mut server = Server::start(local(open()), slow);
     let mut wire = Wire::to(server.address);
     wire.write(client::post(server.address, "/slow", "", "{}"));
     let mut idle = Wire::to(server.address);

@@ -442,7 +442,7 @@ fn what_cannot_be_a_token_is_refused_before_anything_is_made() {
         (&["create", "a", "--budget-day", "-1"], "unexpected argument '-1'"),
         (&["create", "a", "--budget-day", "much"], "an amount in USD from 0 to 1000000"),
         (&["create", "a", "--per-minute", "0"], "0 is not in 1..=60000"),
-        (&["create", "a", "--expires", "4000d"], "a time such as 90d or 12h, up to 3650d"),
+        (&["create", "a", "--expires", "4000d"], "a time such as 90d, 12h, 30m or 60s, up to 3650d"),
         (&["revoke", "plm_0000000000", "--yes"], "a token is named by its name or number, never by itself"),
     ] {
         let output = run(call(&stage, &["keys"]).args(arguments));

@@ -470,7 +470,8 @@ fn a_signal_ends_calls_softly_and_a_second_one_at_once() {
     client.signal("INT");
     while client.request("ping", json!({}))["error"]["code"] != -32000 {}
     client.signal("INT");
-    let (_, took) = client.wait();
+    let (status, took) = client.wait();
+    assert_eq!(status.code(), Some(130), "it says that it was ended");
     assert!(took < Duration::from_secs(1), "{took:?}");
 }
 

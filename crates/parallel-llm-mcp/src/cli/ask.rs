@@ -208,7 +208,7 @@ pub(super) async fn finish(
             if handle.is_here() && handle.report().answer.is_some() && !handle.is_unstored() {
                 desk.console.say(&format!("its answer is kept: see it with `runs show {}`", handle.id()));
             }
-            return Ok(view::stopped(signal));
+            return Ok(exit::of_signal(signal));
         }
     };
     let written = match (file, &report.answer) {

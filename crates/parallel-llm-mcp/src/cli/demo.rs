@@ -7,6 +7,7 @@ use super::Desk;
 use super::ask::exit_code;
 use super::killed;
 use super::view::{self, Followed, Leaving, View};
+use crate::exit;
 use crate::output::console::Tone;
 use crate::output::summary;
 use crate::service::Question;
@@ -36,7 +37,7 @@ pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<
     let mut signals = Signals::new();
     let report = match view::follow(desk, &handle, (View::People, Leaving::Cancel), &mut signals).await {
         Followed::Decided(report) => report,
-        Followed::Stopped(signal) => return Ok(view::stopped(signal)),
+        Followed::Stopped(signal) => return Ok(exit::of_signal(signal)),
     };
     let console = &desk.console;
     if let Some(answer) = &report.answer {

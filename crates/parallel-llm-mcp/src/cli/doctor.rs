@@ -92,7 +92,7 @@ async fn probe(desk: &Desk<'_>, is_agreed: bool, diagnosis: &mut Diagnosis) -> O
     let mut signals = Signals::new();
     let followed = view::follow(desk, &handle, (View::Nothing, Leaving::Cancel), &mut signals).await;
     if let Followed::Stopped(signal) = followed {
-        return Some(view::stopped(signal));
+        return Some(exit::of_signal(signal));
     }
     view::close(desk, &handle, true, &mut signals).await;
     let report = ProbeReport::of(&handle.report());

@@ -5,6 +5,7 @@ use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
 use super::Desk;
 use super::ask::{self, Ask};
 use super::view::{self, Followed, Leaving, View};
+use crate::exit;
 use crate::output::summary;
 use crate::service::Further;
 use crate::shutdown::Signals;
@@ -114,7 +115,7 @@ pub(super) async fn wait(desk: &Desk<'_>, wait: &Wait) -> Result<u8, Failure> {
     let view = if wait.json { View::Nothing } else { View::People };
     let report = match view::follow(desk, &handle, (view, Leaving::Watch), &mut signals).await {
         Followed::Decided(report) => report,
-        Followed::Stopped(signal) => return Ok(view::stopped(signal)),
+        Followed::Stopped(signal) => return Ok(exit::of_signal(signal)),
     };
     let run = handle.snapshot();
     if wait.json {

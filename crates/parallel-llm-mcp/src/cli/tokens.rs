@@ -15,7 +15,7 @@ use crate::{clock, exit};
 /// The version of the shape of the JSON.
 const SCHEMA: u32 = 1;
 /// The units of a lifetime and their milliseconds.
-const UNITS: [(&str, u64); 2] = [("d", 86_400_000), ("h", 3_600_000)];
+const UNITS: [(&str, u64); 4] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
 /// The longest lifetime, in milliseconds: ten years. What is to hold longer is to hold until it is revoked.
 const LIFETIME_MS_MAX: u64 = 3_650 * 86_400_000;
 /// The greatest budget of a day, in USD; more is a typing error.
@@ -42,10 +42,10 @@ pub struct Create {
     /// The most its runs may cost in a day (UTC), in USD
     #[arg(long, value_name = "USD", value_parser = usd)]
     budget_day: Option<PicoUsd>,
-    /// The most requests in a minute
+    /// The most requests in a minute; each server that uses this data folder counts its own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=PER_MINUTE_MAX))]
     per_minute: Option<u32>,
-    /// How long it holds, such as 90d or 12h; until it is revoked unless given
+    /// How long it holds, such as 90d, 12h, 30m or 60s; until it is revoked unless given
     #[arg(long, value_name = "TIME", value_parser = lifetime_ms)]
     expires: Option<u64>,
     /// Print one JSON object
@@ -167,7 +167,7 @@ fn allowed(token: &TokenLine) -> String {
     let may: Vec<String> = token.scopes.iter().cloned().chain(budget).chain(rate).collect();
     let until = token.expires_at_ms.map_or_else(
         || "until it is revoked".to_owned(),
-        |ms| format!("until {} (UTC)", clock::day(unix_ms(ms))),
+        |ms| format!("until {}", clock::stamp(unix_ms(ms))),
     );
     format!("`{}` may {}, {until}", token.name, may.join(", "))
 }
@@ -192,7 +192,7 @@ fn lifetime_ms(text: &str) -> Result<u64, String> {
         count.parse::<u64>().ok()?.checked_mul(*unit_ms)
     };
     let ms = read().filter(|ms| (1..=LIFETIME_MS_MAX).contains(ms));
-    ms.ok_or_else(|| "a time such as 90d or 12h, up to 3650d".to_owned())
+    ms.ok_or_else(|| "a time such as 90d, 12h, 30m or 60s, up to 3650d".to_owned())
 }
 
 #[cfg(test)]
@@ -204,6 +204,9 @@ mod tests {
         for (text, expected) in [
             ("90d", Some(7_776_000_000)),
             ("12h", Some(43_200_000)),
+            ("30m", Some(1_800_000)),
+            ("60s", Some(60_000)),
+            ("60ms", None),
             ("3650d", Some(LIFETIME_MS_MAX)),
             ("3651d", None),
             ("0d", None),

@@ -6,7 +6,6 @@ use parallel_llm_engine::live::Update;
 use parallel_llm_engine::run::{Run, RunStatus};
 
 use super::Desk;
-use crate::exit;
 use crate::output::console::Console;
 use crate::output::report::Report;
 use crate::output::{live, plain, summary};
@@ -160,14 +159,5 @@ async fn stream_events(desk: &Desk<'_>, handle: &RunHandle) {
             desk.console.data(&json.to_string());
         }
         live::take(&mut run, update);
-    }
-}
-
-/// The exit code of a run stopped by a signal.
-pub(super) const fn stopped(signal: Signal) -> u8 {
-    match signal {
-        Signal::Interrupt => exit::INTERRUPTED,
-        Signal::Terminate => exit::TERMINATED,
-        Signal::HangUp => exit::HUNG_UP,
     }
 }

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::rate::Rates;
 use super::resource::{self, Resource};
 use crate::output::failure;
-use crate::service::Asker;
+use crate::service::{Asker, discreet};
 
 /// The longest token in bytes. Ours are short; those that others issue carry what they know of their holder.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
@@ -28,8 +28,9 @@ pub type Check = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Asker, Failure>
 /// Who may ask.
 #[derive(Clone)]
 pub enum Access {
-    /// Whoever reaches the address, as the owner.
-    Open,
+    /// Whoever reaches the address, as the owner. Who brings a token all the same means to be its holder, so it has to pass
+    /// this check.
+    Open(Check),
     /// Holders of a token that passes this check.
     Tokens(Check),
 }
@@ -37,7 +38,7 @@ pub enum Access {
 impl fmt::Debug for Access {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Self::Open => "Open",
+            Self::Open(_) => "Open",
             Self::Tokens(_) => "Tokens",
         })
     }
@@ -57,11 +58,26 @@ impl Gate {
 
     /// Who asks, where it may and does not ask too often.
     async fn admit(&self, headers: &HeaderMap) -> Result<Asker, Failure> {
-        let Access::Tokens(check) = &self.access else { return Ok(Asker::Owner) };
+        let check = match &self.access {
+            Access::Open(_) if !headers.contains_key(header::AUTHORIZATION) => return Ok(Asker::Owner),
+            Access::Open(check) | Access::Tokens(check) => check,
+        };
         let none = || Failure::new(Code::TokenRefused, "the request brings no token");
-        let asker = check(bearer(headers).ok_or_else(none)?).await?;
+        let checked = match bearer(headers).ok_or_else(none) {
+            Ok(token) => check(token).await,
+            Err(failure) => Err(failure),
+        };
+        let asker = checked.map_err(|failure| self.besides(failure))?;
         self.count(&asker)?;
         Ok(asker)
+    }
+
+    /// A refusal, with the simplest way in.
+    fn besides(&self, failure: Failure) -> Failure {
+        match self.access {
+            Access::Open(_) => failure.with_next("leave `Authorization` out: this server wants no token"),
+            Access::Tokens(_) => failure,
+        }
     }
 
     fn count(&self, asker: &Asker) -> Result<(), Failure> {
@@ -84,7 +100,7 @@ pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, n
     }
     let asker = match gate.admit(request.headers()).await {
         Ok(asker) => asker,
-        Err(failure) => return refuse(&failure, gate.resource.as_ref()),
+        Err(failure) => return refuse(failure, gate.resource.as_ref()),
     };
     // What is behind has no use for it, and cannot show it.
     request.headers_mut().remove(header::AUTHORIZATION);
@@ -103,14 +119,14 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
     (scheme.eq_ignore_ascii_case("bearer") && is_token).then(|| token.to_owned())
 }
 
-fn refuse(failure: &Failure, resource: Option<&Resource>) -> Response {
+fn refuse(failure: Failure, resource: Option<&Resource>) -> Response {
     let status = match failure.code {
         Code::TokenRefused => StatusCode::UNAUTHORIZED,
         Code::ScopeMissing => StatusCode::FORBIDDEN,
         Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        _ => return unknowing(failure),
+        _ => return unknowing(&failure),
     };
-    let mut response = failure::response(status, failure);
+    let mut response = failure::response(status, &discreet(failure));
     if status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, resource::challenge(resource));
     }

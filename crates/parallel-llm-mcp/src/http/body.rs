@@ -9,6 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::intake::Room;
 use super::share::Share;
 
 /// What is given back when a body ends.
@@ -16,6 +17,7 @@ pub(super) struct Holding {
     _place: OwnedSemaphorePermit,
     _share: Option<Share>,
     _post: Option<TaskTrackerToken>,
+    _room: Option<Room>,
 }
 
 impl Holding {
@@ -23,8 +25,9 @@ impl Holding {
         place: OwnedSemaphorePermit,
         share: Option<Share>,
         post: Option<TaskTrackerToken>,
+        room: Option<Room>,
     ) -> Self {
-        Self { _place: place, _share: share, _post: post }
+        Self { _place: place, _share: share, _post: post, _room: room }
     }
 }
 

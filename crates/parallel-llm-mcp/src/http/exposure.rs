@@ -1,31 +1,40 @@
 //! What must be so before an address is listened on that others reach: tokens, and secrecy for them on the way.
 
-use std::net::SocketAddr;
-
 use parallel_llm_engine::{Code, Failure};
 
 use super::{Access, Config};
+
+/// The flags of the two ways to keep tokens secret.
+const TLS: &str = "--tls-cert FILE --tls-key FILE";
+const PROXY: &str = "--behind-proxy";
+/// Stands for the name that only the owner knows.
+const SAMPLE: &str = "llm.example.com";
+/// What stands in a command for what only the owner knows.
+const BLANKS: [(&str, &str); 2] =
+    [(SAMPLE, "the name that clients call the server by"), ("FILE", "your own files")];
 
 /// Refuses what would let strangers in, with the command that would not.
 pub(super) fn check(config: &Config) -> Result<(), Failure> {
     let address = config.address;
     let is_local = address.ip().is_loopback();
-    let is_open = matches!(config.access, Access::Open);
+    let is_open = matches!(config.access, Access::Open(_));
     if is_open && config.behind_proxy {
         let message = "behind a proxy others reach the server, so it cannot be open to everyone";
-        return Err(refused(message.to_owned(), &leave_out(address, "--behind-proxy")));
+        return Err(refused(message.to_owned(), &leave_out(config, PROXY)));
     }
     if is_open && !is_local {
         let message =
             format!("`{address}` can be reached from other machines, so it cannot be open to everyone");
-        return Err(refused(message, &leave_out(address, "--tls-cert FILE --tls-key FILE")));
+        return Err(refused(message, &leave_out(config, TLS)));
     }
     if !is_local && config.tls.is_none() && !config.behind_proxy {
         let message = format!(
             "`{address}` can be reached from other machines, and without TLS tokens can be read on the way"
         );
         let next = format!(
-            "type `parallel-llm-mcp serve --http {address} --tls-cert FILE --tls-key FILE`; where a proxy speaks TLS, `--behind-proxy` instead; for this machine alone, `--http 127.0.0.1:{}`",
+            "type {}; where a proxy speaks TLS, {}; for this machine alone, `parallel-llm-mcp serve --http 127.0.0.1:{}`",
+            command(config, TLS),
+            command(config, PROXY),
             address.port()
         );
         return Err(refused(message, &next));
@@ -33,23 +42,43 @@ pub(super) fn check(config: &Config) -> Result<(), Failure> {
     let needs_names = config.behind_proxy || address.ip().is_unspecified();
     if needs_names && config.hosts.is_empty() {
         let message = "the names that clients call the server by are not known, so none would be let in";
-        let flags = if config.behind_proxy { "--behind-proxy" } else { "--tls-cert FILE --tls-key FILE" };
-        let next = format!(
-            "type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http {address} {flags}`, with your own name"
-        );
-        return Err(refused(message.to_owned(), &next));
+        let flags = if config.behind_proxy { PROXY } else { TLS };
+        return Err(refused(message.to_owned(), &format!("type {}", command(config, flags))));
     }
     Ok(())
 }
 
-fn leave_out(address: SocketAddr, flags: &str) -> String {
-    format!(
-        "make a token with `parallel-llm-mcp keys create NAME`, then type `parallel-llm-mcp serve --http {address} {flags}`, without `--no-auth`"
-    )
+/// What is to be known of an address that was found to be fit to listen on.
+pub(super) fn risk(config: &Config) -> Option<String> {
+    let address = config.address;
+    (config.behind_proxy && config.tls.is_none() && !address.ip().is_loopback()).then(|| {
+        format!(
+            "`{address}` can be reached from other machines without the proxy, and then tokens and answers can be read on the way: let only the proxy reach it, or listen on `127.0.0.1:{}`",
+            address.port()
+        )
+    })
 }
 
+fn leave_out(config: &Config, flags: &str) -> String {
+    let command = command(config, flags);
+    format!("make a token with `parallel-llm-mcp keys create NAME`, then type {command}, without `--no-auth`")
+}
+
+/// A command that starts the server with these flags.
+fn command(config: &Config, flags: &str) -> String {
+    let address = config.address;
+    let needs_names = flags == PROXY || address.ip().is_unspecified();
+    let names = if config.hosts.is_empty() { SAMPLE.to_owned() } else { config.hosts.join(",") };
+    let names = if needs_names { format!("PARALLEL_LLM_HTTP_HOSTS={names} ") } else { String::new() };
+    format!("`{names}parallel-llm-mcp serve --http {address} {flags}`")
+}
+
+/// A refusal whose next step says what in its commands is to be replaced.
 fn refused(message: String, next: &str) -> Failure {
-    Failure::new(Code::SettingsInvalid, message).with_next(next)
+    let blanks = BLANKS.iter().filter(|(blank, _)| next.contains(blank));
+    let blanks: Vec<String> = blanks.map(|(blank, what)| format!("{what} for `{blank}`")).collect();
+    let with = if blanks.is_empty() { String::new() } else { format!("; put {}", blanks.join(" and ")) };
+    Failure::new(Code::SettingsInvalid, message).with_next(format!("{next}{with}"))
 }
 
 #[cfg(test)]
@@ -63,7 +92,7 @@ mod tests {
     fn check_all(address: &str, with: &str) -> String {
         let nobody: crate::http::Check =
             Arc::new(|_| Box::pin(async { Err(Failure::new(Code::TokenRefused, "no")) }));
-        let access = if with.contains('o') { Access::Open } else { Access::Tokens(nobody) };
+        let access = if with.contains('o') { Access::Open(nobody) } else { Access::Tokens(nobody) };
         let mut config = Config::new(address.parse().unwrap(), access);
         config.tls = with.contains('t').then(|| TlsFiles { certificate: "c".into(), key: "k".into() });
         config.behind_proxy = with.contains('p');

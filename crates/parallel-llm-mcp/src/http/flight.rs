@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::body::{Held, Holding};
+use super::intake::Room;
 use super::refusal;
 use super::share::Shares;
 use crate::service::Asker;
@@ -50,7 +51,7 @@ impl Flight {
 }
 
 /// Lets a request pass where there is a place for it, and holds the place until its answer has been read.
-pub(super) async fn admit(State(flight): State<Flight>, request: Request, next: Next) -> Response {
+pub(super) async fn admit(State(flight): State<Flight>, mut request: Request, next: Next) -> Response {
     let name = request.extensions().get::<Asker>().and_then(Asker::name);
     let share = match name.map(|name| flight.shares.take(name)) {
         Some(None) => return refusal::busy("this token has too many requests under way"),
@@ -61,7 +62,10 @@ pub(super) async fn admit(State(flight): State<Flight>, request: Request, next: 
         return refusal::busy("the server has too many requests under way");
     };
     let post = (request.method() == Method::POST).then(|| flight.posts.token());
+    // Held here alone: a route may keep what else comes with a request for as long as a session.
+    let room = request.extensions_mut().remove::<Room>();
+    let holding = Holding::new(place, share, post, room);
     let response = next.run(request).await;
     let over = flight.over.clone();
-    response.map(|body| Held::wrap(body, Holding::new(place, share, post), over))
+    response.map(|body| Held::wrap(body, holding, over))
 }

@@ -1,7 +1,8 @@
 //! Who may ask at all: requests that name this server as their host, and come from no page of another origin.
 //!
 //! A page in a browser reaches this machine like any program on it. It cannot choose its `Host` freely (a name that is
-//! made to lead here stays that name) nor hide its `Origin`, so both are looked at before anything else.
+//! made to lead here stays that name) nor hide its `Origin`, so both are looked at before anything else. Pages of the
+//! origins that the settings list are let in, and may read what they are answered; see `pages`.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use parallel_llm_engine::{Code, Failure};
 
-use super::Config;
+use super::{Config, pages};
 use crate::output::{failure, safe};
 
 /// The header by which browsers tell where a request comes from.
@@ -23,8 +24,10 @@ const SHOWN_CHARS_MAX: usize = 80;
 /// The names this server is called by, and the origins that may call it.
 #[derive(Debug)]
 pub(super) struct Names {
-    names: Vec<Name>,
+    hosts: Vec<Name>,
     origins: Vec<String>,
+    /// What addresses by the names of the settings begin with.
+    urls: Vec<String>,
 }
 
 /// One name of the server.
@@ -49,7 +52,9 @@ enum Stranger {
 /// Lets a request pass, or refuses it.
 pub(super) async fn check(State(names): State<Arc<Names>>, request: Request, next: Next) -> Response {
     match names.look(&request) {
-        Ok(()) => next.run(request).await,
+        Ok(None) => next.run(request).await,
+        Ok(Some(origin)) if pages::is_preflight(&request) => pages::open(pages::preflight(), origin),
+        Ok(Some(origin)) => pages::open(next.run(request).await, origin),
         Err(stranger) => stranger.refuse(),
     }
 }
@@ -68,9 +73,14 @@ impl Names {
         }
         let mut names: Vec<Name> =
             hosts.into_iter().map(|host| Name { scheme: own, host, port: Some(address.port()) }).collect();
+        let mut urls = Vec::new();
         for text in &config.hosts {
             let (host, port) =
                 authority(text).ok_or_else(|| misread("http_hosts", text, "llm.example.com"))?;
+            // Behind a proxy it is the proxy's port, and the usual one unless it is named.
+            let at = if config.behind_proxy { port } else { port.or(Some(address.port())) };
+            let at = at.filter(|port| *port != usual_port(public)).map(|port| format!(":{port}"));
+            urls.push(format!("{public}://{host}{}", at.unwrap_or_default()));
             names.push(Name { scheme: public, host, port });
         }
         for text in &config.origins {
@@ -80,10 +90,16 @@ impl Names {
             }
         }
         let origins = config.origins.iter().map(|origin| origin.to_ascii_lowercase()).collect();
-        Ok(Self { names, origins })
+        Ok(Self { hosts: names, origins, urls })
     }
 
-    fn look(&self, request: &Request) -> Result<(), Stranger> {
+    /// What addresses by the names of the settings begin with, such as `https://llm.example.com`.
+    pub(super) fn urls(&self) -> &[String] {
+        &self.urls
+    }
+
+    /// Whether a request is ours; with its origin, where that is one of a page that may read the answer.
+    fn look(&self, request: &Request) -> Result<Option<HeaderValue>, Stranger> {
         if request.uri().authority().is_some() || request.uri().scheme().is_some() {
             return Err(Stranger::Malformed("the target of a request is a path here, not an address"));
         }
@@ -94,8 +110,14 @@ impl Names {
                 return Err(Stranger::Origin(shown(origin)));
             }
         }
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        let only = origins.next().filter(|_| origins.next().is_none());
+        if let Some(listed) = only.filter(|origin| self.lists(origin)) {
+            // Its browser says that it is of another site, as the list does.
+            return Ok(Some(listed.clone()));
+        }
         let from_here = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
-        headers.get_all(FETCH_SITE).iter().all(from_here).then_some(()).ok_or(Stranger::Site)
+        headers.get_all(FETCH_SITE).iter().all(from_here).then_some(None).ok_or(Stranger::Site)
     }
 
     fn look_at_host(&self, headers: &HeaderMap) -> Result<(), Stranger> {
@@ -105,8 +127,13 @@ impl Names {
         };
         let host = value.to_str().ok().and_then(authority);
         let host = host.ok_or(Stranger::Malformed("the `Host` of the request cannot be read"))?;
-        let known = self.names.iter().any(|name| name.is(&host.0, host.1));
+        let known = self.hosts.iter().any(|name| name.is(&host.0, host.1));
         known.then_some(()).ok_or_else(|| Stranger::Host(shown(value)))
+    }
+
+    fn lists(&self, origin: &HeaderValue) -> bool {
+        let origin = origin.to_str().map(str::to_ascii_lowercase);
+        origin.is_ok_and(|origin| self.origins.contains(&origin))
     }
 
     fn has_origin(&self, origin: &str) -> bool {
@@ -114,7 +141,7 @@ impl Names {
         let own = || {
             let (scheme, rest) = origin.split_once("://")?;
             let (host, port) = authority(rest)?;
-            self.names.iter().find(|name| name.scheme == scheme && name.is(&host, port))
+            self.hosts.iter().find(|name| name.scheme == scheme && name.is(&host, port))
         };
         self.origins.contains(&origin) || own().is_some()
     }
@@ -122,9 +149,14 @@ impl Names {
 
 impl Name {
     fn is(&self, host: &str, port: Option<u16>) -> bool {
-        let usual = if self.scheme == "https" { 443 } else { 80 };
-        self.host == host && self.port.is_none_or(|mine| mine == port.unwrap_or(usual))
+        self.host == host
+            && self.port.is_none_or(|mine| mine == port.unwrap_or_else(|| usual_port(self.scheme)))
     }
+}
+
+/// The port of an address that names none.
+fn usual_port(scheme: &str) -> u16 {
+    if scheme == "https" { 443 } else { 80 }
 }
 
 impl Stranger {
@@ -178,9 +210,13 @@ mod tests {
     use super::*;
     use crate::http::Access;
 
+    fn nobody() -> Access {
+        Access::Open(Arc::new(|_| Box::pin(async { Err(Failure::new(Code::TokenRefused, "no")) })))
+    }
+
     fn names(change: impl FnOnce(&mut Config)) -> Names {
         let address = "127.0.0.1:8930".parse().unwrap();
-        let mut config = Config::new(address, Access::Open);
+        let mut config = Config::new(address, nobody());
         change(&mut config);
         Names::new(address, &config).unwrap()
     }
@@ -189,7 +225,7 @@ mod tests {
         let request =
             headers.iter().fold(Request::get(target), |request, (name, value)| request.header(*name, *value));
         let looked = names.look(&request.body(axum::body::Body::empty()).unwrap());
-        looked.map_or_else(|stranger| format!("{stranger:?}"), |()| "ours".to_owned())
+        looked.map_or_else(|stranger| format!("{stranger:?}"), |_| "ours".to_owned())
     }
 
     #[test]
@@ -245,7 +281,7 @@ mod tests {
     #[test]
     fn a_port_that_is_left_out_is_the_usual_one() {
         let address = "127.0.0.1:80".parse().unwrap();
-        let names = Names::new(address, &Config::new(address, Access::Open)).unwrap();
+        let names = Names::new(address, &Config::new(address, nobody())).unwrap();
         assert_eq!(told(&names, "/", &[("host", "127.0.0.1"), ("origin", "http://localhost")]), "ours");
         assert_eq!(told(&names, "/", &[("host", "127.0.0.1:81")]), "Host(\"127.0.0.1:81\")");
     }
@@ -264,7 +300,7 @@ mod tests {
     fn settings_that_are_no_names_are_refused() {
         let address = "127.0.0.1:0".parse().unwrap();
         let refused = |hosts: &[&str], origins: &[&str]| {
-            let mut config = Config::new(address, Access::Open);
+            let mut config = Config::new(address, nobody());
             config.hosts = hosts.iter().map(|&host| host.to_owned()).collect();
             config.origins = origins.iter().map(|&origin| origin.to_owned()).collect();
             Names::new(address, &config).unwrap_err().message

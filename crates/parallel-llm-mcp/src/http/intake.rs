@@ -28,6 +28,13 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Room for bodies is given in pieces of so many bytes.
 const PIECE_BYTES: usize = 1024;
 
+/// The room that the body of a request takes, until its answer has been read: whatever is made of the body is held as
+/// long.
+#[derive(Clone)]
+pub(super) struct Room(
+    #[expect(dead_code, reason = "it is held, and given back when dropped")] Arc<OwnedSemaphorePermit>,
+);
+
 /// What is read, and the room there is for it.
 pub(super) struct Intake {
     limits: Limits,
@@ -132,14 +139,15 @@ pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, ne
     };
     // Behind the door a type is written in one way.
     parts.headers.insert(header::CONTENT_TYPE, JSON);
+    if let Some(room) = read.room {
+        parts.extensions.insert(Room(Arc::new(room)));
+    }
     let mut response = next.run(Request::from_parts(parts, Body::from(read.bytes))).await;
     if comes_in_pieces {
         // It may have named a length, too, which is dropped unseen: a proxy that read that one counts the rest of what it
         // sent as another request.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    // A route that answers has read what it was sent.
-    drop(read.room);
     response
 }
 

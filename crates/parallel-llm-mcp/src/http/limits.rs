@@ -18,7 +18,7 @@ pub struct Limits {
     pub head_max: Duration,
     /// The body of a request in bytes.
     pub body_bytes_max: usize,
-    /// The bodies of all requests that are being read, in bytes.
+    /// The bodies of all requests under way, in bytes: one counts until its answer has been read.
     pub bodies_bytes_max: usize,
     /// How long a body may come without a byte.
     pub body_idle_max: Duration,

@@ -1,10 +1,10 @@
 //! The HTTP door: a listener, and what stands between a stranger and the routes behind it.
 //!
 //! ```text
-//! connection → headers → guard → access → rate → intake → flight → routes
-//!  bounded     on every   host,   who      per    method,  bounded
-//!  in number,  answer     origin  asks     token  type,
-//!  head, time                                     body
+//! connection → headers → head → guard → access → rate → intake → flight → routes
+//!  bounded     on every  bytes   host,   who      per    method,  bounded
+//!  in number,  answer            origin  asks     token  type,
+//!  time                                                  body
 //! ```
 //!
 //! What always holds: nothing reaches a route, not even one that is not there, before its host and origin were found
@@ -17,9 +17,11 @@ mod connection;
 mod exposure;
 mod flight;
 mod guard;
+mod head;
 mod headers;
 mod intake;
 mod limits;
+mod pages;
 mod rate;
 mod refusal;
 mod resource;
@@ -112,6 +114,9 @@ pub async fn bind(config: Config) -> Result<Listener, Failure> {
     let listener = TcpListener::bind(address).await.map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
     let names = Names::new(address, &config)?;
+    if let Some(risk) = exposure::risk(&config) {
+        tracing::warn!("{risk}");
+    }
     Ok(Listener { socket: listener, address, acceptor, config, names })
 }
 
@@ -121,10 +126,12 @@ impl Listener {
         self.address
     }
 
-    /// What its addresses begin with, such as `http://127.0.0.1:8930`.
-    pub fn url(&self) -> String {
+    /// What the addresses begin with by which it can be called, such as `http://127.0.0.1:8930`: never empty, and never
+    /// that of all addresses, which is nobody's name.
+    pub fn urls(&self) -> Vec<String> {
         let scheme = if self.acceptor.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}", self.address)
+        let own = (!self.address.ip().is_unspecified()).then(|| format!("{scheme}://{}", self.address));
+        own.into_iter().chain(self.names.urls().iter().cloned()).collect()
     }
 
     /// Serves these routes until `stop`. Posts under way are answered for `drain` longer; then, or once there are none,
@@ -140,6 +147,7 @@ impl Listener {
                 access::check,
             ))
             .layer(from_fn_with_state(Arc::new(self.names), guard::check))
+            .layer(from_fn_with_state(self.config.limits.head_bytes_max, head::check))
             .layer(axum::middleware::map_response(headers::add));
         let serving = connection::Serving { acceptor: self.acceptor, limits: self.config.limits, routes };
         let mut connections = serving.accept(self.socket, &stop).await;

@@ -3,13 +3,14 @@
 //! The library refuses what it cannot read in plain text and without the request's id, and takes a request whose id it
 //! does not like for a notification, which is never answered. What always holds: a body that is not one message of
 //! JSON-RPC is answered with an error of JSON-RPC that carries the request's id where one can be found. A body that is too
-//! long or breaks off does not come this far: the HTTP door reads each one whole first, within the same bound.
+//! long, breaks off or is not JSON by its type does not come this far: the HTTP door reads each one whole first, within
+//! the same bound.
 
 use std::borrow::Cow;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -19,12 +20,10 @@ use crate::service::MESSAGE_BYTES_MAX;
 
 /// Bodies up to this length are read at once, which takes less than a millisecond; longer ones beside the runtime.
 const AT_ONCE_BYTES_MAX: usize = 64 * 1024;
-/// What a body must be said to be; with other ones the library deals.
-const JSON: &str = "application/json";
 
 /// Lets a message pass, half emojis mended, and answers what is none.
 pub(super) async fn check(request: Request, next: Next) -> Response {
-    if request.method() != Method::POST || !is_json(request.headers()) {
+    if request.method() != Method::POST {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
@@ -40,11 +39,6 @@ pub(super) async fn check(request: Request, next: Next) -> Response {
         }
         Err(refused) => refusal::reply(StatusCode::BAD_REQUEST, &refused),
     }
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.is_some_and(|kind| kind.starts_with(JSON))
 }
 
 /// The body as the library can read it.

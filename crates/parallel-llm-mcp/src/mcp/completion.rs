@@ -45,7 +45,7 @@ pub(super) async fn complete(
         }
         _ => return Err(ErrorData::invalid_params("`ref` is neither a prompt nor a resource", None)),
     };
-    found.map(told).map_err(|failure| resources::error_of(&failure))
+    found.map(told).map_err(|failure| resources::error_of(service.asker(), failure))
 }
 
 fn unknown(template: &str, argument: &str) -> ErrorData {

@@ -144,7 +144,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let service = self.service(&context.extensions)?;
         let cursor = page.and_then(|page| page.cursor);
-        unharmed(resources::list(&service, cursor.as_deref())).await
+        unharmed(service.asker(), resources::list(&service, cursor.as_deref())).await
     }
 
     async fn list_resource_templates(
@@ -162,7 +162,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(resources::read(&service, &request.uri)).await.map(ReadResourceResponse::from)
+        unharmed(service.asker(), resources::read(&service, &request.uri))
+            .await
+            .map(ReadResourceResponse::from)
     }
 
     async fn complete(
@@ -171,7 +173,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(completion::complete(&service, &request)).await.map(CompleteResult::new)
+        unharmed(service.asker(), completion::complete(&service, &request)).await.map(CompleteResult::new)
     }
 
     async fn list_tools(
@@ -198,7 +200,7 @@ impl ServerHandler for Handler {
         let word = self.host.confirmations.redeem(&fingerprint, &request)?;
         let call = Call::new(service, context, Arc::clone(&self.host), (fingerprint, word));
         // Boxed, because it is far larger than any other request, all of which have room for it.
-        Ok(guard(Box::pin(tools::call(name, &call, request.arguments))).await)
+        Ok(guard(call.service.asker(), Box::pin(tools::call(name, &call, request.arguments))).await)
     }
 
     async fn get_task(
@@ -207,7 +209,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(task::get(&service, &request.task_id)).await
+        unharmed(service.asker(), task::get(&service, &request.task_id)).await
     }
 
     async fn update_task(
@@ -216,7 +218,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(task::update(&service, &request.task_id)).await
+        unharmed(service.asker(), task::update(&service, &request.task_id)).await
     }
 
     async fn cancel_task(
@@ -225,7 +227,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(task::cancel(&service, &self.host.holds, &request.task_id)).await
+        unharmed(service.asker(), task::cancel(&service, &self.host.holds, &request.task_id)).await
     }
 
     /// What the library could not read as a request it knows.
@@ -265,14 +267,20 @@ fn only_page(page: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
 }
 
 /// Makes a result of whatever becomes of a call.
-async fn guard(call: impl Future<Output = Result<CallToolResponse, Failure>>) -> CallToolResponse {
+async fn guard(
+    asker: &Asker,
+    call: impl Future<Output = Result<CallToolResponse, Failure>>,
+) -> CallToolResponse {
     let done = unpanicked(call).await.and_then(|done| done);
-    done.unwrap_or_else(|failure| outcome::of_failure(&failure).into())
+    done.unwrap_or_else(|failure| outcome::of_failure(asker, failure).into())
 }
 
 /// Makes an answer of whatever becomes of a request that is no call of a tool.
-async fn unharmed<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
-    unpanicked(work).await.map_err(|failure| resources::error_of(&failure))?
+async fn unharmed<T>(
+    asker: &Asker,
+    work: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, ErrorData> {
+    unpanicked(work).await.map_err(|failure| resources::error_of(asker, failure))?
 }
 
 /// Makes a failure of a panic: the library never answers a request whose handler panics.
@@ -291,7 +299,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_answer() {
-        let CallToolResponse::Complete(result) = guard(async { panic!("no such luck") }).await else {
+        let CallToolResponse::Complete(result) = guard(&Asker::Owner, async { panic!("no such luck") }).await
+        else {
             panic!("it is no result")
         };
         assert_eq!(result.is_error, Some(true));

@@ -16,6 +16,7 @@ use crate::output::cost::Cost;
 use crate::output::report::{ErrorReport, Report, SeatReport};
 use crate::output::safe::excerpt;
 use crate::output::seat::seconds;
+use crate::service::Asker;
 
 /// The most a report takes of a model's context beyond the answer itself, in bytes.
 pub(super) const RESULT_BYTES_MAX: usize = 10_000;
@@ -37,8 +38,9 @@ const REASON_CHARS: usize = 160;
 /// What is left out next where a report is still too large.
 const SLIMMING: [fn(&mut Value); 3] = [leave_out_figures, leave_out_messages, leave_out_answered];
 
-/// Tells a run.
-pub(super) fn of_report(mut report: Report) -> CallToolResult {
+/// Tells this asker of a run.
+pub(super) fn of_report(asker: &Asker, report: Report) -> CallToolResult {
+    let mut report = asker.told_report(report);
     say_here(&mut report);
     let is_error = is_useless(&report);
     let answer_rest = cut_answer(&mut report);
@@ -80,9 +82,9 @@ fn links(report: &Report, answer_rest: Option<Rest>, left_out: &[usize]) -> Vec<
     answer.into_iter().chain(left_out.iter().map(of_seat)).take(LINKS_MAX).collect()
 }
 
-/// Tells why there is no run to tell of.
-pub(super) fn of_failure(failure: &Failure) -> CallToolResult {
-    let mut error = ErrorReport::of(failure);
+/// Tells this asker why there is no run to tell of.
+pub(super) fn of_failure(asker: &Asker, failure: Failure) -> CallToolResult {
+    let mut error = ErrorReport::of(&asker.told(failure));
     error.next = words::here(&error.next);
     result(json!(error), told(&error), true)
 }
@@ -99,9 +101,13 @@ fn told(error: &ErrorReport) -> String {
     format!("{}: {} (next: {})", error.code, error.message, error.next)
 }
 
-/// Tells that a run was begun and lost sight of.
-pub(super) fn of_run_failure(run_id: impl std::fmt::Display, failure: &Failure) -> CallToolResult {
-    let mut result = of_failure(failure);
+/// Tells this asker that a run was begun and lost sight of.
+pub(super) fn of_run_failure(
+    asker: &Asker,
+    run_id: impl std::fmt::Display,
+    failure: Failure,
+) -> CallToolResult {
+    let mut result = of_failure(asker, failure);
     if let Some(told) = &mut result.structured_content {
         told["run_id"] = run_id.to_string().into();
     }
@@ -369,7 +375,7 @@ mod tests {
             ("partial", (1..=64).map(|number| seat(number, "failed", None)).collect::<Vec<_>>()),
             ("complete", (1..=64).map(|number| seat(number, "answered", Some("t".repeat(2_000)))).collect()),
         ] {
-            let result = of_report(report(status, Some("the answer".to_owned()), seats));
+            let result = of_report(&Asker::Owner, report(status, Some("the answer".to_owned()), seats));
             let told = result.structured_content.as_ref().unwrap();
             assert_eq!(told["answer"], "the answer");
             assert!(told.to_string().len() <= RESULT_BYTES_MAX + 500, "{} bytes", told.to_string().len());
@@ -381,7 +387,9 @@ mod tests {
     fn the_longest_texts_are_left_out_first_and_named() {
         let seats =
             vec![seat(1, "answered", Some("s".repeat(100))), seat(2, "answered", Some("l".repeat(20_000)))];
-        let told = of_report(report("complete", Some("a".to_owned()), seats)).structured_content.unwrap();
+        let told = of_report(&Asker::Owner, report("complete", Some("a".to_owned()), seats))
+            .structured_content
+            .unwrap();
         assert_eq!(
             (&told["answers"][0]["text_bytes"], &told["answers"][1]["text_bytes"]),
             (&json!(100), &json!(20_000))
@@ -393,7 +401,8 @@ mod tests {
     #[test]
     fn what_is_left_out_is_linked_to() {
         let seats = (1..=64).map(|number| seat(number, "answered", Some("t".repeat(2_000)))).collect();
-        let result = of_report(report("complete", Some("ä".repeat(ANSWER_CHARS_MAX + 1)), seats));
+        let result =
+            of_report(&Asker::Owner, report("complete", Some("ä".repeat(ANSWER_CHARS_MAX + 1)), seats));
         let links: Vec<Value> = result.content[1..].iter().map(|link| json!(link)).collect();
         assert_eq!(links.len(), LINKS_MAX);
         assert_eq!(
@@ -419,7 +428,9 @@ mod tests {
     #[test]
     fn an_answer_beyond_the_bound_is_cut_with_a_pointer() {
         let answer = "ä".repeat(ANSWER_CHARS_MAX + 1);
-        let told = of_report(report("complete", Some(answer), Vec::new())).structured_content.unwrap();
+        let told = of_report(&Asker::Owner, report("complete", Some(answer), Vec::new()))
+            .structured_content
+            .unwrap();
         assert_eq!(told["answer"].as_str().unwrap().chars().count(), ANSWER_CHARS_MAX);
         assert!(told["next"].as_str().unwrap().contains("\"part\":\"answer\",\"offset\":100000"), "{told}");
     }
@@ -427,7 +438,7 @@ mod tests {
     #[test]
     fn an_answer_from_before_is_told_as_such() {
         let next = |status, answer: Option<&str>| {
-            let result = of_report(report(status, answer.map(str::to_owned), Vec::new()));
+            let result = of_report(&Asker::Owner, report(status, answer.map(str::to_owned), Vec::new()));
             result.structured_content.unwrap()["next"].as_str().map(str::to_owned).unwrap_or_default()
         };
         let from_before = "`answer` is the one from before";
@@ -442,7 +453,7 @@ mod tests {
     fn only_nothing_usable_is_an_error() {
         let is_error = |status, answer: Option<&str>, text: Option<&str>| {
             let seats = vec![seat(1, "cut", text.map(str::to_owned))];
-            of_report(report(status, answer.map(str::to_owned), seats)).is_error
+            of_report(&Asker::Owner, report(status, answer.map(str::to_owned), seats)).is_error
         };
         assert_eq!(is_error("running", None, None), Some(false));
         assert_eq!(is_error("failed", None, Some("half a text")), Some(false));

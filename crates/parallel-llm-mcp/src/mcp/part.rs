@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::outcome;
 use crate::attachment;
+use crate::service::Asker;
 
 /// Characters on one page: below the 50,000 beyond which a common client puts a result into a file.
 const PAGE_CHARS: usize = 40_000;
@@ -75,9 +76,12 @@ impl Part {
     }
 }
 
-/// Events as text, one on each line.
-pub(super) fn lines(events: &[Recorded]) -> Result<String, Failure> {
-    let lines = events.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>();
+/// Events as this asker is told them, one on each line.
+pub(super) fn lines(asker: &Asker, events: Vec<Recorded>) -> Result<String, Failure> {
+    let lines = events
+        .into_iter()
+        .map(|event| serde_json::to_string(&asker.told_event(event)))
+        .collect::<Result<Vec<_>, _>>();
     let lines =
         lines.map_err(|error| Failure::new(Code::Internal, format!("an event cannot be told: {error}")))?;
     Ok(lines.join("\n"))

@@ -20,7 +20,7 @@ use super::{outcome, words};
 use crate::clock;
 use crate::output::cost::Cost;
 use crate::output::safe::excerpt;
-use crate::service::{RunFilter, RunHandle, RunSummary, Service};
+use crate::service::{Asker, RunFilter, RunHandle, RunSummary, Service};
 
 /// What every address begins with.
 const BASE: &str = "parallel-llm://runs/";
@@ -65,7 +65,7 @@ pub(super) async fn list(service: &Service, cursor: Option<&str>) -> Result<List
     let from = Cursor::read(cursor)?;
     let room = RUNS_MAX.saturating_sub(from.listed).min(PAGE_RUNS);
     let filter = RunFilter { limit: room + 1, before: from.before, ..RunFilter::default() };
-    let mut runs = service.list(filter).await.map_err(|failure| error_of(&failure))?;
+    let mut runs = service.list(filter).await.map_err(|failure| error_of(service.asker(), failure))?;
     let is_more = runs.len() > room;
     runs.truncate(room);
     let next = Cursor { listed: from.listed + runs.len(), before: runs.last().map(|run| run.run_id) };
@@ -101,12 +101,12 @@ pub(super) async fn read(service: &Service, uri: &str) -> Result<ReadResourceRes
             format!("there is no resource `{shown}`: there are `{RUN_TEMPLATE}` and `{PART_TEMPLATE}`");
         return Err(lost(&message));
     };
-    let told = |failure: &Failure| match failure.code {
-        Code::RunNotFound | Code::Usage => lost(&sentence(failure)),
-        _ => error_of(failure),
+    let told = |failure: Failure| match failure.code {
+        Code::RunNotFound | Code::Usage => lost(&sentence(&failure)),
+        _ => error_of(service.asker(), failure),
     };
-    let run = service.watch(&address.run_id.to_string()).await.map_err(|failure| told(&failure))?;
-    let text = address.text(service, &run).await.map_err(|failure| told(&failure))?;
+    let run = service.watch(&address.run_id.to_string()).await.map_err(told)?;
+    let text = address.text(service, &run).await.map_err(told)?;
     let (status, is_closed) = run.look(|run| (run.status.as_str(), run.closed));
     let contents = address.contents(uri, text, status);
     let ttl_ms = if is_closed { CLOSED_TTL_MS } else { RUNNING_TTL_MS };
@@ -123,12 +123,13 @@ pub(super) fn link(run_id: &str, part: &str, title: String, bytes: u64) -> Resou
         .with_meta(third_party())
 }
 
-/// A failure that is not about the address, as an error of the protocol.
-pub(super) fn error_of(failure: &Failure) -> ErrorData {
+/// A failure that is not about the address, as this asker is told of it in an error of the protocol.
+pub(super) fn error_of(asker: &Asker, failure: Failure) -> ErrorData {
+    let failure = asker.told(failure);
     let data = json!({ "code": failure.code, "next": words::here(failure.next_step()) });
     match failure.code {
-        Code::ScopeMissing | Code::TokenRefused => ErrorData::invalid_request(sentence(failure), Some(data)),
-        _ => ErrorData::internal_error(sentence(failure), Some(data)),
+        Code::ScopeMissing | Code::TokenRefused => ErrorData::invalid_request(sentence(&failure), Some(data)),
+        _ => ErrorData::internal_error(sentence(&failure), Some(data)),
     }
 }
 
@@ -212,7 +213,7 @@ impl Address {
     }
 
     async fn text(&self, service: &Service, run: &RunHandle) -> Result<String, Failure> {
-        let told = || outcome::of_report(run.report());
+        let told = || outcome::of_report(service.asker(), run.report());
         match self.part {
             None => Ok(first_text(&told().content)),
             Some(Part::Report) => Ok(told().structured_content.unwrap_or_default().to_string()),
@@ -221,7 +222,7 @@ impl Address {
                 "the events of this run are not kept: its `store` is `none`",
             )),
             // Those of a run under way as far as they are durable.
-            Some(Part::Events) => part::lines(&service.load(self.run_id).await?.events),
+            Some(Part::Events) => part::lines(service.asker(), service.load(self.run_id).await?.events),
             Some(part) => Ok(run.look(|run: &Run| part.text(run))?.to_string()),
         }
     }

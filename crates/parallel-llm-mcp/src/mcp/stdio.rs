@@ -2,7 +2,7 @@
 //!
 //! It ends at the end of stdin (a client that dies closes it) or at a signal. Then nothing new is taken, calls under
 //! way get what there is in time, runs under way end for as long as the settings say, and the process leaves. A
-//! second signal ends it at once.
+//! second signal ends it at once, which its exit code says.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -14,13 +14,13 @@ use super::handler::{Handler, Reach};
 use super::wire::{Stopping, Wire};
 use super::{pipe, wall};
 use crate::service::Service;
-use crate::shutdown::Signals;
+use crate::shutdown::{Signal, Signals};
 
 /// The longest wait for a client to read what was written to it, once all is done.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
-/// Serves the client on stdin and stdout to its end.
-pub async fn run(service: Service) {
+/// Serves the client on stdin and stdout to its end, and gives the second signal where that has ended it.
+pub async fn run(service: Service) -> Option<Signal> {
     super::tell_missing_key(&service);
     let mut signals = Signals::new();
     let stop = CancellationToken::new();
@@ -28,11 +28,11 @@ pub async fn run(service: Service) {
         let signal = signals.next().await;
         tracing::info!("{signal:?}: stopping; a second signal stops at once");
         stop.cancel();
-        signals.next().await;
+        signals.next().await
     };
     tokio::select! {
-        () = connect(&service, &stop, (std::io::stdin(), std::io::stdout())) => {}
-        () = told_twice => {}
+        () = connect(&service, &stop, (std::io::stdin(), std::io::stdout())) => None,
+        signal = told_twice => Some(signal),
     }
 }
 

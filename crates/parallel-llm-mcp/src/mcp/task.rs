@@ -67,7 +67,7 @@ pub(super) async fn get(service: &Service, task_id: &str) -> Result<GetTaskResul
         RunStatus::Running => TaskPayload::Working,
         RunStatus::Cancelled => TaskPayload::Cancelled,
         // Also where it was interrupted: its report says so, and how to go on.
-        _ => completed(&outcome::of_report(handle.wait(None).await)),
+        _ => completed(&outcome::of_report(service.asker(), handle.wait(None).await)),
     };
     let task = seed(&handle, payload.status());
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
@@ -77,7 +77,7 @@ pub(super) async fn get(service: &Service, task_id: &str) -> Result<GetTaskResul
 /// here, which is said: its client would take silence for the end of its costs.
 pub(super) async fn cancel(service: &Service, holds: &Holds, task_id: &str) -> Result<(), ErrorData> {
     let handle = find(service, task_id).await?;
-    service.asker().check(Scope::Ask).map_err(|failure| resources::error_of(&failure))?;
+    service.asker().check(Scope::Ask).map_err(|failure| resources::error_of(service.asker(), failure))?;
     if handle.look(|run| run.is_decided() || run.status != RunStatus::Running) {
         return Ok(());
     }
@@ -85,7 +85,8 @@ pub(super) async fn cancel(service: &Service, holds: &Holds, task_id: &str) -> R
         let failure =
             Failure::new(Code::Busy, "another server does this run, and only that one can give it up");
         return Err(resources::error_of(
-            &failure.with_next("cancel the task at the server that answered its call"),
+            service.asker(),
+            failure.with_next("cancel the task at the server that answered its call"),
         ));
     }
     holds.give_up(handle.id());
@@ -102,7 +103,7 @@ async fn find(service: &Service, task_id: &str) -> Result<RunHandle, ErrorData> 
     let id: RunId = task_id.parse().map_err(|_| unknown())?;
     service.watch(&id.to_string()).await.map_err(|failure| match failure.code {
         Code::RunNotFound => unknown(),
-        _ => resources::error_of(&failure),
+        _ => resources::error_of(service.asker(), failure),
     })
 }
 

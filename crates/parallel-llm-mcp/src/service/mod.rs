@@ -5,6 +5,7 @@ mod asker;
 mod at_hand;
 mod catalogue;
 mod cost;
+mod discretion;
 mod doctor;
 mod export;
 mod fitness;
@@ -40,6 +41,7 @@ pub use ask::Question;
 pub use asker::{Asker, Grant, Scope};
 pub use catalogue::{Catalogues, Fetch, KeyUse};
 pub use cost::{Costs, Spending};
+pub use discretion::discreet;
 pub use doctor::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport};
 pub use further::Further;
 pub use handle::{Hold, RunHandle};
@@ -107,7 +109,7 @@ pub struct Parts {
     /// Which models are not asked for a while.
     pub circuits: LookAtCircuits,
     /// Somebody besides this program whose tokens are taken.
-    pub issuer: Option<Issuer>,
+    pub issuer: Option<Arc<Issuer>>,
     /// What time it is at a provider.
     pub fetch_time: FetchTime,
     /// The runs under way.

@@ -218,7 +218,7 @@ settings! {
         "Names that clients call the HTTP server by besides its own address: `llm.example.com`, at any port, or `llm.example.com:8443`.",
         because "a server on this machine is called by its address";
     HttpOrigins = "http_origins", Kind::Words, "", User,
-        "Origins whose requests the HTTP server takes besides its own, such as `https://llm.example.com`.",
+        "Origins whose pages may use the HTTP server from a browser besides its own, such as `https://llm.example.com`; a page brings a token like any client.",
         because "pages of others have no business here, and clients that are no browsers send none";
     TlsCert = "tls_cert", Kind::Path, "", User,
         "A file with the certificate of the HTTP server and those that vouch for it (PEM); needs `tls_key`.",

@@ -95,21 +95,21 @@ fn an_address_that_others_reach_is_refused_with_what_to_type() {
     --- stdout
     --- stderr
     error[settings_invalid]: `0.0.0.0:8930` can be reached from other machines, and without TLS tokens can be read on the way
-      next: type `parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE`; where a proxy speaks TLS, `--behind-proxy` instead; for this machine alone, `--http 127.0.0.1:8930`
+      next: type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE`; where a proxy speaks TLS, `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --behind-proxy`; for this machine alone, `parallel-llm-mcp serve --http 127.0.0.1:8930`; put the name that clients call the server by for `llm.example.com` and your own files for `FILE`
     ");
     insta::assert_snapshot!(refused(&["0.0.0.0:8930", "--no-auth"], &[]), @r"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: `0.0.0.0:8930` can be reached from other machines, so it cannot be open to everyone
-      next: make a token with `parallel-llm-mcp keys create NAME`, then type `parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE`, without `--no-auth`
+      next: make a token with `parallel-llm-mcp keys create NAME`, then type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE`, without `--no-auth`; put the name that clients call the server by for `llm.example.com` and your own files for `FILE`
     ");
     insta::assert_snapshot!(refused(&["127.0.0.1:8930", "--behind-proxy"], &[]), @r"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: the names that clients call the server by are not known, so none would be let in
-      next: type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 127.0.0.1:8930 --behind-proxy`, with your own name
+      next: type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 127.0.0.1:8930 --behind-proxy`; put the name that clients call the server by for `llm.example.com`
     ");
     insta::assert_snapshot!(refused(&["127.0.0.1:0", "--tls-cert", "cert.pem"], &[]), @r"
     exit 2
@@ -249,7 +249,90 @@ fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
     stage.until("it takes nothing new", || std::net::TcpStream::connect(address).is_err());
     let begun = Instant::now();
     running.signal("INT");
-    assert_eq!(running.wait().code, Some(0));
+    assert_eq!(running.wait().code, Some(130));
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert!(waiting.reply().is_none_or(|reply| reply.body.is_empty()));
+}
+
+/// What a server on these addresses logs until it says where it is served, without times.
+fn begun(stage: &Stage, flags: &[&str], settings: &[(&str, &str)]) -> String {
+    let log = stage.home().join("begun.log");
+    let _ = std::fs::remove_file(&log);
+    let log_file = log.display().to_string();
+    let call = stage.call(["serve", "--http"]).args(flags).settings(settings.iter().copied());
+    let running = call.settings([("log_file", log_file.as_str())]).start();
+    let said = || std::fs::read_to_string(&log).unwrap_or_default();
+    stage.until("it listens", || said().contains("MCP is served at"));
+    let served = said();
+    running.signal("TERM");
+    assert_eq!(running.wait().code, Some(0));
+    let ports = served.split(':').filter_map(|rest| {
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u16>().ok().filter(|port| *port > 1024).map(|_| digits)
+    });
+    let told = ports
+        .collect::<std::collections::BTreeSet<_>>()
+        .iter()
+        .fold(served.clone(), |text, port| text.replace(&format!(":{port}"), ":PORT"));
+    let lines = told.lines().filter_map(|line| line.split_once(' ').map(|(_, rest)| rest.trim_start()));
+    lines.collect::<Vec<_>>().join("\n").replace(&stage.home().display().to_string(), "<home>")
+}
+
+#[test]
+fn a_server_tells_at_its_start_how_it_is_reached_and_what_is_in_the_way() {
+    let stage = stage_of(None);
+    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0"], &[]), @r"
+    WARN no token is in force, so every request is answered 401: make a token with `parallel-llm-mcp keys create NAME`
+    INFO MCP is served at http://127.0.0.1:PORT/mcp
+    ");
+    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0", "--no-auth"], &[]), @r"
+    INFO MCP is served at http://127.0.0.1:PORT/mcp
+    ");
+    assert_eq!(stage.call(["keys", "create", "laptop"]).run().code, Some(0));
+    insta::assert_snapshot!(
+        begun(&stage, &["0.0.0.0:0", "--behind-proxy"], &[("http_hosts", "llm.example.com,b.example:8443")]),
+        @r"
+    WARN `0.0.0.0:0` can be reached from other machines without the proxy, and then tokens and answers can be read on the way: let only the proxy reach it, or listen on `127.0.0.1:0`
+    INFO MCP is served at https://llm.example.com/mcp and https://b.example:PORT/mcp
+    "
+    );
+    insta::assert_snapshot!(
+        begun(&stage, &["127.0.0.1:0", "--behind-proxy"], &[("http_hosts", "llm.example.com")]),
+        @r"
+    INFO MCP is served at http://127.0.0.1:PORT/mcp and https://llm.example.com/mcp
+    "
+    );
+    // A file is no folder, whoever looks.
+    stage.write("taken", "a file");
+    let taken = stage.home().join("taken/data").display().to_string();
+    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0", "--no-auth"], &[("data_dir", &taken)]), @r"
+    WARN the data folder `<home>/taken/data` cannot be written (not a directory): nothing is remembered, so every question is refused whose `store` is not `none`; mend its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`
+    INFO MCP is served at http://127.0.0.1:PORT/mcp
+    ");
+}
+
+#[test]
+fn the_command_that_a_refusal_tells_starts_a_server() {
+    let stage = stage_of(None);
+    let made = rcgen::generate_simple_self_signed(["llm.example.com".to_owned()]).unwrap();
+    let certificate = stage.write("cert.pem", made.cert.pem()).display().to_string();
+    let key = stage.write("key.pem", made.signing_key.serialize_pem()).display().to_string();
+    let refused = stage.call(["serve", "--http", "0.0.0.0:0", "--no-auth"]).run().told();
+    let refused = refused + &stage.call(["serve", "--http", "0.0.0.0:0"]).run().told();
+    let quoted = refused.split('`').filter(|quoted| quoted.contains("parallel-llm-mcp serve"));
+    let commands: Vec<String> = quoted.map(str::to_owned).collect();
+    assert_eq!(commands.len(), 4, "{refused}");
+    for command in commands {
+        let command = command
+            .replace("--tls-cert FILE", &format!("--tls-cert {certificate}"))
+            .replace("--tls-key FILE", &format!("--tls-key {key}"));
+        let (before, flags) = command.split_once("parallel-llm-mcp serve --http ").expect("a command");
+        let hosts = before.trim().strip_prefix("PARALLEL_LLM_HTTP_HOSTS=").unwrap_or_default();
+        let settings: &[(&str, &str)] = if hosts.is_empty() { &[] } else { &[("http_hosts", hosts)] };
+        let flags: Vec<&str> = flags.split(' ').collect();
+        let said = begun(&stage, &flags, settings);
+        let expected =
+            if flags[0].starts_with("127.") { "http://127.0.0.1:" } else { "https://llm.example.com" };
+        assert!(said.contains(&format!("MCP is served at {expected}")), "{command}: {said}");
+    }
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::client::{Reply, Server, Wire, post};
-use super::{ANNA, BERT, local, tokens};
+use super::{ANNA, BERT, local, open, tokens};
 
 /// Sleeps for as long as it is told, and counts those who did not wait.
 #[derive(Clone, Default)]
@@ -208,7 +208,7 @@ fn one_asker_does_not_take_the_room_of_all() {
 #[test]
 fn a_session_with_a_call_in_flight_is_not_idle() {
     let limits = SessionLimits { idle_max: Duration::from_millis(300), ..small(10) };
-    let (server, gone) = server(Access::Open, limits);
+    let (server, gone) = server(open(), limits);
     let client = Legacy::begun(server.address, "");
     let mut sleeping = client.sleep(1_500);
     pass(Duration::from_millis(500));
@@ -222,7 +222,7 @@ fn a_session_with_a_call_in_flight_is_not_idle() {
 /// The library forgets the first caller where a second comes with the same id.
 #[test]
 fn an_id_in_flight_is_refused_and_its_first_call_is_answered() {
-    let (server, _) = server(Access::Open, small(10));
+    let (server, _) = server(open(), small(10));
     let client = Legacy::begun(server.address, "");
     let mut first = client.sleep(1_000);
     assert_eq!(first.reply_head().unwrap().status, 200);
@@ -274,7 +274,7 @@ fn calls_in_flight_are_bounded_in_a_session_and_for_an_asker() {
 /// The library sends nothing before a handler's first message, and clients give up on that after a minute.
 #[test]
 fn a_silent_call_has_its_headers_early() {
-    let (server, gone) = server(Access::Open, small(10));
+    let (server, gone) = server(open(), small(10));
     let call = |tool: &str, ms: u64| {
         let mut wire = Wire::to(server.address);
         wire.write(modern(server.address, tool, &json!({"ms": ms})));
@@ -303,7 +303,7 @@ fn a_silent_call_has_its_headers_early() {
 
 #[test]
 fn what_is_none_of_the_protocol_is_told_as_everywhere() {
-    let (server, _) = server(Access::Open, small(10));
+    let (server, _) = server(open(), small(10));
     let cases = [
         (server.send(server.head("GET /mcp", "")), 406),
         (server.send(server.head("GET /mcp", "Accept: text/event-stream\r\n")), 400),
@@ -318,4 +318,35 @@ fn what_is_none_of_the_protocol_is_told_as_everywhere() {
     // What cannot be read is told in the protocol's own words.
     let reply = server.post("/mcp", "", "no JSON");
     assert_eq!((reply.status, reply.json()["error"]["code"].clone()), (400, json!(-32700)), "{reply:?}");
+}
+
+/// The library answers a method of older versions with its bare name, and repeats a wrong header whole.
+#[test]
+fn the_librarys_own_errors_are_sentences_of_some_length() {
+    let (server, _) = server(open(), small(10));
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": "1"},
+    });
+    let told = |said: &str, method: &str, mut params: Value| {
+        params["_meta"] = meta.clone();
+        let headers = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {said}\r\n");
+        let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+        let reply = server.post("/mcp", &headers, &message.to_string());
+        (reply.status, reply.json()["id"].clone(), reply.json()["error"].clone())
+    };
+    for (method, params) in [
+        ("ping", json!({})),
+        ("logging/setLevel", json!({"level": "info"})),
+        ("subscriptions/listen", json!({"notifications": {}})),
+    ] {
+        let message = format!("there is no method `{method}` in this version of the protocol");
+        let expected = (404, json!(7), json!({"code": -32601, "message": message}));
+        assert_eq!(told(method, method, params), expected);
+    }
+    let (status, id, error) = told(&"a".repeat(50_000), "tools/list", json!({}));
+    assert_eq!((status, id, &error["code"]), (400, json!(7), &json!(-32020)));
+    let message = error["message"].as_str().unwrap();
+    assert!(message.starts_with("Mcp-Method header `aaa") && message.chars().count() <= 300, "{message}");
 }

@@ -149,6 +149,27 @@ fn a_token_allows_what_it_was_made_for() {
     assert!(stage.chats().is_empty(), "nothing was paid");
 }
 
+/// A day that is over is not waited for: it is written into the database.
+#[test]
+fn a_token_that_is_over_lets_nobody_in() {
+    use sqlx::ConnectOptions as _;
+    let stage = stage_of(None);
+    let (_running, address) = serve(&stage, &[], &[]);
+    let brief = Holder::of_stage(&stage, address, "brief", &["--expires", "60s"]);
+    assert_eq!(brief.get("/nothing").status, 404, "it is let in");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(stage.data_dir().join("runs.db"));
+        let mut stranger = options.connect().await.unwrap();
+        let aged = "UPDATE tokens SET expires_at_ms = expires_at_ms - 61000 WHERE name = 'brief'";
+        assert_eq!(sqlx::query(aged).execute(&mut stranger).await.unwrap().rows_affected(), 1);
+    });
+    let refused = brief.get("/nothing");
+    assert_eq!((refused.status, refused.code().as_str()), (401, "token_refused"));
+    let listed = stage.call(["keys", "list"]).run();
+    assert!(listed.text().contains("expired"), "{}", listed.text());
+}
+
 /// A server for identities on loopback: its description and its keys.
 fn issuer(keys: Value) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -177,21 +198,110 @@ fn issuer(keys: Value) -> String {
     address
 }
 
+/// An issuer, and what signs its tokens.
+struct Identities {
+    key: Ed25519KeyPair,
+    address: String,
+}
+
+/// What tokens of tests are for.
+const AUDIENCE: &str = "https://llm.example.com/mcp";
+
+impl Identities {
+    fn new() -> Self {
+        let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("random bytes");
+        let key = Ed25519KeyPair::from_pkcs8(key.as_ref()).expect("a key just made");
+        let public = URL_SAFE_NO_PAD.encode(key.public_key().as_ref());
+        let address = issuer(json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "x": public}]}));
+        Self { key, address }
+    }
+
+    fn token(&self, claims: &Value) -> String {
+        let header = json!({"alg": "EdDSA", "typ": "at+jwt"}).to_string();
+        let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+        let signed = format!("{}.{}", encode(header.as_bytes()), encode(claims.to_string().as_bytes()));
+        format!("{signed}.{}", encode(self.key.sign(signed.as_bytes()).as_ref()))
+    }
+
+    /// What it says of somebody who may do all, until a day after any a test runs on.
+    fn claims(&self, subject: &str) -> Value {
+        let exp = 4_000_000_000_u64;
+        json!({"iss": self.address, "aud": AUDIENCE, "sub": subject, "exp": exp, "scope": "ask read"})
+    }
+}
+
+/// Its tokens need no database, so a broken one is met by what they ask for.
+#[test]
+fn a_holder_is_told_no_path_and_no_step_of_the_owners() {
+    let identities = Identities::new();
+    let stage = stage_of(None);
+    let taken = [("issuer", identities.address.as_str()), ("issuer_audience", AUDIENCE)];
+    let database = stage.data_dir().join("runs.db");
+    std::fs::create_dir_all(stage.data_dir()).unwrap();
+    std::fs::write(&database, "this is no database at all".repeat(400)).unwrap();
+    let (running, address) = serve(&stage, &[], &taken);
+    let ada = Holder::with(address, &identities.token(&identities.claims("ada")));
+    let nobodys = "01JD0M3Z8K5Q2W7V9X4B6N1C0A";
+    let client = Legacy::begun(address, &ada.header);
+    let replies = [
+        ada.call(Era::Modern, "process_prompt", &question()),
+        ada.call(Era::Sessions, "get_run", &json!({"run_id": nobodys})),
+        ada.call(Era::Modern, "resume_run", &json!({"run_id": nobodys})),
+        client.ask("resources/list", json!({})).json(),
+        client.ask("resources/read", json!({"uri": format!("parallel-llm://runs/{nobodys}")})).json(),
+        client
+            .ask(
+                "completion/complete",
+                json!({
+                    "ref": {"type": "ref/resource", "uri": "parallel-llm://runs/{run_id}"},
+                    "argument": {"name": "run_id", "value": "0"},
+                }),
+            )
+            .json(),
+    ];
+    let home = stage.home().display().to_string();
+    for reply in &replies {
+        let told = reply.to_string();
+        assert!(told.contains("the run database of this server has trouble"), "{told}");
+        assert!(told.contains("ask the owner of this server, whose log says why"), "{told}");
+        assert!(!told.contains(&home) && !told.contains("runs.db") && !told.contains("DATA_DIR"), "{told}");
+    }
+    let log = std::fs::read_to_string(stage.home().join("log")).unwrap();
+    assert!(log.contains(&database.display().to_string()), "the owner's log says why: {log}");
+    running.signal("TERM");
+    running.wait();
+
+    // A key that is missing, or that a program of the owner's does not give.
+    std::fs::remove_file(&database).unwrap();
+    let config = "[providers.mistral]\nkey_command = \"/bin/sh -c 'echo /etc/passwd is mine >&2; exit 1'\"\n";
+    stage.write(".config/parallel-llm-mcp/config.toml", config);
+    let (_running, address) = serve(&stage, &[], &taken);
+    let ada = Holder::with(address, &identities.token(&identities.claims("ada")));
+    for models in [
+        json!(["mistral:mistral-large-latest"]),
+        json!(["groq:llama"]),
+        json!(["mistral:mistral-large-latest", PANEL[0]]),
+    ] {
+        let asked = json!({"prompt": "Why?", "models": models});
+        let reply = ada.call(Era::Modern, "process_prompt", &asked);
+        let told = reply.to_string();
+        assert!(told.contains("this server has no key for a provider"), "{told}");
+        for owners in ["/bin/sh", "/etc/passwd", "keys set", "key_command", "_API_KEY"] {
+            assert!(!told.contains(owners), "{owners}: {told}");
+        }
+        let Some(run_id) = super::program::told(&reply)["run_id"].as_str() else { continue };
+        let events =
+            ada.call(Era::Modern, "get_run", &json!({"run_id": run_id, "part": "events"})).to_string();
+        assert!(!events.contains("/bin/sh") && !events.contains("/etc/passwd"), "{events}");
+    }
+}
+
 #[test]
 fn whoever_an_issuer_names_is_let_in_and_others_are_told_where_to_go() {
-    let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-    let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("random bytes");
-    let key = Ed25519KeyPair::from_pkcs8(key.as_ref()).expect("a key just made");
-    let issuer =
-        issuer(json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "x": encode(key.public_key().as_ref())}]}));
-    let audience = "https://llm.example.com/mcp";
-    let token = |claims: Value| {
-        let header = json!({"alg": "EdDSA", "typ": "at+jwt"}).to_string();
-        let signed = format!("{}.{}", encode(header.as_bytes()), encode(claims.to_string().as_bytes()));
-        format!("{signed}.{}", encode(key.sign(signed.as_bytes()).as_ref()))
-    };
+    let identities = Identities::new();
+    let (issuer, audience) = (identities.address.as_str(), AUDIENCE);
     let stage = stage_of(None);
-    let (_running, address) = serve(&stage, &[], &[("issuer", &issuer), ("issuer_audience", audience)]);
+    let (_running, address) = serve(&stage, &[], &[("issuer", issuer), ("issuer_audience", audience)]);
 
     let nobody = Holder { address, header: String::new() };
     let refused = nobody.get("/mcp");
@@ -208,18 +318,15 @@ fn whoever_an_issuer_names_is_let_in_and_others_are_told_where_to_go() {
     }
     assert_eq!(nobody.get("/.well-known/else").status, 401);
 
-    // Of another day than any a test runs on.
-    let exp = 4_000_000_000_u64;
-    let ada = json!({"iss": issuer, "aud": audience, "sub": "ada", "exp": exp, "scope": "ask read"});
-    let mut eve = ada.clone();
-    eve["sub"] = "eve".into();
-    let (ada, eve) = (Holder::with(address, &token(ada.clone())), Holder::with(address, &token(eve)));
+    let holder = |subject| Holder::with(address, &identities.token(&identities.claims(subject)));
+    let (ada, eve) = (holder("ada"), holder("eve"));
     let report = ada.call(Era::Modern, "process_prompt", &question());
     assert_eq!(told(&report)["status"], "complete", "{report}");
     let run = json!({"run_id": told(&report)["run_id"]});
     assert_eq!(told(&ada.call(Era::Modern, "get_run", &run))["status"], "complete");
     assert_eq!(told(&eve.call(Era::Modern, "get_run", &run))["code"], "run_not_found");
-    let over = json!({"iss": issuer, "aud": audience, "sub": "ada", "exp": 1, "scope": "ask read"});
-    assert_eq!(Holder::with(address, &token(over)).get("/mcp").code(), "token_refused");
+    let mut over = identities.claims("ada");
+    over["exp"] = 1.into();
+    assert_eq!(Holder::with(address, &identities.token(&over)).get("/mcp").code(), "token_refused");
     assert_eq!(stage.asked(PANEL[0]), 1);
 }

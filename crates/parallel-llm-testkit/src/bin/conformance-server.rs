@@ -4,8 +4,10 @@
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_mcp::http;
 use parallel_llm_mcp::mcp::streamable;
@@ -31,10 +33,11 @@ fn main() -> ExitCode {
 }
 
 async fn serve() -> Result<(), Failure> {
-    let listener = http::bind(http::Config::new(address()?, http::Access::Open)).await?;
+    let nobody = |_| async { Err(Failure::new(Code::TokenRefused, "there are no tokens here")) }.boxed();
+    let listener = http::bind(http::Config::new(address()?, http::Access::Open(Arc::new(nobody)))).await?;
     #[expect(clippy::print_stdout, reason = "who started it reads here where it listens")]
     {
-        println!("{}{}", listener.url(), streamable::PATH);
+        println!("http://{}{}", listener.address(), streamable::PATH);
     }
     let (fixtures, end) = (Fixtures::new(), CancellationToken::new());
     let routes = streamable::routes(move || fixtures.clone(), end.clone());

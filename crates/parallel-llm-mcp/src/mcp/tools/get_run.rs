@@ -74,7 +74,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     let wait = Duration::from_secs(values.whole("wait_s").unwrap_or_default());
     let report = wait_for(call, run_id.trim(), wait).await?;
     if part == Part::Report {
-        return Ok(outcome::of_report(report));
+        return Ok(outcome::of_report(call.service.asker(), report));
     }
     let text = match part {
         Part::Events => events(call, &report.run_id).await?.into(),
@@ -114,7 +114,7 @@ async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
             kept => kept,
         };
         if let Kept::Past(past) = kept {
-            return part::lines(&past.events);
+            return part::lines(call.service.asker(), past.events);
         }
         if Instant::now() >= give_up {
             let failure =

@@ -16,6 +16,7 @@ use parallel_llm_engine::{Code, Failure};
 use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 use jws::Jws;
 use key::PublicKey;
@@ -24,8 +25,11 @@ use super::Grant;
 use crate::clock;
 use crate::settings::IssuerSettings;
 
-/// How long the issuer's keys are good for: those who change theirs announce the new ones for longer.
-const KEYS_MAX_AGE: Duration = Duration::from_secs(60 * 60);
+/// How old the issuer's keys are when they are asked for again, beside the requests that they still serve: those who
+/// change theirs announce the new ones for longer.
+const KEYS_FRESH: Duration = Duration::from_secs(60 * 60);
+/// How long they are good for where they cannot be read again; a key that was taken back is believed no longer.
+const KEYS_MAX_AGE: Duration = Duration::from_secs(2 * 60 * 60);
 /// How soon they are asked for again where a token names a key that is not among them, or they could not be read.
 /// Strangers choose what a token names.
 const REFETCH_AFTER: Duration = Duration::from_secs(60);
@@ -42,7 +46,9 @@ pub struct Issuer {
     read: ReadDocument,
     kept: RwLock<Option<Fetched>>,
     /// Held while the keys are fetched, so that they are fetched once however many wait for them.
-    turn: Mutex<()>,
+    turn: Arc<Mutex<()>>,
+    /// Asks for the keys beside the requests; it is not waited for, because it changes nothing but what is kept here.
+    renewing: TaskTracker,
 }
 
 /// What came of asking for the keys.
@@ -57,8 +63,14 @@ struct Fetched {
 
 impl Issuer {
     /// The issuer of these terms, whose documents are read so.
-    pub fn new(terms: IssuerSettings, read: ReadDocument) -> Self {
-        Self { terms, read, kept: RwLock::default(), turn: Mutex::default() }
+    pub fn new(terms: IssuerSettings, read: ReadDocument) -> Arc<Self> {
+        Arc::new(Self {
+            terms,
+            read,
+            kept: RwLock::default(),
+            turn: Arc::default(),
+            renewing: TaskTracker::new(),
+        })
     }
 
     /// What its tokens are checked against.
@@ -72,7 +84,7 @@ impl Issuer {
     }
 
     /// What the token grants. Fails with `token_refused`, or with why the issuer's keys cannot be had.
-    pub async fn check(&self, secret: &str) -> Result<Grant, Failure> {
+    pub async fn check(self: &Arc<Self>, secret: &str) -> Result<Grant, Failure> {
         let jws = Jws::read(secret).map_err(refused)?;
         if !self.is_signed(&jws).await? {
             return Err(refused("no key of the issuer has signed it"));
@@ -81,23 +93,43 @@ impl Issuer {
     }
 
     /// Whoever brings a token of a key that is known waits for nobody: strangers choose what others bring.
-    async fn is_signed(&self, jws: &Jws<'_>) -> Result<bool, Failure> {
+    async fn is_signed(self: &Arc<Self>, jws: &Jws<'_>) -> Result<bool, Failure> {
         if let Some(kept) = self.kept().filter(|kept| kept.serves(jws)) {
+            if kept.are_stale() {
+                self.renew_aside();
+            }
             return kept.has_signed(jws);
         }
         let _turn = self.turn.lock().await;
         let kept = match self.kept() {
             // Whoever had the turn before has brought them.
             Some(kept) if kept.serves(jws) => kept,
-            earlier => {
-                // Noted now, because whoever waits for the keys may go away before they come.
-                self.keep(earlier.clone().map(|kept| Fetched { asked: Instant::now(), ..kept }));
-                let newest = Fetched::next(earlier, self.fetch().await);
-                self.keep(Some(newest.clone()));
-                newest
-            }
+            earlier => self.renew(earlier).await,
         };
         kept.has_signed(jws)
+    }
+
+    /// Asks for the keys again, unless somebody does already, while nobody waits for it.
+    fn renew_aside(self: &Arc<Self>) {
+        let Ok(turn) = Arc::clone(&self.turn).try_lock_owned() else { return };
+        let issuer = Arc::clone(self);
+        self.renewing.spawn(async move {
+            if issuer.renew(issuer.kept()).await.came.elapsed() >= KEYS_FRESH {
+                tracing::warn!(
+                    "the keys of the token issuer cannot be read; those at hand serve a while longer"
+                );
+            }
+            drop(turn);
+        });
+    }
+
+    /// What there is once the keys were asked for. Whoever calls it has the turn.
+    async fn renew(&self, earlier: Option<Fetched>) -> Fetched {
+        // Noted now, because whoever waits for the keys may go away before they come.
+        self.keep(earlier.clone().map(|kept| Fetched { asked: Instant::now(), ..kept }));
+        let newest = Fetched::next(earlier, self.fetch().await);
+        self.keep(Some(newest.clone()));
+        newest
     }
 
     fn kept(&self) -> Option<Fetched> {
@@ -160,6 +192,11 @@ impl Fetched {
 
     fn are_good(&self) -> bool {
         self.keys.is_ok() && self.came.elapsed() < KEYS_MAX_AGE
+    }
+
+    /// Whether the keys are to be asked for again although they are good.
+    fn are_stale(&self) -> bool {
+        self.came.elapsed() >= KEYS_FRESH && self.asked.elapsed() >= REFETCH_AFTER
     }
 
     /// Whether there is no reason to ask anew, or not yet.

@@ -1,7 +1,7 @@
 //! Tokens of an issuer, right and wrong in every way that is known to have been tried elsewhere.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -68,7 +68,7 @@ impl Signer {
 }
 
 /// An issuer whose documents are these, and how often its keys were asked for.
-fn issuer(keys: Value) -> (Issuer, Arc<AtomicUsize>) {
+fn issuer(keys: Value) -> (Arc<Issuer>, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let read: ReadDocument = Box::new(move |address| {
@@ -96,7 +96,7 @@ fn claims() -> Value {
     json!({"iss": ISSUER, "sub": "ada", "aud": AUDIENCE, "exp": now + 300, "iat": now, "scope": "openid read ask"})
 }
 
-async fn told(issuer: &Issuer, token: &str) -> String {
+async fn told(issuer: &Arc<Issuer>, token: &str) -> String {
     match issuer.check(token).await {
         Ok(grant) => format!("{} {:?}", grant.name, grant.scopes),
         Err(failure) => format!("{}: {}", failure.code, failure.message),
@@ -210,9 +210,56 @@ async fn strangers_cannot_make_us_ask_for_keys_all_the_time() {
     assert!(issuer.check(&unknown).await.is_err());
     assert_eq!(asked.load(Ordering::Relaxed), 2);
     let known = signer.sign(&json!({"alg": "EdDSA", "kid": "ed"}), &claims());
-    tokio::time::advance(KEYS_MAX_AGE / 2).await;
+    tokio::time::advance(KEYS_FRESH / 2).await;
     assert!(issuer.check(&known).await.is_ok());
     assert_eq!(asked.load(Ordering::Relaxed), 2);
+}
+
+/// An issuer whose keys come a second after they are asked for, or not at all once `gone` is set.
+fn slow_issuer(keys: Value, gone: Arc<AtomicBool>) -> (Arc<Issuer>, Arc<AtomicUsize>) {
+    let (inner, asked) = issuer(keys);
+    let read: ReadDocument = Box::new(move |address| {
+        let (inner, gone) = (Arc::clone(&inner), Arc::clone(&gone));
+        async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let document = (inner.read)(address).await;
+            if gone.load(Ordering::Relaxed) { Err(Failure::new(Code::Connection, "gone")) } else { document }
+        }
+        .boxed()
+    });
+    (Issuer::new(terms(), read), asked)
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_the_keys_that_are_asked_for_again_and_they_are_not_believed_for_ever() {
+    let signer = Signer::new();
+    let gone = Arc::new(AtomicBool::new(false));
+    let (issuer, asked) = slow_issuer(signer.keys(), Arc::clone(&gone));
+    let token = signer.sign(&json!({"alg": "EdDSA", "kid": "ed"}), &claims());
+    assert!(issuer.check(&token).await.is_ok());
+    // A minute's patience, so that whatever is asked for aside has come.
+    let patience = || tokio::time::sleep(Duration::from_secs(60));
+    let checked_at_once = async || {
+        let begun = Instant::now();
+        let checked = issuer.check(&token).await;
+        assert_eq!(begun.elapsed(), Duration::ZERO, "it waited for keys that are known");
+        checked
+    };
+    for round in 1..4 {
+        tokio::time::sleep(KEYS_FRESH).await;
+        for _ in 0..10 {
+            assert!(checked_at_once().await.is_ok());
+        }
+        patience().await;
+        assert_eq!(asked.load(Ordering::Relaxed), 1 + round, "one task asks for all of them");
+    }
+    gone.store(true, Ordering::Relaxed);
+    tokio::time::sleep(KEYS_FRESH + Duration::from_secs(57 * 60)).await;
+    assert!(checked_at_once().await.is_ok());
+    patience().await;
+    assert!(checked_at_once().await.is_ok(), "an issuer that is gone for a while shuts nobody out");
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!(issuer.check(&token).await.unwrap_err().code, Code::Connection);
 }
 
 #[tokio::test]
