@@ -19,6 +19,11 @@ const MESSAGE_CHARS_MAX: usize = 600;
 /// says as much in them, and because they are known where the text is not kept.
 const CUT_USABLE_BYTES: u64 = 200;
 
+/// Whether a text of so many bytes can be used: it is whole, or says enough although it stopped before its end.
+pub const fn says_enough(is_whole: bool, text_bytes: u64) -> bool {
+    is_whole || text_bytes >= CUT_USABLE_BYTES
+}
+
 /// Why a model stopped writing, as its provider's protocol said. Open: providers add words without notice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -107,9 +112,9 @@ impl Answer {
         }
     }
 
-    /// Whether it can be used: it is whole, or says enough although it stopped before its end.
+    /// Whether it can be used, by its length: see [`says_enough`].
     pub const fn is_usable(&self, is_whole: bool) -> bool {
-        is_whole || self.text_bytes >= CUT_USABLE_BYTES
+        says_enough(is_whole, self.text_bytes)
     }
 
     /// Whether the model was stopped by its output cap.

@@ -209,8 +209,15 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
-    /// Fills in what the request leaves open, or says what is wrong with it.
+    /// Fills in what the request leaves open, or says what is wrong with it: also that it may cost more than its budget.
     pub fn resolve(request: RunRequest, terms: &Terms<'_>, identity: Identity) -> Result<Self, Failure> {
+        let plan = Self::draft(request, terms, identity)?;
+        budget::check("the run", plan.worst_case, plan.budget)?;
+        Ok(plan)
+    }
+
+    /// The same for whoever judges the worst case against the budget itself.
+    pub fn draft(request: RunRequest, terms: &Terms<'_>, identity: Identity) -> Result<Self, Failure> {
         let defaults = terms.defaults;
         check_prompt(&request.messages, defaults.prompt_chars_max)?;
         let choice = Choice::of(&request, defaults)?;
@@ -244,7 +251,6 @@ impl RunPlan {
             warnings,
         };
         plan.worst_case = budget::worst_case(&plan.seats, &plan.synthesizers, plan.input_bytes());
-        budget::check("the run", plan.worst_case, plan.budget)?;
         Ok(plan)
     }
 

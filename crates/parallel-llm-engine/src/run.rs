@@ -16,8 +16,16 @@ use crate::outcome::{Outcome, OutcomeKind, Warning};
 use crate::panel::{Seat, SeatNumber};
 use crate::plan::RunPlan;
 use crate::reopening::Reopening;
+use crate::request::StoreMode;
 
 pub use view::{SeatStatus, SeatView};
+
+/// The next step where only sending requests again helps of which nobody heard the end.
+pub const RESEND: &str =
+    "`runs resume --resend` also asks seats that were sent and never heard of, which may be paid twice";
+
+/// The next step where a run was interrupted and cannot be gone on with.
+const ASK_AGAIN: &str = "ask again: its texts were not kept, so it cannot be gone on with";
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -257,11 +265,27 @@ impl Run {
     /// What all requests may have cost: those that are over and of which nobody knows it count with their worst case,
     /// as far as prices are known. A further part of the run may spend the rest of its budget.
     pub fn cost_max(&self) -> PicoUsd {
+        self.cost().plus(self.unpriced().flatten().sum())
+    }
+
+    /// The same where it says something: some request is over and nobody knows what it cost, none is under way, and all
+    /// their prices are known.
+    pub fn cost_bound(&self) -> Option<PicoUsd> {
+        let is_under_way = self.seats.iter().chain(&self.synthesizers).any(SeatView::is_under_way);
+        let unpriced: Option<Vec<PicoUsd>> = self.unpriced().collect();
+        let feared = unpriced.filter(|unpriced| !is_under_way && !unpriced.is_empty())?;
+        Some(self.cost().plus(feared.into_iter().sum()))
+    }
+
+    /// For each place with requests that are over and of which nobody knows what they cost, the most they can have cost;
+    /// `None` where its price is not known.
+    fn unpriced(&self) -> impl Iterator<Item = Option<PicoUsd>> {
         let seats = self.plan.seats.iter().chain(&self.plan.synthesizers);
-        let worst = |(seat, view): (&Seat, &SeatView)| {
+        let views = self.seats.iter().chain(&self.synthesizers);
+        let unpriced = seats.zip(views).filter(|(_, view)| view.unpriced > 0);
+        unpriced.map(|(seat, view)| {
             Some(worst_request(&self.plan, view.place, seat)?.times(u64::from(view.unpriced)))
-        };
-        self.cost().plus(seats.zip(self.seats.iter().chain(&self.synthesizers)).filter_map(worst).sum())
+        })
     }
 
     /// Whether a request is missing in what is known of the cost, which is the least that was paid then.
@@ -279,11 +303,39 @@ impl Run {
 
     /// Why there is no answer, where none is to come.
     pub fn failure(&self) -> Option<Failure> {
-        if self.status == RunStatus::Interrupted && self.outcome.is_none() {
+        let lost = || {
             let message = "the process that did the run ended before it had an answer";
-            return Some(Failure::new(Code::Interrupted, message));
-        }
-        self.outcome.as_ref().and_then(|outcome| outcome.failure.clone())
+            Failure::new(Code::Interrupted, message)
+        };
+        let failure = match &self.outcome {
+            None => (self.status == RunStatus::Interrupted).then(lost)?,
+            Some(outcome) => outcome.failure.clone()?,
+        };
+        Some(match failure.code {
+            Code::Interrupted if self.plan.store != StoreMode::Full => failure.with_next(ASK_AGAIN),
+            Code::Interrupted if self.needs_resend() => failure.with_next(RESEND),
+            _ => failure,
+        })
+    }
+
+    /// Whether going on with the run comes to nothing unless requests are sent again of which nobody heard the end: none
+    /// of its seats gave an answer that can be used, and none is left that may be asked.
+    pub fn needs_resend(&self) -> bool {
+        let is_lost = |seat: &SeatView| seat.status == SeatStatus::Unknown;
+        let helps = |seat: &SeatView| !seat.is_settled() || seat.has_given();
+        self.seats.iter().any(is_lost) && !self.seats.iter().any(helps)
+    }
+
+    /// The command that goes on with the run where it was interrupted, and finishes it; `None` where its texts are not
+    /// kept, because then none does.
+    pub fn resuming(&self) -> Option<String> {
+        let id = self.plan.run_id;
+        let command = if self.needs_resend() {
+            format!("`runs resume {id} --resend` (which may pay a second time)")
+        } else {
+            format!("`runs resume {id}`")
+        };
+        (self.plan.store == StoreMode::Full).then_some(command)
     }
 
     /// Whether one answer stands for several because nobody could make one text of them.

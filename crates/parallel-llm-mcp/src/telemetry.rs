@@ -139,7 +139,12 @@ pub async fn tell_interrupted(store: &Store) {
         RunFilter { limit: INTERRUPTED_MAX, status: Some(RunStatus::Interrupted), ..RunFilter::default() };
     for run in store.list(Whose::All, filter).await.unwrap_or_default() {
         let (run_id, answered, seats) = (run.run_id, run.answered, run.seats);
-        tracing::warn!(%run_id, answered, seats, "the run was interrupted: `runs resume {run_id}` finishes it");
+        let Ok(Some(stored)) = store.load(Whose::All, run_id).await else { continue };
+        let how = match stored.run().resuming() {
+            Some(command) => format!("{command} finishes it"),
+            None => "its texts were not kept, so it cannot be gone on with".to_owned(),
+        };
+        tracing::warn!(%run_id, answered, seats, "the run was interrupted: {how}");
     }
 }
 

@@ -230,7 +230,7 @@ fn an_interrupted_run_is_found() {
     let output = alone(&stage, &["doctor", "--json"]).run();
     let told = told(&output, "database");
     assert_eq!(told[3], "ok it is whole");
-    let last = "warning 1 run was interrupted; the newest is <run>; `runs resume <run>`, or leave it";
+    let last = "warning 1 run was interrupted; the newest is <run>; `runs resume <run> --resend` (which may pay a second time), or leave it";
     assert_eq!(told[4], last);
 }
 

@@ -145,6 +145,20 @@ fn a_prompt_becomes_a_message_that_leads_to_one_good_call() {
 }
 
 #[test]
+fn a_prompt_that_would_lead_to_a_refused_call_is_refused_itself() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_PROMPT_CHARS_MAX", "1000")]);
+    let mut get = |diff: usize| {
+        let arguments = json!({"diff": "ä".repeat(diff), "focus": "names", "models": "a/b"});
+        client.request("prompts/get", json!({"name": "review-diff", "arguments": arguments}))
+    };
+    assert!(get(995)["result"]["messages"].is_array());
+    let refused = get(996);
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    insta::assert_snapshot!(refused["error"]["message"].as_str().unwrap(), @"the arguments of the prompt `review-diff` have 1001 characters, 996 of them in `diff`; a question may have 1000: shorten `diff`, or raise the setting `prompt_chars_max`");
+}
+
+#[test]
 fn a_run_and_each_of_its_parts_can_be_read_by_its_address() {
     let stage = stage().scripted(PANEL[0], Script::answering("The first, for three reasons."));
     let mut client = Client::new(&stage, &[]);

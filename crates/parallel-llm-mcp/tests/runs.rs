@@ -286,7 +286,7 @@ fn a_person_is_reminded_of_what_was_interrupted() {
     interrupt("One?");
     insta::assert_snapshot!(reminder(&[]).unwrap_or_default(), @"run <run> was interrupted: `runs resume <run>` finishes it");
     interrupt("Two?");
-    insta::assert_snapshot!(reminder(&[]).unwrap_or_default(), @"2 runs of the last week were interrupted: `runs list` names them, `runs resume RUN` finishes one");
+    insta::assert_snapshot!(reminder(&[]).unwrap_or_default(), @"2 runs of the last week were interrupted: `runs list` names them, `runs show RUN` says how to finish one");
     for flag in ["--json", "--jsonl", "--quiet"] {
         let shown = shown_on_a_terminal(&stage, &[flag]).unwrap_or_default();
         assert!(!shown.contains("runs resume"), "{flag}: {shown}");

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use client::{Client, PANEL, hello, text, told};
+use client::{Client, PANEL, SOON, hello, text, told};
 use parallel_llm_testkit::Stage;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
@@ -213,7 +213,7 @@ fn a_task_is_given_up_once_however_often_that_is_said() {
         assert_eq!(acknowledged["result"], json!({"resultType": "complete"}), "{acknowledged}");
     }
     stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     let over = client.settled(&stage, &task);
     assert_eq!((&over["status"], over.get("result")), (&json!("cancelled"), None), "{over}");
     client.request("tasks/cancel", json!({"taskId": task}));
@@ -416,7 +416,7 @@ fn a_question_to_the_user_ends_with_the_call_or_in_time() {
     let mut client = older(&stage, elicitation, &settings);
     let begun = Instant::now();
     let refused = client.call("process_prompt", question());
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert_eq!(told(&refused)["code"], "budget", "{refused}");
     assert!(text(&refused).contains("did not answer in time"), "{}", text(&refused));
     assert_eq!(stage.chats().len(), 0);
@@ -449,6 +449,48 @@ fn nobody_is_asked_where_that_would_change_nothing() {
         let refused = client.call("process_prompt", arguments);
         assert_eq!(told(&refused)["code"], "budget", "{case}: {refused}");
     }
+    assert_eq!(stage.chats().len(), 0);
+}
+
+#[test]
+fn a_refusal_for_its_cost_says_what_the_caller_itself_can_do() {
+    let stage = stage_of([]);
+    let mut poor = question();
+    poor["budget_usd"] = json!(0.000_000_1);
+    let mut rich = question();
+    rich["budget_usd"] = json!(7);
+    let ask = |settings: &[(&str, &str)], arguments: &Value| {
+        let mut client = older(&stage, json!({}), settings);
+        let refused = client.call("process_prompt", arguments.clone());
+        // What the panel costs at most is the simulator's to know.
+        let masked = |name: &str| {
+            let told = told(&refused)[name].as_str().unwrap_or_else(|| panic!("{refused}"));
+            let mut words: Vec<&str> = told.split(' ').collect();
+            for at in 2..words.len() {
+                let is_worst = ["up to", "`budget_usd` from"].contains(&&*words[at - 2..at].join(" "));
+                words[at] = if is_worst { "X" } else { words[at] };
+            }
+            words.join(" ")
+        };
+        format!("{}\n{}", masked("message"), masked("next"))
+    };
+    insta::assert_snapshot!(ask(&[TIGHT], &question()), @"
+    the run may cost up to X the budget is $0.000010; this client cannot ask its user to allow more
+    ask fewer or cheaper models, or with a lower `max_tokens`; or ask the user to raise the setting `budget_usd`
+    ");
+    insta::assert_snapshot!(ask(&[], &poor), @"
+    the run may cost up to X the budget is $0.00000010
+    give a `budget_usd` from X to 3
+    ");
+    insta::assert_snapshot!(ask(&[], &rich), @"
+    `budget_usd` is $7.00; the user's settings allow $3.00; this client cannot ask its user to allow more
+    give a `budget_usd` from X to 3
+    ");
+    let day = [("PARALLEL_LLM_BUDGET_DAY_USD", "0.00001")];
+    assert!(
+        ask(&day, &question())
+            .contains("\nask the user to raise the setting `budget_day_usd`, or wait until ")
+    );
     assert_eq!(stage.chats().len(), 0);
 }
 
@@ -612,7 +654,7 @@ fn a_call_is_taken_back_in_each_protocol_and_only_the_one_that_pays_ends_the_run
         let begun = Instant::now();
         client.client.notify("notifications/cancelled", json!({"requestId": paying}));
         stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
-        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
         stage.until("the run is over", || {
             told(&send_look(&mut client, &run_id, is_newest))["status"] == "cancelled"
         });
@@ -627,25 +669,40 @@ fn send_look(client: &mut Modern, run_id: &str, is_newest: bool) -> Value {
 
 #[test]
 fn a_ping_is_answered_among_twenty_runs_whose_progress_nobody_reads() {
-    let stage = stage_of(PANEL.map(|model| (model, slow(20_000))));
+    const LISTS: usize = 40;
+    const RUNS: usize = 20;
+    let stage = stage_of(PANEL.map(|model| (model, slow(40_000))));
     let mut client = Client::deaf(&stage, &[]);
     client.send("initialize", hello("test-client"));
     client.notify("notifications/initialized", json!({}));
-    for number in 0..20 {
+    // More than three times what a pipe holds, so that whoever writes stands still from here on.
+    for _ in 0..LISTS {
+        client.send("tools/list", json!({}));
+    }
+    for number in 0..RUNS {
         let mut question = question();
         question["prompt"] = format!("Question {number}?").into();
         client.start("process_prompt", question);
     }
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 60);
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 3 * RUNS as u64);
     // Each of them tells twice a second, to nobody.
     stage.pause(Duration::from_secs(2));
     let id = client.send("ping", json!({}));
     let begun = Instant::now();
     let stdout = BufReader::new(client.child.stdout.take().unwrap());
-    let mut lines = stdout.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-    let pong = lines.find(|message| message["id"] == id).unwrap();
-    assert_eq!(pong["result"], json!({}));
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    let lines = stdout.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let (mut lists, mut notes, mut pong) = (0, 0, Value::Null);
+    for message in lines {
+        lists += usize::from(message["result"]["tools"].is_array());
+        notes += usize::from(message["method"] == "notifications/progress");
+        if message["id"] == id {
+            pong = message;
+            break;
+        }
+    }
+    assert_eq!((&pong["result"], lists), (&json!({}), LISTS));
+    assert!(notes < RUNS, "the pipe was never full: {notes} notifications were written");
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 }
 
 /// A server over HTTP, and how it is spoken to: each request on a connection of its own.

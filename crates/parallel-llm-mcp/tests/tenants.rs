@@ -428,6 +428,8 @@ const RULES: &[(&str, Rule)] = &[
     ("overview", READ),
     ("plan_probe", Rule::Owner),
     ("probe", Rule::Owner),
+    ("propose", ASK),
+    ("propose_further", BOTH),
     ("purge", Rule::Owner),
     ("purgeable", Rule::Owner),
     ("read_import", Rule::Owner),
@@ -437,8 +439,6 @@ const RULES: &[(&str, Rule)] = &[
     ("run_ids", READ),
     ("search", READ),
     ("settings", Rule::Wiring),
-    ("stake", ASK),
-    ("stake_further", BOTH),
     ("watch", READ),
 ];
 
@@ -488,10 +488,10 @@ async fn call(service: &Service, name: &str) -> Result<(), Failure> {
         "roll_call" => service.roll_call().await.map(drop),
         "run_id" => service.run_id(NOBODYS).await.map(drop),
         "run_ids" => service.run_ids(None, None).await.map(drop),
-        "stake" => service.stake(Question::of(RunRequest::prompt(""))).await.map(drop),
-        "stake_further" => {
+        "propose" => service.propose(Question::of(RunRequest::prompt(""))).await.map(drop),
+        "propose_further" => {
             let further = Further::Resume { resend: false, budget: None };
-            service.stake_further(NOBODYS, &further).await.map(drop)
+            service.propose_further(NOBODYS, further).await.map(drop)
         }
         "search" => service.search("gold", 1).await.map(drop),
         "watch" => service.watch(NOBODYS).await.map(drop),

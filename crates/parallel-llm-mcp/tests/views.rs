@@ -108,8 +108,8 @@ fn what_nobody_knows_is_never_told_as_nothing() {
 
     no answer: the process that did the run ended before it had an answer
     missing: x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: go on with `runs resume`; with `--resend` it also asks again what may have been paid already)
-    go on with it: `runs resume <run>`
-    0 of 1 answered · cost unknown · <time> · run <run>
+    go on with it: `runs resume <run> --resend` (which may pay a second time)
+    0 of 1 answered · cost unknown, up to $0.096 · <time> · run <run>
       ? 1 x-ai/grok-4.7  unknown
           the process that did the run ended before this was known
     ");
@@ -127,7 +127,7 @@ fn what_nobody_knows_is_never_told_as_nothing() {
     [ +<time>] seat 1 x-ai/grok-4.7: asked
     [ +<time>] run <run> goes on: 0 of 1 seats are asked, at most $0.00
     [ +<time>] decided: no model answered (x-ai/grok-4.7: the process that did the run ended before this was known)
-    [ +<time>] closed: cost unknown
+    [ +<time>] closed: cost unknown, up to $0.096
     --- stderr
     ");
     assert_eq!(listed(&stage), "failed        0 of 1     unknown");
@@ -140,14 +140,14 @@ fn a_sum_that_lacks_a_call_is_the_least_that_was_paid() {
     let output = stage.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).run();
     insta::assert_snapshot!(output.summary(), @"
     fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
-    2 of 2 answered · at least $0.0016 (fusing $0.0015) · <time> · run <run>
+    2 of 2 answered · at least $0.0016, up to $0.035 (fusing $0.0015) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     assert_eq!(listed(&stage), "complete      2 of 2    ≥$0.0016");
     let report = runs(&stage, &["show", NEWEST, "--json"]).json();
     assert_eq!(report["cost_lacks_calls"], true);
     let events = runs(&stage, &["show", NEWEST, "--events"]).told();
-    insta::assert_snapshot!(events.lines().rfind(|line| line.contains("closed")).unwrap_or_default(), @"[ +<time>] closed: at least $0.0016 in all");
+    insta::assert_snapshot!(events.lines().rfind(|line| line.contains("closed")).unwrap_or_default(), @"[ +<time>] closed: at least $0.0016, up to $0.035 in all");
 }
 
 #[test]

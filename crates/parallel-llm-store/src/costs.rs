@@ -40,6 +40,8 @@ pub struct CostLine {
     pub cost: PicoUsd,
     /// Those whose cost nobody knows, or not yet.
     pub calls_of_unknown_cost: u64,
+    /// The most that those can have cost, as far as prices are known.
+    pub unknown_cost_max: PicoUsd,
     /// Those whose cost was computed from prices.
     pub calls_of_estimated_cost: u64,
     /// Tokens sent, as far as providers counted them.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::event::Attempt;
-use parallel_llm_engine::{PicoUsd, Recorded, RunId, RunPlan, RunStatus};
+use parallel_llm_engine::{PicoUsd, Recorded, Run, RunId, RunPlan, RunStatus};
 
 use crate::owner::Owner;
 
@@ -103,6 +103,22 @@ pub struct StoredRun {
     pub checkpoints: Vec<Checkpoint>,
     /// Whether the process that did the run ended, or fell silent, before the run did.
     pub interrupted: bool,
+}
+
+impl StoredRun {
+    /// The run as the store knows it: its events, the texts that were on their way, and whether it was left.
+    pub fn run(&self) -> Run {
+        let mut run = Run::fold(Arc::clone(&self.plan), &self.events);
+        for checkpoint in &self.checkpoints {
+            if let Some(seat) = run.place_mut(checkpoint.attempt.place) {
+                seat.partial.clone_from(&checkpoint.text);
+            }
+        }
+        if self.interrupted {
+            run.interrupt();
+        }
+        run
+    }
 }
 
 /// What is new in a run that another process may be doing.

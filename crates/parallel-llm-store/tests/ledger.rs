@@ -124,6 +124,7 @@ async fn costs_are_added_up_and_outlive_their_runs() {
         failed: 0,
         cost: PicoUsd(cost),
         calls_of_unknown_cost: 0,
+        unknown_cost_max: PicoUsd::ZERO,
         calls_of_estimated_cost: 0,
         input_tokens: 0,
         output_tokens: 0,
@@ -181,7 +182,10 @@ async fn a_day_has_a_limit_of_what_is_spent_held_and_asked_for() {
     let paid = Event::Answered { attempt: seat(1, 1), answer: answer("cheap") };
     store.append(first, recorded(4, vec![paid, failed(2, 1, Retry::Never, None)])).await.unwrap();
     let refused = begin(store, 5, limited, both()).await.unwrap_err();
-    assert!(refused.message.contains("$0.50 are spent and $2.00 held"), "{}", refused.message);
+    let told =
+        "are spent, up to $0.50 more by calls whose cost nobody knows and $2.00 held for runs under way";
+    assert!(refused.message.ends_with(told), "{}", refused.message);
+    assert!(!refused.message.contains("$0.50 are spent"), "{}", refused.message);
     // What a run still holds is given back when it is closed.
     let lease = full.unwrap();
     let nothing = Event::Cancelled { attempt: seat(1, 1), answer: None, cost: None };

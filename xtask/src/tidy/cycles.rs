@@ -1,13 +1,15 @@
-//! No two top-level modules of a crate reach for each other, directly or the long way round.
+//! No two modules of one folder reach for each other, directly or the long way round: neither the top-level modules of a
+//! crate nor those below.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Finding;
-use super::modules::{Arrow, arrows};
+use super::modules::{Arrow, arrows, inner_arrows};
 use super::tree::Tree;
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
-    tree.packages().into_iter().flat_map(|folder| cycles(&arrows(tree, folder))).collect()
+    let of = |folder| [cycles(&arrows(tree, folder)), cycles(&inner_arrows(tree, folder))].concat();
+    tree.packages().into_iter().flat_map(of).collect()
 }
 
 /// One finding for each knot: the shortest way round, with a place for every step of it.
@@ -79,6 +81,21 @@ mod tests {
             [format!("a/src/one.rs:1 modules import each other in a circle: {way}")]
         );
         assert_eq!(found(rule, &[MANIFEST, one, two, four]), [""; 0]);
+    }
+
+    #[test]
+    fn a_circle_below_the_top_is_found() {
+        let door = ("a/src/door/mod.rs", "mod one; mod two; pub use one::T; fn f() { two::g() }");
+        let one = ("a/src/door/one.rs", "use super::two::g; use super::f;");
+        let two = ("a/src/door/two/mod.rs", "use super::T;");
+        let deeper = ("a/src/door/two/deeper.rs", "fn f() { crate::door::one::h() }");
+        let way =
+            "door::one → door::two (a/src/door/one.rs:1), door::two → door::one (a/src/door/two/deeper.rs:1)";
+        assert_eq!(
+            found(rule, &[MANIFEST, door, one, two, deeper]),
+            [format!("a/src/door/one.rs:1 modules import each other in a circle: {way}")]
+        );
+        assert_eq!(found(rule, &[MANIFEST, door, one, two]), [""; 0]);
     }
 
     #[test]

@@ -39,6 +39,27 @@ pub(super) fn arrows(tree: &Tree, folder: &str) -> Vec<Arrow> {
     arrows
 }
 
+/// The arrows between the modules that stand in one folder below the top, tests left out. A name that the folder's own root
+/// re-exports counts as the root's, which may name any of them.
+pub(super) fn inner_arrows(tree: &Tree, folder: &str) -> Vec<Arrow> {
+    let files = sources(tree, folder);
+    let known: BTreeSet<&[String]> = files.iter().map(|(_, module)| module.as_slice()).collect();
+    let mut arrows = Vec::new();
+    for (file, module) in &files {
+        for import in imports(&file.syntax, module) {
+            let Target::Ours(words) = &import.target else { continue };
+            let shared = import.by.iter().zip(words).take_while(|(by, word)| by == word).count();
+            let (Some(from), Some(to)) = (import.by.get(..=shared), words.get(..=shared)) else { continue };
+            if shared > 0 && known.contains(to) {
+                let (from, to) = (from.join("::"), to.join("::"));
+                arrows.push(Arrow { from, to, path: file.path.clone(), line: import.line });
+            }
+        }
+    }
+    arrows.sort();
+    arrows
+}
+
 /// Every path the package in `folder` names outside its tests, with the file that names it.
 pub(super) fn all_imports<'a>(tree: &'a Tree, folder: &str) -> Vec<(&'a RustFile, Import)> {
     let files = sources(tree, folder).into_iter();

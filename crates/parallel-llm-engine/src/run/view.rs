@@ -137,6 +137,11 @@ impl SeatView {
         self.under_way || self.unpriced > 0
     }
 
+    /// Whether a request has left and nothing was heard of its end.
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.under_way
+    }
+
     /// The text there is: the answer's, else what had come so far.
     pub fn text(&self) -> Option<&str> {
         let so_far = Some(self.partial.as_str()).filter(|text| !text.is_empty());

@@ -255,9 +255,13 @@ async fn remind(desk: &Desk<'_>, ask: &Ask) {
     let runs = desk.service.interrupted_since(since_ms).await.unwrap_or_default();
     let line = match runs.as_slice() {
         [] => return,
-        [run] => format!("run {0} was interrupted: `runs resume {0}` finishes it", run.run_id),
+        [run] => {
+            let past = desk.service.load(run.run_id).await.ok();
+            let Some(command) = past.and_then(|past| past.run.resuming()) else { return };
+            format!("run {} was interrupted: {command} finishes it", run.run_id)
+        }
         runs => format!(
-            "{} runs of the last week were interrupted: `runs list` names them, `runs resume RUN` finishes one",
+            "{} runs of the last week were interrupted: `runs list` names them, `runs show RUN` says how to finish one",
             runs.len()
         ),
     };

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::confirm::{self, Confirmations, Excess, Fingerprint, Word};
 use super::progress::Progress;
 use super::recall::Recall;
-use super::task::{self, Holds};
+use super::task::{self, OpenTasks};
 use super::wall;
 use crate::output::report::Report;
 use crate::service::{Asker, RunHandle, Scope, Service};
@@ -32,7 +32,7 @@ pub(super) struct Host {
     /// The questions to users that are open.
     pub(super) confirmations: Confirmations,
     /// The runs whose calls were answered with a task.
-    pub(super) holds: Holds,
+    pub(super) open_tasks: OpenTasks,
 }
 
 /// One tool call.
@@ -99,7 +99,7 @@ impl Call {
     /// The task that answers the call in place of the run's report, where the client takes tasks.
     pub(super) fn task(&self, handle: &RunHandle) -> Option<CreateTaskResult> {
         (self.takes_tasks() && !self.is_taken_back())
-            .then(|| task::create(&self.host.holds, handle))
+            .then(|| task::create(&self.host.open_tasks, handle))
             .flatten()
     }
 
@@ -206,7 +206,7 @@ impl Call {
 }
 
 /// The same refusal, with what came of asking the user.
-fn besides(refused: &Failure, why: &str) -> Failure {
+pub(super) fn besides(refused: &Failure, why: &str) -> Failure {
     Failure { message: format!("{}; {why}", refused.message), ..refused.clone() }
 }
 

@@ -10,7 +10,7 @@ use parallel_llm_engine::Failure;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
 
-use super::{prompts, resources};
+use super::{address, prompts, resources};
 use crate::output::safe::excerpt;
 use crate::service::{RunFilter, Service};
 
@@ -33,9 +33,9 @@ pub(super) async fn complete(
             if argument == prompts::MODELS { models(service, value).await } else { Ok(Vec::new()) }
         }
         Reference::Resource(template) => {
-            let has_part = template.uri == resources::PART_TEMPLATE;
+            let has_part = template.uri == address::PART_TEMPLATE;
             match argument {
-                "run_id" if has_part || template.uri == resources::RUN_TEMPLATE => runs(service, value).await,
+                "run_id" if has_part || template.uri == address::RUN_TEMPLATE => runs(service, value).await,
                 "part" if has_part => {
                     let run_id = request.context.as_ref().and_then(|context| context.get_argument("run_id"));
                     Ok(parts(service, run_id.map(String::as_str), value).await)
@@ -52,8 +52,8 @@ fn unknown(template: &str, argument: &str) -> ErrorData {
     let (template, argument) = (excerpt(template, 80), excerpt(argument, 80));
     let message = format!(
         "there is no template `{template}` with an argument `{argument}`: there are `{}` and `{}`",
-        resources::RUN_TEMPLATE,
-        resources::PART_TEMPLATE
+        address::RUN_TEMPLATE,
+        address::PART_TEMPLATE
     );
     ErrorData::invalid_params(message, None)
 }

@@ -16,6 +16,7 @@ use rmcp::model::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::service::Asker;
 
@@ -68,8 +69,15 @@ impl Fingerprint {
 pub(super) struct Confirmations {
     /// Seals what a client carries. `None` where the system gives no random key; then nobody is asked that way.
     codec: Option<RequestStateCodec>,
-    /// The numbers of those open, oldest first.
-    open: Mutex<VecDeque<u128>>,
+    /// Those open, oldest first.
+    open: Mutex<VecDeque<Open>>,
+}
+
+/// A question that waits for its answer.
+struct Open {
+    number: u128,
+    /// When it cannot be answered any more. By a clock that nobody sets back.
+    until: Instant,
 }
 
 /// What a client carries from the question to the answer.
@@ -90,14 +98,14 @@ impl Confirmations {
     /// The question as a result, which the client answers in a call of its own. `None` where it cannot be sealed.
     pub(super) fn ask(&self, call: &Fingerprint, excess: Excess) -> Option<InputRequiredResult> {
         let number = u128::from_le_bytes(random()?);
-        let options = SealOptions::new().associated_data(&call.0).ttl(ANSWER_MAX);
+        let options = SealOptions::new().associated_data(&call.0);
         let carried = Carried { number, excess };
         let state = self.codec.as_ref()?.seal_json_with(&carried, &options).ok()?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() == OPEN_MAX {
             open.pop_front();
         }
-        open.push_back(number);
+        open.push_back(Open { number, until: Instant::now() + ANSWER_MAX });
         drop(open);
         let question = InputRequest::Elicitation(ElicitRequest::new(form(excess)));
         Some(InputRequiredResult::new(Some([(QUESTION.to_owned(), question)].into()), Some(state)))
@@ -117,7 +125,8 @@ impl Confirmations {
         // Without an answer the question stays open, and is asked anew.
         let Some(answer) = answer else { return Ok(None) };
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = open.iter().position(|number| *number == carried.number).ok_or_else(invalid)?;
+        open.retain(|question| question.until > Instant::now());
+        let at = open.iter().position(|question| question.number == carried.number).ok_or_else(invalid)?;
         open.remove(at);
         let answer: Option<ElicitResult> = serde_json::from_value(answer.clone()).ok();
         Ok(Some(word(answer.as_ref(), carried.excess)))
@@ -218,6 +227,21 @@ mod tests {
         let first = redeem(&Asker::Owner, &answered("p", &state, &yes));
         assert_eq!(first, Ok(Some(Word::Approved(EXCESS))));
         assert_eq!(redeem(&Asker::Owner, &answered("p", &state, &yes)), Err(-32602), "a second time");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_question_can_be_answered_for_ten_minutes_and_no_longer() {
+        let desk = Confirmations::new();
+        let fingerprint = Fingerprint::of(&Asker::Owner, &call("p"));
+        let yes = json!({"action": "accept", "content": {"approve": true}});
+        let answered_after_ms = async |ms| {
+            let state = desk.ask(&fingerprint, EXCESS).unwrap().request_state.unwrap();
+            tokio::time::advance(Duration::from_millis(ms)).await;
+            let said = desk.redeem(&fingerprint, &answered("p", &state, &yes));
+            said.map_err(|error| error.code.0)
+        };
+        assert_eq!(answered_after_ms(599_990).await, Ok(Some(Word::Approved(EXCESS))));
+        assert_eq!(answered_after_ms(600_010).await, Err(-32602));
     }
 
     #[test]

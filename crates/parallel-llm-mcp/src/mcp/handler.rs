@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{Call, Host};
 use super::confirm::{Confirmations, Fingerprint};
-use super::task::{self, Holds};
+use super::task::{self, OpenTasks};
 use super::{completion, outcome, prompts, resources, tools};
 use crate::service::{Asker, Service};
 
@@ -78,8 +78,8 @@ pub(super) struct Handler {
 impl Handler {
     /// A server over this service, until `stop` and `stop_soft` longer for calls under way. Its clones are one server.
     pub(super) fn new(reach: Reach, service: Service, stop: CancellationToken, stop_soft: Duration) -> Self {
-        let (confirmations, holds) = (Confirmations::new(), Holds::default());
-        Self { reach, service, host: Arc::new(Host { stop, stop_soft, confirmations, holds }) }
+        let (confirmations, open_tasks) = (Confirmations::new(), OpenTasks::default());
+        Self { reach, service, host: Arc::new(Host { stop, stop_soft, confirmations, open_tasks }) }
     }
 
     /// The service for whoever makes this request.
@@ -134,7 +134,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(&request).map(GetPromptResponse::from)
+        prompts::get(&request, self.service.settings().prompt_chars_max).map(GetPromptResponse::from)
     }
 
     async fn list_resources(
@@ -227,7 +227,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(service.asker(), task::cancel(&service, &self.host.holds, &request.task_id)).await
+        unharmed(service.asker(), task::cancel(&service, &self.host.open_tasks, &request.task_id)).await
     }
 
     /// What the library could not read as a request it knows.

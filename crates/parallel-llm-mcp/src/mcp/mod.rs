@@ -10,13 +10,13 @@
 //! can be read, and every line that cannot, gets exactly one reply; a client that leaves, stalls or gives up costs
 //! nothing that was paid for; a panic ends one call and nothing else.
 
+mod address;
 mod arguments;
 mod body;
 mod call;
 mod completion;
 mod confirm;
 mod early;
-mod flight;
 #[doc(hidden)]
 pub mod fuzz;
 mod handler;
@@ -24,12 +24,14 @@ mod line;
 mod order;
 mod outcome;
 mod part;
+mod pending;
 mod pipe;
 mod progress;
 mod prompts;
 mod recall;
 mod refusal;
 mod resources;
+mod result;
 mod salvage;
 mod schema;
 mod sessions;

@@ -2,15 +2,15 @@
 //! user's word where it may cost more than the settings allow.
 //!
 //! The word is asked of clients that can show a form, and only where the owner asks: the holder of a token cannot go
-//! beyond what was granted. What always holds: an order that was approved has exactly the approved amount as its
-//! budget, and one call asks at most once.
+//! beyond what was granted. What always holds: an order is resolved once, and once more where its user approved it; an
+//! order that was approved has exactly the approved amount as its budget, and one call asks at most once.
 
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 use rmcp::model::InputRequiredResult;
 
-use super::call::Call;
+use super::call::{Call, besides};
 use super::confirm::{Excess, Word};
-use crate::service::{Further, Question, RunHandle, Service, Stake};
+use crate::service::{Asker, Further, Proposal, Question, RunHandle, Service, Stake};
 
 /// What is ordered.
 #[derive(Clone)]
@@ -32,51 +32,45 @@ pub(super) enum Begun {
 /// Begins an order, with the user's word where it needs that and the user can be asked. Without it nothing is paid.
 pub(super) async fn begin(call: &Call, order: Order) -> Result<Begun, Failure> {
     if let Some(word) = call.word() {
-        let approved = obey(order, word)?;
-        return approved.begin(&call.service).await.map(Begun::Run);
+        return approved(call, order, word).await;
     }
+    let (budget, thrift) = (order.budget(), order.thrift());
     let kept = call.can_ask_user().then(|| order.clone());
-    let refused = match try_within(call, order).await {
-        Err(failure) if failure.code == Code::Budget => failure,
-        begun => return begun.map(Begun::Run),
+    let proposal = order.propose(&call.service).await?;
+    let wish = Wish { stake: proposal.stake(), budget, allowed: call.service.settings().budget };
+    if wish.is_allowed() {
+        return proposal.begin().await.map(Begun::Run);
+    }
+    let refused = wish.refusal(&proposal, (thrift, call.service.asker()));
+    // It holds the question a second time, and the user may take minutes.
+    drop(proposal);
+    let Some(excess) = wish.excess() else { return Err(refused) };
+    let Some(order) = kept else {
+        return Err(match call.service.asker() {
+            Asker::Owner => besides(&refused, "this client cannot ask its user to allow more"),
+            Asker::Holder(_) => refused,
+        });
     };
-    let Some(order) = kept else { return Err(refused) };
-    let Some(excess) = order.excess(&call.service).await? else { return Err(refused) };
     if call.carries_questions() {
         return call.question(excess).map(Begun::Asked).ok_or(refused);
     }
     let word = call.ask_user(excess, &refused).await?;
-    obey(order, word)?.begin(&call.service).await.map(Begun::Run)
+    approved(call, order, word).await
 }
 
-/// Begins an order within what the settings allow.
-async fn try_within(call: &Call, order: Order) -> Result<RunHandle, Failure> {
-    check_budget(order.budget(), call.service.settings().budget)?;
-    order.begin(&call.service).await
-}
-
-/// A model that calls a tool may spend less than the user allows, never more by itself.
-fn check_budget(wished: Option<PicoUsd>, allowed: PicoUsd) -> Result<(), Failure> {
-    match wished {
-        Some(wished) if wished > allowed => {
-            let message = format!("`budget_usd` is {wished}; the user's settings allow {allowed}");
-            let next = format!("ask for at most {allowed}, or have the user raise the setting `budget_usd`");
-            Err(Failure::new(Code::Budget, message).with_next(next))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The order as the user wants it.
-fn obey(order: Order, word: Word) -> Result<Order, Failure> {
+/// Begins an order as the user wants it.
+async fn approved(call: &Call, order: Order, word: Word) -> Result<Begun, Failure> {
+    let thrift = order.thrift();
     match word {
-        Word::Approved(excess) => Ok(order.within(excess.amount)),
+        Word::Approved(excess) => {
+            let proposal = order.within(excess.amount).propose(&call.service).await?;
+            proposal.begin().await.map(Begun::Run)
+        }
         Word::Declined(Excess { worst_case, limit, .. }) => {
             let message = format!(
                 "the call may cost up to {worst_case}; the setting `budget_usd` allows {limit}, and the user declined to go beyond it"
             );
-            let next = "ask fewer or cheaper models, or lower `max_tokens`";
-            Err(Failure::new(Code::Budget, message).with_next(next))
+            Err(Failure::new(Code::Budget, message).with_next(thrift))
         }
     }
 }
@@ -90,6 +84,14 @@ impl Order {
         }
     }
 
+    /// How it would cost less.
+    const fn thrift(&self) -> &'static str {
+        match self {
+            Self::Ask(_) => "ask fewer or cheaper models, or with a lower `max_tokens`",
+            Self::GoOn(..) => "name fewer or cheaper `models`, or a cheaper `synthesizer`",
+        }
+    }
+
     fn within(self, amount: PicoUsd) -> Self {
         match self {
             Self::Ask(mut question) => {
@@ -100,24 +102,60 @@ impl Order {
         }
     }
 
-    async fn begin(self, service: &Service) -> Result<RunHandle, Failure> {
+    async fn propose(self, service: &Service) -> Result<Proposal, Failure> {
         match self {
-            Self::Ask(question) => service.ask(question).await,
-            Self::GoOn(name, further) => service.go_on(&name, further).await,
+            Self::Ask(question) => service.propose(question).await,
+            Self::GoOn(name, further) => service.propose_further(&name, further).await,
         }
+    }
+}
+
+/// What an order may cost, beside what its call and the user's settings allow.
+#[derive(Clone, Copy)]
+struct Wish {
+    stake: Stake,
+    /// The call's own word.
+    budget: Option<PicoUsd>,
+    /// The user's setting. A model that calls a tool may spend less, never more by itself.
+    allowed: PicoUsd,
+}
+
+impl Wish {
+    fn is_above_setting(self) -> bool {
+        self.budget.is_some_and(|budget| budget > self.allowed)
+    }
+
+    fn is_allowed(self) -> bool {
+        self.stake.worst_case <= self.stake.budget && !self.is_above_setting()
     }
 
     /// What the user would have to approve; `None` where that would change nothing, because the call's own budget does
-    /// not hold its worst case or because another limit refuses it.
-    async fn excess(&self, service: &Service) -> Result<Option<Excess>, Failure> {
-        let wished = self.budget();
-        let Stake { worst_case, budget } = match self {
-            Self::Ask(question) => service.stake(question.clone()).await?,
-            Self::GoOn(name, further) => service.stake_further(name, further).await?,
+    /// not hold its worst case.
+    fn excess(self) -> Option<Excess> {
+        let Stake { worst_case, budget } = self.stake;
+        let limit = if self.budget.is_some() { self.allowed } else { budget };
+        let amount = self.budget.unwrap_or(worst_case);
+        (worst_case <= amount && amount > limit).then_some(Excess { worst_case, amount, limit })
+    }
+
+    /// Why it is not begun, and what the caller itself can do, who cannot raise what the user allows.
+    fn refusal(self, proposal: &Proposal, (thrift, asker): (&str, &Asker)) -> Failure {
+        let (worst_case, allowed) = (self.stake.worst_case, self.allowed);
+        let refused = match self.budget.filter(|_| self.is_above_setting()) {
+            None => proposal.check().err(),
+            Some(budget) => {
+                let message = format!("`budget_usd` is {budget}; the user's settings allow {allowed}");
+                Some(Failure::new(Code::Budget, message))
+            }
         };
-        let limit = if wished.is_some() { service.settings().budget } else { budget };
-        let amount = wished.unwrap_or(worst_case);
-        Ok((worst_case <= amount && amount > limit).then_some(Excess { worst_case, amount, limit }))
+        let next = if worst_case <= allowed {
+            format!("give a `budget_usd` from {} to {}", worst_case.as_usd(), allowed.as_usd())
+        } else if *asker == Asker::Owner {
+            format!("{thrift}; or raise the setting `budget_usd`")
+        } else {
+            thrift.to_owned()
+        };
+        refused.unwrap_or_else(|| Failure::new(Code::Budget, "the budget does not hold it")).with_next(next)
     }
 }
 
@@ -127,12 +165,24 @@ mod tests {
 
     #[test]
     fn a_calling_model_may_not_spend_more_than_the_user_allows() {
-        let allowed = PicoUsd::from_usd(3);
-        assert!(check_budget(None, allowed).is_ok() && check_budget(Some(allowed), allowed).is_ok());
-        let refused = check_budget(Some(PicoUsd::from_usd(4)), allowed).unwrap_err();
-        assert_eq!(
-            (refused.code, refused.message.as_str()),
-            (Code::Budget, "`budget_usd` is $4.00; the user's settings allow $3.00")
-        );
+        let usd = PicoUsd::from_usd;
+        let wish = |worst_case, budget: Option<i64>| Wish {
+            stake: Stake { worst_case: usd(worst_case), budget: usd(budget.unwrap_or(3)) },
+            budget: budget.map(usd),
+            allowed: usd(3),
+        };
+        let asked = |wish: Wish| wish.excess().map(|excess| (excess.amount, excess.limit));
+        for (worst_case, budget, is_allowed, excess) in [
+            (2, None, true, None),
+            (2, Some(3), true, None),
+            (2, Some(1), false, None),
+            (2, Some(4), false, Some((usd(4), usd(3)))),
+            (4, None, false, Some((usd(4), usd(3)))),
+            (4, Some(3), false, None),
+            (5, Some(4), false, None),
+        ] {
+            let wish = wish(worst_case, budget);
+            assert_eq!((wish.is_allowed(), asked(wish)), (is_allowed, excess), "{worst_case} {budget:?}");
+        }
     }
 }

@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::{Code, Failure, Recorded, Run};
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::SeatView;
+use parallel_llm_engine::{Code, Failure, Outcome, OutcomeKind, Recorded, Run};
 use rmcp::model::CallToolResult;
 use serde_json::json;
 
-use super::outcome;
+use super::result;
 use crate::attachment;
-use crate::service::Asker;
+use crate::service::{Asker, RunHandle, Service};
 
 /// Characters on one page: below the 50,000 beyond which a common client puts a result into a file.
 const PAGE_CHARS: usize = 40_000;
+
+/// What is said where a text was there and is not any more, and what to do about the next.
+pub(super) const TEXTS_GONE: &str = "the texts of this run were not kept";
+pub(super) const KEEP_TEXTS: &str = "ask with \"store\":\"full\" to have them kept";
 
 /// A piece of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,26 +60,41 @@ impl Part {
         let missing = |what: String| {
             Err(Failure::new(Code::Usage, what).with_next("see `part` `report` for what there is"))
         };
+        let gone = || Err(Failure::new(Code::Usage, TEXTS_GONE).with_next(KEEP_TEXTS));
         match self {
-            Self::Answer => match run.outcome.as_ref().and_then(|outcome| outcome.text.as_ref()) {
-                Some(text) => Ok(Arc::clone(text)),
-                None => missing(format!("the run is {} and has no answer", run.status.as_str())),
+            Self::Answer => match &run.outcome {
+                Some(Outcome { text: Some(text), .. }) => Ok(Arc::clone(text)),
+                Some(outcome) if outcome.kind != OutcomeKind::None => gone(),
+                _ => missing(format!("the run is {} and has no answer", run.status.as_str())),
             },
             Self::AnswerOf(number) => {
                 let seat = number.checked_sub(1).and_then(|index| run.seats.get(index));
                 match seat.map(|seat| (seat, seat.text())) {
                     Some((_, Some(text))) => Ok(text.into()),
+                    Some((SeatView { answer: Some(answer), .. }, None)) if answer.text_bytes > 0 => gone(),
                     Some((seat, None)) => {
                         missing(format!("seat {number} is {} and has no text", seat.status.as_str()))
                     }
                     None => missing(format!("there is no seat {number}: the panel has {}", run.seats.len())),
                 }
             }
+            Self::Prompt if run.plan.messages.is_empty() => gone(),
             Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
             Self::Plan => Ok(format!("{:#}", attachment::plan_json(&run.plan)).into()),
             Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
         }
     }
+}
+
+/// The events of a run as far as they are durable, one on each line.
+pub(super) async fn events(service: &Service, run: &RunHandle) -> Result<String, Failure> {
+    if run.look(|run| run.plan.store) == StoreMode::None {
+        let message = "the events of this run are not kept: its `store` is `none`";
+        return Err(
+            Failure::new(Code::RunNotFound, message).with_next("ask with \"store\":\"full\" or \"metadata\"")
+        );
+    }
+    lines(service.asker(), service.load(run.id()).await?.events)
 }
 
 /// Events as this asker is told them, one on each line.
@@ -103,7 +124,7 @@ pub(super) fn page(run_id: &str, part: &str, text: &str, offset: usize) -> CallT
     let mut told =
         json!({ "run_id": run_id, "part": part, "offset": offset, "total_chars": total, "text": shown });
     if matches!(Part::read(part), Ok(Part::Answer | Part::AnswerOf(_))) {
-        told["third_party"] = outcome::THIRD_PARTY.into();
+        told["third_party"] = result::THIRD_PARTY.into();
     }
     let mut text = shown;
     if end < total {
@@ -112,7 +133,7 @@ pub(super) fn page(run_id: &str, part: &str, text: &str, offset: usize) -> CallT
         text = format!("{text}\n\n[characters {offset} to {end} of {total}; {next}]");
         told["next"] = next.into();
     }
-    outcome::result(told, text, false)
+    result::of(told, text, false)
 }
 
 #[cfg(test)]

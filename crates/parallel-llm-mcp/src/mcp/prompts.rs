@@ -137,11 +137,12 @@ pub(super) fn list() -> ListPromptsResult {
     ListPromptsResult::with_all_items(prompts).with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public)
 }
 
-/// The message of a prompt.
-pub(super) fn get(request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+/// The message of a prompt, whose texts have so many characters at most: as many as a question may have.
+pub(super) fn get(request: &GetPromptRequestParams, chars_max: usize) -> Result<GetPromptResult, ErrorData> {
     let offer = find(&request.name)?;
     let none = JsonObject::new();
     let given = offer.read(request.arguments.as_ref().unwrap_or(&none))?;
+    offer.check_length(&given, chars_max)?;
     let message = PromptMessage::new_text(Role::User, offer.told(&given));
     Ok(GetPromptResult::new(vec![message]).with_description(offer.about))
 }
@@ -202,6 +203,21 @@ impl Offer {
         }
     }
 
+    /// Refuses what the call that it leads to would be refused for.
+    fn check_length(&self, given: &Given<'_>, chars_max: usize) -> Result<(), ErrorData> {
+        let lengths = given.iter().map(|(wanted, text)| (text.chars().count(), wanted.name));
+        let lengths: Vec<(usize, &str)> = lengths.filter(|(_, name)| *name != MODELS).collect();
+        let total: usize = lengths.iter().map(|(chars, _)| chars).sum();
+        match lengths.iter().max() {
+            Some((chars, longest)) if total > chars_max => Err(wrong(format!(
+                "the arguments of the prompt `{}` have {total} characters, {chars} of them in `{longest}`; a question may have \
+                 {chars_max}: shorten `{longest}`, or raise the setting `prompt_chars_max`",
+                self.name
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     fn mistaken(&self, wanted: &Wanted, how: &str) -> ErrorData {
         let mut example = json!({});
         example[wanted.name] = wanted.example.into();
@@ -251,7 +267,7 @@ mod tests {
     fn ask(name: &str, arguments: &Value) -> Result<String, String> {
         let request = GetPromptRequestParams::new(name)
             .with_arguments(arguments.as_object().cloned().unwrap_or_default());
-        let got = get(&request).map_err(|error| format!("{} {}", error.code.0, error.message))?;
+        let got = get(&request, 100_000).map_err(|error| format!("{} {}", error.code.0, error.message))?;
         Ok(got.messages[0].content.as_text().unwrap().text.clone())
     }
 

@@ -5,28 +5,25 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure, RunId};
 use rmcp::ErrorData;
 use rmcp::model::{
-    Annotations, CacheScope, ListResourceTemplatesResult, ListResourcesResult, MetaObject,
-    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role,
+    CacheScope, ListResourceTemplatesResult, ListResourcesResult, MetaObject, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
 };
 use serde_json::json;
 
+use super::address::{
+    self, Address, JSON, JSON_LINES, MARKDOWN, PART_PRIORITY, PART_TEMPLATE, RUN_PRIORITY, RUN_TEMPLATE,
+    annotations, third_party,
+};
 use super::part::{self, Part};
 use super::{outcome, words};
 use crate::clock;
 use crate::output::cost::Cost;
 use crate::output::safe::excerpt;
 use crate::service::{Asker, RunFilter, RunHandle, RunSummary, Service};
-
-/// What every address begins with.
-const BASE: &str = "parallel-llm://runs/";
-/// The address of a run, and of a part of one.
-pub(super) const RUN_TEMPLATE: &str = "parallel-llm://runs/{run_id}";
-pub(super) const PART_TEMPLATE: &str = "parallel-llm://runs/{run_id}/{part}";
 
 /// Runs on one page of the list.
 const PAGE_RUNS: usize = 50;
@@ -46,17 +43,10 @@ const CLOSED_TTL_MS: u64 = 600_000;
 const LIST_TTL_MS: u64 = 5_000;
 const TEMPLATES_TTL_MS: u64 = 3_600_000;
 
-/// How much a run, and a part of one, matters to a reader: 1 is the most.
-const RUN_PRIORITY: f32 = 0.5;
-const PART_PRIORITY: f32 = 0.3;
-
-const MARKDOWN: &str = "text/markdown";
-const JSON: &str = "application/json";
-const JSON_LINES: &str = "application/x-ndjson";
+/// What a piece of JSON is: it is no JSON.
 const PLAIN: &str = "text/plain";
 
 /// Members of `_meta`.
-const THIRD_PARTY: &str = "parallel-llm/third_party";
 const STATUS: &str = "parallel-llm/status";
 const NEXT: &str = "parallel-llm/next";
 
@@ -106,21 +96,11 @@ pub(super) async fn read(service: &Service, uri: &str) -> Result<ReadResourceRes
         _ => error_of(service.asker(), failure),
     };
     let run = service.watch(&address.run_id.to_string()).await.map_err(told)?;
-    let text = address.text(service, &run).await.map_err(told)?;
+    let text = text(&address, service, &run).await.map_err(told)?;
     let (status, is_closed) = run.look(|run| (run.status.as_str(), run.closed));
-    let contents = address.contents(uri, text, status);
+    let contents = contents(&address, uri, text, status);
     let ttl_ms = if is_closed { CLOSED_TTL_MS } else { RUNNING_TTL_MS };
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).with_cache_scope(CacheScope::Private))
-}
-
-/// A link to a text of a run that is too long for its report.
-pub(super) fn link(run_id: &str, part: &str, title: String, bytes: u64) -> Resource {
-    Resource::new(format!("{BASE}{run_id}/{part}"), format!("{run_id}/{part}"))
-        .with_title(title)
-        .with_mime_type(MARKDOWN)
-        .with_size(bytes)
-        .with_annotations(annotations(PART_PRIORITY))
-        .with_meta(third_party())
 }
 
 /// A failure that is not about the address, as this asker is told of it in an error of the protocol.
@@ -137,16 +117,6 @@ fn sentence(failure: &Failure) -> String {
     format!("{}: {}", failure.message, words::here(failure.next_step()))
 }
 
-fn annotations(priority: f32) -> Annotations {
-    Annotations::default().with_audience(vec![Role::User, Role::Assistant]).with_priority(priority)
-}
-
-fn third_party() -> MetaObject {
-    let mut meta = MetaObject::default();
-    meta.0.insert(THIRD_PARTY.to_owned(), outcome::THIRD_PARTY.into());
-    meta
-}
-
 /// One run of the list.
 fn resource(run: &RunSummary) -> Resource {
     let question = run.question_excerpt.as_deref().map(|question| excerpt(question, TITLE_CHARS));
@@ -155,7 +125,7 @@ fn resource(run: &RunSummary) -> Resource {
     let changed_ms = run.closed_at_ms.or(run.decided_at_ms).unwrap_or(run.created_at_ms);
     let mut marks = annotations(RUN_PRIORITY);
     marks.last_modified = u64::try_from(changed_ms).ok().map(clock::stamp);
-    Resource::new(format!("{BASE}{}", run.run_id), run.run_id.to_string())
+    Resource::new(address::of_run(run.run_id), run.run_id.to_string())
         .with_title(question.unwrap_or_else(|| "a question that is not kept".to_owned()))
         .with_description(format!("{}, {answered} of {seats} answered, {cost}", run.status.as_str()))
         .with_mime_type(MARKDOWN)
@@ -192,73 +162,34 @@ impl Cursor {
     }
 }
 
-/// Where a run or a part of it is found.
-#[derive(Debug, PartialEq, Eq)]
-struct Address {
-    run_id: RunId,
-    /// `None` is the run as one reads it.
-    part: Option<Part>,
-    /// The part's name.
-    name: String,
+/// What stands there.
+async fn text(address: &Address, service: &Service, run: &RunHandle) -> Result<String, Failure> {
+    let told = || outcome::of_report(service.asker(), run.report());
+    match address.part {
+        None => Ok(first_text(&told().content)),
+        Some(Part::Report) => Ok(told().structured_content.unwrap_or_default().to_string()),
+        Some(Part::Events) => part::events(service, run).await,
+        Some(part) => Ok(run.look(|run: &Run| part.text(run))?.to_string()),
+    }
 }
 
-impl Address {
-    fn read(uri: &str) -> Option<Self> {
-        let path = uri.get(BASE.len()..).filter(|_| uri[..BASE.len()].eq_ignore_ascii_case(BASE))?;
-        let (run_id, name) = path.split_once('/').map_or((path, None), |(run_id, name)| (run_id, Some(name)));
-        // A template's value comes with its colon escaped.
-        let name = name.map(|name| name.replace("%3A", ":").replace("%3a", ":"));
-        let part = name.as_deref().map(Part::read).transpose().ok()?;
-        Some(Self { run_id: run_id.parse().ok()?, part, name: name.unwrap_or_default() })
-    }
-
-    async fn text(&self, service: &Service, run: &RunHandle) -> Result<String, Failure> {
-        let told = || outcome::of_report(service.asker(), run.report());
-        match self.part {
-            None => Ok(first_text(&told().content)),
-            Some(Part::Report) => Ok(told().structured_content.unwrap_or_default().to_string()),
-            Some(Part::Events) if run.look(|run| run.plan.store) == StoreMode::None => Err(Failure::new(
-                Code::RunNotFound,
-                "the events of this run are not kept: its `store` is `none`",
-            )),
-            // Those of a run under way as far as they are durable.
-            Some(Part::Events) => part::lines(service.asker(), service.load(self.run_id).await?.events),
-            Some(part) => Ok(run.look(|run: &Run| part.text(run))?.to_string()),
+/// The text, cut where it is too long, with what a reader should know of it.
+fn contents(address: &Address, uri: &str, text: String, status: &str) -> ResourceContents {
+    let mut meta = if address.is_third_party() { third_party() } else { MetaObject::default() };
+    meta.0.insert(STATUS.to_owned(), status.into());
+    let (mut text, is_cut) = cut(text, address.mime_type() == JSON_LINES);
+    let mut mime_type = address.mime_type();
+    if is_cut {
+        let rest = part::call(&address.run_id.to_string(), &address.name, text.chars().count());
+        let next = format!("the rest: get_run with {rest}");
+        if mime_type == MARKDOWN {
+            text = format!("{text}\n\n[{next}]");
+        } else if mime_type == JSON {
+            mime_type = PLAIN;
         }
+        meta.0.insert(NEXT.to_owned(), next.into());
     }
-
-    /// The text, cut where it is too long, with what a reader should know of it.
-    fn contents(&self, uri: &str, text: String, status: &str) -> ResourceContents {
-        let mut meta = if self.is_third_party() { third_party() } else { MetaObject::default() };
-        meta.0.insert(STATUS.to_owned(), status.into());
-        let (mut text, is_cut) = cut(text, self.mime_type() == JSON_LINES);
-        let mut mime_type = self.mime_type();
-        if is_cut {
-            let rest = part::call(&self.run_id.to_string(), &self.name, text.chars().count());
-            let next = format!("the rest: get_run with {rest}");
-            if mime_type == MARKDOWN {
-                text = format!("{text}\n\n[{next}]");
-            } else if mime_type == JSON {
-                // A piece of JSON is none.
-                mime_type = PLAIN;
-            }
-            meta.0.insert(NEXT.to_owned(), next.into());
-        }
-        ResourceContents::text(text, uri).with_mime_type(mime_type).with_meta(meta)
-    }
-
-    const fn mime_type(&self) -> &'static str {
-        match self.part {
-            None | Some(Part::Answer | Part::AnswerOf(_) | Part::Prompt) => MARKDOWN,
-            Some(Part::Report | Part::Plan) => JSON,
-            Some(Part::Events) => JSON_LINES,
-        }
-    }
-
-    /// Whether words of other models stand in it.
-    const fn is_third_party(&self) -> bool {
-        !matches!(self.part, Some(Part::Prompt | Part::Plan))
-    }
+    ResourceContents::text(text, uri).with_mime_type(mime_type).with_meta(meta)
 }
 
 fn first_text(content: &[rmcp::model::ContentBlock]) -> String {
@@ -282,21 +213,6 @@ mod tests {
     const RUN_ID: &str = "01JD0M3Z8K5Q2W7V9X4B6N1C0A";
 
     #[test]
-    fn addresses_are_read_and_nothing_else_is() {
-        let read = |uri: &str| Address::read(uri).map(|address| (address.run_id.to_string(), address.part));
-        let run = |part| Some((RUN_ID.to_owned(), part));
-        assert_eq!(read(&format!("{BASE}{RUN_ID}")), run(None));
-        assert_eq!(read(&format!("PARALLEL-LLM://runs/{RUN_ID}/answer%3A2")), run(Some(Part::AnswerOf(2))));
-        assert_eq!(read(&format!("{BASE}{RUN_ID}/events")), run(Some(Part::Events)));
-        for uri in ["", "parallel-llm://runs/", "parallel-llm://runs/@", "file:///etc/passwd", "ä", BASE] {
-            assert_eq!(read(uri), None, "{uri}");
-        }
-        for rest in ["/", "/answers", "/answer:", "/answer/", "/../x", "?x", "%20"] {
-            assert_eq!(read(&format!("{BASE}{RUN_ID}{rest}")), None, "{rest}");
-        }
-    }
-
-    #[test]
     fn a_cursor_is_read_as_it_was_written_and_no_other() {
         let cursor = Cursor { listed: 50, before: RUN_ID.parse().ok() };
         assert_eq!(Cursor::read(Some(&cursor.write())).unwrap(), cursor);
@@ -309,8 +225,8 @@ mod tests {
     #[test]
     fn a_text_that_is_too_long_says_where_the_rest_is() {
         let contents = |name: &str, text: String| {
-            let address = Address::read(&format!("{BASE}{RUN_ID}/{name}")).unwrap();
-            json!(address.contents("uri", text, "complete"))
+            let address = Address::read(&format!("parallel-llm://runs/{RUN_ID}/{name}")).unwrap();
+            json!(super::contents(&address, "uri", text, "complete"))
         };
         let told = contents("answer:3", "ä".repeat(TEXT_CHARS_MAX + 1));
         let next = format!(
@@ -325,6 +241,6 @@ mod tests {
         assert_eq!(told["mimeType"], PLAIN);
         let told = contents("answer", "ä".repeat(TEXT_CHARS_MAX));
         assert_eq!((&told["mimeType"], &told["_meta"][NEXT]), (&json!(MARKDOWN), &Value::Null));
-        assert_eq!(told["_meta"][THIRD_PARTY], outcome::THIRD_PARTY);
+        assert_eq!(told["_meta"]["parallel-llm/third_party"], super::super::result::THIRD_PARTY);
     }
 }

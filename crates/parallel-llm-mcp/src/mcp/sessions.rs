@@ -32,7 +32,7 @@ use tokio::time::{Instant, timeout};
 
 use super::line::Refusal;
 use super::recall::Recall;
-use super::{flight, refusal, wire};
+use super::{pending, refusal, wire};
 use crate::output::failure;
 use crate::service::Asker;
 
@@ -76,19 +76,19 @@ impl Default for SessionLimits {
 
 tokio::task_local! {
     /// Whoever makes the request that is being served.
-    static CALLER: Arc<Caller>;
+    static REQUESTER: Arc<Requester>;
 }
 
 /// Who makes a request, and how it was refused where the library would not say why.
 #[derive(Debug, Default)]
-struct Caller {
+struct Requester {
     asker: Option<String>,
     refused: Mutex<Option<Response>>,
 }
 
 /// One session.
 #[derive(Debug)]
-struct Seat {
+struct Session {
     /// Who began it; `None` is the owner.
     asker: Option<String>,
     used: Instant,
@@ -104,12 +104,12 @@ struct InFlight {
     recall: Recall,
 }
 
-/// A request on its way to the library, which lands where it does not arrive.
+/// A request on its way to the library, which has ended where it does not arrive.
 struct Boarding(Option<InFlight>);
 
 /// The sessions of one server.
 #[derive(Clone, Debug)]
-struct Table(Arc<Mutex<HashMap<SessionId, Seat>>>);
+struct Table(Arc<Mutex<HashMap<SessionId, Session>>>);
 
 /// The library's sessions, within bounds.
 #[derive(Debug)]
@@ -158,12 +158,12 @@ pub(super) async fn admit(State(sessions): State<Arc<Sessions>>, request: Reques
             return failure::response(StatusCode::NOT_FOUND, &failure);
         }
     }
-    let caller = Arc::new(Caller { asker, refused: Mutex::default() });
-    let response = CALLER.scope(Arc::clone(&caller), next.run(request)).await;
-    caller.refused.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(response)
+    let requester = Arc::new(Requester { asker, refused: Mutex::default() });
+    let response = REQUESTER.scope(Arc::clone(&requester), next.run(request)).await;
+    requester.refused.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(response)
 }
 
-impl Caller {
+impl Requester {
     /// Notes what is answered in place of the library's words for this.
     fn refuse(&self, error: &SessionsError) {
         let response = match error {
@@ -198,68 +198,63 @@ impl Sessions {
 }
 
 impl Table {
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Seat>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this asker began this session, where there is one.
     fn is_of(&self, id: &str, asker: Option<&str>) -> Option<bool> {
-        self.lock().get(id).map(|seat| seat.asker.as_deref() == asker)
+        self.lock().get(id).map(|session| session.asker.as_deref() == asker)
     }
 
-    /// Seats a new session. Gives the one that makes room, where one must; fails where none can.
-    fn seat(
+    /// Takes a new session in. Gives the one that makes room, where one must; fails where none can.
+    fn take_in(
         &self,
         id: &SessionId,
         asker: Option<String>,
         limits: &SessionLimits,
     ) -> Result<Option<SessionId>, SessionsError> {
-        let mut seats = self.lock();
-        let of_asker = seats.values().filter(|seat| seat.asker == asker).count();
+        let mut sessions = self.lock();
+        let of_asker = sessions.values().filter(|session| session.asker == asker).count();
         let leaves = if of_asker >= limits.sessions_of_one_max {
-            Some(idlest(&seats, |seat| seat.asker == asker).ok_or(SessionsError::Full)?)
-        } else if seats.len() >= limits.sessions_max {
-            Some(idlest(&seats, |_| true).ok_or(SessionsError::Full)?)
+            Some(idlest(&sessions, |session| session.asker == asker).ok_or(SessionsError::Full)?)
+        } else if sessions.len() >= limits.sessions_max {
+            Some(idlest(&sessions, |_| true).ok_or(SessionsError::Full)?)
         } else {
             None
         };
         if let Some(leaves) = &leaves {
-            seats.remove(leaves);
+            sessions.remove(leaves);
         }
-        seats.insert(Arc::clone(id), Seat { asker, used: Instant::now(), calls: HashMap::new() });
+        sessions.insert(Arc::clone(id), Session { asker, used: Instant::now(), calls: HashMap::new() });
         Ok(leaves)
     }
 
     /// Takes a request up, unless another has its id or there are too many. Nothing, where there is no such session.
-    fn take_off(
+    fn take_up(
         &self,
-        session: &SessionId,
+        id: &SessionId,
         request: &RequestId,
         limits: &SessionLimits,
     ) -> Result<Option<InFlight>, Refusal> {
-        let mut seats = self.lock();
-        let Some(seat) = seats.get(session) else { return Ok(None) };
-        if seat.calls.contains_key(request) {
-            return Err(flight::repeated(request));
+        let mut sessions = self.lock();
+        let Some(session) = sessions.get(id) else { return Ok(None) };
+        if session.calls.contains_key(request) {
+            return Err(pending::repeated(request));
         }
-        let of_asker = seats.values().filter(|other| other.asker == seat.asker);
+        let of_asker = sessions.values().filter(|other| other.asker == session.asker);
         let bounds = [
-            (seat.calls.len(), limits.calls_max),
-            (of_asker.map(|seat| seat.calls.len()).sum(), limits.calls_of_one_max),
+            (session.calls.len(), limits.calls_max),
+            (of_asker.map(|session| session.calls.len()).sum(), limits.calls_of_one_max),
         ];
         if let Some((_, calls_max)) = bounds.into_iter().find(|(calls, calls_max)| calls >= calls_max) {
-            return Err(flight::too_many(request, calls_max));
+            return Err(pending::too_many(request, calls_max));
         }
         let recall = Recall::default();
-        if let Some(seat) = seats.get_mut(session) {
-            seat.calls.insert(request.clone(), recall.clone());
+        if let Some(session) = sessions.get_mut(id) {
+            session.calls.insert(request.clone(), recall.clone());
         }
-        Ok(Some(InFlight {
-            table: self.clone(),
-            session: Arc::clone(session),
-            request: request.clone(),
-            recall,
-        }))
+        Ok(Some(InFlight { table: self.clone(), session: Arc::clone(id), request: request.clone(), recall }))
     }
 
     /// The request of this id, where it is in flight.
@@ -271,12 +266,12 @@ impl Table {
 
 impl InFlight {
     /// It is answered, or will never be. A later request of the same id is another one.
-    fn land(&self) {
-        let mut seats = self.table.lock();
-        let Some(seat) = seats.get_mut(&self.session) else { return };
-        seat.used = Instant::now();
-        if seat.calls.get(&self.request) == Some(&self.recall) {
-            seat.calls.remove(&self.request);
+    fn end(&self) {
+        let mut sessions = self.table.lock();
+        let Some(session) = sessions.get_mut(&self.session) else { return };
+        session.used = Instant::now();
+        if session.calls.get(&self.request) == Some(&self.recall) {
+            session.calls.remove(&self.request);
         }
     }
 
@@ -289,14 +284,14 @@ impl InFlight {
 impl Drop for Boarding {
     fn drop(&mut self) {
         if let Some(call) = &self.0 {
-            call.land();
+            call.end();
         }
     }
 }
 
-fn idlest(seats: &HashMap<SessionId, Seat>, of: impl Fn(&Seat) -> bool) -> Option<SessionId> {
-    let idle = seats.iter().filter(|(_, seat)| seat.calls.is_empty() && of(seat));
-    idle.min_by_key(|(_, seat)| seat.used).map(|(id, _)| Arc::clone(id))
+fn idlest(sessions: &HashMap<SessionId, Session>, of: impl Fn(&Session) -> bool) -> Option<SessionId> {
+    let idle = sessions.iter().filter(|(_, session)| session.calls.is_empty() && of(session));
+    idle.min_by_key(|(_, session)| session.used).map(|(id, _)| Arc::clone(id))
 }
 
 impl SessionManager for Sessions {
@@ -304,13 +299,13 @@ impl SessionManager for Sessions {
     type Transport = Counted;
 
     async fn create_session(&self) -> Result<(SessionId, Counted), SessionsError> {
-        let caller = CALLER.try_with(Arc::clone).unwrap_or_default();
+        let requester = REQUESTER.try_with(Arc::clone).unwrap_or_default();
         let (id, transport) = self.inner.create_session().await?;
-        match self.table.seat(&id, caller.asker.clone(), &self.limits) {
+        match self.table.take_in(&id, requester.asker.clone(), &self.limits) {
             Ok(None) => {}
             Ok(Some(leaves)) => self.close(&leaves).await?,
             Err(full) => {
-                caller.refuse(&full);
+                requester.refuse(&full);
                 self.close(&id).await?;
                 return Err(full);
             }
@@ -328,10 +323,10 @@ impl SessionManager for Sessions {
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, SessionsError> {
         let is_over = {
-            let mut seats = self.table.lock();
-            let Some(seat) = seats.get_mut(id) else { return Ok(false) };
-            let is_over = seat.calls.is_empty() && seat.used.elapsed() > self.limits.idle_max;
-            seat.used = Instant::now();
+            let mut sessions = self.table.lock();
+            let Some(session) = sessions.get_mut(id) else { return Ok(false) };
+            let is_over = session.calls.is_empty() && session.used.elapsed() > self.limits.idle_max;
+            session.used = Instant::now();
             is_over
         };
         if is_over {
@@ -352,9 +347,9 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
         let mut boarding = Boarding(None);
         if let JsonRpcMessage::Request(request) = &mut message {
-            let taken = self.table.take_off(id, &request.id, &self.limits).map_err(SessionsError::Call);
-            let caller = CALLER.try_with(Arc::clone).unwrap_or_default();
-            boarding.0 = taken.inspect_err(|error| caller.refuse(error))?;
+            let taken = self.table.take_up(id, &request.id, &self.limits).map_err(SessionsError::Call);
+            let requester = REQUESTER.try_with(Arc::clone).unwrap_or_default();
+            boarding.0 = taken.inspect_err(|error| requester.refuse(error))?;
             if let Some(call) = &boarding.0 {
                 request.request.extensions_mut().insert(call.recall.clone());
             }
@@ -366,7 +361,7 @@ impl SessionManager for Sessions {
             if let (Some(call), Some(message)) = (&call, &answer.message)
                 && call.is_answered_by(message)
             {
-                call.land();
+                call.end();
             }
         }))
     }
@@ -415,7 +410,7 @@ impl Transport<RoleServer> for Counted {
             let sent = sending.await;
             // Also where nobody reads it.
             if let Some(call) = call {
-                call.land();
+                call.end();
             }
             sent
         }
@@ -430,7 +425,7 @@ impl Transport<RoleServer> for Counted {
         {
             // What is taken back is never answered.
             call.recall.give();
-            call.land();
+            call.end();
         }
         Some(message)
     }

@@ -21,12 +21,12 @@ use crate::service::{Hold, RunHandle, Scope, Service};
 /// How often a client should ask: people read no faster, and a run takes half a minute.
 const POLL_EVERY_MS: u64 = 2_000;
 
-/// The holds of calls that were answered with a task: what its client may still give up. One for each run that was begun
-/// in this process and is not over.
+/// The tasks that a client may still give up: a hold for each run that was begun in this process, is not over, and whose
+/// call was answered with a task.
 #[derive(Default)]
-pub(super) struct Holds(Mutex<Vec<Hold>>);
+pub(super) struct OpenTasks(Mutex<Vec<Hold>>);
 
-impl Holds {
+impl OpenTasks {
     /// Keeps a hold until the run is over. Two tasks of one run have one id, so they are one hold.
     fn keep(&self, handle: &RunHandle) {
         let mut holds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,11 +47,11 @@ impl Holds {
 
 /// The answer to a call whose run goes on; `None` where the call has to wait for it: because it is over already, or because
 /// its texts are kept nowhere.
-pub(super) fn create(holds: &Holds, handle: &RunHandle) -> Option<CreateTaskResult> {
+pub(super) fn create(open_tasks: &OpenTasks, handle: &RunHandle) -> Option<CreateTaskResult> {
     if handle.look(|run| run.is_decided() || run.plan.store != StoreMode::Full) {
         return None;
     }
-    holds.keep(handle);
+    open_tasks.keep(handle);
     let mut task = seed(handle, TaskStatus::Working);
     // It is told here or never, because the hold that knows it is not asked again.
     if let Some(note) = handle.note() {
@@ -75,7 +75,11 @@ pub(super) async fn get(service: &Service, task_id: &str) -> Result<GetTaskResul
 
 /// `tasks/cancel`: gives the run up. A task that is over stays as it is; one that another process does cannot be given up
 /// here, which is said: its client would take silence for the end of its costs.
-pub(super) async fn cancel(service: &Service, holds: &Holds, task_id: &str) -> Result<(), ErrorData> {
+pub(super) async fn cancel(
+    service: &Service,
+    open_tasks: &OpenTasks,
+    task_id: &str,
+) -> Result<(), ErrorData> {
     let handle = find(service, task_id).await?;
     service.asker().check(Scope::Ask).map_err(|failure| resources::error_of(service.asker(), failure))?;
     if handle.look(|run| run.is_decided() || run.status != RunStatus::Running) {
@@ -89,7 +93,7 @@ pub(super) async fn cancel(service: &Service, holds: &Holds, task_id: &str) -> R
             failure.with_next("cancel the task at the server that answered its call"),
         ));
     }
-    holds.give_up(handle.id());
+    open_tasks.give_up(handle.id());
     Ok(())
 }
 

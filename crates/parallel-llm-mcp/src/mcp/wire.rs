@@ -18,8 +18,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::flight::Flight;
 use super::line::{Line, Refusal};
+use super::pending::Pending;
 use super::pipe::WRITE_QUEUE_MAX;
 
 /// One client's connection.
@@ -30,7 +30,7 @@ pub(super) struct Wire {
     output: Option<mpsc::Sender<Vec<u8>>>,
     /// A reply of ours that could not yet be queued.
     reply: Option<Vec<u8>>,
-    flight: Arc<Flight>,
+    pending: Arc<Pending>,
     /// Whether the protocol has begun; before that the library takes nothing but requests.
     has_begun: bool,
     stopping: Stopping,
@@ -69,7 +69,7 @@ impl Wire {
             is_ended: false,
             output: Some(output),
             reply: None,
-            flight: Arc::default(),
+            pending: Arc::default(),
             has_begun: false,
             stopping,
         }
@@ -96,7 +96,7 @@ impl Wire {
                     self.stopping.stop.cancel();
                 }
                 () = self.stopping.stop.cancelled(), if !is_stopping => {}
-                () = landed(&self.flight, deadline), if is_stopping => return None,
+                () = answered_all(&self.pending, deadline), if is_stopping => return None,
             }
         }
     }
@@ -112,7 +112,7 @@ impl Wire {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.flight.land(id);
+                    self.pending.settle(id);
                 }
                 // A client that gave up a first attempt says so before it begins anew.
                 Ok(self.has_begun.then_some(message))
@@ -125,14 +125,14 @@ impl Wire {
         if self.stopping.stop.is_cancelled() {
             return Err(Refusal::unavailable(&request.id, "the server is stopping: start it again"));
         }
-        self.flight.take_off(&request.id)?;
+        self.pending.take_up(&request.id)?;
         self.has_begun |= begins(&request.request);
         Ok(())
     }
 
     /// Keeps a reply of ours until there is room for it.
     fn refuse(&mut self, mut refusal: Refusal) {
-        let is_in_flight = |id: &str| serde_json::from_str(id).is_ok_and(|id| self.flight.holds(&id));
+        let is_in_flight = |id: &str| serde_json::from_str(id).is_ok_and(|id| self.pending.holds(&id));
         // An id found in a broken line is a guess, and must not end a call that is under way.
         if refusal.is_guess && refusal.id.as_ref().is_some_and(|id| is_in_flight(id.get())) {
             refusal.id = None;
@@ -142,11 +142,11 @@ impl Wire {
 }
 
 /// Returns when nothing is in flight, or at the deadline.
-async fn landed(flight: &Flight, deadline: Option<Instant>) {
+async fn answered_all(pending: &Pending, deadline: Option<Instant>) {
     match deadline {
         // Past the deadline what is in flight stays unanswered; the runs themselves are kept.
-        Some(deadline) => drop(tokio::time::timeout_at(deadline, flight.empty()).await),
-        None => flight.empty().await,
+        Some(deadline) => drop(tokio::time::timeout_at(deadline, pending.empty()).await),
+        None => pending.empty().await,
     }
 }
 
@@ -175,7 +175,7 @@ impl Transport<RoleServer> for Wire {
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let output = self.output.clone();
-        let flight = Arc::clone(&self.flight);
+        let pending = Arc::clone(&self.pending);
         async move {
             let closed = || io::Error::new(io::ErrorKind::NotConnected, "the client is gone");
             let output = output.ok_or_else(closed)?;
@@ -191,7 +191,7 @@ impl Transport<RoleServer> for Wire {
             }
             let sent = output.send(line).await.map_err(|_| closed());
             if let Some(id) = answered(&message) {
-                flight.land(id);
+                pending.settle(id);
             }
             sent
         }
@@ -296,10 +296,10 @@ mod tests {
         drop(lines);
         let begun = Instant::now();
         let answer = wire.send(pong(1));
-        let flight = Arc::clone(&wire.flight);
+        let pending = Arc::clone(&wire.pending);
         let (ended, ()) = tokio::join!(wire.receive(), async {
             tokio::time::sleep(DRAIN / 6).await;
-            assert!(flight.holds(&NumberOrString::Number(1)));
+            assert!(pending.holds(&NumberOrString::Number(1)));
             answer.await.unwrap();
         });
         assert!(ended.is_none() && begun.elapsed() < DRAIN);

@@ -7,6 +7,20 @@ use std::borrow::Cow;
 
 /// What the command line says, and what is said here instead. A phrase stands before those that are in it.
 const WORDS: &[(&str, &str)] = &[
+    // A model that calls a tool changes no setting.
+    ("raise the setting", "ask the user to raise the setting"),
+    (
+        "raise `--budget`, lower `--max-tokens`, or ask fewer models",
+        "ask fewer or cheaper models, lower `max_tokens`, or have the user raise their setting `budget_usd`",
+    ),
+    (
+        "set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key",
+        "ask the user to set `OPENROUTER_API_KEY`, or to keep a key with `parallel-llm-mcp keys set openrouter`",
+    ),
+    (
+        "make a token with the scope that the message names, with `keys create NAME --scope ...`",
+        "ask the server's owner for a token with the scope that the message names",
+    ),
     ("give a prompt as an argument, on stdin or as `@file`", "give the question in the argument `prompt`"),
     ("see `parallel-llm-mcp help`", "see the tool's arguments"),
     ("see `runs list`", "give the `run_id` that process_prompt gave"),

@@ -1,5 +1,5 @@
 //! What was paid, in words: a sum that lacks a call is the least that was paid, one computed from prices is about right,
-//! and what nobody knows is unknown, never nothing.
+//! and what nobody knows is unknown, never nothing. What it can be at most is told beside the sum, never as the sum.
 
 use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::run::{Run, SeatView};
@@ -13,24 +13,27 @@ pub struct Cost {
     pub lacks_calls: bool,
     /// Whether a part of it is computed from prices, or missing.
     pub is_estimate: bool,
+    /// The most that all can have cost, where a call is missing and that is known.
+    pub bound: Option<PicoUsd>,
 }
 
 impl Cost {
     /// What all requests of a run cost.
     pub fn of(run: &Run) -> Self {
-        Self::reckoned(run.cost(), run.cost_lacks_calls(), run.cost_is_estimate())
+        let cost = Self::reckoned(run.cost(), run.cost_lacks_calls(), run.cost_is_estimate());
+        Self { bound: run.cost_bound(), ..cost }
     }
 
     /// What these calls cost; a sum of nothing that is not sure is no sum.
     pub fn reckoned(sum: PicoUsd, lacks_calls: bool, is_estimate: bool) -> Self {
         let is_estimate = is_estimate || lacks_calls;
-        Self { known: sum.unless_unknown(is_estimate), lacks_calls, is_estimate }
+        Self { known: sum.unless_unknown(is_estimate), lacks_calls, is_estimate, bound: None }
     }
 
     /// What all requests of a seat cost.
     pub fn of_seat(seat: &SeatView) -> Self {
         let (lacks_calls, is_estimate) = (seat.cost_lacks_calls(), seat.cost_is_estimate);
-        Self { known: seat.known_cost(), lacks_calls, is_estimate }
+        Self { known: seat.known_cost(), lacks_calls, is_estimate, bound: None }
     }
 
     /// The word before the sum, with the blank between: `at least `, `about ` or nothing.
@@ -42,9 +45,13 @@ impl Cost {
         }
     }
 
-    /// In words: `at least $0.0093`, `about $1.20`, `$1.20`, `cost unknown`.
+    /// In words: `at least $0.0093`, `at least $0.0093, up to $0.12`, `about $1.20`, `$1.20`, `cost unknown`,
+    /// `cost unknown, up to $0.12`.
     pub fn told(self) -> String {
-        self.known.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{}{cost}", self.word()))
+        let known =
+            self.known.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{}{cost}", self.word()));
+        let bound = self.bound.map(|bound| format!(", up to {bound}"));
+        known + bound.as_deref().unwrap_or_default()
     }
 
     /// The same where anything of it is known.
@@ -69,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_is_not_sure_says_so() {
-        let cost = |known, lacks_calls, is_estimate| Cost { known, lacks_calls, is_estimate };
+        let cost = |known, lacks_calls, is_estimate| Cost { known, lacks_calls, is_estimate, bound: None };
         let paid = Some(PicoUsd(9_300_000_000));
         let costs = [
             cost(paid, false, false),
@@ -83,5 +90,8 @@ mod tests {
             ["$0.0093", "about $0.0093", "at least $0.0093", "at least $0.0093", "cost unknown"]
         );
         assert_eq!(costs.map(Cost::short), ["$0.0093", "~$0.0093", "≥$0.0093", "≥$0.0093", "unknown"]);
+        let bounded =
+            [paid, None].map(|known| Cost { bound: Some(PicoUsd::from_usd(1)), ..cost(known, true, true) });
+        assert_eq!(bounded.map(Cost::told), ["at least $0.0093, up to $1.00", "cost unknown, up to $1.00"]);
     }
 }

@@ -51,6 +51,10 @@ pub struct Report {
     /// Whether a request is missing in the cost, because nobody knows what it cost, or not yet: it is the least that was
     /// paid then.
     pub cost_lacks_calls: bool,
+    /// The most that all requests can have cost, in USD, where one that is over is missing in the cost and prices are
+    /// known; left out elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_max_usd: Option<f64>,
     /// Milliseconds from the start to the answer, or to now.
     pub elapsed_ms: u64,
     /// How answers become one text.
@@ -241,12 +245,23 @@ impl Report {
             cost_usd: cost.known.map(PicoUsd::as_usd),
             cost_is_estimate: cost.is_estimate,
             cost_lacks_calls: cost.lacks_calls,
+            cost_max_usd: cost.bound.map(PicoUsd::as_usd),
             elapsed_ms: run.decided_ms.unwrap_or(run.elapsed_ms),
             strategy: run.plan.strategy.name().to_owned(),
             plan_hash: run.plan_hash.clone(),
             files,
             warnings: run.warnings().iter().map(ErrorReport::of_warning).collect(),
             error: run.failure().as_ref().map(ErrorReport::of),
+        }
+    }
+
+    /// What all requests of the run cost, as far as the report tells.
+    pub fn cost(&self) -> Cost {
+        Cost {
+            known: self.cost_usd.and_then(PicoUsd::from_f64),
+            lacks_calls: self.cost_lacks_calls,
+            is_estimate: self.cost_is_estimate,
+            bound: self.cost_max_usd.and_then(PicoUsd::from_f64),
         }
     }
 

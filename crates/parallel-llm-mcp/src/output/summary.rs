@@ -92,7 +92,7 @@ fn offer(run: &Run) -> Option<String> {
     let what = if late == 1 { "an answer".to_owned() } else { format!("{late} answers") };
     let id = run.plan.run_id;
     if run.status == RunStatus::Interrupted {
-        return Some(format!("go on with it: `runs resume {id}`"));
+        return run.resuming().map(|command| format!("go on with it: {command}"));
     }
     if late > 0 {
         return Some(format!("{what} came too late to be fused: `runs synthesize {id}` takes all in"));

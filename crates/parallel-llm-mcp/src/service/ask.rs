@@ -12,6 +12,7 @@ use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunPlan, RunRequ
 
 use super::catalogue::Wanted;
 use super::fitness::Typed;
+use super::stake::{Proposal, What};
 use super::{Asker, Further, Kept, RunHandle, Scope, Service};
 use crate::clock;
 
@@ -37,6 +38,12 @@ impl Service {
     /// Begins a run. Whatever is wrong is said here, before anything is paid. Where the same question is being answered
     /// already, or was asked under the same idempotency key, that run is given instead.
     pub async fn ask(&self, question: Question) -> Result<RunHandle, Failure> {
+        // Boxed, because every door holds what a question waits in, and a plan is large.
+        Box::pin(async { self.propose(question).await?.begin().await }).await
+    }
+
+    /// Resolves a question without beginning it. Fails where it cannot be asked whatever it costs.
+    pub async fn propose(&self, question: Question) -> Result<Proposal, Failure> {
         self.asker().check(Scope::Ask)?;
         let cache_ms = question.cache_ms;
         if cache_ms.is_some() {
@@ -44,11 +51,19 @@ impl Service {
             self.asker().check(Scope::Read)?;
         }
         let plan = self.plan(question).await?;
+        Ok(Proposal::new(self, What::Ask(Box::new(plan), cache_ms)))
+    }
+
+    /// Begins what was proposed, or gives the answer there is to it.
+    pub(super) async fn begin_asking(
+        &self,
+        plan: RunPlan,
+        cache_ms: Option<u64>,
+    ) -> Result<RunHandle, Failure> {
         if let Some(handle) = self.answered_before(&plan, cache_ms).await? {
             return Ok(handle);
         }
-        // Boxed, because every door holds what a question waits in, and a plan is large.
-        Box::pin(self.begin(plan)).await
+        self.begin(plan).await
     }
 
     /// Begins the run of a plan; where the same is under way already, that run is given instead.
@@ -78,7 +93,9 @@ impl Service {
         if past.run.status != RunStatus::Interrupted {
             return past.join();
         }
-        match self.take_up(name, Further::Resume { resend: false, budget: None }).await {
+        let resume = Further::Resume { resend: false, budget: None };
+        let begun = async { self.further(name, resume).await?.begin().await };
+        match begun.await {
             // Somebody else has begun to, a moment ago.
             Err(failure) if failure.code == Code::Busy => match self.seek(name).await? {
                 Kept::Live(handle) => Ok(handle.join()),
@@ -105,7 +122,8 @@ impl Service {
         Ok(Some(handle.with_note(Warning::of("nothing was asked anew", &note))))
     }
 
-    pub(super) async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
+    /// What is asked, resolved; it may cost more than its budget.
+    async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
         let mut request = question.request;
         self.asker().check_wishes(&request, self.settings().budget)?;
         self.check_reach(&request)?;
@@ -121,7 +139,7 @@ impl Service {
         self.plan_with(request, defaults).await
     }
 
-    /// The plan of a request, these holding for what it leaves open.
+    /// The plan of a request, these holding for what it leaves open. It may cost more than its budget.
     pub(super) async fn plan_with(
         &self,
         mut request: RunRequest,
@@ -138,7 +156,7 @@ impl Service {
             Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))
         })?;
         let typed = Typed::of(&request);
-        let mut plan = RunPlan::resolve(request, &terms, identity)?;
+        let mut plan = RunPlan::draft(request, &terms, identity)?;
         self.check_inputs(&plan, typed)?;
         self.check_keys(&typed.places(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
         check_memory(&plan)?;

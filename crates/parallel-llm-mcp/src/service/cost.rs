@@ -43,6 +43,11 @@ pub struct Spending {
     pub cost_usd: Option<f64>,
     /// Calls whose cost nobody knows, or not yet.
     pub calls_of_unknown_cost: u64,
+    /// The most that those can have cost, as far as prices are known.
+    #[serde(skip)]
+    pub unknown_cost_max: PicoUsd,
+    /// The same in USD.
+    pub unknown_cost_max_usd: f64,
     /// Calls whose cost is computed from prices, because the provider told none.
     pub calls_of_estimated_cost: u64,
 }
@@ -70,6 +75,8 @@ impl Spending {
             cost: line.cost,
             cost_usd: None,
             calls_of_unknown_cost: line.calls_of_unknown_cost,
+            unknown_cost_max: line.unknown_cost_max,
+            unknown_cost_max_usd: 0.0,
             calls_of_estimated_cost: line.calls_of_estimated_cost,
         };
         spending.reckoned()
@@ -88,12 +95,17 @@ impl Spending {
             output_tokens: self.output_tokens + other.output_tokens,
             cost: self.cost.plus(other.cost),
             calls_of_unknown_cost: self.calls_of_unknown_cost + other.calls_of_unknown_cost,
+            unknown_cost_max: self.unknown_cost_max.plus(other.unknown_cost_max),
             calls_of_estimated_cost: self.calls_of_estimated_cost + other.calls_of_estimated_cost,
             ..self
         }
     }
 
     fn reckoned(self) -> Self {
-        Self { cost_usd: self.known_cost().map(PicoUsd::as_usd), ..self }
+        Self {
+            cost_usd: self.known_cost().map(PicoUsd::as_usd),
+            unknown_cost_max_usd: self.unknown_cost_max.as_usd(),
+            ..self
+        }
     }
 }

@@ -28,9 +28,8 @@ const ASK_THE_OWNER: &str = "ask the owner of this server, whose log says why";
 
 /// What next steps say to the owner, and what to others. A phrase stands before those that are in what it becomes.
 const PHRASES: &[(&str, &str)] = &[
-    ("have the user raise the setting", "raise the setting"),
-    ("raise the setting", "ask the owner of this server to raise the setting"),
-    ("or the setting", "or ask the owner of this server to raise the setting"),
+    ("raise the setting", "ask the owner of this server for a higher setting"),
+    ("or the setting", "or ask the owner of this server for a higher setting"),
     ("have the owner ", "ask the owner of this server to "),
 ];
 
@@ -202,7 +201,7 @@ mod tests {
     fn no_next_step_of_a_code_is_the_owners_alone() {
         for code in Code::ALL.iter().copied().filter(|code| *code != Code::HostRefused) {
             let told = discreet(Failure::new(code, "what happened"));
-            let next = told.next_step().replace("ask the owner of this server to raise the setting", "");
+            let next = told.next_step().replace("ask the owner of this server for a higher setting", "");
             assert!(!OWNERS.iter().any(|words| next.contains(words)), "{code}: {next}");
         }
     }
@@ -214,17 +213,12 @@ mod tests {
             (
                 Code::Timeout,
                 "raise the setting `call_timeout_ms` (now 5)",
-                "ask the owner of this server to raise the setting `call_timeout_ms` (now 5)",
+                "ask the owner of this server for a higher setting `call_timeout_ms` (now 5)",
             ),
             (
                 Code::Timeout,
                 "raise `--deadline` or the setting `run_timeout_ms` (now 5)",
-                "raise `--deadline` or ask the owner of this server to raise the setting `run_timeout_ms` (now 5)",
-            ),
-            (
-                Code::Budget,
-                "ask for at most $3.00, or have the user raise the setting `budget_usd`",
-                "ask for at most $3.00, or ask the owner of this server to raise the setting `budget_usd`",
+                "raise `--deadline` or ask the owner of this server for a higher setting `run_timeout_ms` (now 5)",
             ),
             (
                 Code::Budget,

@@ -8,10 +8,11 @@ use parallel_llm_engine::event::Place;
 use parallel_llm_engine::panel::Seat;
 use parallel_llm_engine::plan::Terms;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::run::{RESEND, Run, SeatView};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
 use tokio::time::timeout;
 
+use super::stake::{Proposal, What};
 use super::{Kept, RunHandle, Scope, Service};
 
 /// How long the end of a run is waited for that has its answer: longer than it is asked what lost requests cost. Seats
@@ -69,19 +70,24 @@ impl Further {
 impl Service {
     /// Goes on with a run. Whatever is wrong is said before anything is paid.
     pub async fn go_on(&self, name: &str, further: Further) -> Result<RunHandle, Failure> {
+        self.propose_further(name, further).await?.begin().await
+    }
+
+    /// Resolves what is wanted of a run without beginning it. Fails where it cannot be gone on with whatever it costs.
+    pub async fn propose_further(&self, name: &str, further: Further) -> Result<Proposal, Failure> {
         // The answers it has are given too.
         self.asker().check(Scope::Ask)?;
         self.asker().check(Scope::Read)?;
-        self.take_up(name, further).await
+        self.further(name, further).await
     }
 
     /// The same for a run that this very asker asks for.
-    pub(super) async fn take_up(&self, name: &str, further: Further) -> Result<RunHandle, Failure> {
+    pub(super) async fn further(&self, name: &str, further: Further) -> Result<Proposal, Failure> {
         self.asker().check_wishes(&further.wishes(), self.settings().budget)?;
         let is_resume = matches!(further, Further::Resume { .. });
         let (run, is_open) = match self.seek(name).await? {
             Kept::Live(handle) if is_resume && handle.look(|run| !run.is_decided() && !run.closed) => {
-                return Ok(handle.join());
+                return Ok(Proposal::new(self, What::Join(handle)));
             }
             Kept::Live(handle) => self.ended(&handle).await?,
             Kept::Past(past) => (past.run, false),
@@ -92,20 +98,33 @@ impl Service {
         }
         reopening.limits = self.day_limits();
         self.check_part(&run, &reopening, &further).await?;
+        let budget = match further {
+            Further::Resume { budget, .. } => budget,
+            Further::Add(_) | Further::Rewrite(_) => {
+                Some(further.budget().unwrap_or_else(|| self.settings().defaults().budget))
+            }
+        };
+        Ok(Proposal::new(self, What::GoOn(Box::new(run), Box::new(reopening), budget)))
+    }
+
+    /// Begins a further part of a run.
+    pub(super) async fn begin_part(
+        &self,
+        run: Run,
+        mut reopening: Reopening,
+        budget: Option<PicoUsd>,
+    ) -> Result<RunHandle, Failure> {
+        if let Some(budget) = budget {
+            reopening = reopening.within((&run.plan, run.chain()), (run.cost_max(), budget))?;
+        }
         self.runs().await?.reopen(run, reopening, self.output_dir()).await
     }
 
-    /// What is wanted, resolved. Fails where there is nothing to be had of the run, or it may cost too much.
-    pub(super) async fn part(&self, run: &Run, further: &Further) -> Result<Reopening, Failure> {
+    /// What is wanted, resolved; it may cost more than it is allowed to. Fails where there is nothing to be had of the run.
+    async fn part(&self, run: &Run, further: &Further) -> Result<Reopening, Failure> {
         check(run, further)?;
         match further {
-            Further::Resume { resend, budget } => {
-                let reopening = resume(run, *resend)?;
-                match budget {
-                    Some(budget) => reopening.within((&run.plan, run.chain()), (run.cost_max(), *budget)),
-                    None => Ok(reopening),
-                }
-            }
+            Further::Resume { resend, .. } => resume(run, *resend),
             Further::Add(request) | Further::Rewrite(request) => self.resolve(run, request).await,
         }
     }
@@ -151,8 +170,9 @@ impl Service {
         let defaults = self.settings().defaults();
         let catalogues = self.catalogues_for(request, &defaults).await;
         let terms = Terms { defaults: &defaults, providers: &self.parts.providers, catalogues: &catalogues };
+        let unbounded = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };
         let mut reopening =
-            Reopening::resolve(request, &terms, (&run.plan, run.chain()), (Vec::new(), run.cost_max()))?;
+            Reopening::resolve(&unbounded, &terms, (&run.plan, run.chain()), (Vec::new(), run.cost_max()))?;
         let places = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];
         let unable = self.inabilities(&run.plan.routing, places);
         reopening.warnings.extend(unable);
@@ -210,7 +230,7 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
         let message = format!("the run {} has no seat that could be asked", run.plan.run_id);
         let unknown = run.seats.iter().any(|seat| seat.status == SeatStatus::Unknown);
         let next = if unknown {
-            "`runs resume --resend` also asks seats that were sent and never heard of, which may be paid twice"
+            RESEND
         } else {
             "add a model with `runs add`, or make another text with `runs synthesize`"
         };

@@ -23,7 +23,7 @@ pub struct RunHandle {
     id: RunId,
     hub: Arc<Hub>,
     files: FilesWatch,
-    asker: Arc<Asker>,
+    interest: Arc<Interest>,
     /// The run from its first event on, for the first who follows its events.
     beginning: Arc<Mutex<Option<(Run, Watch)>>>,
     /// What the asker should know besides what the run itself tells.
@@ -32,8 +32,8 @@ pub struct RunHandle {
     tasks: Option<Arc<JoinSet<()>>>,
 }
 
-/// Whoever asked, once.
-struct Asker {
+/// What somebody who asked wants of a run: that it goes on, until it is given up once.
+struct Interest {
     has_given_up: AtomicBool,
     /// How many askers still want the run; `None` for whoever only looks, and where another process does it.
     wanted_by: Option<Arc<AtomicUsize>>,
@@ -44,7 +44,7 @@ struct Asker {
 pub struct Hold {
     id: RunId,
     hub: Weak<Hub>,
-    asker: Arc<Asker>,
+    interest: Arc<Interest>,
 }
 
 impl Hold {
@@ -60,11 +60,11 @@ impl Hold {
 
     /// As [`RunHandle::cancel`].
     pub fn give_up(&self) {
-        self.asker.give_up();
+        self.interest.give_up();
     }
 }
 
-impl Asker {
+impl Interest {
     fn give_up(&self) {
         let is_last = |count: &AtomicUsize| count.fetch_sub(1, Ordering::Relaxed) == 1;
         if !self.has_given_up.swap(true, Ordering::Relaxed) && self.wanted_by.as_deref().is_some_and(is_last)
@@ -78,26 +78,27 @@ impl RunHandle {
     /// The first asker's hold on a run that begins in this process.
     pub(super) fn here(hub: Arc<Hub>, stop: Stop) -> Self {
         let beginning = Some(hub.watch_events());
-        let asker = Asker {
+        let interest = Interest {
             has_given_up: AtomicBool::new(false),
             wanted_by: Some(Arc::new(AtomicUsize::new(1))),
             stop,
         };
-        Self::new(hub, asker, FilesWatch::off(), beginning)
+        Self::new(hub, interest, FilesWatch::off(), beginning)
     }
 
     /// A hold on a run that is over, or that another process does; `tasks` bring into `hub` what happens there, and
     /// write its files where they are wanted here.
     pub(super) fn elsewhere(hub: Arc<Hub>, files: FilesWatch, tasks: JoinSet<()>) -> Self {
-        let asker = Asker { has_given_up: AtomicBool::new(false), wanted_by: None, stop: Stop::default() };
-        let handle = Self::new(hub, asker, files, None);
+        let interest =
+            Interest { has_given_up: AtomicBool::new(false), wanted_by: None, stop: Stop::default() };
+        let handle = Self::new(hub, interest, files, None);
         Self { tasks: Some(Arc::new(tasks)), ..handle }
     }
 
-    fn new(hub: Arc<Hub>, asker: Asker, files: FilesWatch, beginning: Option<(Run, Watch)>) -> Self {
+    fn new(hub: Arc<Hub>, interest: Interest, files: FilesWatch, beginning: Option<(Run, Watch)>) -> Self {
         let id = hub.look(|run| run.plan.run_id);
-        let (asker, beginning) = (Arc::new(asker), Arc::new(Mutex::new(beginning)));
-        Self { id, hub, files, asker, beginning, note: None, tasks: None }
+        let (interest, beginning) = (Arc::new(interest), Arc::new(Mutex::new(beginning)));
+        Self { id, hub, files, interest, beginning, note: None, tasks: None }
     }
 
     pub(super) fn with_files(self, files: FilesWatch) -> Self {
@@ -110,23 +111,25 @@ impl RunHandle {
 
     /// A look at the same run, which neither wants it nor gives it up.
     pub(super) fn observe(&self) -> Self {
-        let asker = Asker { has_given_up: AtomicBool::new(false), wanted_by: None, stop: Stop::default() };
-        self.of(asker)
+        let interest =
+            Interest { has_given_up: AtomicBool::new(false), wanted_by: None, stop: Stop::default() };
+        self.of(interest)
     }
 
     /// The hold of another asker on the same run.
     pub(super) fn join(&self) -> Self {
-        let wanted_by = self.asker.wanted_by.clone();
+        let wanted_by = self.interest.wanted_by.clone();
         if let Some(count) = &wanted_by {
             count.fetch_add(1, Ordering::Relaxed);
         }
-        let asker = Asker { has_given_up: AtomicBool::new(false), wanted_by, stop: self.asker.stop.clone() };
-        self.of(asker)
+        let interest =
+            Interest { has_given_up: AtomicBool::new(false), wanted_by, stop: self.interest.stop.clone() };
+        self.of(interest)
     }
 
     /// The same run, held by another.
-    fn of(&self, asker: Asker) -> Self {
-        let handle = Self::new(Arc::clone(&self.hub), asker, self.files.clone(), None);
+    fn of(&self, interest: Interest) -> Self {
+        let handle = Self::new(Arc::clone(&self.hub), interest, self.files.clone(), None);
         Self { tasks: self.tasks.clone(), ..handle }
     }
 
@@ -142,12 +145,12 @@ impl RunHandle {
 
     /// What is needed to give the run up later, without the run.
     pub fn hold(&self) -> Hold {
-        Hold { id: self.id, hub: Arc::downgrade(&self.hub), asker: Arc::clone(&self.asker) }
+        Hold { id: self.id, hub: Arc::downgrade(&self.hub), interest: Arc::clone(&self.interest) }
     }
 
     /// Whether giving it up can end the run: it is done by this process, and wanted through this handle.
     pub fn is_here(&self) -> bool {
-        self.asker.wanted_by.is_some()
+        self.interest.wanted_by.is_some()
     }
 
     /// Whether the run was read from the store: another process does it, or nobody does.
@@ -231,14 +234,14 @@ impl RunHandle {
 
     /// Gives the run up, for this asker: connections are closed where that stops their cost, what has come is kept.
     pub fn cancel(&self) {
-        self.asker.give_up();
+        self.interest.give_up();
     }
 
     /// Gives the run up and closes every connection at once, unless others still want it.
     pub fn abort(&self) {
         self.cancel();
-        if self.asker.stop.is_cancelled() {
-            self.asker.stop.abort();
+        if self.interest.stop.is_cancelled() {
+            self.interest.stop.abort();
         }
     }
 }

@@ -7,7 +7,7 @@ use parallel_llm_engine::event::Place;
 use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunId, RunPlan, RunStatus};
-use parallel_llm_store::{RunFilter, RunSummary, StoredRun};
+use parallel_llm_store::{RunFilter, RunSummary};
 use tokio::task::JoinSet;
 
 use super::{RunHandle, Scope, Service};
@@ -104,7 +104,7 @@ impl Service {
     pub(super) async fn recall(&self, id: RunId) -> Result<PastRun, Failure> {
         let stored = self.store().await?.load(self.asker().whose(), id).await?;
         let stored = stored.ok_or_else(|| missing(id))?;
-        let run = fold(&stored);
+        let run = stored.run();
         let files = files::look_up(&self.output_dir(), &run);
         let (events, created_at_ms) = (stored.events, stored.created_at_ms);
         Ok(PastRun { run, events, created_at_ms, plan: stored.plan, files, service: self.clone() })
@@ -113,20 +113,6 @@ impl Service {
 
 fn missing(name: impl std::fmt::Display) -> Failure {
     Failure::new(Code::RunNotFound, format!("there is no run `{name}`"))
-}
-
-/// The run as the store knows it: its events, the texts that were on their way, and whether it was left.
-fn fold(stored: &StoredRun) -> Run {
-    let mut run = Run::fold(stored.plan.clone(), &stored.events);
-    for checkpoint in &stored.checkpoints {
-        if let Some(seat) = run.place_mut(checkpoint.attempt.place) {
-            seat.partial.clone_from(&checkpoint.text);
-        }
-    }
-    if stored.interrupted {
-        run.interrupt();
-    }
-    run
 }
 
 impl Kept {

@@ -58,7 +58,7 @@ pub use parallel_llm_store::{CostBy, Found, FoundIn, RunFilter, RunSummary};
 pub use purge::{Doomed, Purging};
 pub use roll_call::{Present, RollCall, Standing};
 pub use runs::Runs;
-pub use stake::Stake;
+pub use stake::{Proposal, Stake};
 pub use tokens::{MadeToken, TokenLine, TokenState, TokenWish};
 
 use crate::settings::Settings;

@@ -1,39 +1,73 @@
-//! What is at stake: the most that something may cost, said before anybody is asked whether it may.
+//! What is at stake: the most that something may cost, known before it is begun.
 //!
-//! Nothing is begun here and nothing is paid.
+//! A proposal is resolved once and begun once; until then nothing is paid. What always holds: none is begun whose worst case
+//! its budget does not hold.
 
-use parallel_llm_engine::{Failure, PicoUsd};
+use parallel_llm_engine::budget;
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{Failure, PicoUsd, Reopening, RunPlan};
 
-use super::{Further, Question, Scope, Service};
+use super::{RunHandle, Service};
 
 /// What something may cost, and what it is allowed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stake {
     /// The most it can cost, as far as prices are known.
     pub worst_case: PicoUsd,
-    /// The most it may cost: its own budget, else that of its preset, else that of the settings.
+    /// The most it may cost: its own budget, else that of its preset, else that of the settings. Without a bound where it
+    /// is left to what a run has of its own.
     pub budget: PicoUsd,
 }
 
-impl Service {
-    /// What a question puts at stake. Fails where it cannot be asked whatever it costs.
-    pub async fn stake(&self, mut question: Question) -> Result<Stake, Failure> {
-        self.asker().check(Scope::Ask)?;
-        let mut defaults = self.settings().defaults();
-        if let Some(name) = &question.preset {
-            self.settings().preset(name)?.fill(&mut question.request, &mut defaults);
-        }
-        let budget = question.request.budget.unwrap_or(defaults.budget);
-        question.request.budget = Some(PicoUsd::MAX);
-        Ok(Stake { worst_case: self.plan(question).await?.worst_case, budget })
+/// Something that costs money, resolved and sound, whatever it may cost.
+pub struct Proposal {
+    service: Service,
+    what: What,
+}
+
+/// What is proposed.
+pub(super) enum What {
+    /// To wait for a run that is under way.
+    Join(RunHandle),
+    /// A run, unless the very same was answered so many milliseconds ago at most.
+    Ask(Box<RunPlan>, Option<u64>),
+    /// A further part of a run. Without a budget of its own it may spend what the run has left of its.
+    GoOn(Box<Run>, Box<Reopening>, Option<PicoUsd>),
+}
+
+impl Proposal {
+    pub(super) fn new(service: &Service, what: What) -> Self {
+        Self { service: service.clone(), what }
     }
 
-    /// What going on with a run puts at stake, besides what it has cost. Fails where it cannot be gone on with.
-    pub async fn stake_further(&self, name: &str, further: &Further) -> Result<Stake, Failure> {
-        self.asker().check(Scope::Ask)?;
-        let run = self.find(name).await?.run();
-        let part = self.part(&run, &further.clone().within(PicoUsd::MAX)).await?;
-        let budget = further.budget().unwrap_or_else(|| self.settings().defaults().budget);
-        Ok(Stake { worst_case: part.worst_case(&run.plan, run.chain()), budget })
+    /// What is at stake.
+    pub fn stake(&self) -> Stake {
+        match &self.what {
+            What::Join(_) => Stake { worst_case: PicoUsd::ZERO, budget: PicoUsd::MAX },
+            What::Ask(plan, _) => Stake { worst_case: plan.worst_case, budget: plan.budget },
+            What::GoOn(run, reopening, budget) => Stake {
+                worst_case: reopening.worst_case(&run.plan, run.chain()),
+                budget: budget.unwrap_or(PicoUsd::MAX),
+            },
+        }
+    }
+
+    /// Fails where it may cost more than its budget.
+    pub fn check(&self) -> Result<(), Failure> {
+        let what = if matches!(self.what, What::GoOn(..)) { "this part of the run" } else { "the run" };
+        let Stake { worst_case, budget } = self.stake();
+        budget::check(what, worst_case, budget)
+    }
+
+    /// Begins it, unless it may cost more than its budget.
+    pub async fn begin(self) -> Result<RunHandle, Failure> {
+        self.check()?;
+        let Self { service, what } = self;
+        match what {
+            What::Join(handle) => Ok(handle.join()),
+            // Boxed, because the same question may be a run to go on with, which is begun here too.
+            What::Ask(plan, cache_ms) => Box::pin(service.begin_asking(*plan, cache_ms)).await,
+            What::GoOn(run, reopening, budget) => service.begin_part(*run, *reopening, budget).await,
+        }
     }
 }

@@ -13,10 +13,10 @@ use parallel_llm_engine::{Failure, nearest};
 use parallel_llm_provider::Known;
 use secrecy::SecretString;
 
+use super::invalid;
 use super::layer::{Entry, Layer};
 use super::origin::Origin;
 use super::table::{PREFIX, Setting};
-use super::{invalid, surroundings};
 
 /// Names another user file.
 pub(super) const CONFIG: &str = "PARALLEL_LLM_CONFIG";
@@ -28,6 +28,15 @@ pub(super) const OTHERS: [(&str, &str); 4] = [
     ("TERM", "`dumb` turns colours and redrawing off."),
     ("COLUMNS", "The width to write for, where the terminal does not tell."),
 ];
+
+/// The variables that name a proxy for calls to other machines, in the order in which the client looks at them.
+pub(super) const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+/// The variables that name hosts which are reached without one.
+pub(super) const EXCEPTIONS: [&str; 2] = ["NO_PROXY", "no_proxy"];
+/// The variables that tell the user's name.
+pub(super) const USERS: [&str; 2] = ["USER", "LOGNAME"];
+/// The variables that tell how text is written, the first that is set being the one that holds.
+pub(super) const LOCALES: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
 
 /// Where programs keep things, after XDG, on every operating system: one description holds everywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,9 +229,13 @@ pub(super) fn is_reserved(name: &str) -> bool {
 }
 
 fn is_ours(name: &str) -> bool {
-    is_reserved(name)
-        || Known::ALL.iter().any(|known| known.key_variable == name)
-        || surroundings::is_seen(name)
+    is_reserved(name) || Known::ALL.iter().any(|known| known.key_variable == name) || is_of_surroundings(name)
+}
+
+/// Whether a variable tells of the surroundings.
+fn is_of_surroundings(name: &str) -> bool {
+    let groups: [&[&str]; 4] = [&PROXIES, &EXCEPTIONS, &USERS, &LOCALES];
+    groups.iter().any(|group| group.contains(&name))
 }
 
 #[cfg(test)]

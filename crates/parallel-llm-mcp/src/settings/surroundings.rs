@@ -7,22 +7,7 @@ use std::path::PathBuf;
 
 use url::Url;
 
-use super::environment::Environment;
-
-/// The variables that name a proxy for calls to other machines, in the order in which the client looks at them.
-const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-/// The variables that name hosts which are reached without one.
-const EXCEPTIONS: [&str; 2] = ["NO_PROXY", "no_proxy"];
-/// The variables that tell the user's name.
-const USERS: [&str; 2] = ["USER", "LOGNAME"];
-/// The variables that tell how text is written, the first that is set being the one that holds.
-const LOCALES: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
-
-/// Whether a variable is one of those that are looked at here.
-pub(super) fn is_seen(name: &str) -> bool {
-    let groups: [&[&str]; 4] = [&PROXIES, &EXCEPTIONS, &USERS, &LOCALES];
-    groups.iter().any(|group| group.contains(&name))
-}
+use super::environment::{EXCEPTIONS, Environment, LOCALES, PROXIES, USERS};
 
 /// What is told beside settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -14,8 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 /// The longest a test waits for anything. Only a test that fails waits so long.
 const WAIT_MAX: Duration = Duration::from_secs(60);
+/// The longest that something takes which waits for nothing: far less than what it must not wait for, and time enough for a
+/// machine that does much else.
+pub(crate) const SOON: Duration = Duration::from_secs(10);
 /// How long the servers of tests wait for calls at their end.
-const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN: Duration = Duration::from_secs(20);
 
 /// A server on a thread of its own, until it is dropped.
 pub(crate) struct Server {

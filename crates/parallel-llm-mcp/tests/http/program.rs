@@ -1,14 +1,13 @@
 //! The real program behind the door: who is let in, what is given up upstream, and how it ends.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::{Running, Stage};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::client::{Reply, Wire, post};
+use super::client::{Reply, SOON, Wire, post};
 use super::sessions::{Legacy, modern};
 
 /// The panel of most tests: three labs of the simulator.
@@ -138,7 +137,7 @@ fn a_stream_that_is_closed_is_given_up_upstream() {
     drop(wire);
     // The third bills on when its connection is closed, so it is listened to for a while.
     stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -152,7 +151,7 @@ fn a_call_that_is_taken_back_in_a_session_is_given_up_upstream() {
     let begun = Instant::now();
     assert_eq!(client.notify("notifications/cancelled", json!({"requestId": 7})).status, 202);
     stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert_eq!(waiting.message(), None, "a reply to a call that was taken back");
 }
 
@@ -201,7 +200,7 @@ fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
     for _ in 0..10 {
         let begun = Instant::now();
         assert_eq!(client.ask("ping", json!({})).json()["result"], json!({}));
-        assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     }
     for mut wire in waiting {
         let answer = std::iter::from_fn(|| wire.message()).find(|message| message.get("result").is_some());
@@ -239,7 +238,7 @@ fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
         assert_eq!(told(&answer.expect("an answer"))["status"], "running");
     }
     assert_eq!(running.wait().code, Some(0));
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 
     let (running, address) = serve(&stage, &["--no-auth"], &[("drain_ms", "60000")]);
     let mut waiting = Wire::to(address);
@@ -250,7 +249,7 @@ fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
     let begun = Instant::now();
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert!(waiting.reply().is_none_or(|reply| reply.body.is_empty()));
 }
 

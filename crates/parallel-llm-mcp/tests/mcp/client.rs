@@ -13,6 +13,10 @@ use tokio::time::Instant;
 /// The longest a test waits for anything. Only a test that fails waits so long.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
+/// The longest that something takes which waits for nothing: far less than what it must not wait for, and time enough for a
+/// machine that does much else.
+pub(crate) const SOON: Duration = Duration::from_secs(10);
+
 /// The panel of most tests: three labs of the simulator.
 pub(crate) const PANEL: [&str; 3] = ["openai/gpt-6.1-sol", "google/gemini-4-argon", "x-ai/grok-4.7"];
 

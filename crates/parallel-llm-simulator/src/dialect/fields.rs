@@ -2,12 +2,11 @@
 //!
 //! Providers differ most in what they do with a field they do not know: some ignore it, some refuse the request.
 
-use hyper::header::HeaderMap;
 use serde_json::Value;
 
-use super::rules::Rule;
+use super::rules::{self, Rule};
+use super::subject::{Subject, values};
 use super::{Case, Kind, Trouble};
-use crate::catalogue::Model;
 
 /// The fields of one endpoint.
 #[derive(Debug)]
@@ -26,16 +25,6 @@ pub(super) enum Unknown {
     Refused,
     /// Refused; a name may also be written in `snake_case`.
     RefusedInEitherCase,
-}
-
-/// A request, as the rules see it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Subject<'a> {
-    pub(crate) body: &'a Value,
-    pub(crate) headers: &'a HeaderMap,
-    pub(crate) model: &'a Model,
-    /// Whether the request switches reasoning off.
-    pub(crate) forbids_reasoning: bool,
 }
 
 /// Refuses a body with a field that is not known.
@@ -62,6 +51,11 @@ pub(crate) fn check_fields(fields: &Fields, body: &Value) -> Result<(), Trouble>
     Err(Trouble { case, ..Trouble::new(Kind::UnknownField) })
 }
 
+/// Refuses a request that breaks a rule of its endpoint.
+pub(crate) fn check_rules(fields: &Fields, subject: Subject<'_>) -> Result<(), Trouble> {
+    rules::check(fields.rules, subject)
+}
+
 /// `top_p` as `topP`.
 fn camel(name: &str) -> String {
     let mut words = name.split('_');
@@ -73,46 +67,12 @@ fn camel(name: &str) -> String {
     })
 }
 
-/// Every value at a place such as `messages[].role`, with where it stands.
-pub(super) fn values<'a>(body: &'a Value, place: &str) -> Vec<(Vec<String>, &'a Value)> {
-    let mut found = vec![(Vec::new(), body)];
-    for name in place.split('.').filter(|name| !name.is_empty()) {
-        let (name, index) = match name.split_once('[') {
-            Some((name, index)) => (name, Some(index.trim_end_matches(']'))),
-            None => (name, None),
-        };
-        let into = |(at, value): (Vec<String>, &'a Value)| {
-            Some(([at.as_slice(), &[name.to_owned()]].concat(), value.get(name)?))
-        };
-        found = found.into_iter().filter_map(into).collect();
-        if let Some(index) = index {
-            found = found.into_iter().flat_map(|(at, value)| items(&at, value, index)).collect();
-        }
-    }
-    found
-}
-
-/// The items of a list: all of them, or the one with this number.
-fn items<'a>(at: &[String], list: &'a Value, index: &str) -> Vec<(Vec<String>, &'a Value)> {
-    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    let wanted = |place: &usize| index.is_empty() || index.parse() == Ok(*place);
-    let items = list.iter().enumerate().filter(|(place, _)| wanted(place));
-    items.map(|(place, item)| ([at, &[place.to_string()]].concat(), item)).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
-    fn a_place_leads_to_every_value() {
-        let body = json!({"messages": [{"role": "user"}, {"role": "x"}, 7], "a": {"b": 1}});
-        let at = |place| values(&body, place).into_iter().map(|(at, _)| at.join(".")).collect::<Vec<_>>();
-        assert_eq!(at("messages[].role"), ["messages.0.role", "messages.1.role"]);
-        assert_eq!(at("messages[0].role"), ["messages.0.role"]);
-        assert_eq!((at("a.b"), at("a.c"), at("")), (vec!["a.b".to_owned()], vec![], vec![String::new()]));
+    fn a_name_is_known_in_either_case() {
         assert_eq!(camel("max_output_tokens"), "maxOutputTokens");
     }
 }

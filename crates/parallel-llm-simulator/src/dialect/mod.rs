@@ -10,14 +10,15 @@ mod fields;
 mod known;
 mod openrouter;
 mod rules;
+mod subject;
 mod table;
 mod wordings;
 mod words;
 
 pub(crate) use auth::{KEY_PARAMETERS, check_key, sent_key};
 pub(crate) use error::{refuse, stream_error};
-pub(crate) use fields::{Subject, check_fields};
-pub(crate) use rules::check_rules;
+pub(crate) use fields::{check_fields, check_rules};
+pub(crate) use subject::Subject;
 pub(crate) use words::{Case, Kind, Trouble};
 
 use fields::Fields;

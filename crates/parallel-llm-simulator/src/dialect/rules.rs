@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::fields::{Fields, Subject, values};
+use super::subject::{Subject, values};
 use super::words::Words;
 use super::{Case, Kind, Trouble};
 
 /// One rule.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// Where the field stands, as in [`Fields`].
+    /// Where the field stands, as in the fields of its endpoint.
     pub(super) place: &'static str,
     pub(super) when: When,
     pub(super) wrong: Wrong,
@@ -49,8 +49,8 @@ pub(super) enum Wrong {
 }
 
 /// Refuses a request that breaks a rule: the first rule that is broken.
-pub(crate) fn check_rules(fields: &Fields, subject: Subject<'_>) -> Result<(), Trouble> {
-    for rule in fields.rules.iter().filter(|rule| rule.when.holds(subject)) {
+pub(super) fn check(rules: &'static [Rule], subject: Subject<'_>) -> Result<(), Trouble> {
+    for rule in rules.iter().filter(|rule| rule.when.holds(subject)) {
         if let Some((at, value)) = rule.broken(subject) {
             let (context, output_max) = (subject.model.context_tokens, subject.model.output_tokens_max);
             let case = Box::new(Case { at, value, context, output_max, ..Case::default() });

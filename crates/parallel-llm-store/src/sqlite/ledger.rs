@@ -180,7 +180,8 @@ pub(crate) async fn costs(
     let sql = format!(
         "SELECT {group}, COUNT(DISTINCT run_id), COUNT(*), SUM(outcome = 'failed'), SUM(cost_pico_usd IS NULL), \
          SUM(cost_pico_usd IS NOT NULL AND cost_is_estimate), TOTAL(cost_pico_usd), \
-         CAST(TOTAL(input_tokens) AS INTEGER), CAST(TOTAL(output_tokens) AS INTEGER) \
+         CAST(TOTAL(input_tokens) AS INTEGER), CAST(TOTAL(output_tokens) AS INTEGER), \
+         TOTAL(CASE WHEN cost_pico_usd IS NULL THEN worst_pico_usd END) \
          FROM calls WHERE sent_at_ms >= ?1 AND {of_asker} GROUP BY 1, 2 ORDER BY {order}"
     );
     let since_ms = query.since_ms.unwrap_or(i64::MIN);
@@ -205,5 +206,6 @@ fn cost_line(row: &SqliteRow, by: CostBy) -> Result<CostLine, sqlx::Error> {
         cost: row::sum(row, 7)?,
         input_tokens: counted(8)?,
         output_tokens: counted(9)?,
+        unknown_cost_max: row::sum(row, 10)?,
     })
 }

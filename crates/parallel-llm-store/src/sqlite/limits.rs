@@ -19,11 +19,14 @@ use crate::ledger::Holds;
 const MINUTE_MS: i64 = 60 * 1_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-/// What the requests since a moment have cost or can cost, by provider. A statement each, so that each finds its index.
+/// What the requests since a moment have cost or can cost, by provider: what is known of those that are over, the most
+/// that the others of them can have cost, and the most that those under way can cost. A statement each, so that each finds
+/// its index.
 macro_rules! sent {
     ($whose:literal) => {
         concat!(
-            "SELECT provider, TOTAL(CASE WHEN outcome <> 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END), ",
+            "SELECT provider, TOTAL(CASE WHEN outcome <> 'sent' THEN cost_pico_usd END), ",
+            "TOTAL(CASE WHEN outcome <> 'sent' AND cost_pico_usd IS NULL THEN worst_pico_usd END), ",
             "TOTAL(CASE WHEN outcome = 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END) ",
             "FROM calls WHERE sent_at_ms >= ?1 AND ",
             $whose,
@@ -35,8 +38,38 @@ macro_rules! sent {
 /// Money of one provider, or of all.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
+    /// What requests are known to have cost.
     spent: PicoUsd,
+    /// The most that those may have cost of which nobody knows it.
+    unheard: PicoUsd,
+    /// What requests and runs under way may still cost.
     held: PicoUsd,
+}
+
+impl Taken {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            spent: self.spent.plus(other.spent),
+            unheard: self.unheard.plus(other.unheard),
+            held: self.held.plus(other.held),
+        }
+    }
+
+    /// All that counts against a limit.
+    fn most(self) -> PicoUsd {
+        self.spent.plus(self.unheard).plus(self.held)
+    }
+
+    /// In words: what is known, and what is only feared.
+    fn told(self) -> String {
+        let Self { spent, unheard, held } = self;
+        let unheard = if unheard > PicoUsd::ZERO {
+            format!(", up to {unheard} more by calls whose cost nobody knows")
+        } else {
+            String::new()
+        };
+        format!("{spent} are spent{unheard} and {held} held for runs under way")
+    }
 }
 
 /// Refuses a run, or a further part of one, that could spend more than a day's limit leaves.
@@ -67,14 +100,11 @@ fn refusal(
     now_ms: i64,
 ) -> Option<Failure> {
     let counts = |provider: &str| limit.provider.as_ref().is_none_or(|wanted| wanted.0 == provider);
-    let mut total = Taken::default();
-    for (_, taken) in taken.iter().filter(|(provider, _)| counts(provider)) {
-        total.spent = total.spent.plus(taken.spent);
-        total.held = total.held.plus(taken.held);
-    }
+    let counted = taken.iter().filter(|(provider, _)| counts(provider));
+    let total = counted.fold(Taken::default(), |total, (_, taken)| total.plus(*taken));
     let wanted: PicoUsd =
         demanded.values().filter(|hold| counts(&hold.provider.0)).map(|hold| hold.amount).sum();
-    if total.spent.plus(total.held).plus(wanted) <= limit.usd {
+    if total.most().plus(wanted) <= limit.usd {
         return None;
     }
     let mut whose = limit.provider.as_ref().map(|provider| format!(" for `{provider}`")).unwrap_or_default();
@@ -86,8 +116,9 @@ fn refusal(
         format!("the run may cost up to {wanted}, more than the owner's limit{whose} leaves of this day")
     } else {
         format!(
-            "the run may cost up to {wanted}; of the day's limit of {}{whose}, {} are spent and {} held for runs under way",
-            limit.usd, total.spent, total.held
+            "the run may cost up to {wanted}; of the day's limit of {}{whose}, {}",
+            limit.usd,
+            total.told()
         )
     };
     let minutes = (DAY_MS - now_ms.rem_euclid(DAY_MS)) / MINUTE_MS;
@@ -114,7 +145,8 @@ async fn taken(
     let mut taken: BTreeMap<String, Taken> = BTreeMap::new();
     for found in sqlx::query(sql).bind(midnight_ms).bind(asked_by).fetch_all(&mut *connection).await? {
         let entry = taken.entry(found.try_get(0)?).or_default();
-        (entry.spent, entry.held) = (row::sum(&found, 1)?, row::sum(&found, 2)?);
+        *entry =
+            Taken { spent: row::sum(&found, 1)?, unheard: row::sum(&found, 2)?, held: row::sum(&found, 3)? };
     }
     // Runs of one process are judged together, apart from those whose lease is over: that counts where nobody can see
     // the process.

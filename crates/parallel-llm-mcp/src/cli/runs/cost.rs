@@ -1,6 +1,6 @@
 //! `runs cost`: what all upstream calls cost, by model, day, provider or token.
 
-use parallel_llm_engine::Failure;
+use parallel_llm_engine::{Failure, PicoUsd};
 use serde_json::json;
 
 use super::Moment;
@@ -98,8 +98,14 @@ fn tell(desk: &Desk<'_>, costs: &Costs, title: &'static str) {
     desk.console.data(&table::lines(&columns, &rows).join("\n"));
     let (unknown, estimated) = (costs.total.calls_of_unknown_cost, costs.total.calls_of_estimated_cost);
     if unknown > 0 {
+        let most = costs.total.unknown_cost_max;
+        let most = if most > PicoUsd::ZERO {
+            format!(", and up to {most} more may have been")
+        } else {
+            String::new()
+        };
         desk.console.say(&format!(
-            "what {} cost is unknown and not in the sum: it is the least that was paid",
+            "what {} cost is unknown and not in the sum: it is the least that was paid{most}",
             calls(unknown)
         ));
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, RunStatus};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use tokio::time::Instant;
@@ -13,7 +12,7 @@ use crate::mcp::call::Call;
 use crate::mcp::part::{self, Part};
 use crate::mcp::{outcome, schema};
 use crate::output::report::Report;
-use crate::service::{Kept, PastRun, RunHandle};
+use crate::service::Kept;
 
 pub(super) const NAME: &str = "get_run";
 
@@ -94,27 +93,15 @@ async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, F
     call.wait(&handle, &mut call.progress(), Some(wait)).await
 }
 
-/// A run that is over, from the store, where that has anything of it.
-async fn stored(call: &Call, handle: &RunHandle) -> Result<PastRun, Failure> {
-    if handle.look(|run| run.plan.store) == StoreMode::None {
-        let failure =
-            Failure::new(Code::RunNotFound, "the events of this run were not kept: its `store` is `none`");
-        return Err(failure.with_next("ask with \"store\":\"full\" or \"metadata\""));
-    }
-    call.service.load(handle.id()).await
-}
-
 /// The events of a run, one on each line, once it is over: until then they are on their way to the store.
 async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
     let give_up = Instant::now() + CLOSING_MAX;
     loop {
-        let kept = match call.service.find(run_id).await? {
+        match call.service.find(run_id).await? {
+            Kept::Past(past) => return part::lines(call.service.asker(), past.events),
             // Over, but remembered here because its texts are not stored; its events may be.
-            Kept::Live(handle) if handle.is_closed() => Kept::Past(Box::new(stored(call, &handle).await?)),
-            kept => kept,
-        };
-        if let Kept::Past(past) = kept {
-            return part::lines(call.service.asker(), past.events);
+            Kept::Live(handle) if handle.is_closed() => return part::events(&call.service, &handle).await,
+            Kept::Live(_) => {}
         }
         if Instant::now() >= give_up {
             let failure =

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::mcp::arguments::{self, Argument, Kind, Values};
 use crate::mcp::call::Call;
-use crate::mcp::outcome::{self, RESULT_BYTES_MAX};
+use crate::mcp::outcome::RESULT_BYTES_MAX;
+use crate::mcp::result;
 use crate::service::Overview;
 
 pub(super) const NAME: &str = "list_models";
@@ -65,7 +66,7 @@ fn tell(list: &Overview) -> CallToolResult {
             format!("{left_out} more: call list_models with {{\"search\":\"part of a name\"}}").into();
     }
     let text = told.to_string();
-    outcome::result(told, text, false)
+    result::of(told, text, false)
 }
 
 /// As many entries as there is room for.

@@ -75,17 +75,20 @@ async fn interrupted(service: &Service) -> Result<Option<Finding>, Failure> {
     let filter =
         RunFilter { limit: INTERRUPTED_MAX, status: Some(RunStatus::Interrupted), ..RunFilter::default() };
     let interrupted = service.list(filter).await?;
-    Ok(interrupted.first().map(|newest| {
-        let (runs, or_more) = match interrupted.len() {
-            1 => ("run was", ""),
-            INTERRUPTED_MAX => ("runs were", " or more"),
-            _ => ("runs were", ""),
-        };
-        Finding::warning(
-            format!("{}{or_more} {runs} interrupted; the newest is {}", interrupted.len(), newest.run_id),
-            format!("`runs resume {}`, or leave it", newest.run_id),
-        )
-    }))
+    let Some(newest) = interrupted.first() else { return Ok(None) };
+    let (runs, or_more) = match interrupted.len() {
+        1 => ("run was", ""),
+        INTERRUPTED_MAX => ("runs were", " or more"),
+        _ => ("runs were", ""),
+    };
+    let command = service.load(newest.run_id).await?.run.resuming();
+    Ok(Some(Finding::warning(
+        format!("{}{or_more} {runs} interrupted; the newest is {}", interrupted.len(), newest.run_id),
+        command.map_or_else(
+            || "leave it: its texts were not kept, so it cannot be gone on with".to_owned(),
+            |command| format!("{command}, or leave it"),
+        ),
+    )))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::wait::Wait;
-use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest, budget};
 use serde::Serialize;
 
 use super::{Finding, Health, Service};
@@ -92,7 +92,9 @@ impl Service {
             files: Some(false),
             ..RunRequest::prompt(PROMPT)
         };
-        Ok(Probe { plan: self.plan_with(request, defaults).await? })
+        let plan = self.plan_with(request, defaults).await?;
+        budget::check("the run", plan.worst_case, plan.budget)?;
+        Ok(Probe { plan })
     }
 
     /// Asks them.

@@ -10,13 +10,13 @@ use super::line::Refusal;
 /// Requests in flight at once. The service does a thousand runs; the rest are short.
 const REQUESTS_MAX: usize = 4_096;
 
-/// The requests in flight.
+/// Requests that are not yet answered.
 #[derive(Default)]
-pub(super) struct Flight(watch::Sender<HashSet<RequestId>>);
+pub(super) struct Pending(watch::Sender<HashSet<RequestId>>);
 
-impl Flight {
+impl Pending {
     /// Takes a request up, or says why not.
-    pub(super) fn take_off(&self, id: &RequestId) -> Result<(), Refusal> {
+    pub(super) fn take_up(&self, id: &RequestId) -> Result<(), Refusal> {
         let mut is_new = false;
         self.0.send_if_modified(|ids| {
             is_new = ids.len() < REQUESTS_MAX && ids.insert(id.clone());
@@ -29,7 +29,7 @@ impl Flight {
     }
 
     /// The request is answered, or will never be.
-    pub(super) fn land(&self, id: &RequestId) {
+    pub(super) fn settle(&self, id: &RequestId) {
         self.0.send_if_modified(|ids| ids.remove(id));
     }
 
