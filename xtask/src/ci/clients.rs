@@ -68,12 +68,12 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
 
 fn python(name: &'static str) -> Result<Program, Failure> {
     let interpreter = foreign::python(name)?;
-    let script = foreign::folder()?.join(format!("{name}.py"));
+    let script = foreign::folder(foreign::CLIENTS)?.join(format!("{name}.py"));
     Ok(Program::new(interpreter).arguments([script]))
 }
 
 fn typescript(name: &'static str) -> Result<Program, Failure> {
-    Ok(foreign::packages()?.script(&format!("{name}.mjs")))
+    Ok(foreign::packages(foreign::CLIENTS)?.script(&format!("{name}.mjs")))
 }
 
 fn prove(client: &Client, scene: &Scene, over_http: bool) -> Result<String, Failure> {

@@ -25,7 +25,7 @@ const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 33), ("2026-07-28", 50)];
 const SUITE_DEADLINE: Duration = Duration::from_mins(4);
 
 pub(super) fn run() -> Result<Verdict, Failure> {
-    let packages = match foreign::packages() {
+    let packages = match foreign::packages(foreign::CLIENTS) {
         Ok(packages) => packages,
         Err(failure) => return Ok(Verdict::Skipped(format!("the suite cannot be had: {failure}"))),
     };

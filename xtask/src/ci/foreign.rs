@@ -1,4 +1,4 @@
-//! What other people wrote and the stages start: the packages of `xtask/clients`, from npm and from PyPI.
+//! What other people wrote and the stages start: the packages of `xtask/clients` and `xtask/agents`, from npm and PyPI.
 //!
 //! Everything is installed once below `target/tools`, in the versions of the lock files beside the scripts. What cannot be
 //! had says nothing about the program, so the stage that needs it is skipped, with the reason.
@@ -18,8 +18,9 @@ const NODE_MIN: (u32, u32) = (22, 19);
 /// The Node that is fetched where there is none, or an older one. It is a package of npm too.
 const NODE_VERSION: &str = "24.21.0";
 
-/// Our scripts, and the packages of npm beside them.
-const FOLDER: &str = "clients";
+/// Folders of `xtask` with our scripts, and the packages of npm beside them.
+pub(super) const CLIENTS: &str = "clients";
+pub(super) const AGENTS: &str = "agents";
 
 /// Node, and the folder with the packages and our scripts.
 #[derive(Debug)]
@@ -35,9 +36,9 @@ impl Packages {
     }
 }
 
-/// The packages of `xtask/clients/package.json`.
-pub(super) fn packages() -> Result<Packages, Failure> {
-    let folder = folder()?;
+/// The packages of a folder's `package.json`.
+pub(super) fn packages(name: &str) -> Result<Packages, Failure> {
+    let folder = folder(name)?;
     let lock = read(&folder.join("package-lock.json"))?;
     once(&folder, &lock, || {
         let clean = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error", "--prefix"];
@@ -48,7 +49,7 @@ pub(super) fn packages() -> Result<Packages, Failure> {
 
 /// A Python with the packages of `xtask/clients/NAME.txt`.
 pub(super) fn python(name: &str) -> Result<PathBuf, Failure> {
-    let wanted = folder()?.join(format!("{name}.txt"));
+    let wanted = folder(CLIENTS)?.join(format!("{name}.txt"));
     let folder = built::target()?.join("tools").join(name);
     once(&folder, &read(&wanted)?, || {
         let make = Program::new("python3").arguments(["-m", "venv"]).arguments([&folder]);
@@ -100,9 +101,9 @@ fn platform() -> Result<String, Failure> {
 }
 
 /// Our scripts as they are now, in the folder where the packages are or will be: imports are looked for beside a script.
-pub(super) fn folder() -> Result<PathBuf, Failure> {
-    let from = repository::root().join("xtask").join(FOLDER);
-    let folder = built::target()?.join("tools").join(FOLDER);
+pub(super) fn folder(name: &str) -> Result<PathBuf, Failure> {
+    let from = repository::root().join("xtask").join(name);
+    let folder = built::target()?.join("tools").join(name);
     let failed = |error: std::io::Error| Failure::new(format!("cannot copy `{}`: {error}", from.display()));
     std::fs::create_dir_all(&folder).map_err(failed)?;
     for entry in std::fs::read_dir(&from).map_err(failed)? {

@@ -18,7 +18,7 @@ const TARGETS: &[&str] = &["sse", "retry_after", "chunk", "error_body", "line"];
 const AT_ONCE: usize = 2;
 
 /// Seconds per target unless asked otherwise, and the most that may be asked: a night.
-pub(super) const SECONDS: u64 = 60;
+pub(super) const SECONDS: u64 = 20;
 pub(super) const SECONDS_MAX: u64 = 12 * 60 * 60;
 
 /// How long a target may take beyond its time: it reads its corpus first, and the machine may be busy.

@@ -25,7 +25,7 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     let Some(binary) = &state.binary else {
         return Ok(Verdict::Skipped("there is no release binary to ask".to_owned()));
     };
-    let packages = match foreign::packages() {
+    let packages = match foreign::packages(foreign::CLIENTS) {
         Ok(packages) => packages,
         Err(failure) => return Ok(Verdict::Skipped(format!("the inspector cannot be had: {failure}"))),
     };

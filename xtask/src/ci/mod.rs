@@ -3,6 +3,7 @@
 //! A stage that fails does not stop the later ones: one run tells everything that is wrong. A stage that cannot be run
 //! says so loudly and counts as skipped, never as passed.
 
+mod agents;
 mod clients;
 mod conformance;
 mod coverage;
@@ -72,6 +73,7 @@ const STAGES: &[Stage] = &[
     ("conformance", |_| conformance::run()),
     ("inspector", inspector::run),
     ("clients", clients::run),
+    ("agents", agents::run),
     ("fuzz", fuzz::run),
     ("coverage", coverage::run),
     ("aimock", |_| upstreams::aimock()),
@@ -165,9 +167,9 @@ mod tests {
 
     #[test]
     fn flags_are_read_in_any_order_and_bounded() {
-        check("", Ok((&[], 60)));
+        check("", Ok((&[], 20)));
         check("--only,fuzz,--fuzz-seconds,5", Ok((&["fuzz"], 5)));
-        check("--only,release build,--only,readme", Ok((&["release build", "readme"], 60)));
+        check("--only,release build,--only,readme", Ok((&["release build", "readme"], 20)));
         check("--fuzz-seconds,0", Err("`--fuzz-seconds` takes 1 to 43200"));
         check("--fast", Err("`ci` takes `--advisories`, `--only STAGE` and `--fuzz-seconds N`"));
         check("--fuzz-seconds", Err("`ci` takes `--advisories`, `--only STAGE` and `--fuzz-seconds N`"));
