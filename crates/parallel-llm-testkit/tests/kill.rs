@@ -44,6 +44,8 @@ const PLANS_PER_KILL_MAX: u32 = 4;
 /// Failpoints tried at once, and how many a run has at most: one that has more does not end.
 const STEP: u32 = 8;
 const FAILPOINTS_MAX: u32 = 400;
+/// Rounds over all failpoints, at most, until each side of those that are wanted was met.
+const ROUNDS_MAX: usize = 3;
 
 #[expect(clippy::disallowed_methods, reason = "a test reads what the person running it says")]
 fn flag(name: &str) -> Option<String> {
@@ -86,23 +88,34 @@ fn at_every_failpoint(make: impl Fn(u32) -> Plan) -> Vec<String> {
     panic!("a run has no end of failpoints");
 }
 
-/// The program was killed on both sides of each of these.
-fn assert_met(names: &[String], wanted: &[&str]) {
+/// The sides of these on which the program was not killed.
+fn missed(names: &[String], wanted: &[&str]) -> Vec<String> {
     let met: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let wanted = wanted.iter().flat_map(|what| ["before", "after"].map(|when| format!("{when} {what}")));
-    let missed: Vec<String> = wanted.filter(|name| !met.contains(name.as_str())).collect();
-    assert!(missed.is_empty(), "nobody was killed {missed:?}, only {met:?}");
+    wanted.filter(|name| !met.contains(name.as_str())).collect()
+}
+
+/// The program was killed on both sides of each of these.
+fn assert_met(names: &[String], wanted: &[&str]) {
+    assert_eq!(missed(names, wanted), [] as [&str; 0], "nobody was killed there, only {names:?}");
 }
 
 #[test]
 fn a_run_survives_a_kill_at_every_failpoint() {
+    const WANTED: [&str; 3] = ["open", "append", "checkpoint"];
     let mut met = Vec::new();
-    for panel in Panel::ALL {
-        let names = at_every_failpoint(|number| Plan::new(panel, [Kill::At(number)]));
-        eprintln!("{panel}: {} failpoints while asking", names.len());
-        met.extend(names);
+    // Where a text is kept among the other failpoints is not the same in each run, so one of its sides may be passed by.
+    for _ in 0..ROUNDS_MAX {
+        for panel in Panel::ALL {
+            let names = at_every_failpoint(|number| Plan::new(panel, [Kill::At(number)]));
+            eprintln!("{panel}: {} failpoints while asking", names.len());
+            met.extend(names);
+        }
+        if missed(&met, &WANTED).is_empty() {
+            return;
+        }
     }
-    assert_met(&met, &["open", "append", "checkpoint"]);
+    assert_met(&met, &WANTED);
 }
 
 #[test]
