@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
+use crate::agreement::Agreement;
 use crate::answer::Failure;
 use crate::budget::Budget;
 use crate::code::Code;
@@ -11,12 +12,13 @@ use crate::event::Event;
 use crate::gather::{Gathered, Panel};
 use crate::live::Hub;
 use crate::log::RunLog;
-use crate::outcome::{Agreement, Outcome};
+use crate::outcome::Outcome;
 use crate::panel::SeatNumber;
 use crate::plan::RunPlan;
 use crate::port::{Caller, Journal, Lease};
 use crate::reconcile;
 use crate::reopening::Reopening;
+use crate::request::StoreMode;
 use crate::retry::RetryBudget;
 use crate::run::Run;
 use crate::seat::Desk;
@@ -133,12 +135,18 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
                     let failure = Failure::new(Code::AllFailed, "no further answer came");
                     return decide(desk, Outcome::none(failure));
                 }
-                let decided = AssertUnwindSafe(strategy::decide(desk, &usable)).catch_unwind().await;
+                let answers = usable.iter().map(|one| (one.seat, &*one.answer.text));
+                let agreement = Agreement::of(&desk.plan.question(), answers);
+                let agreement = match desk.plan.store {
+                    StoreMode::Metadata => agreement.map(Agreement::without_words),
+                    StoreMode::Full | StoreMode::None => agreement,
+                };
+                let decided = strategy::decide(desk, &usable, agreement.as_ref());
+                let decided = AssertUnwindSafe(decided).catch_unwind().await;
                 let outcome = decided.unwrap_or_else(|_| strategy::fallback(desk, &usable));
                 // Noted in the same breath as the synthesizer's answer, so that no commit takes that without this:
                 // a process that took over then would have it made, and paid, again.
                 let considered = usable.iter().map(|one| one.seat).collect();
-                let agreement = Agreement::of(usable.iter().map(|one| &*one.answer.text));
                 decide(desk, Outcome { considered, agreement, ..outcome });
             };
             panel.meanwhile(deciding).await;

@@ -13,10 +13,12 @@
 //! in exactly one state.
 #![warn(missing_docs)]
 
+pub mod agreement;
 pub mod answer;
 pub mod budget;
 pub mod catalogue;
 mod chance;
+pub mod closed;
 pub mod code;
 pub mod deadline;
 pub mod engine;
@@ -35,6 +37,7 @@ pub mod plan;
 pub mod port;
 pub mod prompt;
 pub mod quorum;
+pub mod recipe;
 mod reconcile;
 pub mod reopening;
 pub mod request;

@@ -1,15 +1,14 @@
 //! What came of a run: the final text, and truthfully how it came about.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agreement::Agreement;
 use crate::answer::Failure;
 use crate::code::Code;
 use crate::money::PicoUsd;
 use crate::panel::{ModelRef, SeatNumber};
-use crate::wording;
 
 /// How the final text came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,28 +52,6 @@ pub struct Worth {
     pub extra_ms: u64,
 }
 
-/// How many of the answers that were considered say the same, word for word but for case, white space and closing
-/// punctuation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Agreement {
-    /// The most that do.
-    pub equal: usize,
-    /// Of how many.
-    pub of: usize,
-}
-
-impl Agreement {
-    /// Counts; `None` where no two answers are the same.
-    pub(crate) fn of<'a>(answers: impl IntoIterator<Item = &'a str>) -> Option<Self> {
-        let mut counts = BTreeMap::<[u8; 32], usize>::new();
-        for answer in answers {
-            *counts.entry(*wording::gist(answer).as_bytes()).or_default() += 1;
-        }
-        let equal = counts.values().copied().max().filter(|equal| *equal > 1)?;
-        Some(Self { equal, of: counts.values().sum() })
-    }
-}
-
 /// Something the reader should know although the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
@@ -114,7 +91,7 @@ pub struct Outcome {
     /// The seats whose answers were there to choose from; one that came later is not among them.
     #[serde(default)]
     pub considered: Vec<SeatNumber>,
-    /// How many of these say the same, where any two do.
+    /// Which of these say the same, where that can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
     /// Why it came about this way, in one sentence.
@@ -181,17 +158,6 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_same_answer_is_counted_whatever_its_case_and_closing_mark() {
-        let told = |answers: &[&str]| {
-            Agreement::of(answers.iter().copied()).map(|agreement| (agreement.equal, agreement.of))
-        };
-        assert_eq!(told(&["Paris.", "  paris", "PARIS!"]), Some((3, 3)));
-        assert_eq!(told(&["It is 42.", "42", "It  is\n42"]), Some((2, 3)));
-        assert_eq!(told(&["41", "42"]), None);
-        assert_eq!(told(&["42"]), None);
-    }
 
     #[test]
     fn only_what_is_worse_by_need_leaves_the_answer_before_it() {

@@ -17,6 +17,7 @@ use crate::money::PicoUsd;
 use crate::nearest;
 use crate::outcome::Warning;
 use crate::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
+use crate::recipe::{Knobs, Recipe, Strategy};
 use crate::request::{Effort, Message, RunRequest, StoreMode};
 use crate::routing::Routing;
 use crate::usage::tokens_in;
@@ -29,35 +30,6 @@ const OUTPUT_TOKENS_MIN: u32 = 1_000;
 const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 /// The version of the stored shape.
 const VERSION: u32 = 1;
-
-/// A way of making one text of many answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// A synthesizer starts from the best answer and patches it only where it can say why.
-    Synthesize,
-}
-
-impl Strategy {
-    /// Every strategy.
-    pub const ALL: &[Self] = &[Self::Synthesize];
-
-    /// The name used in flags, settings and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Synthesize => "synthesize",
-        }
-    }
-
-    /// Finds a strategy by its name.
-    pub fn by_name(name: &str) -> Result<Self, Failure> {
-        Self::ALL.iter().copied().find(|strategy| strategy.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.iter().map(|strategy| strategy.name()).collect();
-            Failure::new(Code::Usage, format!("there is no strategy `{name}`"))
-                .with_next(format!("choose one of: {}", names.join(", ")))
-        })
-    }
-}
 
 /// How long things may take, in milliseconds. Every one is a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,6 +149,9 @@ pub struct RunPlan {
     pub synthesizers: Vec<Seat>,
     /// How answers become one text.
     pub strategy: Strategy,
+    /// What was set about that.
+    #[serde(default, skip_serializing_if = "Knobs::is_default")]
+    pub knobs: Knobs,
     /// How long things may take.
     pub timers: Timers,
     /// Retries of one call.
@@ -227,7 +202,8 @@ impl RunPlan {
         let synthesizers = resolve_chain(&request, terms, &choice)?;
         let mut timers = defaults.timers;
         timers.run_ms = request.deadline_ms.unwrap_or(timers.run_ms);
-        let strategy = Strategy::by_name(request.strategy.as_deref().unwrap_or(&defaults.strategy))?;
+        let Recipe { strategy, knobs } =
+            Recipe::parse(request.strategy.as_deref().unwrap_or(&defaults.strategy))?;
         let mut plan = Self {
             version: VERSION,
             run_id: identity.run_id,
@@ -237,6 +213,7 @@ impl RunPlan {
             seats,
             synthesizers,
             strategy,
+            knobs,
             timers,
             retries_max: defaults.retries_max,
             wait: defaults.wait.under_wall(request.client_wall_ms),
@@ -250,8 +227,14 @@ impl RunPlan {
             limits: defaults.limits.clone(),
             warnings,
         };
-        plan.worst_case = budget::worst_case(&plan.seats, &plan.synthesizers, plan.input_bytes());
+        plan.worst_case =
+            budget::worst_case(&plan.seats, plan.strategy.fusers(&plan.synthesizers), plan.input_bytes());
         Ok(plan)
+    }
+
+    /// The text of the last message: what is asked now.
+    pub fn question(&self) -> String {
+        self.messages.last().map(|message| message.texts().collect::<Vec<_>>().join("\n")).unwrap_or_default()
     }
 
     /// What every seat is sent, in bytes of text that cost as much.

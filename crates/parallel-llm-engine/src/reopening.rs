@@ -11,7 +11,8 @@ use crate::code::Code;
 use crate::money::PicoUsd;
 use crate::outcome::Warning;
 use crate::panel::{SEATS_MAX, Seat, SeatNumber};
-use crate::plan::{self, DayLimit, RunPlan, Strategy, Terms};
+use crate::plan::{self, DayLimit, RunPlan, Terms};
+use crate::recipe::{Knobs, Recipe, Strategy};
 use crate::request::RunRequest;
 
 /// The most synthesizers a run can have had in all its parts: as many as there are numbers for them.
@@ -31,6 +32,9 @@ pub struct Reopening {
     pub synthesizers: Vec<Seat>,
     /// How answers become one text.
     pub strategy: Strategy,
+    /// What was set about that.
+    #[serde(default, skip_serializing_if = "Knobs::is_default")]
+    pub knobs: Knobs,
     /// The most the run may cost in all, earlier parts included.
     pub budget: PicoUsd,
     /// What may be spent in a day besides, by the settings in force now.
@@ -49,6 +53,7 @@ impl Reopening {
             seats: Vec::new(),
             synthesizers: Vec::new(),
             strategy: plan.strategy,
+            knobs: plan.knobs,
             budget: plan.budget,
             limits: Vec::new(),
             warnings: Vec::new(),
@@ -76,8 +81,9 @@ impl Reopening {
             plan::further(request, terms, &plan.messages)?;
         number(&mut seats, plan.seats.len(), SEATS_MAX)?;
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
-        let strategy = request.strategy.as_deref().map_or(Ok(plan.strategy), Strategy::by_name)?;
-        let reopening = Self { seats, synthesizers, strategy, warnings, ..Self::resume(plan, ask) };
+        let before = Recipe { strategy: plan.strategy, knobs: plan.knobs };
+        let Recipe { strategy, knobs } = request.strategy.as_deref().map_or(Ok(before), Recipe::parse)?;
+        let reopening = Self { seats, synthesizers, strategy, knobs, warnings, ..Self::resume(plan, ask) };
         reopening.within((plan, chain), (spent, request.budget.unwrap_or(terms.defaults.budget)))
     }
 
@@ -101,6 +107,7 @@ impl Reopening {
             seats: with(&plan.seats, &self.seats),
             synthesizers: with(&plan.synthesizers, &self.synthesizers),
             strategy: self.strategy,
+            knobs: self.knobs,
             budget: self.budget,
             limits: self.limits.clone(),
             warnings: [plan.warnings.as_slice(), &self.warnings].concat(),
@@ -122,7 +129,7 @@ impl Reopening {
         let asking: PicoUsd =
             asked.into_iter().filter_map(|seat| budget::worst_call(seat, plan.input_bytes())).sum();
         let panel = [plan.seats.as_slice(), &self.seats].concat();
-        asking.plus(budget::worst_fusing(&panel, chain, plan.input_bytes()))
+        asking.plus(budget::worst_fusing(&panel, self.strategy.fusers(chain), plan.input_bytes()))
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use parallel_llm_engine::agreement::Agreement;
 use parallel_llm_engine::catalogue::Inputs;
 use parallel_llm_engine::event::{Attempt, Event, Place, Recorded};
-use parallel_llm_engine::outcome::{Agreement, Shortened, Warning, Worth};
-use parallel_llm_engine::plan::{DayLimit, RunPlan, Strategy, Timers};
+use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
+use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
+use parallel_llm_engine::recipe::{Knobs, Strategy};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::routing::{DataCollection, Session};
@@ -58,6 +60,7 @@ fn plan() -> RunPlan {
         seats: vec![seat(1, "~vendor/one"), bare],
         synthesizers: vec![seat(1, "vendor/three")],
         strategy: Strategy::Synthesize,
+        knobs: Knobs::default(),
         timers: Timers { first_text_ms: 1, idle_ms: 2, content_ms: 3, call_ms: 4, run_ms: 5 },
         retries_max: 2,
         wait: Wait::Stragglers { share_percent: 60, after_ms: 45_000 },
@@ -217,6 +220,7 @@ fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
         seats: Vec::new(),
         synthesizers: Vec::new(),
         strategy: Strategy::Synthesize,
+        knobs: Knobs::default(),
         budget: PicoUsd::from_usd(3),
         limits: Vec::new(),
         warnings: Vec::new(),
@@ -245,7 +249,7 @@ fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
 fn events_of_a_run_nobody_could_fuse() -> Vec<Recorded> {
     let attempt = Attempt { place: Place::Seat(SeatNumber(2)), number: 1 };
     let unfused = Some(Failure::new(Code::Upstream, "every synthesizer failed"));
-    let agreement = Some(Agreement { equal: 2, of: 3 });
+    let agreement = Some(Agreement { equal: 2, of: 3, clusters: Vec::new(), unread: Vec::new() });
     let outcome = Outcome { unfused, agreement, ..Outcome::new(OutcomeKind::Verbatim, "word for word") };
     let events =
         [Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) }, Event::Decided { outcome }];

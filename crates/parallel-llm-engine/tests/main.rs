@@ -23,4 +23,5 @@ mod simulation;
 mod story;
 mod synthesize;
 mod timer;
+mod vote;
 mod wait;

@@ -9,14 +9,15 @@ use futures_util::future::BoxFuture;
 use parallel_llm_engine::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::live::{Hub, Update};
 use parallel_llm_engine::memory::MemoryJournal;
-use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Strategy, Terms, Timers};
+use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Terms, Timers};
 use parallel_llm_engine::port::{Caller, Journal, Lease};
+use parallel_llm_engine::recipe::{Recipe, Strategy};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{
-    Catalogue, Code, Engine, Failure, ModelInfo, ModelRef, PicoUsd, Price, ProviderId, Reopening, Routing,
-    Run, RunId, RunRequest, Seat, SeatNumber, Stop,
+    Catalogue, Code, Engine, Failure, Message, ModelInfo, ModelRef, PicoUsd, Price, ProviderId, Reopening,
+    Role, Routing, Run, RunId, RunRequest, Seat, SeatNumber, Stop,
 };
 use tokio::time::{sleep, timeout};
 
@@ -151,6 +152,13 @@ impl Scene {
     }
 
     /// The plan alone.
+    /// Another question, and how its answers become one text.
+    pub(crate) fn asks(self, question: &str, recipe: &str) -> Self {
+        let Recipe { strategy, knobs } = Recipe::parse(recipe).expect("the recipe is sound");
+        let messages = [Message::text(Role::User, question)].into();
+        self.plan(|plan| (plan.messages, plan.strategy, plan.knobs) = (messages, strategy, knobs))
+    }
+
     pub(crate) fn planned(self) -> RunPlan {
         self.plan
     }

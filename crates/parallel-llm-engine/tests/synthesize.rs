@@ -403,3 +403,33 @@ async fn the_synthesizer_is_told_which_answers_stop_early() {
     Now do your task as the editor: answer the req
     ");
 }
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_say_the_same_are_not_fused() {
+    let agreed = || {
+        scene([
+            ("ada", says(10, "A spider has 8 legs.")),
+            ("bob", says(20, "8")),
+            ("fuser", fuses(10, "8", "Eight.")),
+        ])
+    };
+    insta::assert_snapshot!(agreed().asks("How many legs has a spider?", "synthesize").run().await.end(), @"
+    complete decided at 20, closed at 20
+      selected by ada from 1: `A spider has 8 legs.`
+      because all 2 answers say `8 legs`, so nothing was fused
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+    ");
+    // Who does not want that says so; an open question is fused unless the words are the same, too.
+    let is_fused = async |question: &str, recipe: &str| {
+        agreed()
+            .asks(question, recipe)
+            .run()
+            .await
+            .asked
+            .iter()
+            .any(|asked| asked.call.model.model == "fuser")
+    };
+    assert!(is_fused("How many legs has a spider?", "synthesize@gate=off").await);
+    assert!(is_fused("What about spiders?", "synthesize").await);
+}

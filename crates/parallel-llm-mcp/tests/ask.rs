@@ -319,3 +319,57 @@ fn a_model_may_hold_several_seats() {
     ");
     assert_eq!(stage.asked(ONE), 3);
 }
+
+const HOW_MANY: &str = "How many legs has a spider?";
+
+/// Three models with these answers to [`HOW_MANY`], asked with these flags.
+fn count(answers: [&str; 3], flags: &[&str]) -> (Output, [usize; 5]) {
+    let [one, two, three] = answers.map(Script::answering);
+    let stage = stage().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
+    let chain = format!("{FIRST} {SECOND}");
+    let asking = stage.call(["ask", "-m", ONE, "-m", TWO, "-m", THREE, HOW_MANY]).args(flags);
+    let output = asking.settings([("synthesizer", chain.as_str())]).run();
+    let asked = asked(&stage);
+    (output, asked)
+}
+
+#[test]
+fn what_most_models_say_stands_where_it_is_voted_on() {
+    let (output, asked) = count(["6", "It has 8 legs.", "The answer is **8**."], &["--strategy", "vote"]);
+    assert_eq!(asked, [1, 1, 1, 0, 0], "nobody fuses");
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    It has 8 legs.
+    ---
+    selected by x-ai/grok-4.7: 2 of 3 answers say `8 legs`
+    3 of 3 answered · $0.000077 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let (output, _) = count(["6", "It has 8 legs.", "8"], &["--strategy", "vote", "--json"]);
+    insta::assert_snapshot!(output.json()["agreement"].to_string(), @r#"{"clusters":[{"seats":[2,3],"value":"8 legs"},{"seats":[1],"value":"6"}],"equal":2,"of":3,"unread":[]}"#);
+}
+
+#[test]
+fn answers_that_all_say_the_same_are_not_fused() {
+    let answers = ["8", "It has 8 legs.", "#### 8"];
+    let (output, asked) = count(answers, &[]);
+    assert_eq!(asked, [1, 1, 1, 0, 0], "nobody fuses");
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    8
+    ---
+    selected by openai/gpt-6.1-sol: all 3 answers say `8 legs`, so nothing was fused
+    3 of 3 answered · $0.000071 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let (output, asked) = count(answers, &["--strategy", "synthesize@gate=off", "--json"]);
+    assert_eq!(
+        (synthesis(&output.json()).as_str(), asked),
+        ("complete fused by google/gemini-4-argon", [1, 1, 1, 1, 0])
+    );
+    let (output, asked) = count(["8", "It depends.", "8"], &["--json"]);
+    assert_eq!(
+        (synthesis(&output.json()).as_str(), asked[3]),
+        ("complete fused by google/gemini-4-argon", 1)
+    );
+}

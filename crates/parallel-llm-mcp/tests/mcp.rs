@@ -513,6 +513,29 @@ fn some_answers_are_an_answer_and_the_missing_are_named() {
 }
 
 #[test]
+fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
+    let answers = ["6", "It has 8 legs.", "The answer is **8**."];
+    let stage = stage_of(PANEL.into_iter().zip(answers.map(Script::answering)));
+    let mut client = Client::new(&stage, &[]);
+    let mut call = |strategy: &str| {
+        let asked = json!({"prompt": "How many legs has a spider?", "models": PANEL, "strategy": strategy});
+        client.call("process_prompt", asked)
+    };
+    let voted = call("vote");
+    let report = told(&voted);
+    assert_eq!(
+        (&report["synthesis"]["kind"], &report["status"]),
+        (&json!("selected"), &json!("complete")),
+        "{report}"
+    );
+    assert_eq!(report["agreement"]["clusters"][0], json!({"value": "8 legs", "seats": [2, 3]}));
+    assert_eq!(stage.chats().len(), 3, "nobody fuses");
+    let refused = call("synthesize@gates=off");
+    assert_eq!(told(&refused)["code"], "usage", "{refused}");
+    assert!(text(&refused).contains("has no knob `gates` (next: choose one of: gate)"), "{}", text(&refused));
+}
+
+#[test]
 fn at_the_end_of_stdin_answers_that_are_due_still_come() {
     let stage = stage_of([(PANEL[0], slow(1_000))]);
     let mut client = Client::new(&stage, &[("PARALLEL_LLM_WAIT", "all")]);

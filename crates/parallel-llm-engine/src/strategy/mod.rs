@@ -1,5 +1,5 @@
 //! How answers become one text. One strategy is one file, one same-named test, one name in
-//! [`crate::plan::Strategy`] and one line here.
+//! [`crate::recipe::Strategy`] and one line here.
 //!
 //! A strategy builds text only through [`crate::prompt`], calls models only through the same path as a seat,
 //! and reads replies only through [`crate::parse`]. If everything it tries fails, the best answer is returned
@@ -7,14 +7,16 @@
 
 mod best;
 mod synthesize;
+mod vote;
 
 use std::sync::Arc;
 
+use crate::agreement::Agreement;
 use crate::answer::Failure;
 use crate::code::Code;
 use crate::gather::Usable;
 use crate::outcome::{Outcome, OutcomeKind};
-use crate::plan::Strategy;
+use crate::recipe::Strategy;
 use crate::seat::Desk;
 use best::best;
 
@@ -24,9 +26,10 @@ pub(crate) fn fallback(desk: &Desk, usable: &[Usable]) -> Outcome {
 }
 
 /// Makes one text of the answers, of which there is at least one.
-pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
+pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     match desk.plan.strategy {
-        Strategy::Synthesize => synthesize::decide(desk, usable).await,
+        Strategy::Synthesize => synthesize::decide(desk, usable, agreement).await,
+        Strategy::Vote => vote::decide(desk, usable, agreement),
     }
 }
 
@@ -34,6 +37,11 @@ pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
 fn unfused(desk: &Desk, usable: &[Usable], why: Failure) -> Outcome {
     let reason = format!("{}; this is the answer closest to the others, word for word", why.message);
     Outcome { unfused: Some(why), ..verbatim(desk, best(usable), reason) }
+}
+
+/// One answer as it is, chosen among several.
+fn selected(desk: &Desk, chosen: &Usable, reason: impl Into<String>) -> Outcome {
+    Outcome { kind: OutcomeKind::Selected, ..verbatim(desk, chosen, reason) }
 }
 
 /// One answer as it is.

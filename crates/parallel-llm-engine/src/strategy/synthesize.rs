@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use similar::TextDiff;
 
+use crate::agreement::Agreement;
 use crate::answer::{Answer, Failure};
 use crate::chance::Chance;
 use crate::code::Code;
@@ -17,9 +18,10 @@ use crate::outcome::{Outcome, OutcomeKind, Shortened, Warning, Worth};
 use crate::panel::{ModelRef, Seat, SeatNumber};
 use crate::parse::{self, Fusion, Reveal};
 use crate::prompt::{self, Candidate};
+use crate::recipe::Gate;
 use crate::run::SeatStatus;
 use crate::seat::{Asking, Desk};
-use crate::strategy::{unfused, verbatim};
+use crate::strategy::{best, selected, unfused, verbatim};
 use crate::wording::phrases;
 
 /// The longest pair of texts, in bytes, whose edit ratio is worth its time.
@@ -28,9 +30,14 @@ const EDIT_BYTES_MAX: usize = 200_000;
 /// a phrase or two stand in every answer.
 const PHRASES_SHARE: usize = 50;
 
-pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
+pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     if let [only] = usable {
         return verbatim(desk, only, "only one answer came, so there was nothing to fuse");
+    }
+    if let Some(agreement) = agreement.filter(|agreement| is_gated(desk, agreement)) {
+        let said = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));
+        let reason = format!("all {} answers say {said}, so nothing was fused", agreement.of);
+        return selected(desk, best(usable), reason);
     }
     let began_ms = desk.deadline.elapsed_ms();
     let mut warnings = Vec::new();
@@ -70,6 +77,12 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
         None => Failure::new(Code::Usage, "no synthesizer is configured").with_next("name one"),
     };
     Outcome { warnings, ..unfused(desk, usable, why) }
+}
+
+/// Whether nobody is asked to fuse answers that agree so far. Who asks for another text of them wants one.
+fn is_gated(desk: &Desk, agreement: &Agreement) -> bool {
+    let is_on = desk.plan.knobs.gate == Gate::Unanimous && !desk.hub.look(|run| run.rewrites);
+    is_on && agreement.is_unanimous()
 }
 
 /// Whether an earlier part of the run sent this call and nobody knows what came of it.

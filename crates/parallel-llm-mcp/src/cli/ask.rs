@@ -42,8 +42,8 @@ pub struct Ask {
     /// A named panel of the settings: quick, default, budget, max or your own
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// How answers become one text
-    #[arg(long, value_name = "NAME")]
+    /// How answers become one text: `synthesize` or `vote`, with knobs as in `synthesize@gate=off`
+    #[arg(long, value_name = "STRATEGY")]
     pub strategy: Option<String>,
     /// Instructions that stand above the question
     #[arg(long, value_name = "TEXT")]

@@ -99,8 +99,8 @@ pub struct Synthesize {
 pub struct Replay {
     #[arg(help = RUN_HELP)]
     pub run: String,
-    /// How answers become one text
-    #[arg(long, value_name = "NAME")]
+    /// How answers become one text: `synthesize` or `vote`, with knobs as in `synthesize@gate=off`
+    #[arg(long, value_name = "STRATEGY")]
     pub strategy: String,
     #[command(flatten)]
     pub means: Means,

@@ -5,9 +5,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parallel_llm_engine::outcome::{Agreement, Warning};
+use parallel_llm_engine::agreement::{Agreement, Cluster};
+use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::run::{Run, SeatView};
-use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Usage};
+use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -105,13 +106,27 @@ pub struct ShortenedReport {
     pub to_chars: u64,
 }
 
-/// How many answers say the same, word for word but for case, white space and closing punctuation.
+/// Which answers say the same: what they come to, where the question has one short right answer, else word for word but for
+/// case, white space and closing punctuation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AgreementReport {
     /// The most that do.
     pub equal: usize,
     /// Of how many.
     pub of: usize,
+    /// Who says what, the largest cluster first.
+    pub clusters: Vec<ClusterReport>,
+    /// Seats whose answers do not say plainly what they come to, though the question asks for it.
+    pub unread: Vec<u8>,
+}
+
+/// Answers that say the same.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ClusterReport {
+    /// What they say, such as `B`, `42` or `yes`; null where they are the same word for word.
+    pub value: Option<String>,
+    /// Whose they are.
+    pub seats: Vec<u8>,
 }
 
 /// Whether fusing was worth it.
@@ -240,7 +255,7 @@ impl Report {
             synthesis: outcome.map(Synthesis::of),
             earlier: run.earlier.iter().map(EarlierReport::of).collect(),
             answers: run.seats.iter().zip(1..).map(|(seat, number)| SeatReport::of(seat, number)).collect(),
-            agreement: outcome.and_then(|outcome| outcome.agreement).map(AgreementReport::of),
+            agreement: outcome.and_then(|outcome| outcome.agreement.as_ref()).map(AgreementReport::of),
             worth: outcome.and_then(WorthReport::of),
             cost_usd: cost.known.map(PicoUsd::as_usd),
             cost_is_estimate: cost.is_estimate,
@@ -316,8 +331,18 @@ impl Synthesis {
 }
 
 impl AgreementReport {
-    const fn of(Agreement { equal, of }: Agreement) -> Self {
-        Self { equal, of }
+    fn of(agreement: &Agreement) -> Self {
+        let seats = |seats: &[SeatNumber]| seats.iter().map(|seat| seat.0).collect();
+        let cluster = |Cluster { value, seats: members }: &Cluster| ClusterReport {
+            value: value.clone(),
+            seats: seats(members),
+        };
+        Self {
+            equal: agreement.equal,
+            of: agreement.of,
+            clusters: agreement.clusters.iter().map(cluster).collect(),
+            unread: seats(&agreement.unread),
+        }
     }
 }
 

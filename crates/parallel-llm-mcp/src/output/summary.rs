@@ -1,6 +1,5 @@
 //! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
 
-use parallel_llm_engine::outcome::Agreement;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Failure, OutcomeKind, RunStatus};
 
@@ -76,13 +75,16 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
     lines
 }
 
-/// Says that answers are the same.
+/// Says which answers are the same, unless it has been said why one of them was chosen.
 fn agreement(run: &Run) -> Option<String> {
-    let Agreement { equal, of } = run.outcome.as_ref()?.agreement?;
-    Some(if equal == of {
-        format!("all {of} answers say the same")
+    let outcome = run.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Selected)?;
+    let agreement = outcome.agreement.as_ref().filter(|agreement| agreement.equal > 1)?;
+    let (equal, of) = (agreement.equal, agreement.of);
+    let said = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));
+    Some(if agreement.is_unanimous() {
+        format!("all {of} answers say {said}")
     } else {
-        format!("{equal} of {of} answers say the same")
+        format!("{equal} of {of} answers say {said}")
     })
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use parallel_llm_engine::code::Code;
 use parallel_llm_engine::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
-use parallel_llm_engine::plan::Strategy;
+use parallel_llm_engine::recipe::{Recipe, Strategy};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Failure, PicoUsd, nearest};
@@ -41,7 +41,7 @@ pub(super) enum Kind {
     Words,
     /// One word in a provider's language.
     Word,
-    /// A strategy's name.
+    /// A strategy, with its knobs.
     Strategy,
     /// When to stop waiting.
     Wait,
@@ -104,7 +104,8 @@ impl Kind {
             }
             Self::Word => read_word(text).map(Value::Word),
             Self::Wait => wait::read(text).map(|rule| Value::Wait(rule, text.to_owned())),
-            Self::Strategy | Self::Choice(_) => {
+            Self::Strategy => Recipe::parse(text).ok().map(|_| Value::Word(text.to_owned())),
+            Self::Choice(_) => {
                 self.words().into_iter().find(|word| *word == text).map(|word| Value::Word(word.to_owned()))
             }
             Self::Store => STORES.iter().find(|(word, _)| *word == text).map(|(_, mode)| Value::Store(*mode)),
@@ -204,7 +205,10 @@ impl fmt::Display for Kind {
             Self::Decimal { min, max } => write!(out, "a number from {min} to {max}"),
             Self::Usd => out.write_str("an amount in US dollars such as `3` or `0.50`"),
             Self::Models => out.write_str("a list of models, each `[provider:]model[*N][@key=value,...]`"),
-            Self::Strategy | Self::Choice(_) | Self::Store | Self::Switch { .. } => {
+            Self::Strategy => {
+                write!(out, "`{}`, each with its knobs behind `@`", self.words().join("` or `"))
+            }
+            Self::Choice(_) | Self::Store | Self::Switch { .. } => {
                 write!(out, "one of `{}`", self.words().join("`, `"))
             }
             Self::Wait => out.write_str("`all`, `quorum:K`, `until:DURATION` or `stragglers`"),

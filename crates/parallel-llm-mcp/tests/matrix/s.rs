@@ -62,10 +62,20 @@ fn s08_answers_that_are_all_alike() {
     let alike = |text: &str| Script::answering(text);
     let stage = stage().scripted(ONE, alike("The moon  pulls.")).scripted(TWO, alike("the moon pulls"));
     let two = done(ask(&stage, &[ONE, TWO]));
-    assert_eq!(two.json()["agreement"], serde_json::json!({"equal": 2, "of": 2}));
+    let same = serde_json::json!({"value": null, "seats": [1, 2]});
+    assert_eq!(
+        two.json()["agreement"],
+        serde_json::json!({"equal": 2, "of": 2, "clusters": [same], "unread": []})
+    );
+    assert_eq!(two.json()["synthesis"]["kind"], "selected", "there was nothing to fuse");
     assert!(two.stderr.contains("all 2 answers say the same"), "{}", two.stderr);
     let more = done(ask(&stage, &[ONE, TWO, "x-ai/grok-4.7"]));
-    assert_eq!(more.json()["agreement"], serde_json::json!({"equal": 2, "of": 3}));
+    let other = serde_json::json!({"value": null, "seats": [3]});
+    assert_eq!(
+        more.json()["agreement"],
+        serde_json::json!({"equal": 2, "of": 3, "clusters": [same, other], "unread": []})
+    );
+    assert_eq!(more.json()["synthesis"]["kind"], "fused");
     assert!(more.stderr.contains("2 of 3 answers say the same"), "{}", more.stderr);
     let none = done(ask(&stage, &[ONE, "x-ai/grok-4.7"]));
     assert_eq!(none.json()["agreement"], serde_json::Value::Null);

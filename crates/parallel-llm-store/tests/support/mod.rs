@@ -9,6 +9,7 @@ use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
 use parallel_llm_engine::panel::ProviderId;
 use parallel_llm_engine::plan::{DayLimit, Timers};
 use parallel_llm_engine::port::{Journal as _, Lease};
+use parallel_llm_engine::recipe::Knobs;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::wait::Wait;
@@ -89,6 +90,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         seats: vec![a_seat(1, "lab/one"), a_seat(2, "lab/two")],
         synthesizers: vec![a_seat(1, "lab/three")],
         strategy: serde_json::from_value("synthesize".into()).unwrap(),
+        knobs: Knobs::default(),
         timers: Timers::default(),
         retries_max: 2,
         wait: Wait::default(),

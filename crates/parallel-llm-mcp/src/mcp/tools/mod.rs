@@ -5,7 +5,6 @@ mod list_models;
 mod process_prompt;
 mod resume_run;
 
-use parallel_llm_engine::plan::Strategy;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{CallToolResponse, CallToolResult, JsonObject, MetaObject, Tool};
 use serde_json::json;
@@ -67,10 +66,6 @@ async fn told(call: &Call, handle: &RunHandle, progress: &mut Progress) -> CallT
             outcome::of_run_failure(call.service.asker(), handle.id(), taken_back)
         }
     }
-}
-
-fn strategies() -> Vec<&'static str> {
-    Strategy::ALL.iter().map(|strategy| strategy.name()).collect()
 }
 
 /// What tells clients that a result may be long.

@@ -45,8 +45,8 @@ const ARGUMENTS: &[Argument] = &[
     },
     Argument {
         name: "strategy",
-        kind: Kind::Choice(super::strategies),
-        about: "How the answers become one.",
+        kind: Kind::Text,
+        about: "How the answers become one: synthesize or vote.",
         example: "\"synthesize\"",
     },
     Argument {

@@ -37,7 +37,7 @@ const ARGUMENTS: &[Argument] = &[
     },
     Argument {
         name: "strategy",
-        kind: Kind::Choice(super::strategies),
+        kind: Kind::Text,
         about: "How its answers become one text.",
         example: "\"synthesize\"",
     },

@@ -1,0 +1,190 @@
+//! Which answers say the same. Where the question has one short right answer they are compared by it, else word for word
+//! but for case, white space and closing punctuation.
+//!
+//! Pure. What always holds: answers that say nothing plainly agree with nobody, and the order of the panel, not that of
+//! arrival, decides between clusters of one size.
+
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
+
+use crate::closed::{Form, Value};
+use crate::panel::SeatNumber;
+use crate::wording;
+
+/// Answers that say the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// What they say, in the one way of writing it; `None` where they are the same word for word, or no text is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Whose they are, in the order of the panel.
+    pub seats: Vec<SeatNumber>,
+}
+
+/// How far the answers that were considered agree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// The most that say the same.
+    pub equal: usize,
+    /// Of how many.
+    pub of: usize,
+    /// Who says what, the largest cluster first. Empty in runs from before it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<Cluster>,
+    /// Whose answers do not say plainly what they come to, though the question asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<SeatNumber>,
+}
+
+impl Agreement {
+    /// Compares the answers to a question; `None` where they cannot be compared, because it is an open one and no two are
+    /// the same.
+    pub(crate) fn of<'a>(
+        question: &str,
+        answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,
+    ) -> Option<Self> {
+        let mut answers: Vec<(SeatNumber, &str)> = answers.into_iter().collect();
+        answers.sort_unstable_by_key(|(seat, _)| *seat);
+        let closed = Form::of(question).and_then(|form| by_value(&form, &answers));
+        let (clusters, unread) = closed.or_else(|| Some((word_for_word(&answers)?, Vec::new())))?;
+        let equal = clusters.first().map_or(0, |largest| largest.seats.len());
+        Some(Self { equal, of: answers.len(), clusters, unread })
+    }
+
+    /// The same without the words of the answers, for runs of which no text is kept.
+    #[must_use]
+    pub(crate) fn without_words(mut self) -> Self {
+        self.clusters.iter_mut().for_each(|cluster| cluster.value = None);
+        self
+    }
+
+    /// Whether there are several answers and all say the same.
+    pub fn is_unanimous(&self) -> bool {
+        self.of > 1 && self.equal == self.of
+    }
+
+    /// What all of them say, where that has a name.
+    pub fn value(&self) -> Option<&str> {
+        self.clusters.first()?.value.as_deref()
+    }
+}
+
+/// Clusters by what the answers come to; `None` where none says it plainly.
+fn by_value(form: &Form, answers: &[(SeatNumber, &str)]) -> Option<(Vec<Cluster>, Vec<SeatNumber>)> {
+    let (mut read, mut unread) = (Vec::new(), Vec::new());
+    for (seat, answer) in answers {
+        match form.read(answer) {
+            Some(value) => read.push((*seat, value)),
+            None => unread.push(*seat),
+        }
+    }
+    let mut clusters: Vec<(Value, Vec<SeatNumber>)> = Vec::new();
+    // What names what it counts comes first: a bare number then belongs to the only cluster that it can mean.
+    read.sort_by_key(|(seat, value)| (matches!(value, Value::Number(_, None)), *seat));
+    for (seat, value) in read {
+        let is_clear = clusters.iter().filter(|(other, _)| value.agrees_with(other)).count() == 1;
+        let same = clusters
+            .iter_mut()
+            .find(|(other, _)| if is_clear { value.agrees_with(other) } else { value == *other });
+        match same {
+            Some((_, seats)) => seats.push(seat),
+            None => clusters.push((value, vec![seat])),
+        }
+    }
+    let cluster = |(value, seats): (Value, _)| Cluster { value: Some(value.to_string()), seats };
+    (!clusters.is_empty()).then(|| (in_order(clusters.into_iter().map(cluster).collect()), unread))
+}
+
+/// Clusters of the same texts; `None` where all differ.
+fn word_for_word(answers: &[(SeatNumber, &str)]) -> Option<Vec<Cluster>> {
+    let mut clusters: Vec<(blake3::Hash, Cluster)> = Vec::new();
+    for (seat, answer) in answers {
+        let gist = wording::gist(answer);
+        match clusters.iter_mut().find(|(other, _)| *other == gist) {
+            Some((_, cluster)) => cluster.seats.push(*seat),
+            None => clusters.push((gist, Cluster { value: None, seats: vec![*seat] })),
+        }
+    }
+    let are_any_the_same = clusters.len() < answers.len();
+    are_any_the_same.then(|| in_order(clusters.into_iter().map(|(_, cluster)| cluster).collect()))
+}
+
+fn in_order(mut clusters: Vec<Cluster>) -> Vec<Cluster> {
+    for cluster in &mut clusters {
+        cluster.seats.sort_unstable();
+    }
+    clusters.sort_by_key(|cluster| (Reverse(cluster.seats.len()), cluster.seats[0]));
+    clusters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each cluster as `value: seats`, then whose answers were not read.
+    fn told(question: &str, answers: &[&str]) -> Option<String> {
+        let agreement = Agreement::of(question, (1..).map(SeatNumber).zip(answers.iter().copied()))?;
+        let seats =
+            |seats: &[SeatNumber]| seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let cluster = |one: &Cluster| {
+            let value = one.value.as_deref().unwrap_or("same words");
+            format!("{value}: {}; ", seats(&one.seats))
+        };
+        let clusters = agreement.clusters.iter().map(cluster).collect::<Vec<_>>().concat();
+        let (equal, of) = (agreement.equal, agreement.of);
+        Some(format!("{equal} of {of}; {clusters}unread: {}", seats(&agreement.unread)))
+    }
+
+    fn check(question: &str, answers: &[&str], expected: Option<&str>) {
+        assert_eq!(told(question, answers).as_deref(), expected, "{answers:?}");
+    }
+
+    const HOW_MANY: &str = "How many legs has a spider?";
+
+    #[test]
+    fn an_open_question_is_compared_word_for_word() {
+        check("Where?", &["Paris.", "  paris", "PARIS!"], Some("3 of 3; same words: 1 2 3; unread: "));
+        check(
+            "Where?",
+            &["Rome", "Paris", "paris"],
+            Some("2 of 3; same words: 2 3; same words: 1; unread: "),
+        );
+        check("Where?", &["Rome", "Paris"], None);
+        check("Where?", &["Rome"], None);
+        check("Where?", &[], None);
+    }
+
+    #[test]
+    fn a_closed_question_is_compared_by_what_the_answers_come_to() {
+        check(
+            HOW_MANY,
+            &["A spider has 8 legs.", "8", "The answer is 6."],
+            Some("2 of 3; 8 legs: 1 2; 6: 3; unread: "),
+        );
+        check(HOW_MANY, &["8", "It depends.", "9"], Some("1 of 3; 8: 1; 9: 3; unread: 2"));
+        // None says it plainly, so that their words are all there is.
+        check(
+            HOW_MANY,
+            &["It depends.", "It depends", "Who knows?"],
+            Some("2 of 3; same words: 1 2; same words: 3; unread: "),
+        );
+    }
+
+    #[test]
+    fn a_bare_number_belongs_to_the_only_thing_it_can_count() {
+        check(HOW_MANY, &["8", "8 legs", "8 eyes"], Some("1 of 3; 8: 1; 8 legs: 2; 8 eyes: 3; unread: "));
+        check(HOW_MANY, &["8", "8 legs"], Some("2 of 2; 8 legs: 1 2; unread: "));
+    }
+
+    #[test]
+    fn only_several_that_all_say_the_same_are_unanimous() {
+        let is_unanimous = |answers: &[&str]| {
+            Agreement::of(HOW_MANY, (1..).map(SeatNumber).zip(answers.iter().copied()))
+                .is_some_and(|told| told.is_unanimous())
+        };
+        assert!(is_unanimous(&["8", "#### 8", "8 legs"]));
+        assert!(!is_unanimous(&["8", "8", "It depends."]));
+        assert!(!is_unanimous(&["8"]));
+    }
+}
