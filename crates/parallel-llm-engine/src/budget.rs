@@ -16,25 +16,6 @@ pub fn worst_call(seat: &Seat, input_bytes: u64) -> Option<PicoUsd> {
     seat.price.map(|price| price.cost(tokens_in(input_bytes), u64::from(seat.max_tokens)))
 }
 
-/// The most a run can cost as far as prices are known: every seat at its output cap, then the first synthesizer
-/// reading all of it and writing up to its own.
-pub fn worst_case(panel: &[Seat], synthesizers: &[Seat], prompt_bytes: u64) -> PicoUsd {
-    let asking: PicoUsd = panel.iter().filter_map(|seat| worst_call(seat, prompt_bytes)).sum();
-    asking.plus(worst_fusing(panel, synthesizers, prompt_bytes))
-}
-
-/// The most it can cost to make one text of the panel's answers: the first synthesizer reads all of them and writes
-/// up to its cap.
-pub fn worst_fusing(panel: &[Seat], synthesizers: &[Seat], prompt_bytes: u64) -> PicoUsd {
-    let answers: u64 = panel.iter().map(|seat| u64::from(seat.max_tokens)).sum();
-    let fusing = synthesizers.first().filter(|_| panel.len() > 1).and_then(|synthesizer| {
-        let read =
-            (2 * tokens_in(prompt_bytes) + answers).min(synthesizer.context_tokens.unwrap_or(u64::MAX));
-        synthesizer.price.map(|price| price.cost(read, u64::from(synthesizer.max_tokens)))
-    });
-    fusing.unwrap_or_default()
-}
-
 /// Refuses a worst case beyond the budget; `what` is said to cost so much.
 pub fn check(what: &str, worst_case: PicoUsd, budget: PicoUsd) -> Result<(), Failure> {
     if worst_case <= budget {

@@ -124,11 +124,11 @@ impl Underway {
 
 /// Waits for the panel, makes one text of its answers, and collects the seats left behind.
 async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
-    match panel.gather().await {
+    let gathered = panel.gather().await;
+    panel.let_go(gathered);
+    match gathered {
         Gathered::Enough => {
-            let mut usable = panel.usable.clone();
-            // Sorted, so that the order of arrival leaves no trace.
-            usable.sort_by_key(|one| one.seat);
+            let usable = strategy::considered(desk, &panel.usable);
             let deciding = async {
                 // The same answers again would be paid for and say the same.
                 if desk.hub.look(|run| run.has_text_of(usable.iter().map(|one| one.seat))) {
@@ -164,7 +164,7 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
 fn decide(desk: &Desk, outcome: Outcome) {
     // Before it is noted: what is noted as sent after this is not sent.
     desk.sending.end();
-    desk.log.stage(Event::Decided { outcome });
+    desk.log.stage(Event::Decided { outcome: Box::new(outcome) });
 }
 
 /// One failure that tells every seat's reason. Its code is the seats' own where they all agree.

@@ -9,28 +9,10 @@ use crate::answer::{Answer, Failure};
 use crate::money::PicoUsd;
 use crate::outcome::Outcome;
 use crate::panel::SeatNumber;
+use crate::place::Place;
 use crate::reopening::Reopening;
 use crate::retry::Retry;
 use crate::usage::Usage;
-
-/// Who makes a call: a seat of the panel, or a synthesizer by its place in the chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Place {
-    /// A seat of the panel.
-    Seat(SeatNumber),
-    /// A synthesizer, the first of the chain being 1.
-    Synthesizer(SeatNumber),
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Seat(number) => write!(out, "seat {number}"),
-            Self::Synthesizer(number) => write!(out, "synthesizer {number}"),
-        }
-    }
-}
 
 /// One upstream request: whose, and which try. Attempts count from 1; 0 is a call that was never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -105,6 +87,11 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<PicoUsd>,
     },
+    /// Seats were not asked, because those asked before them were enough.
+    Spared {
+        /// Which.
+        seats: Vec<SeatNumber>,
+    },
     /// The run goes on: it was interrupted, or there is more to be had of it than its newest answer.
     Reopened {
         /// What is wanted of it now.
@@ -124,8 +111,8 @@ pub enum Event {
     },
     /// The answer of the run is settled.
     Decided {
-        /// What came of it.
-        outcome: Outcome,
+        /// What came of it. Boxed, because it is by far the largest, and most events are not this one.
+        outcome: Box<Outcome>,
     },
     /// Late seats are in or given up; nothing more will happen.
     Closed {
@@ -145,7 +132,11 @@ impl Event {
             | Self::Failed { attempt, .. }
             | Self::Cancelled { attempt, .. }
             | Self::Reconciled { attempt, .. } => Some(*attempt),
-            Self::Started { .. } | Self::Reopened { .. } | Self::Decided { .. } | Self::Closed { .. } => None,
+            Self::Started { .. }
+            | Self::Spared { .. }
+            | Self::Reopened { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => None,
         }
     }
 

@@ -8,12 +8,17 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::answer::{Answer, Failure};
-use crate::event::{Attempt, Event, Place};
-use crate::panel::SeatNumber;
+use crate::event::{Attempt, Event};
+use crate::money::PicoUsd;
+use crate::panel::{Seat, SeatNumber};
 use crate::parse::Reveal;
+use crate::place::Place;
 use crate::quorum::{Quorum, Verdict};
+use crate::retry::Retry;
 use crate::run::{Run, SeatStatus, SeatView};
-use crate::seat::{Asking, Desk};
+use crate::seat::{Admission, Asking, Desk};
+use crate::timer::run_timeout;
+use crate::wave;
 
 /// Why joining a seat cannot fail.
 const GUARDED: &str = "a call catches its own panics and is never aborted";
@@ -43,6 +48,8 @@ pub(crate) struct Panel {
     desk: Arc<Desk>,
     seats: JoinSet<Event>,
     quorum: Quorum,
+    /// Seats that are asked only where those before them do not settle it, in the order of the panel.
+    held_back: Vec<Seat>,
     pub(crate) usable: Vec<Usable>,
     pub(crate) failures: Vec<(SeatNumber, Failure)>,
 }
@@ -51,31 +58,85 @@ impl Panel {
     /// Begins every call that `before` leaves to be made. Those admitted at once are noted in one commit with what has
     /// been noted already, and nothing is sent before that is durable.
     pub(crate) async fn begin(desk: &Arc<Desk>, before: &Run) -> Result<Self, Failure> {
-        let quorum = Quorum::new(desk.plan.wait, &desk.plan.seats);
-        let (usable, failures) = (Vec::new(), Vec::new());
-        let mut panel = Self { desk: Arc::clone(desk), seats: JoinSet::new(), quorum, usable, failures };
-        let mut admitted = Vec::new();
-        for (seat, view) in desk.plan.seats.iter().zip(&before.seats) {
-            if view.status.is_final() {
-                panel.remember(seat.number, view);
-                continue;
+        let quorum = Quorum::new(desk.plan.wait);
+        let (usable, failures, held_back) = (Vec::new(), Vec::new(), Vec::new());
+        let seats = JoinSet::new();
+        let mut panel = Self { desk: Arc::clone(desk), seats, quorum, held_back, usable, failures };
+        // Whoever wants more than the answer there is does not want it later.
+        let first = if before.outcome.is_none() { wave::first(&desk.plan) } else { usize::MAX };
+        let mut at_once = Vec::new();
+        for (index, (seat, view)) in desk.plan.seats.iter().zip(&before.seats).enumerate() {
+            match view {
+                view if view.status.is_final() => panel.remember(seat.number, view),
+                view if index >= first && view.attempts == 0 => panel.held_back.push(seat.clone()),
+                _ => at_once.push(seat.clone()),
             }
-            let messages = Arc::clone(&desk.plan.messages);
-            let mut asking = Asking::new(desk, Place::Seat(seat.number), seat, messages, Reveal::all());
-            admitted.push((asking.admit(), asking));
         }
+        let admitted = panel.admit(&at_once);
         desk.log.commit().await?;
+        panel.ask(admitted);
+        Ok(panel)
+    }
+
+    /// Asks for the admission of these seats. Those that get it at once are noted.
+    fn admit(&mut self, seats: &[Seat]) -> Vec<(Admission, Asking)> {
+        let ask = |seat: &Seat| {
+            self.quorum.ask(seat);
+            let messages = Arc::clone(&self.desk.plan.messages);
+            let mut asking = Asking::new(&self.desk, Place::Seat(seat.number), seat, messages, Reveal::all());
+            (asking.admit(), asking)
+        };
+        seats.iter().map(ask).collect()
+    }
+
+    fn ask(&mut self, admitted: Vec<(Admission, Asking)>) {
         for (admission, asking) in admitted {
             // Boxed, because a task is copied several times while it is spawned and ended, and this one is kilobytes.
-            panel.seats.spawn(Box::pin(asking.finish(admission)));
+            self.seats.spawn(Box::pin(asking.finish(admission)));
         }
-        Ok(panel)
+    }
+
+    /// Whether the seats held back are to be asked now: what has come leaves open what they are there for.
+    fn is_open(&self) -> bool {
+        let answers = self.usable.iter().map(|one| (one.seat, &*one.answer.text));
+        !self.held_back.is_empty() && !self.is_late() && !wave::is_settled(&self.desk.plan, answers)
+    }
+
+    fn ask_held_back(&mut self) {
+        let seats = std::mem::take(&mut self.held_back);
+        let admitted = self.admit(&seats);
+        self.ask(admitted);
+    }
+
+    /// Notes what becomes of seats that were held back and are not asked any more.
+    pub(crate) fn let_go(&mut self, gathered: Gathered) {
+        let seats: Vec<SeatNumber> = self.held_back.drain(..).map(|seat| seat.number).collect();
+        if seats.is_empty() {
+            return;
+        }
+        if gathered == Gathered::Enough && !self.is_late() {
+            self.desk.log.stage(Event::Spared { seats });
+            return;
+        }
+        for seat in seats {
+            let (attempt, cost) = (Attempt { place: Place::Seat(seat), number: 0 }, Some(PicoUsd::ZERO));
+            self.desk.log.stage(if gathered == Gathered::Cancelled {
+                Event::Cancelled { attempt, answer: None, cost }
+            } else {
+                let failure = run_timeout(&self.desk.plan.timers);
+                Event::Failed { attempt, failure, retry: Retry::Never, cost, elapsed_ms: 0 }
+            });
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        Instant::now() >= self.desk.deadline.panel
     }
 
     /// Takes in what an earlier part of the run knows of a seat.
     fn remember(&mut self, seat: SeatNumber, view: &SeatView) {
         let usable = earlier(seat, view);
-        self.quorum.remember(seat, usable.is_some());
+        self.quorum.remember(usable.is_some());
         match (usable, &view.failure) {
             (Some(usable), _) => self.usable.push(usable),
             (None, Some(failure)) => self.failures.push((seat, failure.clone())),
@@ -89,8 +150,12 @@ impl Panel {
         let desk = Arc::clone(&self.desk);
         loop {
             let until = match self.quorum.verdict(desk.deadline.part_ms()) {
-                Verdict::Enough => return Gathered::Enough,
                 Verdict::Impossible if desk.stop.is_cancelled() => return Gathered::Cancelled,
+                Verdict::Enough | Verdict::Impossible if self.is_open() => {
+                    self.ask_held_back();
+                    continue;
+                }
+                Verdict::Enough => return Gathered::Enough,
                 Verdict::Impossible => return Gathered::Nothing,
                 Verdict::Wait { until_ms } => until_ms,
             };
@@ -108,7 +173,7 @@ impl Panel {
                     }
                 }
                 () = sleep_until(patience), if !self.usable.is_empty() => {
-                    if Instant::now() >= desk.deadline.panel {
+                    if self.is_late() {
                         return Gathered::Enough;
                     }
                 }

@@ -10,8 +10,9 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use crate::answer::Failure;
-use crate::event::{Place, Recorded};
+use crate::event::Recorded;
 use crate::outcome::Warning;
+use crate::place::Place;
 use crate::plan::RunPlan;
 use crate::run::{Run, SeatStatus};
 

@@ -9,6 +9,7 @@ use crate::answer::Failure;
 use crate::code::Code;
 use crate::money::PicoUsd;
 use crate::panel::{ModelRef, SeatNumber};
+use crate::place::StepNumber;
 
 /// How the final text came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,26 @@ pub struct Worth {
     pub extra_cost: Option<PicoUsd>,
     /// How long fusing took beyond the panel, in milliseconds.
     pub extra_ms: u64,
+}
+
+/// What one judge made of the answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The call it gave it in.
+    pub step: StepNumber,
+    /// Who.
+    pub by: ModelRef,
+    /// Whose answers it was shown, the best first. One it did not name is not among them.
+    pub ranking: Vec<SeatNumber>,
+}
+
+/// What judges made of the answers, where any were asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judging {
+    /// Every verdict, in the order they were asked for.
+    pub verdicts: Vec<Verdict>,
+    /// How often a judge changed its mind with the order in which it was shown the answers.
+    pub flips: usize,
 }
 
 /// Something the reader should know although the run goes on.
@@ -94,6 +115,9 @@ pub struct Outcome {
     /// Which of these say the same, where that can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
+    /// What judges made of them, where any were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judging: Option<Judging>,
     /// Why it came about this way, in one sentence.
     pub reason: String,
     /// Answers the synthesizer saw only in part.
@@ -122,6 +146,7 @@ impl Outcome {
             base_seat: None,
             considered: Vec::new(),
             agreement: None,
+            judging: None,
             reason: reason.into(),
             shortened: Vec::new(),
             worth: None,

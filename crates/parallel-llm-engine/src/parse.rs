@@ -1,10 +1,15 @@
-//! The only place where a synthesizer's reply is read. Tolerant: whatever a model makes of the form it was
+//! The only place where the reply of a synthesizer or a judge is read. Tolerant: whatever a model makes of the form it was
 //! asked for, the text it wrote for the person is found, and nothing in it is obeyed.
 
 use serde::Deserialize;
 
 /// How much of a reply is looked at before it is decided that it does not follow the form, in bytes.
 const FORM_BYTES: usize = 64;
+
+/// A reply is one object. It is looked for at so many braces, each of which may take the rest of the reply to read.
+const OBJECTS_MAX: usize = 64;
+
+type Object = serde_json::Map<String, serde_json::Value>;
 
 /// A synthesizer's reply, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,22 +38,67 @@ pub fn fusion(reply: &str, nonce: &str, labels: &[String]) -> Fusion {
     let read = analysis.and_then(read_object);
     let well_formed = read.is_some();
     let read = read.unwrap_or_default();
-    let known = |value: &serde_json::Value| {
-        let name = value.as_str()?.trim();
-        labels.iter().find(|label| *label == name).cloned()
-    };
     Fusion {
-        base: known(&read.base),
-        suspected_injection: read
-            .suspected_injection
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(known)
-            .collect(),
+        base: known(&serde_json::json!([read.base]), labels).pop(),
+        suspected_injection: known(&read.suspected_injection, labels),
         text: text.trim().to_owned(),
         well_formed,
     }
+}
+
+/// What a judge made of the candidates it was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Labels of candidates, the best first: known ones, each once.
+    pub ranking: Vec<String>,
+    /// Labels of candidates it thinks tried to instruct it; known ones only.
+    pub suspected_injection: Vec<String>,
+}
+
+/// What we read of a judge's object.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RankingForm {
+    ranking: serde_json::Value,
+    suspected_injection: serde_json::Value,
+}
+
+/// Reads a judge's reply; `None` where it names no candidate. `labels` are the names the candidates were given.
+pub fn judgement(reply: &str, labels: &[String]) -> Option<Judgement> {
+    let form = objects(reply).into_iter().rfind(|object| object.contains_key("ranking"))?;
+    let form = serde_json::from_value::<RankingForm>(form.into()).ok()?;
+    let ranking = known(&form.ranking, labels);
+    let suspected_injection = known(&form.suspected_injection, labels);
+    (!ranking.is_empty()).then_some(Judgement { ranking, suspected_injection })
+}
+
+/// The names of a list that are known, each once.
+fn known(list: &serde_json::Value, labels: &[String]) -> Vec<String> {
+    let names = list.as_array().into_iter().flatten().filter_map(|name| name.as_str());
+    let mut known: Vec<String> = Vec::new();
+    for name in names {
+        let label = labels.iter().find(|label| *label == name.trim());
+        known.extend(label.filter(|label| !known.contains(label)).cloned());
+    }
+    known
+}
+
+/// The outermost JSON objects of a reply, as far as they are whole.
+fn objects(reply: &str) -> Vec<Object> {
+    let (mut objects, mut rest) = (Vec::new(), reply);
+    for _ in 0..OBJECTS_MAX {
+        let Some(start) = rest.find('{') else { break };
+        rest = &rest[start..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Object>();
+        match values.next() {
+            Some(Ok(object)) => {
+                rest = &rest[values.byte_offset()..];
+                objects.push(object);
+            }
+            _ => rest = &rest[1..],
+        }
+    }
+    objects
 }
 
 /// The part before the answer, if there is one, and the answer.

@@ -3,6 +3,8 @@
 //! Stored with the run, so that it can be explained and repeated. Resolving is pure; whatever is wrong with a
 //! request is said here, before anything is paid.
 
+mod places;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,6 +22,7 @@ use crate::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber
 use crate::recipe::{Knobs, Recipe, Strategy};
 use crate::request::{Effort, Message, RunRequest, StoreMode};
 use crate::routing::Routing;
+use crate::step::{self, Step};
 use crate::usage::tokens_in;
 use crate::wait::Wait;
 
@@ -152,6 +155,9 @@ pub struct RunPlan {
     /// What was set about that.
     #[serde(default, skip_serializing_if = "Knobs::is_default")]
     pub knobs: Knobs,
+    /// The calls the strategy may make beside those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
     /// How long things may take.
     pub timers: Timers,
     /// Retries of one call.
@@ -202,8 +208,8 @@ impl RunPlan {
         let synthesizers = resolve_chain(&request, terms, &choice)?;
         let mut timers = defaults.timers;
         timers.run_ms = request.deadline_ms.unwrap_or(timers.run_ms);
-        let Recipe { strategy, knobs } =
-            Recipe::parse(request.strategy.as_deref().unwrap_or(&defaults.strategy))?;
+        let recipe = Recipe::parse(request.strategy.as_deref().unwrap_or(&defaults.strategy))?;
+        let Recipe { strategy, knobs } = recipe;
         let mut plan = Self {
             version: VERSION,
             run_id: identity.run_id,
@@ -214,6 +220,7 @@ impl RunPlan {
             synthesizers,
             strategy,
             knobs,
+            steps: Vec::new(),
             timers,
             retries_max: defaults.retries_max,
             wait: defaults.wait.under_wall(request.client_wall_ms),
@@ -227,8 +234,8 @@ impl RunPlan {
             limits: defaults.limits.clone(),
             warnings,
         };
-        plan.worst_case =
-            budget::worst_case(&plan.seats, plan.strategy.fusers(&plan.synthesizers), plan.input_bytes());
+        plan.steps = step::planned(recipe, &plan.seats, &plan.synthesizers, plan.input_bytes());
+        plan.worst_case = plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps);
         Ok(plan)
     }
 

@@ -40,16 +40,19 @@ pub struct Quorum {
 }
 
 impl Quorum {
-    /// A panel nobody of which has ended.
-    pub fn new(wait: Wait, seats: &[Seat]) -> Self {
-        let strongest_open = seats.iter().filter(|seat| seat.strongest).map(|seat| seat.number).collect();
-        Self { wait, seats: seats.len(), before: 0, failed: 0, answered_ms: Vec::new(), strongest_open }
+    /// A panel nobody of which is asked yet.
+    pub const fn new(wait: Wait) -> Self {
+        Self { wait, seats: 0, before: 0, failed: 0, answered_ms: Vec::new(), strongest_open: Vec::new() }
     }
 
-    /// A seat had ended before: it is not asked now.
-    pub fn remember(&mut self, seat: SeatNumber, answered: bool) {
-        self.strongest_open.retain(|open| *open != seat);
-        self.seats -= 1;
+    /// A seat is asked now.
+    pub fn ask(&mut self, seat: &Seat) {
+        self.seats += 1;
+        self.strongest_open.extend(seat.strongest.then_some(seat.number));
+    }
+
+    /// A seat had ended before, with an answer that can be used or without: it is not asked now.
+    pub fn remember(&mut self, answered: bool) {
         self.before += usize::from(answered);
     }
 
@@ -101,6 +104,14 @@ mod tests {
     use super::*;
     use crate::panel::{ModelRef, ProviderId};
 
+    fn asking(wait: Wait, seats: &[Seat]) -> Quorum {
+        let mut quorum = Quorum::new(wait);
+        for seat in seats {
+            quorum.ask(seat);
+        }
+        quorum
+    }
+
     fn panel(count: u8) -> Vec<Seat> {
         (1..=count)
             .map(|number| Seat {
@@ -125,7 +136,7 @@ mod tests {
 
     #[test]
     fn stragglers_are_left_behind_late_and_only_with_company() {
-        let mut quorum = Quorum::new(Wait::default(), &panel(5));
+        let mut quorum = asking(Wait::default(), &panel(5));
         after(&mut quorum, &[(1, true, 5_000), (2, true, 6_000)]);
         assert_eq!(quorum.verdict(100_000), Verdict::Wait { until_ms: None });
         after(&mut quorum, &[(3, true, 20_000)]);
@@ -137,10 +148,10 @@ mod tests {
 
     #[test]
     fn failed_seats_are_not_waited_for() {
-        let mut quorum = Quorum::new(Wait::default(), &panel(5));
+        let mut quorum = asking(Wait::default(), &panel(5));
         after(&mut quorum, &[(1, false, 10), (2, false, 10), (3, true, 1_000), (4, true, 1_000)]);
         assert_eq!(quorum.verdict(46_000), Verdict::Enough);
-        let mut quorum = Quorum::new(Wait::All, &panel(2));
+        let mut quorum = asking(Wait::All, &panel(2));
         after(&mut quorum, &[(1, false, 10), (2, false, 10)]);
         assert_eq!(quorum.verdict(10), Verdict::Impossible);
     }
@@ -149,7 +160,7 @@ mod tests {
     fn the_strongest_seat_is_waited_for() {
         let mut seats = panel(3);
         seats[2].strongest = true;
-        let mut quorum = Quorum::new(Wait::Seats { count: 1 }, &seats);
+        let mut quorum = asking(Wait::Seats { count: 1 }, &seats);
         after(&mut quorum, &[(1, true, 10), (2, true, 10)]);
         assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
         after(&mut quorum, &[(3, true, 20)]);
@@ -159,9 +170,9 @@ mod tests {
     #[test]
     fn answers_that_were_there_before_do_not_end_the_waiting() {
         let rules = [Wait::default(), Wait::Seats { count: 1 }, Wait::Until { ms: 100 }];
-        for mut quorum in rules.map(|rule| Quorum::new(rule, &panel(4))) {
-            quorum.remember(SeatNumber(1), true);
-            quorum.remember(SeatNumber(2), false);
+        for mut quorum in rules.map(|rule| asking(rule, &panel(4)[2..])) {
+            quorum.remember(true);
+            quorum.remember(false);
             assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
             after(&mut quorum, &[(3, false, 10)]);
             assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
@@ -175,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_time_limit_needs_at_least_one_answer() {
-        let mut quorum = Quorum::new(Wait::Until { ms: 100 }, &panel(2));
+        let mut quorum = asking(Wait::Until { ms: 100 }, &panel(2));
         assert_eq!(quorum.verdict(500), Verdict::Wait { until_ms: None });
         after(&mut quorum, &[(1, true, 50)]);
         assert_eq!(quorum.verdict(60), Verdict::Wait { until_ms: Some(100) });

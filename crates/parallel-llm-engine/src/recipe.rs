@@ -2,6 +2,8 @@
 //!
 //! Parsing is total: whatever is wrong is said with what may stand there, before anything is paid.
 
+mod knob;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::answer::Failure;
 use crate::code::Code;
 use crate::panel::Seat;
+use knob::Knob;
+
+pub use knob::{Gate, Knobs};
 
 /// A way of making one text of many answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,26 +23,40 @@ pub enum Strategy {
     Synthesize,
     /// The answer that most others agree with is taken as it is.
     Vote,
+    /// A judge says which answer is best, and that one is taken as it is.
+    BestOfN,
+}
+
+/// What is known of a strategy before it runs.
+struct Traits {
+    name: &'static str,
+    /// Whether it asks the synthesizers for a text.
+    fuses: bool,
+    knobs: &'static [Knob],
 }
 
 impl Strategy {
     /// Every strategy.
-    pub const ALL: &[Self] = &[Self::Synthesize, Self::Vote];
+    pub const ALL: &[Self] = &[Self::Synthesize, Self::Vote, Self::BestOfN];
 
-    /// The name used in flags, settings and JSON.
-    pub const fn name(self) -> &'static str {
+    const fn traits(self) -> Traits {
         match self {
-            Self::Synthesize => "synthesize",
-            Self::Vote => "vote",
+            Self::Synthesize => Traits { name: "synthesize", fuses: true, knobs: &[Knob::Gate, Knob::First] },
+            Self::Vote => Traits { name: "vote", fuses: false, knobs: &[Knob::First] },
+            Self::BestOfN => {
+                Traits { name: "best-of-n", fuses: false, knobs: &[Knob::Orders, Knob::Gate, Knob::First] }
+            }
         }
     }
 
-    /// Those of a chain of synthesizers whom it may ask: all or none.
-    pub(crate) const fn fusers(self, chain: &[Seat]) -> &[Seat] {
-        match self {
-            Self::Synthesize => chain,
-            Self::Vote => &[],
-        }
+    /// The name used in flags, settings and JSON.
+    pub const fn name(self) -> &'static str {
+        self.traits().name
+    }
+
+    /// Those of a chain of synthesizers whom it may ask for a text: all or none.
+    pub const fn fusers(self, chain: &[Seat]) -> &[Seat] {
+        if self.traits().fuses { chain } else { &[] }
     }
 
     fn by_name(name: &str) -> Result<Self, Failure> {
@@ -45,44 +64,6 @@ impl Strategy {
             let names = Self::ALL.iter().map(|strategy| strategy.name());
             unknown(format!("there is no strategy `{name}`"), names)
         })
-    }
-
-    /// The knobs it has.
-    const fn knobs(self) -> &'static [&'static str] {
-        match self {
-            Self::Synthesize => &["gate"],
-            Self::Vote => &[],
-        }
-    }
-}
-
-/// When a synthesizer is not asked although there are several answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Gate {
-    /// Where all answers say the same: there is nothing to fuse.
-    #[default]
-    Unanimous,
-    /// Never.
-    Off,
-}
-
-impl Gate {
-    const ALL: [(&'static str, Self); 2] = [("unanimous", Self::Unanimous), ("off", Self::Off)];
-}
-
-/// What is set about a strategy. Each strategy has some of these.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Knobs {
-    /// When a synthesizer is not asked.
-    #[serde(default)]
-    pub gate: Gate,
-}
-
-impl Knobs {
-    /// Whether nothing is set.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
     }
 }
 
@@ -102,12 +83,13 @@ impl Recipe {
         let strategy = Strategy::by_name(name)?;
         let mut knobs = Knobs::default();
         for pair in pairs.into_iter().flat_map(|pairs| pairs.split(',')) {
-            let (knob, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if !strategy.knobs().contains(&knob) {
-                let message = format!("the strategy `{name}` has no knob `{knob}`");
-                return Err(unknown(message, strategy.knobs().iter().copied()));
-            }
-            set(&mut knobs, knob, value)?;
+            let (word, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let known = strategy.traits().knobs;
+            let knob = known.iter().find(|knob| knob.name() == word).ok_or_else(|| {
+                let message = format!("the strategy `{name}` has no knob `{word}`");
+                unknown(message, known.iter().map(|knob| knob.name()))
+            })?;
+            knobs.set(*knob, value)?;
         }
         Ok(Self { strategy, knobs })
     }
@@ -116,17 +98,13 @@ impl Recipe {
 impl fmt::Display for Recipe {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.strategy.name())?;
-        let gate = Gate::ALL.iter().find(|(_, gate)| *gate == self.knobs.gate && *gate != Gate::default());
-        gate.map_or(Ok(()), |(word, _)| write!(out, "@gate={word}"))
+        let set = self.strategy.traits().knobs.iter();
+        let set = set.filter_map(|knob| Some((knob.name(), self.knobs.shown(*knob)?)));
+        for ((name, value), sign) in set.zip(std::iter::once('@').chain(std::iter::repeat(','))) {
+            write!(out, "{sign}{name}={value}")?;
+        }
+        Ok(())
     }
-}
-
-fn set(knobs: &mut Knobs, knob: &str, value: &str) -> Result<(), Failure> {
-    let gate = Gate::ALL.iter().find(|(word, _)| *word == value).map(|(_, gate)| *gate);
-    knobs.gate = gate.ok_or_else(|| {
-        unknown(format!("the knob `{knob}` cannot be `{value}`"), Gate::ALL.iter().map(|(word, _)| *word))
-    })?;
-    Ok(())
 }
 
 fn unknown(message: String, known: impl Iterator<Item = &'static str>) -> Failure {
@@ -152,19 +130,27 @@ mod tests {
     fn a_recipe_is_a_strategy_and_its_knobs() {
         check("synthesize", Ok("synthesize"));
         check("synthesize@gate=unanimous", Ok("synthesize"));
-        check("synthesize@gate=off", Ok("synthesize@gate=off"));
+        check("synthesize@first=2,gate=off", Ok("synthesize@gate=off,first=2"));
         check("vote", Ok("vote"));
     }
 
     #[test]
+    fn every_strategy_has_one_name() {
+        for strategy in Strategy::ALL {
+            assert_eq!(serde_json::to_value(strategy).unwrap(), strategy.name());
+            assert_eq!(Recipe::parse(strategy.name()).unwrap().strategy, *strategy);
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_what_may_stand_there() {
-        check("fuse", Err("there is no strategy `fuse`; choose one of: synthesize, vote"));
-        check("vote@gate=off", Err("the strategy `vote` has no knob `gate`; leave it out"));
-        check(
-            "synthesize@gates=off",
-            Err("the strategy `synthesize` has no knob `gates`; choose one of: gate"),
-        );
+        let names: Vec<&str> = Strategy::ALL.iter().map(|strategy| strategy.name()).collect();
+        let known = format!("there is no strategy `fuse`; choose one of: {}", names.join(", "));
+        check("fuse", Err(&known));
+        check("vote@gate=off", Err("the strategy `vote` has no knob `gate`; choose one of: first"));
+        check("vote@", Err("the strategy `vote` has no knob ``; choose one of: first"));
         check("synthesize@gate", Err("the knob `gate` cannot be ``; choose one of: unanimous, off"));
-        check("synthesize@", Err("the strategy `synthesize` has no knob ``; choose one of: gate"));
+        check("vote@first=1", Err("the knob `first` cannot be `1`; give a whole number from 2 to 63"));
+        check("vote@first=two", Err("the knob `first` cannot be `two`; give a whole number from 2 to 63"));
     }
 }

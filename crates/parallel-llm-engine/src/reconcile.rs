@@ -23,7 +23,7 @@ const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(
 
 /// Notes what the requests of earlier parts cost, as far as their providers tell.
 pub(crate) async fn look_up(desk: &Desk, before: &Run) {
-    let places = before.seats.iter().chain(&before.synthesizers);
+    let places = before.places();
     let lookups = places.filter_map(|view| {
         let (attempt, generation_id) = view.unheard_of()?;
         // A panic costs this answer only.

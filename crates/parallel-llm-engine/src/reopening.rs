@@ -11,9 +11,11 @@ use crate::code::Code;
 use crate::money::PicoUsd;
 use crate::outcome::Warning;
 use crate::panel::{SEATS_MAX, Seat, SeatNumber};
+use crate::place::Place;
 use crate::plan::{self, DayLimit, RunPlan, Terms};
 use crate::recipe::{Knobs, Recipe, Strategy};
 use crate::request::RunRequest;
+use crate::step::{self, Step};
 
 /// The most synthesizers a run can have had in all its parts: as many as there are numbers for them.
 const SYNTHESIZERS_MAX: usize = u8::MAX as usize;
@@ -30,6 +32,10 @@ pub struct Reopening {
     /// synthesizers are asked then.
     #[serde(default)]
     pub synthesizers: Vec<Seat>,
+    /// The calls the strategy may make beside those, numbered on from those of the plan. Empty where it goes on with those of the
+    /// part before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
     /// How answers become one text.
     pub strategy: Strategy,
     /// What was set about that.
@@ -52,6 +58,7 @@ impl Reopening {
             ask,
             seats: Vec::new(),
             synthesizers: Vec::new(),
+            steps: Vec::new(),
             strategy: plan.strategy,
             knobs: plan.knobs,
             budget: plan.budget,
@@ -65,7 +72,7 @@ impl Reopening {
     pub fn again(plan: &RunPlan, ask: Vec<SeatNumber>, chain: &[Seat]) -> Result<Self, Failure> {
         let mut synthesizers = chain.to_vec();
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
-        Ok(Self { synthesizers, ..Self::resume(plan, ask) })
+        Self { synthesizers, ..Self::resume(plan, ask) }.with_steps(plan)
     }
 
     /// Makes another text: of `request` the models (as new seats), the synthesizer, the strategy, the sampling wishes
@@ -84,6 +91,7 @@ impl Reopening {
         let before = Recipe { strategy: plan.strategy, knobs: plan.knobs };
         let Recipe { strategy, knobs } = request.strategy.as_deref().map_or(Ok(before), Recipe::parse)?;
         let reopening = Self { seats, synthesizers, strategy, knobs, warnings, ..Self::resume(plan, ask) };
+        let reopening = reopening.with_steps(plan)?;
         reopening.within((plan, chain), (spent, request.budget.unwrap_or(terms.defaults.budget)))
     }
 
@@ -106,6 +114,7 @@ impl Reopening {
         RunPlan {
             seats: with(&plan.seats, &self.seats),
             synthesizers: with(&plan.synthesizers, &self.synthesizers),
+            steps: [plan.steps.as_slice(), &self.steps].concat(),
             strategy: self.strategy,
             knobs: self.knobs,
             budget: self.budget,
@@ -123,13 +132,31 @@ impl Reopening {
         (again.chain(&self.seats).collect(), chain)
     }
 
+    /// Who is called in this part where none of them fails. `plan` is extended by it already, `chain` as for
+    /// [`Reopening::asked`].
+    pub fn called(&self, plan: &RunPlan, chain: &[Seat]) -> Vec<Place> {
+        let (asked, chain) = self.asked(plan, chain);
+        plan.called(asked, chain, self.steps_of(plan))
+    }
+
     /// The most this part can cost, as far as prices are known. `chain` is as for [`Reopening::asked`].
     pub fn worst_case(&self, plan: &RunPlan, chain: &[Seat]) -> PicoUsd {
         let (asked, chain) = self.asked(plan, chain);
-        let asking: PicoUsd =
-            asked.into_iter().filter_map(|seat| budget::worst_call(seat, plan.input_bytes())).sum();
-        let panel = [plan.seats.as_slice(), &self.seats].concat();
-        asking.plus(budget::worst_fusing(&panel, self.strategy.fusers(chain), plan.input_bytes()))
+        self.extend(plan).worst_case_of(asked, chain, self.steps_of(plan))
+    }
+
+    /// The steps this part may make: its own, else those of the part before.
+    fn steps_of<'a>(&'a self, plan: &'a RunPlan) -> &'a [Step] {
+        if self.synthesizers.is_empty() && self.steps.is_empty() { &plan.steps } else { &self.steps }
+    }
+
+    /// The steps of a part that makes another text.
+    fn with_steps(mut self, plan: &RunPlan) -> Result<Self, Failure> {
+        let recipe = Recipe { strategy: self.strategy, knobs: self.knobs };
+        let seats = [plan.seats.as_slice(), &self.seats].concat();
+        self.steps = step::planned(recipe, &seats, &self.synthesizers, plan.input_bytes());
+        step::number_on(&mut self.steps, plan.steps.len())?;
+        Ok(self)
     }
 }
 

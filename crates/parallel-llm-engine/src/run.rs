@@ -8,15 +8,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Failure;
-use crate::budget;
 use crate::code::Code;
-use crate::event::{Event, Place, Recorded};
+use crate::event::{Event, Recorded};
 use crate::money::PicoUsd;
 use crate::outcome::{Outcome, OutcomeKind, Warning};
 use crate::panel::{Seat, SeatNumber};
+use crate::place::Place;
 use crate::plan::RunPlan;
 use crate::reopening::Reopening;
 use crate::request::StoreMode;
+use crate::step::Step;
 
 pub use view::{SeatStatus, SeatView};
 
@@ -59,16 +60,6 @@ impl RunStatus {
     }
 }
 
-/// The most one request of this place can cost, where its price is known: a synthesizer reads every answer.
-pub fn worst_request(plan: &RunPlan, place: Place, seat: &Seat) -> Option<PicoUsd> {
-    match place {
-        Place::Seat(_) => budget::worst_call(seat, plan.input_bytes()),
-        Place::Synthesizer(_) => seat
-            .price
-            .map(|_| budget::worst_fusing(&plan.seats, std::slice::from_ref(seat), plan.input_bytes())),
-    }
-}
-
 /// What is known of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -84,6 +75,8 @@ pub struct Run {
     pub synthesizers: Vec<SeatView>,
     /// How many of them belong to earlier parts.
     pub synthesizers_before: usize,
+    /// The steps of all parts of the run; those never made are `waiting`.
+    pub steps: Vec<SeatView>,
     /// Whether the newest part is to make another text of the answers there are, and asks nobody for more.
     pub rewrites: bool,
     /// The outcome that stands. Until a further part of the run is decided, that is the one from before it.
@@ -111,6 +104,7 @@ impl Run {
         Self {
             seats: seats.collect(),
             synthesizers: synthesizers.collect(),
+            steps: plan.steps.iter().filter_map(|step| step_view(&plan, step)).collect(),
             plan_hash: String::new(),
             status: RunStatus::Running,
             synthesizers_before: 0,
@@ -144,6 +138,11 @@ impl Run {
         let is_decided = self.is_decided();
         match &recorded.event {
             Event::Started { plan_hash, .. } => self.plan_hash.clone_from(plan_hash),
+            Event::Spared { seats } => {
+                let spared =
+                    |view: &&mut SeatView| matches!(view.place, Place::Seat(seat) if seats.contains(&seat));
+                self.seats.iter_mut().filter(spared).for_each(SeatView::spare);
+            }
             Event::Reopened { reopening, .. } => self.reopen(reopening),
             Event::Decided { outcome } => self.settle(outcome, recorded.elapsed_ms),
             Event::Closed { .. } => {
@@ -170,6 +169,7 @@ impl Run {
         match place {
             Place::Seat(number) => self.seats.get(number.index()),
             Place::Synthesizer(number) => self.synthesizers.get(number.index()),
+            Place::Step(number) => self.steps.get(number.index()),
         }
     }
 
@@ -178,7 +178,17 @@ impl Run {
         match place {
             Place::Seat(number) => self.seats.get_mut(number.index()),
             Place::Synthesizer(number) => self.synthesizers.get_mut(number.index()),
+            Place::Step(number) => self.steps.get_mut(number.index()),
         }
+    }
+
+    /// Every place of the run: seats, synthesizers, steps.
+    pub fn places(&self) -> impl Iterator<Item = &SeatView> {
+        self.seats.iter().chain(&self.synthesizers).chain(&self.steps)
+    }
+
+    fn places_mut(&mut self) -> impl Iterator<Item = &mut SeatView> {
+        self.seats.iter_mut().chain(&mut self.synthesizers).chain(&mut self.steps)
     }
 
     /// The process that did the run is gone: what was under way is unknown.
@@ -207,6 +217,7 @@ impl Run {
             self.synthesizers.extend(reopening.synthesizers.iter().map(view(Place::Synthesizer)));
         }
         self.plan = Arc::new(reopening.extend(&self.plan));
+        self.steps.extend(reopening.steps.iter().filter_map(|step| step_view(&self.plan, step)));
         // Where there was no text, there is nothing to stand.
         self.earlier.extend(self.outcome.take_if(|outcome| outcome.kind == OutcomeKind::None));
         self.decided_ms = None;
@@ -246,10 +257,7 @@ impl Run {
 
     /// Nobody will hear of requests still under way any more.
     fn lose_track(&mut self) {
-        for seat in self.seats.iter_mut().chain(&mut self.synthesizers).filter(|seat| !seat.status.is_final())
-        {
-            seat.lose_track();
-        }
+        self.places_mut().filter(|view| !view.status.is_final()).for_each(SeatView::lose_track);
     }
 
     /// What all requests cost as far as known; `None` where nothing is, which is not the same as nothing.
@@ -259,7 +267,7 @@ impl Run {
 
     /// What all requests cost as far as known, to be reckoned with.
     pub fn cost(&self) -> PicoUsd {
-        self.seats.iter().chain(&self.synthesizers).filter_map(|seat| seat.cost).sum()
+        self.places().filter_map(|view| view.cost).sum()
     }
 
     /// What all requests may have cost: those that are over and of which nobody knows it count with their worst case,
@@ -271,7 +279,7 @@ impl Run {
     /// The same where it says something: some request is over and nobody knows what it cost, none is under way, and all
     /// their prices are known.
     pub fn cost_bound(&self) -> Option<PicoUsd> {
-        let is_under_way = self.seats.iter().chain(&self.synthesizers).any(SeatView::is_under_way);
+        let is_under_way = self.places().any(SeatView::is_under_way);
         let unpriced: Option<Vec<PicoUsd>> = self.unpriced().collect();
         let feared = unpriced.filter(|unpriced| !is_under_way && !unpriced.is_empty())?;
         Some(self.cost().plus(feared.into_iter().sum()))
@@ -280,25 +288,18 @@ impl Run {
     /// For each place with requests that are over and of which nobody knows what they cost, the most they can have cost;
     /// `None` where its price is not known.
     fn unpriced(&self) -> impl Iterator<Item = Option<PicoUsd>> {
-        let seats = self.plan.seats.iter().chain(&self.plan.synthesizers);
-        let views = self.seats.iter().chain(&self.synthesizers);
-        let unpriced = seats.zip(views).filter(|(_, view)| view.unpriced > 0);
-        unpriced.map(|(seat, view)| {
-            Some(worst_request(&self.plan, view.place, seat)?.times(u64::from(view.unpriced)))
-        })
+        let unpriced = self.places().filter(|view| view.unpriced > 0);
+        unpriced.map(|view| Some(self.plan.worst_request(view.place)?.times(u64::from(view.unpriced))))
     }
 
     /// Whether a request is missing in what is known of the cost, which is the least that was paid then.
     pub fn cost_lacks_calls(&self) -> bool {
-        self.seats.iter().chain(&self.synthesizers).any(SeatView::cost_lacks_calls)
+        self.places().any(SeatView::cost_lacks_calls)
     }
 
     /// Whether a part of the cost is unknown or computed from prices.
     pub fn cost_is_estimate(&self) -> bool {
-        self.seats
-            .iter()
-            .chain(&self.synthesizers)
-            .any(|seat| seat.cost_is_estimate || seat.status == SeatStatus::Streaming)
+        self.places().any(|view| view.cost_is_estimate || view.status == SeatStatus::Streaming)
     }
 
     /// Why there is no answer, where none is to come.
@@ -338,6 +339,15 @@ impl Run {
         (self.plan.store == StoreMode::Full).then_some(command)
     }
 
+    /// What a call beyond the panel is doing, in a word: `fusing`, `judging`.
+    pub fn task(&self, place: Place) -> Option<&'static str> {
+        match place {
+            Place::Seat(_) => None,
+            Place::Synthesizer(_) => Some("fusing"),
+            Place::Step(number) => self.plan.steps.get(number.index()).map(|step| step.key.role.task()),
+        }
+    }
+
     /// Whether one answer stands for several because nobody could make one text of them.
     pub fn is_unfused(&self) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| outcome.unfused.is_some())
@@ -348,15 +358,20 @@ impl Run {
         self.seats.iter().filter(|seat| seat.status == SeatStatus::Answered).count()
     }
 
-    /// Seats without a whole answer.
+    /// Seats without a whole answer that were to give one.
     pub fn missing(&self) -> impl Iterator<Item = &SeatView> {
-        self.seats.iter().filter(|seat| seat.status != SeatStatus::Answered)
+        self.seats.iter().filter(|seat| seat.status != SeatStatus::Answered && !seat.is_spared())
     }
 
-    /// Those whose end is not known yet: seats, and synthesizers that were asked.
+    /// Those whose end is not known yet: seats, and the synthesizers and steps that were asked.
     pub fn awaited(&self) -> impl Iterator<Item = &SeatView> {
-        let asked = self.synthesizers.iter().filter(|synthesizer| synthesizer.attempts > 0);
-        self.seats.iter().chain(asked).filter(|view| !view.status.is_final())
+        self.seats.iter().chain(self.called()).filter(|view| !view.status.is_final())
+    }
+
+    /// The calls beyond the panel that were made, or were to be and could not.
+    pub fn called(&self) -> impl Iterator<Item = &SeatView> {
+        let is_asked = |view: &&SeatView| view.attempts > 0 || view.status.is_final();
+        self.synthesizers.iter().chain(&self.steps).filter(is_asked)
     }
 
     /// The view of a seat of the panel.
@@ -382,7 +397,7 @@ impl Run {
                 seat.late = seat.has_given() && !stands.considered.contains(&number);
             }
         }
-        self.seats.iter_mut().chain(&mut self.synthesizers).for_each(|view| view.told_of = true);
+        self.places_mut().for_each(|view| view.told_of = true);
         self.outcome = Some(stands);
         self.decided_ms = Some(at_ms);
         self.status = self.final_status();
@@ -414,9 +429,15 @@ impl Run {
                 Some(failure) if failure.code == Code::Cancelled => RunStatus::Cancelled,
                 _ => RunStatus::Failed,
             },
-            Some(_) if self.answered() == self.seats.len() => RunStatus::Complete,
+            Some(_) if self.missing().next().is_none() => RunStatus::Complete,
             Some(_) => RunStatus::Partial,
             None => RunStatus::Running,
         }
     }
+}
+
+/// A step nothing has happened in; `None` where the plan has nobody to make it.
+fn step_view(plan: &RunPlan, step: &Step) -> Option<SeatView> {
+    let seat = plan.seat_at(Place::Step(step.number))?;
+    Some(SeatView::new(Place::Step(step.number), seat.model.clone()))
 }

@@ -1,6 +1,7 @@
 //! A panic, in a provider or in us, costs one call only.
 
-use parallel_llm_engine::event::{Attempt, Place};
+use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit};
 use parallel_llm_engine::{Code, Failure, ModelRef, Reopening, SeatNumber};
 

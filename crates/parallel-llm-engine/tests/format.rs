@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::agreement::Agreement;
+use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::catalogue::Inputs;
-use parallel_llm_engine::event::{Attempt, Event, Place, Recorded};
-use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
+use parallel_llm_engine::event::{Attempt, Event, Recorded};
+use parallel_llm_engine::outcome::{Judging, Shortened, Verdict, Warning, Worth};
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
 use parallel_llm_engine::recipe::{Knobs, Strategy};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::routing::{DataCollection, Session};
+use parallel_llm_engine::step::{Role as StepRole, Step, StepKey};
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{
     Answer, Attachment, Code, Effort, Failure, Finish, Message, ModelRef, Outcome, OutcomeKind, Part,
-    PicoUsd, Price, ProviderId, Reopening, Role, Routing, RunId, Seat, SeatNumber, Usage,
+    PicoUsd, Price, ProviderId, Reopening, Role, Routing, RunId, Seat, SeatNumber, StepNumber, Usage,
 };
 
 const PLAN: &str = include_str!("fixtures/plan_v1.json");
@@ -22,6 +24,7 @@ const PLAN_WITH_FILES: &str = include_str!("fixtures/plan_v1_files.json");
 const PLAN_WITH_LIMITS: &str = include_str!("fixtures/plan_v1_limits.json");
 const EVENTS: &str = include_str!("fixtures/events_v1.json");
 const EVENTS_REOPENED: &str = include_str!("fixtures/events_v1_reopened.json");
+const EVENTS_STEPS: &str = include_str!("fixtures/events_v1_steps.json");
 const EVENTS_UNFUSED: &str = include_str!("fixtures/events_v1_unfused.json");
 
 fn model(name: &str) -> ModelRef {
@@ -60,6 +63,7 @@ fn plan() -> RunPlan {
         seats: vec![seat(1, "~vendor/one"), bare],
         synthesizers: vec![seat(1, "vendor/three")],
         strategy: Strategy::Synthesize,
+        steps: Vec::new(),
         knobs: Knobs::default(),
         timers: Timers { first_text_ms: 1, idle_ms: 2, content_ms: 3, call_ms: 4, run_ms: 5 },
         retries_max: 2,
@@ -204,8 +208,10 @@ fn events() -> Vec<Recorded> {
         failed(Retry::Without { field: "temperature".to_owned() }, Some(PicoUsd::ZERO)),
         Event::Cancelled { attempt, answer: None, cost: None },
         Event::Cancelled { attempt, answer: Some(bare), cost: None },
-        Event::Decided { outcome: outcome() },
-        Event::Decided { outcome: Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")) },
+        Event::Decided { outcome: Box::new(outcome()) },
+        Event::Decided {
+            outcome: Box::new(Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled"))),
+        },
         Event::Closed { cost: PicoUsd(12) },
     ];
     let record = |(index, event)| Recorded { seq: index as u64 + 1, elapsed_ms: index as u64 * 10, event };
@@ -220,6 +226,7 @@ fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
         seats: Vec::new(),
         synthesizers: Vec::new(),
         strategy: Strategy::Synthesize,
+        steps: Vec::new(),
         knobs: Knobs::default(),
         budget: PicoUsd::from_usd(3),
         limits: Vec::new(),
@@ -239,7 +246,7 @@ fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
         Event::Reopened { reopening: whole, reserved: PicoUsd(13) },
         Event::Reconciled { attempt, cost: PicoUsd(5), usage: answer().usage },
         Event::Reconciled { attempt, cost: PicoUsd::ZERO, usage: Usage::default() },
-        Event::Decided { outcome: Outcome { considered, worth: Some(worth), ..outcome() } },
+        Event::Decided { outcome: Box::new(Outcome { considered, worth: Some(worth), ..outcome() }) },
     ];
     let record = |(index, event)| Recorded { seq: index as u64 + 1, elapsed_ms: index as u64 * 10, event };
     events.into_iter().enumerate().map(record).collect()
@@ -251,8 +258,45 @@ fn events_of_a_run_nobody_could_fuse() -> Vec<Recorded> {
     let unfused = Some(Failure::new(Code::Upstream, "every synthesizer failed"));
     let agreement = Some(Agreement { equal: 2, of: 3, clusters: Vec::new(), unread: Vec::new() });
     let outcome = Outcome { unfused, agreement, ..Outcome::new(OutcomeKind::Verbatim, "word for word") };
-    let events =
-        [Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) }, Event::Decided { outcome }];
+    let events = [
+        Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) },
+        Event::Decided { outcome: Box::new(outcome) },
+    ];
+    let record = |(index, event)| Recorded { seq: index as u64 + 1, elapsed_ms: index as u64 * 10, event };
+    events.into_iter().enumerate().map(record).collect()
+}
+
+/// What has been added since that.
+fn events_of_a_run_with_steps() -> Vec<Recorded> {
+    let attempt = Attempt { place: Place::Step(StepNumber(3)), number: 1 };
+    let key = |round| StepKey { role: StepRole::Judge, by: Place::Synthesizer(SeatNumber(2)), round };
+    let step = |number, is_spare| Step {
+        number: StepNumber(number),
+        key: key(number),
+        input_tokens_max: 9_000,
+        is_spare,
+    };
+    let reopening =
+        Reopening { steps: vec![step(1, false), step(2, true)], ..Reopening::resume(&plan(), Vec::new()) };
+    let verdict = Verdict {
+        step: StepNumber(3),
+        by: model("vendor/five"),
+        ranking: vec![SeatNumber(2), SeatNumber(1)],
+    };
+    let judging = Some(Judging { verdicts: vec![verdict], flips: 1 });
+    let cluster = |value: Option<&str>, seat| Cluster {
+        value: value.map(str::to_owned),
+        seats: vec![SeatNumber(seat)],
+    };
+    let clusters = vec![cluster(Some("8 legs"), 1), cluster(None, 2)];
+    let agreement = Some(Agreement { equal: 1, of: 3, clusters, unread: vec![SeatNumber(3)] });
+    let outcome = Outcome { judging, agreement, ..Outcome::new(OutcomeKind::Selected, "chosen") };
+    let events = [
+        Event::Spared { seats: vec![SeatNumber(3), SeatNumber(4)] },
+        Event::Sent { attempt },
+        Event::Reopened { reopening, reserved: PicoUsd(7) },
+        Event::Decided { outcome: Box::new(outcome) },
+    ];
     let record = |(index, event)| Recorded { seq: index as u64 + 1, elapsed_ms: index as u64 * 10, event };
     events.into_iter().enumerate().map(record).collect()
 }
@@ -322,6 +366,14 @@ fn events_of_a_run_nobody_could_fuse_are_read() {
 }
 
 #[test]
+fn events_of_a_run_with_steps_are_read() {
+    let told = serde_json::from_str::<Vec<Recorded>>(EVENTS_STEPS).expect("they are read");
+    assert_eq!(told, events_of_a_run_with_steps());
+    let text = serde_json::to_value(events_of_a_run_with_steps()).expect("events are JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_STEPS).expect("it is JSON"));
+}
+
+#[test]
 fn events_are_read_back_as_written() {
     for recorded in events() {
         let text = serde_json::to_string(&recorded).expect("an event is JSON");
@@ -349,7 +401,7 @@ fn texts_are_not_in_the_events() {
     let answer = Answer::new("a secret");
     let attempt = Attempt { place: Place::Seat(SeatNumber(1)), number: 1 };
     let outcome = Outcome::new(OutcomeKind::Fused, "fused").with_text("a secret".into(), model("vendor/one"));
-    for event in [Event::Answered { attempt, answer }, Event::Decided { outcome }] {
+    for event in [Event::Answered { attempt, answer }, Event::Decided { outcome: Box::new(outcome) }] {
         let text = serde_json::to_string(&event).expect("an event is JSON");
         assert!(!text.contains("a secret") && text.contains(&*blake3::hash(b"a secret").to_hex()), "{text}");
     }

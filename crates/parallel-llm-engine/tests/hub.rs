@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use parallel_llm_engine::event::Place;
 use parallel_llm_engine::live::{Stage, Update};
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Code, Run};
 use tokio::time::{Instant, sleep};

@@ -6,6 +6,7 @@
 mod admission;
 mod always;
 mod best;
+mod best_of_n;
 mod budget;
 mod cancel;
 mod defect;
@@ -25,3 +26,4 @@ mod synthesize;
 mod timer;
 mod vote;
 mod wait;
+mod wave;

@@ -1,7 +1,8 @@
 //! A run is taken over after its process is gone, at every moment: what was paid is kept, what may have been paid is
 //! not asked for again, and the history tells it to the end.
 
-use parallel_llm_engine::event::{Event, Place};
+use parallel_llm_engine::event::Event;
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::{Code, Recorded, SeatNumber, SeatStatus};
 
 use crate::scene::{Scene, Told, scene};
@@ -111,14 +112,14 @@ async fn a_synthesizer_nobody_heard_of_is_not_paid_again() {
       fused by fuser-2 from 1: `All pull.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.75 for $0.0010 in 20 ms
-      ! interrupted: the synthesizer `fuser-1` was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the synthesizer `fuser-1` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser-1 unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
       s2 fuser-2 answered, 1 request 20 ms, $0.0010
     ");
     let warned: Vec<_> = told.run.outcome.iter().flat_map(|outcome| &outcome.warnings).collect();
-    assert_eq!(warned[0].message, "the synthesizer `fuser-1` was asked before and never heard of");
+    assert_eq!(warned[0].code, Code::Interrupted);
 }
 
 /// A run that is killed as soon as the second synthesizer has been sent.
@@ -150,7 +151,7 @@ async fn a_synthesizer_that_was_cut_is_not_paid_again() {
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
       ! connection: the synthesizer `fuser-1` failed: scripted connection (check the network and the base URL)
-      ! interrupted: the synthesizer `fuser-2` was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the synthesizer `fuser-2` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser-1 cut, 1 request 10 ms, ~?: connection: scripted connection
@@ -168,7 +169,7 @@ async fn a_synthesizer_that_wrote_no_answer_is_not_paid_again() {
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
       ! empty: the synthesizer `fuser-1` failed: the synthesizer wrote no answer (ask again, or ask another model)
-      ! interrupted: the synthesizer `fuser-2` was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the synthesizer `fuser-2` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser-1 answered, 1 request 10 ms, $0.0010

@@ -11,13 +11,13 @@ use parallel_llm_engine::live::{Hub, Update};
 use parallel_llm_engine::memory::MemoryJournal;
 use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Terms, Timers};
 use parallel_llm_engine::port::{Caller, Journal, Lease};
-use parallel_llm_engine::recipe::{Recipe, Strategy};
+use parallel_llm_engine::recipe::Strategy;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{
-    Catalogue, Code, Engine, Failure, Message, ModelInfo, ModelRef, PicoUsd, Price, ProviderId, Reopening,
-    Role, Routing, Run, RunId, RunRequest, Seat, SeatNumber, Stop,
+    Catalogue, Code, Engine, Failure, ModelInfo, ModelRef, PicoUsd, Price, ProviderId, Reopening, Routing,
+    Run, RunId, RunRequest, Seat, SeatNumber, Stop,
 };
 use tokio::time::{sleep, timeout};
 
@@ -104,19 +104,7 @@ pub(crate) struct Scene {
 /// A scene with these replies. A model named again has a reply for its next request.
 pub(crate) fn scene(replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
     let replies: Vec<_> = replies.into_iter().collect();
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in &replies {
-        if !names.contains(name) {
-            names.push(name);
-        }
-    }
-    let catalogue = Catalogue::new(names.iter().map(|name| info(name)).collect(), true);
-    let (chain, panel): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with(SYNTHESIZER));
-    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-    let defaults = Defaults { panel: owned(panel), synthesizers: owned(chain), ..defaults() };
-    let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
-    let plan =
-        RunPlan::resolve(RunRequest::prompt(QUESTION), &terms, identity(1)).expect("the plan is sound");
+    let plan = resolved(&replies, RunRequest::prompt(QUESTION));
     Scene {
         replies,
         plan,
@@ -130,6 +118,22 @@ pub(crate) fn scene(replies: impl IntoIterator<Item = (&'static str, Reply)>) ->
         reopening: None,
         ledger: Ledger::new(),
     }
+}
+
+/// The plan of a request to those who have replies.
+fn resolved(replies: &[(&'static str, Reply)], request: RunRequest) -> RunPlan {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in replies {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let catalogue = Catalogue::new(names.iter().map(|name| info(name)).collect(), true);
+    let (chain, panel): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with(SYNTHESIZER));
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    let defaults = Defaults { panel: owned(panel), synthesizers: owned(chain), ..defaults() };
+    let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
+    RunPlan::resolve(request, &terms, identity(1)).expect("the plan is sound")
 }
 
 /// A run that is over, with all that was seen of it.
@@ -151,14 +155,14 @@ impl Scene {
         self
     }
 
-    /// The plan alone.
-    /// Another question, and how its answers become one text.
-    pub(crate) fn asks(self, question: &str, recipe: &str) -> Self {
-        let Recipe { strategy, knobs } = Recipe::parse(recipe).expect("the recipe is sound");
-        let messages = [Message::text(Role::User, question)].into();
-        self.plan(|plan| (plan.messages, plan.strategy, plan.knobs) = (messages, strategy, knobs))
+    /// Another question, and how its answers become one text. What was changed of the plan before is forgotten.
+    pub(crate) fn asks(mut self, question: &str, recipe: &str) -> Self {
+        let request = RunRequest { strategy: Some(recipe.to_owned()), ..RunRequest::prompt(question) };
+        self.plan = resolved(&self.replies, request);
+        self
     }
 
+    /// The plan alone.
     pub(crate) fn planned(self) -> RunPlan {
         self.plan
     }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use parallel_llm_engine::event::{Event, Place, Recorded};
+use parallel_llm_engine::event::{Event, Recorded};
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Reopening, Run, SeatStatus};
@@ -33,6 +34,7 @@ pub(crate) fn short(event: &Event) -> String {
         Event::Cancelled { .. } => "cancelled",
         Event::Reopened { .. } => "reopened",
         Event::Reconciled { .. } => "reconciled",
+        Event::Spared { .. } => "spared",
         Event::Decided { .. } => "decided",
         Event::Closed { .. } => "closed",
     };
@@ -56,6 +58,9 @@ fn told(event: &Event) -> String {
                 "{short}{}",
                 answer.as_ref().map_or(String::new(), |answer| format!(" {}", text(&answer.text)))
             )
+        }
+        Event::Spared { seats } => {
+            format!("{short} {}", seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         }
         Event::Reopened { reopening, .. } => format!("{short}{}", wishes(reopening)),
         Event::Decided { outcome } => format!("{short} {}", kind(outcome)),
@@ -83,6 +88,7 @@ fn place(place: Place) -> String {
     match place {
         Place::Seat(number) => number.to_string(),
         Place::Synthesizer(number) => format!("s{number}"),
+        Place::Step(number) => format!("step {number}"),
     }
 }
 
@@ -112,9 +118,13 @@ pub(crate) fn view(run: &Run) -> String {
     if let Some(outcome) = &run.outcome {
         outcome_lines(&mut view, outcome);
     }
-    let asked = run.synthesizers.iter().filter(|one| one.attempts > 0 || one.status != SeatStatus::Waiting);
-    for seat in run.seats.iter().chain(asked) {
+    for seat in &run.seats {
         let _ = writeln!(view, "  {}", seat_line(seat));
+    }
+    for call in run.called() {
+        let task = run.task(call.place).filter(|_| matches!(call.place, Place::Step(_)));
+        let task = task.map(|task| format!(" {task}")).unwrap_or_default();
+        let _ = writeln!(view, "  {}{task}", seat_line(call));
     }
     view
 }
@@ -181,7 +191,7 @@ pub(crate) fn same(one: &Run, other: &Run, what: &str) {
 /// the events themselves.
 pub(crate) fn settled(run: &Run) -> String {
     let mut run = run.clone();
-    for seat in run.seats.iter_mut().chain(&mut run.synthesizers) {
+    for seat in run.seats.iter_mut().chain(&mut run.synthesizers).chain(&mut run.steps) {
         seat.partial = String::new();
         if seat.status == SeatStatus::Streaming {
             seat.status = SeatStatus::Waiting;

@@ -98,6 +98,7 @@ pub const fn of(code: Code) -> u8 {
         | Code::RateLimited
         | Code::CircuitOpen
         | Code::Repeated
+        | Code::Unneeded
         | Code::Upstream
         | Code::Connection
         | Code::Protocol

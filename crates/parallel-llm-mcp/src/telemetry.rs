@@ -177,6 +177,9 @@ fn log(run: &Run, recorded: &Recorded) {
             tracing::debug!(%run_id, seat, model, bytes = answer.text_bytes, ms, "answered");
         }
         Event::Cancelled { .. } => tracing::debug!(%run_id, seat, model, ms, "cancelled"),
+        Event::Spared { seats } => {
+            tracing::debug!(%run_id, seats = seats.len(), ms, "not asked, because not needed");
+        }
         Event::Reopened { reopening, reserved } => {
             let asked = reopening.ask.len() + reopening.seats.len();
             tracing::info!(%run_id, asked, reserved = %reserved, ms, "the run goes on");

@@ -1,6 +1,6 @@
 //! What a search finds, and how the words of people become a query.
 
-use parallel_llm_engine::{Code, Failure, RunId, SeatNumber};
+use parallel_llm_engine::{Code, Failure, RunId, SeatNumber, StepNumber};
 
 /// The most words one search may have. A long sentence has fewer; each costs a look-up.
 const WORDS_MAX: usize = 64;
@@ -16,6 +16,8 @@ pub enum FoundIn {
     Seat(SeatNumber),
     /// In what a synthesizer wrote.
     Synthesizer(SeatNumber),
+    /// In what a step of the strategy gave.
+    Step(StepNumber),
 }
 
 /// A run in which words were found.

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use parallel_llm_engine::event::{Attempt, Event, Place};
+use parallel_llm_engine::event::{Attempt, Event};
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::retry::Retry;
-use parallel_llm_engine::run::worst_request;
-use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, Run, RunPlan, Seat, Usage};
+use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, Run, RunPlan, Usage};
 
 /// The outcome of a request that has left and not ended.
 const UNDER_WAY: &str = "sent";
@@ -37,33 +37,25 @@ pub(crate) struct Told<'a> {
 /// before them. `None` where they begin nothing.
 pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Holds> {
     events.iter().find_map(|recorded| match &recorded.event {
-        Event::Started { .. } => Some(holds(&run.plan, run.plan.seats.iter(), run.chain())),
+        Event::Started { .. } => {
+            Some(holds(&run.plan, run.plan.called(&run.plan.seats, run.chain(), &run.plan.steps)))
+        }
         Event::Reopened { reopening, .. } => {
-            let (asked, chain) = reopening.asked(&run.plan, run.chain());
-            Some(holds(&reopening.extend(&run.plan), asked.into_iter(), chain))
+            let plan = reopening.extend(&run.plan);
+            Some(holds(&plan, reopening.called(&run.plan, run.chain())))
         }
         _ => None,
     })
 }
 
-/// What these seats, and then the first of the chain, can cost. A place whose price is unknown holds nothing.
-fn holds<'a>(plan: &RunPlan, asked: impl Iterator<Item = &'a Seat>, chain: &'a [Seat]) -> Holds {
-    let reader = chain.first().map(|seat| (Place::Synthesizer(seat.number), seat));
-    let places = asked.map(|seat| (Place::Seat(seat.number), seat)).chain(reader);
-    places.filter_map(|(place, seat)| Some((place, hold(plan, place, seat)?))).collect()
+/// What calls of these places can cost. A place whose price is unknown holds nothing.
+fn holds(plan: &RunPlan, places: Vec<Place>) -> Holds {
+    places.into_iter().filter_map(|place| Some((place, hold(plan, place)?))).collect()
 }
 
-fn hold(plan: &RunPlan, place: Place, seat: &Seat) -> Option<Hold> {
-    let amount = worst_request(plan, place, seat).filter(|amount| *amount > PicoUsd::ZERO)?;
-    Some(Hold { provider: seat.model.provider.clone(), amount })
-}
-
-/// Who sits at a place.
-pub(crate) fn seat_at(plan: &RunPlan, place: Place) -> Option<&Seat> {
-    match place {
-        Place::Seat(number) => plan.seats.get(number.index()),
-        Place::Synthesizer(number) => plan.synthesizers.get(number.index()),
-    }
+fn hold(plan: &RunPlan, place: Place) -> Option<Hold> {
+    let amount = plan.worst_request(place).filter(|amount| *amount > PicoUsd::ZERO)?;
+    Some(Hold { provider: plan.seat_at(place)?.model.provider.clone(), amount })
 }
 
 /// What these events change of what is held: money that is needed (again), and `None` for a place that needs none any
@@ -75,9 +67,7 @@ pub(crate) fn holds_changed(plan: &RunPlan, events: &[Recorded]) -> BTreeMap<Pla
             Event::Sent { attempt }
             | Event::Failed { attempt, retry: Retry::Never, .. }
             | Event::Cancelled { attempt, .. } => (attempt, None),
-            Event::Failed { attempt, .. } => {
-                (attempt, seat_at(plan, attempt.place).and_then(|seat| hold(plan, attempt.place, seat)))
-            }
+            Event::Failed { attempt, .. } => (attempt, hold(plan, attempt.place)),
             _ => continue,
         };
         changed.insert(attempt.place, hold);

@@ -5,7 +5,8 @@ mod support;
 
 use std::sync::Arc;
 
-use parallel_llm_engine::event::{Attempt, Place};
+use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
@@ -49,7 +50,7 @@ async fn every_request_has_a_row_that_tells_how_it_ended() {
         // Its next try was refused: the request that had left has ended already.
         vec![failed(2, 1, Retry::After { ms: 1 }, None), failed(2, 1, Retry::Never, Some(PicoUsd::ZERO))],
         vec![sent(synthesizer(1))],
-        vec![Event::Decided { outcome: outcome() }],
+        vec![Event::Decided { outcome: Box::new(outcome()) }],
         vec![closed()],
     ];
     let mut seq = 1;
@@ -321,7 +322,7 @@ async fn what_became_of_seats_is_written_when_a_run_is_decided_and_again_when_it
         sent(seat(1, 1)),
         sent(seat(2, 1)),
         answered(seat(1, 1), "first"),
-        Event::Decided { outcome: fused },
+        Event::Decided { outcome: Box::new(fused) },
     ];
     store.append(lease, recorded(1, decided)).await.unwrap();
     let facts = store.seat_facts(Whose::All, None).await.unwrap();

@@ -155,7 +155,7 @@ async fn the_newest_kept_answer_is_found_for_its_asker() {
         .await;
     let nothing = vec![
         started(),
-        Event::Decided { outcome: parallel_llm_engine::Outcome::none(support::failure()) },
+        Event::Decided { outcome: Box::new(parallel_llm_engine::Outcome::none(support::failure())) },
         closed(),
     ];
     write(store, same_question(5), recorded(1, nothing)).await;

@@ -48,7 +48,7 @@ fn fused(first: &str, written: &str, outcome: &str) -> Vec<parallel_llm_engine::
         answered(seat(1, 1), first),
         sent(synthesizer(1)),
         answered(synthesizer(1), written),
-        Event::Decided { outcome },
+        Event::Decided { outcome: Box::new(outcome) },
         closed(),
     ];
     recorded(1, events)

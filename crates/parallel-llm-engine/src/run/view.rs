@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Failure};
 use crate::code::Code;
-use crate::event::{Attempt, Event, Place};
+use crate::event::{Attempt, Event};
 use crate::money::PicoUsd;
 use crate::panel::ModelRef;
+use crate::place::Place;
 use crate::retry::Retry;
 
 /// How a seat stands.
@@ -98,6 +99,8 @@ pub struct SeatView {
     pub(super) unpriced: u32,
     /// Whether the cost of its newest request is not known.
     newest_unpriced: bool,
+    /// Whether those asked before it were enough.
+    is_spared: bool,
 }
 
 impl SeatView {
@@ -123,6 +126,7 @@ impl SeatView {
             under_way: false,
             unpriced: 0,
             newest_unpriced: false,
+            is_spared: false,
         }
     }
 
@@ -137,6 +141,18 @@ impl SeatView {
         self.under_way || self.unpriced > 0
     }
 
+    /// Whether it was not asked because those asked before it were enough.
+    pub const fn is_spared(&self) -> bool {
+        self.is_spared
+    }
+
+    /// It is not asked: those asked before it were enough.
+    pub(super) fn spare(&mut self) {
+        self.status = SeatStatus::Skipped;
+        self.is_spared = true;
+        self.failure = Some(Failure::new(Code::Unneeded, "those asked before it were enough"));
+    }
+
     /// Whether a request has left and nothing was heard of its end.
     pub(super) const fn is_under_way(&self) -> bool {
         self.under_way
@@ -148,9 +164,10 @@ impl SeatView {
         self.answer.as_ref().map(|answer| &*answer.text).filter(|text| !text.is_empty()).or(so_far)
     }
 
-    /// Whether the seat is not to be asked (again): it has a text, or it was sent and may have been paid.
+    /// Whether the seat is not to be asked (again): it has a text, or it was sent and may have been paid, or it was not
+    /// needed.
     pub const fn is_settled(&self) -> bool {
-        matches!(self.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown)
+        matches!(self.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown) || self.is_spared
     }
 
     /// Whether it has given an answer that can be used.
@@ -174,6 +191,7 @@ impl SeatView {
             self.stood = self.status.is_final().then_some(self.status);
             self.status = SeatStatus::Waiting;
             self.late = false;
+            self.is_spared = false;
         } else if !self.status.is_final() && self.attempts > 0 {
             // It was to be sent again; why it was is told already.
             self.status = SeatStatus::Failed;
@@ -301,8 +319,11 @@ impl SeatView {
                 self.newest_unpriced &= attempt.number != self.attempts;
                 self.add_cost(Some(*cost), false);
             }
-            Event::Started { .. } | Event::Reopened { .. } | Event::Decided { .. } | Event::Closed { .. } => {
-            }
+            Event::Started { .. }
+            | Event::Spared { .. }
+            | Event::Reopened { .. }
+            | Event::Decided { .. }
+            | Event::Closed { .. } => {}
         }
     }
 }

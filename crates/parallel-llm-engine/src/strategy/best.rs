@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::gather::Usable;
+use crate::panel::SeatNumber;
 use crate::wording;
 
 /// What two texts with the same words have in common. A whole number, so that equal answers are exactly as good.
@@ -12,11 +13,17 @@ const SAME: usize = 1_000_000;
 
 /// The answer closest to the others. Whole answers come before cut ones, and the earlier seat wins a tie.
 pub(super) fn best(usable: &[Usable]) -> &Usable {
+    let seats: Vec<SeatNumber> = usable.iter().map(|one| one.seat).collect();
+    best_among(usable, &seats)
+}
+
+/// Of the answers of these seats the one closest to all others.
+pub(super) fn best_among<'a>(usable: &'a [Usable], seats: &[SeatNumber]) -> &'a Usable {
     let rank = |(one, agreement): &(&Usable, usize)| {
         (!one.cut, !one.answer.truncated(), *agreement, Reverse(one.seat))
     };
-    let best = usable.iter().zip(agreements(usable)).max_by_key(rank);
-    best.expect("there is at least one answer").0
+    let ranked = usable.iter().zip(agreements(usable)).filter(|(one, _)| seats.contains(&one.seat));
+    ranked.max_by_key(rank).expect("there is at least one answer").0
 }
 
 /// How much each answer has in common with all others together.
@@ -45,7 +52,6 @@ fn overlap(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> usize {
 mod tests {
     use super::*;
     use crate::answer::Answer;
-    use crate::panel::SeatNumber;
 
     fn usable(seat: u8, text: &str, cut: bool) -> Usable {
         Usable { seat: SeatNumber(seat), answer: Answer::new(text), cut }

@@ -6,6 +6,10 @@
 //! word for word and the outcome says so: what was paid for is never lost.
 
 mod best;
+mod best_of_n;
+mod call;
+mod chain;
+mod shown;
 mod synthesize;
 mod vote;
 
@@ -16,13 +20,33 @@ use crate::answer::Failure;
 use crate::code::Code;
 use crate::gather::Usable;
 use crate::outcome::{Outcome, OutcomeKind};
-use crate::recipe::Strategy;
+use crate::recipe::{Gate, Strategy};
+use crate::run::{Run, SeatStatus, SeatView};
 use crate::seat::Desk;
-use best::best;
+use best::{best, best_among};
 
 /// What there is where a defect ended a strategy: the best answer, word for word. What was paid for is given.
 pub(crate) fn fallback(desk: &Desk, usable: &[Usable]) -> Outcome {
     unfused(desk, usable, Failure::new(Code::Internal, "a defect ended the fusing"))
+}
+
+/// The answers that are considered, in the order of the panel. Where an earlier part of the run had begun to make a text
+/// of them and has paid for some of it, those that have come since were not shown to whom it asked.
+pub(crate) fn considered(desk: &Desk, usable: &[Usable]) -> Vec<Usable> {
+    let has_given =
+        |view: &&SeatView| !view.told_of && matches!(view.status, SeatStatus::Answered | SeatStatus::Cut);
+    let was_there = |run: &Run, one: &Usable, began_ms: u64| {
+        let ended_ms = run.seat(one.seat).and_then(|seat| Some(seat.sent_ms? + seat.elapsed_ms?));
+        ended_ms.is_some_and(|ended_ms| ended_ms <= began_ms)
+    };
+    let mut considered: Vec<Usable> = desk.hub.look(|run| {
+        let began_ms = run.called().filter(has_given).filter_map(|view| view.sent_ms).min();
+        let was_there = |one: &&Usable| began_ms.is_none_or(|began_ms| was_there(run, one, began_ms));
+        usable.iter().filter(was_there).cloned().collect()
+    });
+    // So that the order of arrival leaves no trace.
+    considered.sort_by_key(|one| one.seat);
+    considered
 }
 
 /// Makes one text of the answers, of which there is at least one.
@@ -30,7 +54,19 @@ pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
     match desk.plan.strategy {
         Strategy::Synthesize => synthesize::decide(desk, usable, agreement).await,
         Strategy::Vote => vote::decide(desk, usable, agreement),
+        Strategy::BestOfN => best_of_n::decide(desk, usable, agreement).await,
     }
+}
+
+/// One of the answers where all say the same, so that nobody is asked to read them; `None` where they differ, or where
+/// somebody is to be asked all the same. Who asks for another text of them wants one.
+fn gated(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Option<Outcome> {
+    let is_on =
+        desk.plan.knobs.gate.unwrap_or_default() == Gate::Unanimous && !desk.hub.look(|run| run.rewrites);
+    let agreement = agreement.filter(|agreement| is_on && agreement.is_unanimous())?;
+    let said = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));
+    let reason = format!("all {} answers say {said}, so nothing was fused", agreement.of);
+    Some(selected(desk, best(usable), reason))
 }
 
 /// The best answer as it is, where the answers were to be fused and nobody could.

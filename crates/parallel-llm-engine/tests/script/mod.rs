@@ -75,6 +75,15 @@ pub(crate) fn form(call: &Call, analysis: &str, text: &str) -> String {
     format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{text}")
 }
 
+/// A judge's reply in the form it is asked for, that ranks the candidates with these words, the best first.
+pub(crate) fn judges(ms: u64, words: &'static [&'static str]) -> Reply {
+    let rank = move |call: &Call| {
+        let labels: Vec<String> = words.iter().map(|words| format!("{:?}", label_of(call, words))).collect();
+        format!(r#"{{"reasons": [], "ranking": [{}]}}"#, labels.join(", "))
+    };
+    after(ms).compose(rank).end()
+}
+
 /// The label of the candidate with these words.
 pub(crate) fn label_of(call: &Call, words: &str) -> String {
     let prompt = prompt(call);

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use parallel_llm_engine::event::{Attempt, Event, Place, Recorded};
+use parallel_llm_engine::event::{Attempt, Event, Recorded};
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::{OutcomeKind, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus, budget};
@@ -128,7 +129,7 @@ impl History {
         for (place, _) in &self.left {
             *left.entry(*place).or_default() += 1;
         }
-        for view in run.seats.iter().chain(&run.synthesizers) {
+        for view in run.places() {
             let paid = COST.times(left.get(&view.place).copied().unwrap_or(0));
             let cost = view.cost.unwrap_or_default();
             assert!(cost <= paid, "{} tells {cost}, and cost at most {paid}", view.place);
@@ -271,10 +272,7 @@ impl Book {
             }
             account.ended_now += 1;
             account.answered |= matches!((event, place), (Event::Answered { .. }, Place::Seat(_)));
-            assert!(
-                account.is_asked || matches!(place, Place::Synthesizer(_)),
-                "{place} ends and was not asked"
-            );
+            assert!(account.is_asked || !matches!(place, Place::Seat(_)), "{place} ends and was not asked");
         }
     }
 
@@ -284,10 +282,7 @@ impl Book {
         assert!(!account.answered, "{place} has an answer and is asked again");
         assert!(account.lost.is_none() || is_named, "{place} may have been paid and is asked again unnamed");
         assert!(account.open.is_none() && number == account.sent + 1, "{place} sends one after the other");
-        assert!(
-            account.is_asked || matches!(place, Place::Synthesizer(_)),
-            "{place} is sent and was not asked"
-        );
+        assert!(account.is_asked || !matches!(place, Place::Seat(_)), "{place} is sent and was not asked");
         (account.open, account.lost) = (Some(number), None);
         account.sent += 1;
         account.sent_now += 1;
@@ -310,10 +305,7 @@ impl Book {
     }
 
     fn seat(&self, place: Place) -> &Seat {
-        match place {
-            Place::Seat(number) => &self.plan.seats[number.index()],
-            Place::Synthesizer(number) => &self.plan.synthesizers[number.index()],
-        }
+        self.plan.seat_at(place).expect("every place has somebody")
     }
 
     fn close(&mut self, cost: PicoUsd) {
@@ -326,7 +318,7 @@ impl Book {
             assert!(account.open.is_none(), "{place} is heard of before the end");
             let most = if matches!(place, Place::Seat(_)) { u32::from(account.is_asked) } else { 1 };
             assert!(
-                *ended <= most && (*ended == most || matches!(place, Place::Synthesizer(_))),
+                *ended <= most && (*ended == most || !matches!(place, Place::Seat(_))),
                 "{place} ends once"
             );
             assert!(*sent == *retries || *sent == retries + 1, "{place}: {sent} sent, {retries} retries");
@@ -335,7 +327,7 @@ impl Book {
 
     /// The accounts say the same as the run.
     fn compare(&self, run: &Run) {
-        for view in run.seats.iter().chain(&run.synthesizers) {
+        for view in run.places() {
             let nothing = Account::default();
             let account = self.accounts.get(&view.place).unwrap_or(&nothing);
             let place = view.place;
@@ -347,7 +339,7 @@ impl Book {
             );
             let is_unknown = view.status == SeatStatus::Unknown;
             assert_eq!(is_unknown, account.lost.is_some(), "{place} is {}", view.status.as_str());
-            assert!(view.status.is_final() || matches!(place, Place::Synthesizer(_)), "{place} is in an end");
+            assert!(view.status.is_final() || !matches!(place, Place::Seat(_)), "{place} is in an end");
         }
     }
 }

@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use parallel_llm_engine::Run;
 use parallel_llm_engine::run::SeatView;
-use parallel_llm_engine::{Place, Run};
 use rmcp::Peer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RoleServer;
@@ -100,12 +100,16 @@ fn next_step(told: f64, done: f64) -> f64 {
 
 /// One line such as `3 of 5 answered, waiting for grok-latest (429, retry in 4 s), 42 s, $0.03`, at this age of the run.
 pub(super) fn line(run: &Run, age_ms: u64) -> String {
-    let is_seat = |view: &&SeatView| matches!(view.place, Place::Seat(_));
-    let (seats, writers): (Vec<_>, Vec<_>) = run.awaited().partition(is_seat);
     let mut parts = vec![format!("{} of {} answered", run.answered(), run.seats.len())];
-    for (what, views) in [("waiting for", seats), ("fusing with", writers)] {
-        parts.extend((!views.is_empty()).then(|| format!("{what} {}", names(&views, age_ms))));
+    let mut by_task: Vec<(String, Vec<&SeatView>)> = Vec::new();
+    for view in run.awaited() {
+        let task = run.task(view.place).map_or("waiting for".to_owned(), |task| format!("{task} with"));
+        match by_task.last_mut().filter(|(last, _)| *last == task) {
+            Some((_, views)) => views.push(view),
+            None => by_task.push((task, vec![view])),
+        }
     }
+    parts.extend(by_task.into_iter().map(|(task, views)| format!("{task} {}", names(&views, age_ms))));
     parts.push(format!("{} s", age_ms / 1000));
     parts.extend(Cost::of(run).told_if_known());
     parts.join(", ")

@@ -61,9 +61,9 @@ pub fn take(run: &mut Run, update: Update) {
 }
 
 fn redraw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> usize {
-    let mut lines: Vec<String> = run.seats.iter().map(|seat| line(console, seat, now_ms)).collect();
-    let asked = run.synthesizers.iter().filter(|synthesizer| synthesizer.attempts > 0);
-    lines.extend(asked.map(|synthesizer| line(console, synthesizer, now_ms)));
+    let views = run.seats.iter().chain(run.called());
+    let mut lines: Vec<String> =
+        views.map(|view| line(console, run.task(view.place), view, now_ms)).collect();
     let cost = Cost::of(run).told_if_known().unwrap_or_default();
     let total = format!("{} of {} answered  {}  {cost}", run.answered(), run.seats.len(), seconds(now_ms));
     lines.push(console.tone(Tone::Dim, &total));
@@ -74,10 +74,10 @@ fn redraw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> usize {
     lines.len()
 }
 
-fn line(console: &Console, seat: &SeatView, now_ms: u64) -> String {
+fn line(console: &Console, task: Option<&str>, seat: &SeatView, now_ms: u64) -> String {
     let told = SeatLine::of(seat, now_ms);
-    let role = if matches!(seat.place, parallel_llm_engine::Place::Synthesizer(_)) { "fusing: " } else { "" };
-    let model = safe::excerpt(&format!("{role}{}", told.model), MODEL_CHARS);
+    let task = task.map(|task| format!("{task}: ")).unwrap_or_default();
+    let model = safe::excerpt(&format!("{task}{}", told.model), MODEL_CHARS);
     let head = format!("{} {model:<MODEL_CHARS$} ", told.glyph);
     let tail = told.reason.or_else(|| tail_of(&seat.partial)).unwrap_or_default();
     let rest =

@@ -121,8 +121,10 @@ fn told(event: &Event) -> String {
         Event::Cancelled { .. } => "cancelled".to_owned(),
         Event::Accepted { generation_id, .. } => format!("accepted as {}", safe::for_terminal(generation_id)),
         Event::Reconciled { cost, .. } => format!("had cost {cost}, its provider says"),
-        Event::Started { .. } | Event::Reopened { .. } | Event::Decided { .. } | Event::Closed { .. } => {
-            String::new()
-        }
+        Event::Started { .. }
+        | Event::Spared { .. }
+        | Event::Reopened { .. }
+        | Event::Decided { .. }
+        | Event::Closed { .. } => String::new(),
     }
 }

@@ -83,6 +83,7 @@ const fn telling(code: Code) -> Telling {
         | Code::AnswerTooLarge
         | Code::CircuitOpen
         | Code::Repeated
+        | Code::Unneeded
         | Code::IdempotencyConflict
         | Code::Cancelled
         | Code::Interrupted

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use parallel_llm_engine::event::Place;
 use parallel_llm_engine::panel::Seat;
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::Terms;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::{RESEND, Run, SeatView};
@@ -216,12 +216,11 @@ fn still_running(run: &Run) -> Failure {
 
 /// Asks the seats without an answer. Where the newest part was decided, another text is made by its synthesizers.
 fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
-    let is_open = |status| match status {
-        SeatStatus::Answered | SeatStatus::Cut => false,
+    let is_open = |view: &SeatView| match view.status {
         SeatStatus::Unknown => resend,
-        _ => true,
+        _ => !view.is_settled(),
     };
-    let seats = run.plan.seats.iter().zip(&run.seats).filter(|(_, view)| is_open(view.status));
+    let seats = run.plan.seats.iter().zip(&run.seats).filter(|(_, view)| is_open(view));
     let ask: Vec<SeatNumber> = seats.map(|(seat, _)| seat.number).collect();
     if !run.is_decided() {
         return Ok(Reopening::resume(&run.plan, ask));

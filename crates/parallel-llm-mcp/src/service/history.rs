@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parallel_llm_engine::event::Place;
 use parallel_llm_engine::live::Hub;
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunId, RunPlan, RunStatus};
 use parallel_llm_store::{RunFilter, RunSummary};

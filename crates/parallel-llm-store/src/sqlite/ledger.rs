@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::event::{Attempt, Event};
-use parallel_llm_engine::run::worst_request;
 use parallel_llm_engine::{Code, Failure, Place, Run, RunPlan, SeatStatus};
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
@@ -37,7 +36,7 @@ pub(super) fn write(
     }
     if entries.close() {
         // Closing tells the fold too that what was under way is unknown.
-        if run.seats.iter().chain(&run.synthesizers).any(|view| view.status == SeatStatus::Unknown) {
+        if run.places().any(|view| view.status == SeatStatus::Unknown) {
             lose_track(batch, &run_id);
         }
         return release(batch, &run_id);
@@ -73,7 +72,7 @@ fn release(batch: &mut Batch, run_id: &str) {
 
 fn insert_sent(batch: &mut Batch, run_id: &str, (plan, entries): (&RunPlan, &Entries), now_ms: i64) {
     let sent = entries.events.iter().filter_map(|recorded| match &recorded.event {
-        Event::Sent { attempt } => Some((*attempt, ledger::seat_at(plan, attempt.place)?)),
+        Event::Sent { attempt } => Some((*attempt, plan.seat_at(attempt.place)?)),
         _ => None,
     });
     for rows in sent.collect::<Vec<_>>().chunks(ROWS_MAX) {
@@ -83,7 +82,7 @@ fn insert_sent(batch: &mut Batch, run_id: &str, (plan, entries): (&RunPlan, &Ent
             row.push_bind(run_id).push_bind(place_json(attempt.place)).push_bind(attempt.number);
             row.push_bind(&*seat.model.provider.0).push_bind(&*seat.model.model).push_bind(now_ms);
             row.push_bind(plan.asked_by.as_deref());
-            row.push_bind(worst_request(plan, attempt.place, seat).map(|worst| worst.0));
+            row.push_bind(plan.worst_request(attempt.place).map(|worst| worst.0));
         });
         batch.push(" ON CONFLICT DO NOTHING; ");
     }

@@ -199,6 +199,7 @@ fn place_of(event: Event) -> Option<(String, FoundIn)> {
     let place = match event.attempt()?.place {
         Place::Seat(number) => FoundIn::Seat(number),
         Place::Synthesizer(number) => FoundIn::Synthesizer(number),
+        Place::Step(number) => FoundIn::Step(number),
     };
     Some((event.answer()?.text_hash.clone(), place))
 }

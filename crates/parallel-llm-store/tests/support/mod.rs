@@ -91,6 +91,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         synthesizers: vec![a_seat(1, "lab/three")],
         strategy: serde_json::from_value("synthesize".into()).unwrap(),
         knobs: Knobs::default(),
+        steps: Vec::new(),
         timers: Timers::default(),
         retries_max: 2,
         wait: Wait::default(),
@@ -173,7 +174,7 @@ pub(crate) fn simple(text: &str) -> Vec<Recorded> {
                 cost: Some(PicoUsd::ZERO),
                 elapsed_ms: 5,
             },
-            Event::Decided { outcome },
+            Event::Decided { outcome: Box::new(outcome) },
             closed(),
         ],
     )
@@ -248,7 +249,7 @@ pub(crate) fn every_kind() -> Vec<Recorded> {
             Event::Sent { attempt: synthesizer(1) },
             Event::Cancelled { attempt: synthesizer(1), answer: Some(answer("first")), cost: None },
             Event::Cancelled { attempt: synthesizer(2), answer: None, cost: None },
-            Event::Decided { outcome: outcome() },
+            Event::Decided { outcome: Box::new(outcome()) },
             Event::Closed { cost: PicoUsd(3_000) },
         ],
     )

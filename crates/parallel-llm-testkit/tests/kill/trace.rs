@@ -76,7 +76,7 @@ impl Trace {
     /// The run's answer, once settled.
     pub(crate) fn outcome(&self) -> Option<&Outcome> {
         self.events.iter().find_map(|recorded| match &recorded.event {
-            Event::Decided { outcome } => Some(outcome),
+            Event::Decided { outcome } => Some(&**outcome),
             _ => None,
         })
     }

@@ -75,11 +75,12 @@ fn line(desk: &Desk<'_>, found: &Found) -> String {
 }
 
 /// Where it was found: the word for the place, and which of them.
-const fn words(place: FoundIn) -> (&'static str, Option<u8>) {
+fn words(place: FoundIn) -> (&'static str, Option<u16>) {
     match place {
         FoundIn::Question => ("question", None),
         FoundIn::Answer => ("answer", None),
-        FoundIn::Seat(number) => ("seat", Some(number.0)),
-        FoundIn::Synthesizer(number) => ("synthesizer", Some(number.0)),
+        FoundIn::Seat(number) => ("seat", Some(number.0.into())),
+        FoundIn::Synthesizer(number) => ("synthesizer", Some(number.0.into())),
+        FoundIn::Step(number) => ("step", Some(number.0)),
     }
 }

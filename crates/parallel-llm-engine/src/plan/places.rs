@@ -1,0 +1,68 @@
+//! The places of a plan: who sits there, and the most a request from there can cost.
+
+use super::RunPlan;
+use crate::budget;
+use crate::money::PicoUsd;
+use crate::panel::Seat;
+use crate::place::Place;
+use crate::step::{Step, StepKey};
+use crate::usage::tokens_in;
+
+impl RunPlan {
+    /// Who makes the call of a place.
+    pub fn seat_at(&self, place: Place) -> Option<&Seat> {
+        match place {
+            Place::Seat(number) => self.seats.get(number.index()),
+            Place::Synthesizer(number) => self.synthesizers.get(number.index()),
+            // A step is by a seat or a synthesizer, so this goes one level deep.
+            Place::Step(number) => self.seat_at(self.steps.get(number.index())?.key.by),
+        }
+    }
+
+    /// The newest step of this kind.
+    pub(crate) fn step(&self, key: StepKey) -> Option<&Step> {
+        self.steps.iter().rfind(|step| step.key == key)
+    }
+
+    /// Who is called where none of them fails: these seats, then the first of `chain` where the strategy fuses, and those
+    /// of `steps` that are no spare ones.
+    pub fn called<'a>(
+        &self,
+        asked: impl IntoIterator<Item = &'a Seat>,
+        chain: &'a [Seat],
+        steps: &'a [Step],
+    ) -> Vec<Place> {
+        let asked = asked.into_iter().map(|seat| Place::Seat(seat.number));
+        let fuser = self.strategy.fusers(chain).first().map(|seat| Place::Synthesizer(seat.number));
+        let steps = steps.iter().filter(|step| !step.is_spare).map(|step| Place::Step(step.number));
+        asked.chain(fuser).chain(steps).collect()
+    }
+
+    /// The most that calling these costs, as far as prices are known.
+    pub fn worst_case_of<'a>(
+        &self,
+        asked: impl IntoIterator<Item = &'a Seat>,
+        chain: &'a [Seat],
+        steps: &'a [Step],
+    ) -> PicoUsd {
+        self.called(asked, chain, steps).into_iter().filter_map(|place| self.worst_request(place)).sum()
+    }
+
+    /// The most one request of this place can cost, where its price is known: a seat reads the question, a synthesizer
+    /// and a step also what others have answered.
+    pub fn worst_request(&self, place: Place) -> Option<PicoUsd> {
+        let seat = self.seat_at(place)?;
+        let read = match place {
+            Place::Seat(_) => return budget::worst_call(seat, self.input_bytes()),
+            // One answer alone is not fused.
+            Place::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
+            Place::Synthesizer(_) => {
+                let answers: u64 = self.seats.iter().map(|seat| u64::from(seat.max_tokens)).sum();
+                2 * tokens_in(self.input_bytes()) + answers
+            }
+            Place::Step(number) => self.steps.get(number.index())?.input_tokens_max,
+        };
+        let read = read.min(seat.context_tokens.unwrap_or(u64::MAX));
+        seat.price.map(|price| price.cost(read, u64::from(seat.max_tokens)))
+    }
+}

@@ -1,0 +1,127 @@
+//! What can be set about strategies. A knob has one name and one meaning whichever strategy has it.
+
+use serde::{Deserialize, Serialize};
+
+use super::unknown;
+use crate::answer::Failure;
+use crate::code::Code;
+
+/// Enums of the words a knob takes, the first being its default.
+macro_rules! words {
+    ($( $(#[$doc:meta])* $name:ident { $( $(#[$about:meta])* $variant:ident = $word:literal, )* } )*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name {
+            $( $(#[$about])* #[serde(rename = $word)] $variant, )*
+        }
+
+        impl $name {
+            const ALL: &[(&str, Self)] = &[$( ($word, Self::$variant), )*];
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::ALL[0].1
+            }
+        }
+    )* };
+}
+
+words! {
+    /// When a synthesizer is not asked although there are several answers.
+    Gate {
+        /// Where all answers say the same: there is nothing to fuse.
+        Unanimous = "unanimous",
+        /// Never.
+        Off = "off",
+    }
+}
+
+/// A thing that can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Knob {
+    Gate,
+    First,
+    Orders,
+}
+
+impl Knob {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Gate => "gate",
+            Self::First => "first",
+            Self::Orders => "orders",
+        }
+    }
+}
+
+/// What is set about a strategy; `None` where its default holds. Each strategy has some of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Knobs {
+    /// When a synthesizer is not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+    /// How many seats are asked first, the others being asked only where these do not settle it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<u8>,
+    /// In how many orders a judge is shown the answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orders: Option<u8>,
+}
+
+impl Knobs {
+    /// Whether nothing is set.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// In how many orders a judge is shown the answers. In one alone, the place in the list may decide.
+    pub fn orders(&self) -> u8 {
+        self.orders.unwrap_or(2)
+    }
+
+    /// Sets a knob to what a person wrote. A word that is the default sets nothing.
+    pub(super) fn set(&mut self, knob: Knob, value: &str) -> Result<(), Failure> {
+        match knob {
+            Knob::Gate => self.gate = word(knob, value, Gate::ALL)?,
+            // One answer agrees with nobody, and a panel has 64 seats at most.
+            Knob::First => self.first = Some(count(knob, value, 2..=63)?),
+            Knob::Orders => self.orders = Some(count(knob, value, 1..=2)?),
+        }
+        Ok(())
+    }
+
+    /// What it is set to, as it is written.
+    pub(super) fn shown(self, knob: Knob) -> Option<String> {
+        match knob {
+            Knob::Gate => self.gate.and_then(|gate| written(gate, Gate::ALL)),
+            Knob::First => self.first.map(|count| count.to_string()),
+            Knob::Orders => self.orders.map(|count| count.to_string()),
+        }
+    }
+}
+
+fn word<T: Copy + PartialEq + Default>(
+    knob: Knob,
+    value: &str,
+    all: &[(&'static str, T)],
+) -> Result<Option<T>, Failure> {
+    let known = all.iter().find(|(word, _)| *word == value).map(|(_, known)| *known);
+    let known = known.ok_or_else(|| {
+        let message = format!("the knob `{}` cannot be `{value}`", knob.name());
+        unknown(message, all.iter().map(|(word, _)| *word))
+    })?;
+    Ok(Some(known).filter(|known| *known != T::default()))
+}
+
+fn count(knob: Knob, value: &str, range: std::ops::RangeInclusive<u8>) -> Result<u8, Failure> {
+    value.parse().ok().filter(|count| range.contains(count)).ok_or_else(|| {
+        let message = format!("the knob `{}` cannot be `{value}`", knob.name());
+        let next = format!("give a whole number from {} to {}", range.start(), range.end());
+        Failure::new(Code::Usage, message).with_next(next)
+    })
+}
+
+fn written<T: Copy + PartialEq>(value: T, all: &[(&'static str, T)]) -> Option<String> {
+    all.iter().find(|(_, known)| *known == value).map(|(word, _)| (*word).to_owned())
+}

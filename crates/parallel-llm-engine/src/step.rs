@@ -1,0 +1,141 @@
+//! The calls a strategy may make beyond the panel and the synthesizers: a judge's verdict, a reviewer's ranking, a
+//! proposal that has read the others.
+//!
+//! Pure. Which there may be is known before anything is paid, from the recipe and the places alone: so they are part of
+//! the plan, of its worst case and of what is held against limits, and a run that is resumed finds what it has paid for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Failure;
+use crate::code::Code;
+use crate::panel::Seat;
+use crate::place::{Place, StepNumber};
+use crate::recipe::{Recipe, Strategy};
+use crate::usage::tokens_in;
+
+/// The most steps of one run in all its parts: as many as there are numbers for them.
+const STEPS_MAX: usize = u16::MAX as usize;
+
+/// What a step is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Reads answers and says which is better.
+    Judge,
+    /// Ranks the answers of its fellows.
+    Reviewer,
+    /// Says what the answers agree and differ in, for others to use.
+    Analyst,
+    /// Answers again, having read the answers of the layer before.
+    Proposer,
+    /// Holds its own answer against the others, and keeps or changes it.
+    Reviser,
+}
+
+impl Role {
+    /// The word used in JSON and pages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Judge => "judge",
+            Self::Reviewer => "reviewer",
+            Self::Analyst => "analyst",
+            Self::Proposer => "proposer",
+            Self::Reviser => "reviser",
+        }
+    }
+
+    /// What it does, in a word.
+    pub const fn task(self) -> &'static str {
+        match self {
+            Self::Judge => "judging",
+            Self::Reviewer => "ranking",
+            Self::Analyst => "comparing",
+            Self::Proposer => "proposing",
+            Self::Reviser => "revising",
+        }
+    }
+}
+
+/// Names a step by what it is, so that whoever wants it made finds it in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepKey {
+    /// What it is for.
+    pub role: Role,
+    /// Whose model is asked: that of a seat or of a synthesizer.
+    pub by: Place,
+    /// Which of its calls in this role, from 1.
+    pub round: u16,
+}
+
+/// A call a strategy may make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Its number in the run.
+    pub number: StepNumber,
+    /// What it is.
+    #[serde(flatten)]
+    pub key: StepKey,
+    /// The most it reads, in tokens.
+    pub input_tokens_max: u64,
+    /// Whether it is made only where another one failed: like a later synthesizer, it is not in the worst case.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_spare: bool,
+}
+
+/// The steps that this recipe may make with these places, numbered from 1. `prompt_bytes` is what every seat is sent.
+pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_bytes: u64) -> Vec<Step> {
+    let mut table = Table { seats, chain, prompt_tokens: tokens_in(prompt_bytes), steps: Vec::new() };
+    // With one answer there is nothing to judge, to rank or to read.
+    if seats.len() < 2 {
+        return table.steps;
+    }
+    match recipe.strategy {
+        Strategy::Synthesize | Strategy::Vote => {}
+        Strategy::BestOfN => table.judged(u16::from(recipe.knobs.orders())),
+    }
+    table.steps
+}
+
+/// Numbers the steps of a further part of a run on from those there are.
+pub(crate) fn number_on(steps: &mut [Step], before: usize) -> Result<(), Failure> {
+    if before + steps.len() > STEPS_MAX {
+        let message = format!("the run would have more than {STEPS_MAX} steps");
+        return Err(Failure::new(Code::PanelSize, message));
+    }
+    for (step, index) in steps.iter_mut().zip(before..) {
+        step.number = StepNumber::at(index);
+    }
+    Ok(())
+}
+
+/// Steps in the making.
+struct Table<'a> {
+    seats: &'a [Seat],
+    chain: &'a [Seat],
+    prompt_tokens: u64,
+    steps: Vec<Step>,
+}
+
+impl Table<'_> {
+    /// The first judge that can reads all answers, so many times.
+    fn judged(&mut self, rounds: u16) {
+        for (index, judge) in self.chain.iter().enumerate() {
+            for round in 1..=rounds {
+                let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
+                self.push(key, self.all_answers(), index > 0);
+            }
+        }
+    }
+
+    /// All answers of the panel at their caps, in tokens.
+    fn all_answers(&self) -> u64 {
+        self.seats.iter().map(|seat| u64::from(seat.max_tokens)).sum()
+    }
+
+    /// The question is counted twice, as for a synthesizer: the words around it are ours and short.
+    fn push(&mut self, key: StepKey, answers_tokens: u64, is_spare: bool) {
+        let number = StepNumber::at(self.steps.len());
+        let input_tokens_max = 2 * self.prompt_tokens + answers_tokens;
+        self.steps.push(Step { number, key, input_tokens_max, is_spare });
+    }
+}

@@ -1,0 +1,101 @@
+//! The calls of a strategy: made once, or taken from what an earlier part of the run has of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::future::join_all;
+
+use crate::answer::{Answer, Failure};
+use crate::code::Code;
+use crate::event::Event;
+use crate::parse::Reveal;
+use crate::place::Place;
+use crate::request::Message;
+use crate::run::SeatStatus;
+use crate::seat::{Admission, Asking, Desk};
+
+/// A call to be made.
+pub(super) struct Call {
+    pub(super) place: Place,
+    pub(super) messages: Vec<Message>,
+    /// What of its reply is shown while it comes.
+    pub(super) reveal: Reveal,
+}
+
+/// Makes a call of a place of the plan. What it gives goes along with the next commit.
+pub(super) async fn make(desk: &Arc<Desk>, call: Call) -> Result<Answer, Failure> {
+    let mut gave = all(desk, vec![call]).await;
+    gave.pop().expect("one call, one end")
+}
+
+/// Makes these calls at once and returns what they gave, in their order.
+pub(super) async fn all(desk: &Arc<Desk>, calls: Vec<Call>) -> Vec<Result<Answer, Failure>> {
+    let open = AtomicUsize::new(calls.len());
+    // All are admitted before the first goes on, so that those admitted at once share one commit.
+    let begun: Vec<Begun> = calls.into_iter().map(|call| begin(desk, call)).collect();
+    join_all(begun.into_iter().map(|begun| finish(desk, begun, &open))).await
+}
+
+/// How far a call is.
+enum Begun {
+    /// An earlier part of the run made it.
+    Before(Result<Answer, Failure>),
+    /// It is made now.
+    Now(Box<Asking>, Admission),
+}
+
+fn begin(desk: &Arc<Desk>, Call { place, messages, reveal }: Call) -> Begun {
+    if let Some(gave) = given_before(desk, place) {
+        return Begun::Before(gave);
+    }
+    let seat = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
+    let mut asking = Box::new(Asking::new(desk, place, seat, messages.into(), reveal));
+    let admission = asking.admit();
+    Begun::Now(asking, admission)
+}
+
+/// Brings a call to its end; `open` counts those of its fellows that have not come to theirs, and itself.
+async fn finish(desk: &Desk, begun: Begun, open: &AtomicUsize) -> Result<Answer, Failure> {
+    let event = match begun {
+        Begun::Before(gave) => {
+            open.fetch_sub(1, Ordering::Relaxed);
+            return gave;
+        }
+        Begun::Now(asking, admission) => asking.finish(admission).await,
+    };
+    desk.log.stage(event.clone());
+    if open.fetch_sub(1, Ordering::Relaxed) > 1 {
+        // What was paid for does not wait for its fellows. A failed write shows where the next call wants to be sent.
+        let _ = desk.log.commit().await;
+    }
+    given(event)
+}
+
+/// What an earlier part of the run has of this call, where it may not be made again: a text was paid, and of a request
+/// nobody has heard the end of nobody knows.
+fn given_before(desk: &Desk, place: Place) -> Option<Result<Answer, Failure>> {
+    desk.hub.look(|run| {
+        let view = run.place(place)?;
+        match (view.status, &view.answer, &view.failure) {
+            (SeatStatus::Unknown, ..) => Some(Err(unheard_of())),
+            // What an outcome tells of already was wanted of another part.
+            _ if view.told_of => None,
+            (SeatStatus::Answered, Some(answer), _) => Some(Ok(answer.clone())),
+            (SeatStatus::Cut, _, Some(failure)) => Some(Err(failure.clone())),
+            _ => None,
+        }
+    })
+}
+
+fn unheard_of() -> Failure {
+    Failure::new(Code::Interrupted, "it was asked before and never heard of")
+        .with_next("it may have been paid, so it was not asked again")
+}
+
+fn given(event: Event) -> Result<Answer, Failure> {
+    match event {
+        Event::Answered { answer, .. } => Ok(answer),
+        Event::Cut { failure, .. } | Event::Failed { failure, .. } => Err(failure),
+        _ => Err(Failure::new(Code::Cancelled, "the run was cancelled while its answer was written")),
+    }
+}

@@ -1,0 +1,54 @@
+//! The synthesizers of a run, asked in the order of their chain until one does what a strategy wants of it.
+
+use std::sync::Arc;
+
+use crate::answer::Failure;
+use crate::code::Code;
+use crate::gather::Usable;
+use crate::outcome::{Outcome, Warning};
+use crate::panel::{Seat, SeatNumber};
+use crate::seat::Desk;
+use crate::strategy::unfused;
+
+/// What the first of the chain comes to that can do it; `who` is the word for what they are here. Each failure is a
+/// warning; if all fail, the best answer stands as it is.
+pub(super) async fn ask<Working>(
+    desk: &Arc<Desk>,
+    usable: &[Usable],
+    who: &str,
+    work: impl Fn(Seat) -> Working,
+) -> Outcome
+where
+    Working: Future<Output = Result<Outcome, Failure>>,
+{
+    let mut warnings = Vec::new();
+    for synthesizer in desk.hub.look(|run| run.chain().to_vec()) {
+        let model = synthesizer.model.clone();
+        match work(synthesizer).await {
+            Ok(mut outcome) => {
+                warnings.append(&mut outcome.warnings);
+                return Outcome { warnings, ..outcome };
+            }
+            Err(failure) if failure.code == Code::Cancelled => return Outcome::none(failure),
+            Err(failure) => {
+                warnings.push(Warning::of(format_args!("the {who} `{model}` failed"), &failure));
+            }
+        }
+    }
+    let why = match warnings.last() {
+        Some(last) => Failure::new(last.code, format!("every {who} failed")).with_next(last.next.as_str()),
+        None => Failure::new(Code::Usage, format!("no {who} is configured"))
+            .with_next("name one with `--synthesizer`"),
+    };
+    Outcome { warnings, ..unfused(desk, usable, why) }
+}
+
+/// Tells whose answers a reader suspects of having tried to instruct it.
+pub(super) fn suspicions(who: &str, seats: impl IntoIterator<Item = SeatNumber>) -> Vec<Warning> {
+    let suspicion = |seat| Warning {
+        code: Code::Refused,
+        message: format!("the {who} suspects that the answer of seat {seat} tried to instruct it"),
+        next: "read that answer before you rely on the result".to_owned(),
+    };
+    seats.into_iter().map(suspicion).collect()
+}

@@ -1,0 +1,83 @@
+//! Answers as a model is shown them: without their authors, in an order that says nothing, shortened only to fit.
+
+use crate::chance::Chance;
+use crate::gather::Usable;
+use crate::outcome::Shortened;
+use crate::panel::{Seat, SeatNumber};
+use crate::place::Place;
+use crate::prompt::{self, Candidate, Task};
+use crate::request::Message;
+use crate::seat::Desk;
+
+/// In which order answers are shown. Whoever judges sees them both ways, so that a place in the list decides nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Forward,
+    Backward,
+}
+
+/// The answers one model is shown, and the code of its prompt.
+pub(super) struct Shown {
+    task: Task,
+    pub(super) nonce: String,
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) shortened: Vec<Shortened>,
+}
+
+impl Shown {
+    /// What the model of this place is shown for its task.
+    pub(super) fn to(desk: &Desk, place: Place, (task, order): (Task, Order), usable: &[Usable]) -> Self {
+        let mut chance = Chance::new(&desk.plan, "synthesis");
+        let first = chance.nonce();
+        let mut shuffled: Vec<&Usable> = usable.iter().collect();
+        chance.shuffle(&mut shuffled);
+        if order == Order::Backward {
+            shuffled.reverse();
+        }
+        // A model that has seen the code of its own prompt could write it into one that is read by the next.
+        let nonce = match place {
+            Place::Synthesizer(_) => first,
+            _ => Chance::new(&desk.plan, &format!("the code of {place}")).nonce(),
+        };
+        let mut candidates: Vec<Candidate> =
+            shuffled.into_iter().enumerate().map(|(index, one)| candidate(index, one)).collect();
+        let reader = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
+        let shortened = shorten(desk, reader, task, &mut candidates);
+        Self { task, nonce, candidates, shortened }
+    }
+
+    /// The prompt.
+    pub(super) fn messages(&self, desk: &Desk) -> Vec<Message> {
+        prompt::reading(self.task, &desk.plan.messages, &self.candidates, &self.nonce)
+    }
+
+    /// The names the candidates have here.
+    pub(super) fn labels(&self) -> Vec<String> {
+        self.candidates.iter().map(|candidate| candidate.label.clone()).collect()
+    }
+
+    /// Whose candidate has this name.
+    pub(super) fn seat_of(&self, label: &str) -> Option<SeatNumber> {
+        self.candidates.iter().find(|one| one.label == label).map(|one| one.seat)
+    }
+}
+
+fn candidate(index: usize, one: &Usable) -> Candidate {
+    Candidate {
+        label: prompt::label(index),
+        seat: one.seat,
+        text: one.answer.text.to_string(),
+        stops_early: one.cut || one.answer.truncated(),
+    }
+}
+
+fn shorten(desk: &Desk, reader: &Seat, task: Task, candidates: &mut [Candidate]) -> Vec<Shortened> {
+    let Some(context_tokens) = reader.context_tokens else { return Vec::new() };
+    let room = prompt::Room { context_tokens, output_tokens: reader.max_tokens };
+    let cut = prompt::fit(task, candidates, &desk.plan.messages, room);
+    let shown =
+        |seat| candidates.iter().find(|one| one.seat == seat).map_or(0, |one| one.text.chars().count());
+    cut.into_iter()
+        .map(|(seat, from)| Shortened { seat, from_chars: from as u64, to_chars: shown(seat) as u64 })
+        .collect()
+}

@@ -1,0 +1,208 @@
+//! Best of N: a judge reads the answers in two orders, and what becomes of it where one, both or all of its calls fail.
+
+use parallel_llm_engine::{Code, SeatNumber};
+
+use crate::scene::{Scene, scene};
+use crate::script::{Reply, after, fails, failure, judges, label_of, says};
+
+const WHY: &str = "Why is the sky blue?";
+
+/// Three answers and these judges, in the order of their chain.
+fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+    let panel = [
+        ("ada", says(10, "Because the air scatters blue light.")),
+        ("bob", says(20, "Because of the sea.")),
+        ("cyd", says(30, "Because the air scatters short waves.")),
+    ];
+    scene(panel.into_iter().chain(chain)).asks(WHY, "best-of-n")
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_judge_puts_first_in_both_orders_stands() {
+    let told = three_and([
+        ("fuser", judges(10, &["short waves", "blue light", "sea"])),
+        ("fuser", judges(20, &["short waves", "sea"])),
+    ])
+    .run()
+    .await;
+    insta::assert_snapshot!(told.story(), @r#"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `Because the air scatters blue light.`
+    20 answered 2 `Because of the sea.`
+    30 answered 3 `Because the air scatters short waves.` | 30 sent step 1 | 30 sent step 2
+    40 answered step 1 `{"reasons": [], "ranking": ["C", "B", "A"]}`
+    50 answered step 2 `{"reasons": [], "ranking": ["A", "C"]}` | 50 decided selected
+    50 closed $0.0050
+    complete decided at 50, closed at 50
+      selected by cyd from 3: `Because the air scatters short waves.`
+      because the judge `fuser` put it first in both orders
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 20 ms, $0.0010 judging
+    "#);
+    let judging = told.run.outcome.and_then(|outcome| outcome.judging).expect("it was judged");
+    let rankings: Vec<_> = judging.verdicts.into_iter().map(|verdict| verdict.ranking).collect();
+    let seats = |seats: &[u8]| seats.iter().copied().map(SeatNumber).collect::<Vec<_>>();
+    assert_eq!((rankings, judging.flips), (vec![seats(&[3, 1, 2]), seats(&[3, 2])], 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_that_changes_its_mind_has_not_decided() {
+    let told = three_and([("fuser", judges(10, &["sea"])), ("fuser", judges(20, &["short waves"]))]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 50, closed at 50
+      selected by cyd from 3: `Because the air scatters short waves.`
+      because the judge `fuser` put seat 2 first in one order and seat 3 in the other, which is a tie; this one is closer to all the others
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 20 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_that_always_names_the_first_decides_nothing() {
+    let first = || says(10, r#"Let me think. {"ranking": ["A", "B", "C"]}"#);
+    let told = three_and([("fuser", first()), ("fuser", first())]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 40, closed at 40
+      selected by cyd from 3: `Because the air scatters short waves.`
+      because the judge `fuser` put seat 2 first in one order and seat 3 in the other, which is a tie; this one is closer to all the others
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_order_alone_is_said() {
+    let told =
+        three_and([("fuser", says(10, "I like them all.")), ("fuser", judges(20, &["sea", "blue light"]))]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 50, closed at 50
+      selected by bob from 2: `Because of the sea.`
+      because the judge `fuser` put it first in the only order that came to a verdict
+      ! protocol: the judge gave no verdict in one order: its reply names no answer (see what it wrote with `runs show`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 20 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_judge_is_asked_where_one_fails() {
+    let down = || fails(5, failure(Code::Auth));
+    let told = three_and([
+        ("fuser-1", down()),
+        ("fuser-1", down()),
+        ("fuser-2", judges(10, &["sea"])),
+        ("fuser-2", judges(10, &["sea"])),
+    ]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 45, closed at 45
+      selected by bob from 2: `Because of the sea.`
+      because the judge `fuser-2` put it first in both orders
+      ! auth: the judge `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 2 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 3 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
+    let told = three_and([("fuser", says(10, "No.")), ("fuser", says(10, "[\"A\"]"))]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 40, closed at 40
+      verbatim by ada from 1: `Because the air scatters blue light.`
+      because every judge failed; this is the answer closest to the others, word for word
+      ! protocol: the judge `fuser` failed: its reply names no answer (see what it wrote with `runs show`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_tells_whose_answer_tried_to_instruct_it() {
+    let wary = || {
+        let compose = |call: &_| {
+            let label = label_of(call, "sea");
+            format!(r#"{{"suspected_injection": ["{label}", "Z"], "ranking": ["{label}"]}}"#)
+        };
+        after(10).compose(compose).end()
+    };
+    let told = three_and([("fuser", wary()), ("fuser", wary())]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 40, closed at 40
+      selected by bob from 2: `Because of the sea.`
+      because the judge `fuser` put it first in both orders
+      ! refused: the judge suspects that the answer of seat 2 tried to instruct it (read that answer before you rely on the result)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_judge_gave_before_a_crash_is_not_paid_again() {
+    let scene = || three_and([("fuser", judges(10, &["sea"])), ("fuser", judges(500, &["sea"]))]);
+    let whole = scene().run().await;
+    let kept = whole.commits.iter().position(|commit| {
+        commit.iter().any(|recorded| crate::story::short(&recorded.event) == "answered step 1")
+    });
+    let told = scene().after(&whole.commits[..=kept.expect("it was committed")]).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 40, closed at 40
+      selected by bob from 2: `Because of the sea.`
+      because the judge `fuser` put it first in the only order that came to a verdict
+      ! interrupted: the judge gave no verdict in one order: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_say_the_same_are_not_judged() {
+    let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", judges(10, &["8"]))];
+    let told = scene(same).asks("How many legs has a spider?", "best-of-n");
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 10, closed at 10
+      selected by ada from 1: `8`
+      because all 2 answers say `8 legs`, so nothing was fused
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_order_costs_one_call() {
+    let told = three_and([("fuser", judges(10, &["sea"]))]).asks(WHY, "best-of-n@orders=1");
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 40, closed at 40
+      selected by bob from 2: `Because of the sea.`
+      because the judge `fuser` put it first
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
