@@ -157,7 +157,7 @@ codes! {
         next: "wait until it is asked again, or ask another model";
     Unneeded = "unneeded", retryable: false,
         "The seat was not asked, because those asked before it were enough.",
-        next: "nothing is missing; `runs add` asks more models all the same";
+        next: "nothing is missing; its answer was not needed";
     Repeated = "repeated", retryable: false,
         "The same question is being answered already, or was under the same idempotency key. The message names its run.",
         next: "see that run with `runs wait` or `runs show`";

@@ -16,6 +16,7 @@ use crate::outcome::Outcome;
 use crate::panel::SeatNumber;
 use crate::plan::RunPlan;
 use crate::port::{Caller, Journal, Lease};
+use crate::recipe::Strategy;
 use crate::reconcile;
 use crate::reopening::Reopening;
 use crate::request::StoreMode;
@@ -148,6 +149,10 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
                 // a process that took over then would have it made, and paid, again.
                 let considered = usable.iter().map(|one| one.seat).collect();
                 decide(desk, Outcome { considered, agreement, ..outcome });
+                if desk.plan.strategy == Strategy::Race {
+                    // The others have lost: what stops costing when it is closed is closed.
+                    desk.stop.cancel();
+                }
             };
             panel.meanwhile(deciding).await;
         }

@@ -102,10 +102,18 @@ impl Panel {
         !self.held_back.is_empty() && !self.is_late() && !wave::is_settled(&self.desk.plan, answers)
     }
 
-    fn ask_held_back(&mut self) {
-        let seats = std::mem::take(&mut self.held_back);
+    fn ask_next(&mut self) {
+        let next = wave::next(&self.desk.plan, self.held_back.len());
+        let seats: Vec<Seat> = self.held_back.drain(..next).collect();
         let admitted = self.admit(&seats);
         self.ask(admitted);
+    }
+
+    /// When the next seats are asked by time alone.
+    fn hedge_at(&self) -> Option<Instant> {
+        let plan = &self.desk.plan;
+        let after_ms = wave::hedge_ms(plan, plan.seats.len() - self.held_back.len())?;
+        self.is_open().then(|| self.desk.deadline.at_ms(after_ms))
     }
 
     /// Notes what becomes of seats that were held back and are not asked any more.
@@ -152,7 +160,7 @@ impl Panel {
             let until = match self.quorum.verdict(desk.deadline.part_ms()) {
                 Verdict::Impossible if desk.stop.is_cancelled() => return Gathered::Cancelled,
                 Verdict::Enough | Verdict::Impossible if self.is_open() => {
-                    self.ask_held_back();
+                    self.ask_next();
                     continue;
                 }
                 Verdict::Enough => return Gathered::Enough,
@@ -162,6 +170,7 @@ impl Panel {
             // Without an answer there is nothing to stop for: the seats end by themselves with the run.
             let patience = until.map(|ms| desk.deadline.at_ms(ms));
             let patience = patience.unwrap_or(desk.deadline.panel).min(desk.deadline.panel);
+            let hedge_at = self.hedge_at();
             tokio::select! {
                 biased;
                 () = desk.stop.cancelled() => return Gathered::Cancelled,
@@ -172,6 +181,7 @@ impl Panel {
                         self.take(ended.expect(GUARDED));
                     }
                 }
+                () = sleep_until(hedge_at.unwrap_or(patience)), if hedge_at.is_some() => self.ask_next(),
                 () = sleep_until(patience), if !self.usable.is_empty() => {
                     if self.is_late() {
                         return Gathered::Enough;

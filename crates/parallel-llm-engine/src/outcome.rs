@@ -21,6 +21,8 @@ pub enum OutcomeKind {
     Selected,
     /// One answer, word for word, because there was nothing to fuse or nobody could.
     Verbatim,
+    /// All answers one after the other, and nothing made of them.
+    Listed,
     /// There is no text.
     None,
 }
@@ -172,10 +174,15 @@ impl Outcome {
 
     /// Gives the outcome its text and whose words they are.
     #[must_use]
-    pub fn with_text(mut self, text: Arc<str>, by: ModelRef) -> Self {
+    pub fn with_text(self, text: Arc<str>, by: ModelRef) -> Self {
+        Self { by: Some(by), ..self.with_words(text) }
+    }
+
+    /// Gives the outcome a text that is nobody's alone.
+    #[must_use]
+    pub fn with_words(mut self, text: Arc<str>) -> Self {
         self.text_hash = Some(blake3::hash(text.as_bytes()).to_hex().to_string());
         self.text = Some(text);
-        self.by = Some(by);
         self
     }
 }

@@ -19,7 +19,7 @@ use crate::money::PicoUsd;
 use crate::nearest;
 use crate::outcome::Warning;
 use crate::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
-use crate::recipe::{Knobs, Recipe, Strategy};
+use crate::recipe::{Chosen, Knobs, Recipe, Strategy};
 use crate::request::{Effort, Message, RunRequest, StoreMode};
 use crate::routing::Routing;
 use crate::step::{self, Step};
@@ -155,6 +155,9 @@ pub struct RunPlan {
     /// What was set about that.
     #[serde(default, skip_serializing_if = "Knobs::is_default")]
     pub knobs: Knobs,
+    /// Why it is this one, where nobody named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_because: Option<String>,
     /// The calls the strategy may make beside those.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
@@ -208,7 +211,9 @@ impl RunPlan {
         let synthesizers = resolve_chain(&request, terms, &choice)?;
         let mut timers = defaults.timers;
         timers.run_ms = request.deadline_ms.unwrap_or(timers.run_ms);
-        let recipe = Recipe::parse(request.strategy.as_deref().unwrap_or(&defaults.strategy))?;
+        let question = question(&request.messages);
+        let text = request.strategy.as_deref().unwrap_or(&defaults.strategy);
+        let Chosen { recipe, why } = Chosen::of(text, &question)?;
         let Recipe { strategy, knobs } = recipe;
         let mut plan = Self {
             version: VERSION,
@@ -220,10 +225,11 @@ impl RunPlan {
             synthesizers,
             strategy,
             knobs,
+            chosen_because: why.map(str::to_owned),
             steps: Vec::new(),
             timers,
             retries_max: defaults.retries_max,
-            wait: defaults.wait.under_wall(request.client_wall_ms),
+            wait: recipe.wait(defaults.wait.under_wall(request.client_wall_ms)),
             budget: request.budget.unwrap_or(defaults.budget),
             worst_case: PicoUsd::ZERO,
             store: request.store.unwrap_or(defaults.store),
@@ -239,15 +245,24 @@ impl RunPlan {
         Ok(plan)
     }
 
+    /// How answers become one text, and what was set about it.
+    pub const fn recipe(&self) -> Recipe {
+        Recipe { strategy: self.strategy, knobs: self.knobs }
+    }
+
     /// The text of the last message: what is asked now.
     pub fn question(&self) -> String {
-        self.messages.last().map(|message| message.texts().collect::<Vec<_>>().join("\n")).unwrap_or_default()
+        question(&self.messages)
     }
 
     /// What every seat is sent, in bytes of text that cost as much.
     pub fn input_bytes(&self) -> u64 {
         self.messages.iter().map(Message::weight_bytes).sum()
     }
+}
+
+fn question(messages: &[Message]) -> String {
+    messages.last().map(|message| message.texts().collect::<Vec<_>>().join("\n")).unwrap_or_default()
 }
 
 /// What is asked, without who asks and under which name, how long the asker's client waits, and what is not for a request

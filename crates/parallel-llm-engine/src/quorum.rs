@@ -72,6 +72,9 @@ impl Quorum {
         if answered + self.failed >= self.seats {
             return if answered + self.before == 0 { Verdict::Impossible } else { Verdict::Enough };
         }
+        if answered > 0 && self.wait == Wait::First {
+            return Verdict::Enough;
+        }
         if answered == 0 || !self.strongest_open.is_empty() {
             return Verdict::Wait { until_ms: None };
         }
@@ -80,7 +83,7 @@ impl Quorum {
         };
         match self.wait {
             Wait::Seats { count } if answered >= usize::from(count) => Verdict::Enough,
-            Wait::All | Wait::Seats { .. } => Verdict::Wait { until_ms: None },
+            Wait::All | Wait::First | Wait::Seats { .. } => Verdict::Wait { until_ms: None },
             Wait::Until { ms } => at(ms),
             Wait::Stragglers { share_percent, after_ms } => {
                 let can_answer = self.seats - self.failed;

@@ -13,7 +13,7 @@ use crate::outcome::Warning;
 use crate::panel::{SEATS_MAX, Seat, SeatNumber};
 use crate::place::Place;
 use crate::plan::{self, DayLimit, RunPlan, Terms};
-use crate::recipe::{Knobs, Recipe, Strategy};
+use crate::recipe::{Chosen, Knobs, Recipe, Strategy};
 use crate::request::RunRequest;
 use crate::step::{self, Step};
 
@@ -41,6 +41,9 @@ pub struct Reopening {
     /// What was set about that.
     #[serde(default, skip_serializing_if = "Knobs::is_default")]
     pub knobs: Knobs,
+    /// Why it is this one, where nobody named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_because: Option<String>,
     /// The most the run may cost in all, earlier parts included.
     pub budget: PicoUsd,
     /// What may be spent in a day besides, by the settings in force now.
@@ -61,6 +64,7 @@ impl Reopening {
             steps: Vec::new(),
             strategy: plan.strategy,
             knobs: plan.knobs,
+            chosen_because: plan.chosen_because.clone(),
             budget: plan.budget,
             limits: Vec::new(),
             warnings: Vec::new(),
@@ -88,9 +92,20 @@ impl Reopening {
             plan::further(request, terms, &plan.messages)?;
         number(&mut seats, plan.seats.len(), SEATS_MAX)?;
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
-        let before = Recipe { strategy: plan.strategy, knobs: plan.knobs };
-        let Recipe { strategy, knobs } = request.strategy.as_deref().map_or(Ok(before), Recipe::parse)?;
-        let reopening = Self { seats, synthesizers, strategy, knobs, warnings, ..Self::resume(plan, ask) };
+        let chosen =
+            request.strategy.as_deref().map(|text| Chosen::of(text, &plan.question())).transpose()?;
+        let Chosen { recipe: Recipe { strategy, knobs }, why } =
+            chosen.unwrap_or_else(|| Chosen { recipe: plan.recipe(), why: None });
+        let chosen_because = why.map(str::to_owned);
+        let reopening = Self {
+            seats,
+            synthesizers,
+            strategy,
+            knobs,
+            chosen_because,
+            warnings,
+            ..Self::resume(plan, ask)
+        };
         let reopening = reopening.with_steps(plan)?;
         reopening.within((plan, chain), (spent, request.budget.unwrap_or(terms.defaults.budget)))
     }
@@ -117,6 +132,7 @@ impl Reopening {
             steps: [plan.steps.as_slice(), &self.steps].concat(),
             strategy: self.strategy,
             knobs: self.knobs,
+            chosen_because: self.chosen_because.clone(),
             budget: self.budget,
             limits: self.limits.clone(),
             warnings: [plan.warnings.as_slice(), &self.warnings].concat(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agreement::Agreement;
 use crate::answer::Failure;
 use crate::code::Code;
 use crate::event::{Event, Recorded};
@@ -15,6 +16,7 @@ use crate::outcome::{Outcome, OutcomeKind, Warning};
 use crate::panel::{Seat, SeatNumber};
 use crate::place::Place;
 use crate::plan::RunPlan;
+use crate::recipe::Strategy;
 use crate::reopening::Reopening;
 use crate::request::StoreMode;
 use crate::step::Step;
@@ -358,9 +360,30 @@ impl Run {
         self.seats.iter().filter(|seat| seat.status == SeatStatus::Answered).count()
     }
 
-    /// Seats without a whole answer that were to give one.
+    /// Seats without a whole answer that were to give one. Who loses a race is not missed.
     pub fn missing(&self) -> impl Iterator<Item = &SeatView> {
-        self.seats.iter().filter(|seat| seat.status != SeatStatus::Answered && !seat.is_spared())
+        let is_enough = self.plan.strategy == Strategy::Race
+            && self.outcome.as_ref().is_some_and(|outcome| outcome.kind != OutcomeKind::None);
+        let is_missing = move |seat: &&SeatView| seat.status != SeatStatus::Answered && !seat.is_spared();
+        self.seats.iter().filter(move |seat| !is_enough && is_missing(seat))
+    }
+
+    /// The calls of the plan that were not made because the answers there were agreed, or because one was enough.
+    pub fn spared(&self) -> Vec<Place> {
+        let is_settled = |outcome: &Outcome| {
+            let is_unanimous = outcome.agreement.as_ref().is_some_and(Agreement::is_unanimous);
+            outcome.kind == OutcomeKind::Selected && (is_unanimous || self.plan.strategy == Strategy::Race)
+        };
+        if !self.is_decided() || !self.outcome.as_ref().is_some_and(is_settled) {
+            return Vec::new();
+        }
+        let steps = self.plan.steps.as_slice();
+        let planned = self.plan.called(&self.plan.seats, self.chain(), steps).into_iter();
+        let is_spared = |place: &Place| {
+            self.place(*place)
+                .is_some_and(|view| view.attempts == 0 && (view.is_spared() || !view.status.is_final()))
+        };
+        planned.filter(is_spared).collect()
     }
 
     /// Those whose end is not known yet: seats, and the synthesizers and steps that were asked.
@@ -379,9 +402,16 @@ impl Run {
         self.place(Place::Seat(number))
     }
 
+    /// When a seat came to its end, in milliseconds from the start of the run.
+    pub(crate) fn ended_ms(&self, number: SeatNumber) -> Option<u64> {
+        let seat = self.seat(number)?;
+        Some(seat.sent_ms? + seat.elapsed_ms?)
+    }
+
     /// Whether a text of just these answers stands, and nobody wants another one of them.
     pub(crate) fn has_text_of(&self, mut seats: impl ExactSizeIterator<Item = SeatNumber>) -> bool {
-        let is_of_several = |kind| matches!(kind, OutcomeKind::Fused | OutcomeKind::Selected);
+        let is_of_several =
+            |kind| matches!(kind, OutcomeKind::Fused | OutcomeKind::Selected | OutcomeKind::Listed);
         let Some(text) = self.outcome.as_ref().filter(|text| is_of_several(text.kind)) else { return false };
         let is_told_of = |seat: &SeatNumber| self.seat(*seat).is_some_and(|view| view.told_of);
         !self.rewrites
@@ -425,10 +455,10 @@ impl Run {
 
     fn final_status(&self) -> RunStatus {
         match &self.outcome {
-            Some(outcome) if outcome.kind == OutcomeKind::None => match &outcome.failure {
-                Some(failure) if failure.code == Code::Cancelled => RunStatus::Cancelled,
-                _ => RunStatus::Failed,
-            },
+            Some(Outcome { failure: Some(failure), .. }) if failure.code == Code::Cancelled => {
+                RunStatus::Cancelled
+            }
+            Some(Outcome { failure: Some(_), .. }) => RunStatus::Failed,
             Some(_) if self.missing().next().is_none() => RunStatus::Complete,
             Some(_) => RunStatus::Partial,
             None => RunStatus::Running,

@@ -90,7 +90,7 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
         return table.steps;
     }
     match recipe.strategy {
-        Strategy::Synthesize | Strategy::Vote => {}
+        Strategy::Synthesize | Strategy::Vote | Strategy::Cascade | Strategy::Race | Strategy::Panel => {}
         Strategy::BestOfN => table.judged(u16::from(recipe.knobs.orders())),
     }
     table.steps

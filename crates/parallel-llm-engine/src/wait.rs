@@ -15,6 +15,8 @@ const STRAGGLER_WALL_PERCENT: u64 = 40;
 pub enum Wait {
     /// Every seat ends by itself.
     All,
+    /// The first answer, whoever gives it.
+    First,
     /// So many answers.
     Seats {
         /// How many.

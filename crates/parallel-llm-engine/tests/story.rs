@@ -105,6 +105,7 @@ fn kind(outcome: &Outcome) -> String {
         OutcomeKind::Fused => "fused".to_owned(),
         OutcomeKind::Selected => "selected".to_owned(),
         OutcomeKind::Verbatim => "verbatim".to_owned(),
+        OutcomeKind::Listed => "listed".to_owned(),
         OutcomeKind::None => "none".to_owned(),
     }
 }

@@ -1,9 +1,12 @@
-//! A strategy is one file and one test file of the same name.
+//! A strategy is one file and one test file of the same name. What several are made of stands beside them and decides
+//! nothing by itself.
 
 use super::Finding;
 use super::tree::Tree;
 
 const FOLDER: &str = "crates/parallel-llm-engine/src/strategy/";
+/// The function every strategy has.
+const DECIDES: &str = "fn decide(";
 const TESTS: &str = "crates/parallel-llm-engine/tests/";
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
@@ -15,7 +18,8 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
         .collect();
     let strategies = tree.rust.iter().filter_map(|file| {
         let rest = file.path.strip_prefix(FOLDER)?;
-        (!rest.contains('/') && rest != "mod.rs").then_some((file.path.as_str(), name(rest)?))
+        let decides = file.text.contains(DECIDES) && !rest.contains('/') && rest != "mod.rs";
+        decides.then_some((file.path.as_str(), name(rest)?))
     });
     let (with, without): (Vec<_>, Vec<_>) = strategies.partition(|(_, name)| tested.contains(name));
     if with.is_empty() {
@@ -38,13 +42,14 @@ mod tests {
 
     #[test]
     fn a_strategy_without_its_test_is_found_once_there_are_any() {
-        let vote = ("crates/parallel-llm-engine/src/strategy/vote.rs", "");
-        let race = ("crates/parallel-llm-engine/src/strategy/race.rs", "");
+        let vote = ("crates/parallel-llm-engine/src/strategy/vote.rs", "fn decide() {}");
+        let race = ("crates/parallel-llm-engine/src/strategy/race.rs", "fn decide() {}");
+        let part = ("crates/parallel-llm-engine/src/strategy/call.rs", "");
         let root = ("crates/parallel-llm-engine/src/strategy/mod.rs", "");
         let test = ("crates/parallel-llm-engine/tests/strategy/vote.rs", "");
         assert_eq!(found(rule, &[vote, race, root]), [""; 0]);
         assert_eq!(
-            found(rule, &[vote, race, root, test]),
+            found(rule, &[vote, race, part, root, test]),
             [format!("{}:0 the strategy has no test file `race.rs` in {TESTS}", race.0)]
         );
     }

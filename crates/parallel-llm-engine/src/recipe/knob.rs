@@ -1,5 +1,9 @@
 //! What can be set about strategies. A knob has one name and one meaning whichever strategy has it.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::unknown;
@@ -43,6 +47,7 @@ pub(super) enum Knob {
     Gate,
     First,
     Orders,
+    HedgeAfterMs,
 }
 
 impl Knob {
@@ -51,6 +56,7 @@ impl Knob {
             Self::Gate => "gate",
             Self::First => "first",
             Self::Orders => "orders",
+            Self::HedgeAfterMs => "hedge_after_ms",
         }
     }
 }
@@ -67,6 +73,9 @@ pub struct Knobs {
     /// In how many orders a judge is shown the answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orders: Option<u8>,
+    /// How long one seat may take before the next is asked too, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hedge_after_ms: Option<u32>,
 }
 
 impl Knobs {
@@ -87,6 +96,8 @@ impl Knobs {
             // One answer agrees with nobody, and a panel has 64 seats at most.
             Knob::First => self.first = Some(count(knob, value, 2..=63)?),
             Knob::Orders => self.orders = Some(count(knob, value, 1..=2)?),
+            // Longer than that, most calls have ended.
+            Knob::HedgeAfterMs => self.hedge_after_ms = Some(count(knob, value, 1..=600_000)?),
         }
         Ok(())
     }
@@ -97,6 +108,7 @@ impl Knobs {
             Knob::Gate => self.gate.and_then(|gate| written(gate, Gate::ALL)),
             Knob::First => self.first.map(|count| count.to_string()),
             Knob::Orders => self.orders.map(|count| count.to_string()),
+            Knob::HedgeAfterMs => self.hedge_after_ms.map(|ms| ms.to_string()),
         }
     }
 }
@@ -114,7 +126,10 @@ fn word<T: Copy + PartialEq + Default>(
     Ok(Some(known).filter(|known| *known != T::default()))
 }
 
-fn count(knob: Knob, value: &str, range: std::ops::RangeInclusive<u8>) -> Result<u8, Failure> {
+fn count<T>(knob: Knob, value: &str, range: RangeInclusive<T>) -> Result<T, Failure>
+where
+    T: FromStr + PartialOrd + Display,
+{
     value.parse().ok().filter(|count| range.contains(count)).ok_or_else(|| {
         let message = format!("the knob `{}` cannot be `{value}`", knob.name());
         let next = format!("give a whole number from {} to {}", range.start(), range.end());

@@ -8,7 +8,10 @@
 mod best;
 mod best_of_n;
 mod call;
+mod cascade;
 mod chain;
+mod panel;
+mod race;
 mod shown;
 mod synthesize;
 mod vote;
@@ -36,8 +39,7 @@ pub(crate) fn considered(desk: &Desk, usable: &[Usable]) -> Vec<Usable> {
     let has_given =
         |view: &&SeatView| !view.told_of && matches!(view.status, SeatStatus::Answered | SeatStatus::Cut);
     let was_there = |run: &Run, one: &Usable, began_ms: u64| {
-        let ended_ms = run.seat(one.seat).and_then(|seat| Some(seat.sent_ms? + seat.elapsed_ms?));
-        ended_ms.is_some_and(|ended_ms| ended_ms <= began_ms)
+        run.ended_ms(one.seat).is_some_and(|ended_ms| ended_ms <= began_ms)
     };
     let mut considered: Vec<Usable> = desk.hub.look(|run| {
         let began_ms = run.called().filter(has_given).filter_map(|view| view.sent_ms).min();
@@ -55,6 +57,9 @@ pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
         Strategy::Synthesize => synthesize::decide(desk, usable, agreement).await,
         Strategy::Vote => vote::decide(desk, usable, agreement),
         Strategy::BestOfN => best_of_n::decide(desk, usable, agreement).await,
+        Strategy::Cascade => cascade::decide(desk, usable, agreement).await,
+        Strategy::Race => race::decide(desk, usable),
+        Strategy::Panel => panel::decide(desk, usable),
     }
 }
 

@@ -42,7 +42,7 @@ pub struct Ask {
     /// A named panel of the settings: quick, default, budget, max or your own
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// How answers become one text: `synthesize` or `vote`, with knobs as in `synthesize@gate=off`
+    /// How answers become one text: `synthesize`, `vote`, `auto` or another, with knobs as in `vote@first=2`
     #[arg(long, value_name = "STRATEGY")]
     pub strategy: Option<String>,
     /// Instructions that stand above the question

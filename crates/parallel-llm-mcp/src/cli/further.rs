@@ -99,7 +99,7 @@ pub struct Synthesize {
 pub struct Replay {
     #[arg(help = RUN_HELP)]
     pub run: String,
-    /// How answers become one text: `synthesize` or `vote`, with knobs as in `synthesize@gate=off`
+    /// How answers become one text: `synthesize`, `vote`, `auto` or another, with knobs as in `vote@first=2`
     #[arg(long, value_name = "STRATEGY")]
     pub strategy: String,
     #[command(flatten)]

@@ -38,10 +38,10 @@ pub(super) async fn begin(call: &Call, order: Order) -> Result<Begun, Failure> {
     let kept = call.can_ask_user().then(|| order.clone());
     let proposal = order.propose(&call.service).await?;
     let wish = Wish { stake: proposal.stake(), budget, allowed: call.service.settings().budget };
-    if wish.is_allowed() {
+    let Err(refused) = wish.check(proposal.check()) else {
         return proposal.begin().await.map(Begun::Run);
-    }
-    let refused = wish.refusal(&proposal, (thrift, call.service.asker()));
+    };
+    let refused = refused.with_next(wish.next(thrift, call.service.asker()));
     // It holds the question a second time, and the user may take minutes.
     drop(proposal);
     let Some(excess) = wish.excess() else { return Err(refused) };
@@ -121,12 +121,12 @@ struct Wish {
 }
 
 impl Wish {
-    fn is_above_setting(self) -> bool {
-        self.budget.is_some_and(|budget| budget > self.allowed)
-    }
-
-    fn is_allowed(self) -> bool {
-        self.stake.worst_case <= self.stake.budget && !self.is_above_setting()
+    /// Fails where it is not begun without the user's word: the call's own budget is above what the user allows, or the
+    /// worst case is not `within` the budget that holds.
+    fn check(self, within: Result<(), Failure>) -> Result<(), Failure> {
+        let Some(budget) = self.budget.filter(|budget| *budget > self.allowed) else { return within };
+        let message = format!("`budget_usd` is {budget}; the user's settings allow {}", self.allowed);
+        Err(Failure::new(Code::Budget, message))
     }
 
     /// What the user would have to approve; `None` where that would change nothing, because the call's own budget does
@@ -138,29 +138,23 @@ impl Wish {
         (worst_case <= amount && amount > limit).then_some(Excess { worst_case, amount, limit })
     }
 
-    /// Why it is not begun, and what the caller itself can do, who cannot raise what the user allows.
-    fn refusal(self, proposal: &Proposal, (thrift, asker): (&str, &Asker)) -> Failure {
+    /// What the caller itself can do, who cannot raise what the user allows.
+    fn next(self, thrift: &str, asker: &Asker) -> String {
         let (worst_case, allowed) = (self.stake.worst_case, self.allowed);
-        let refused = match self.budget.filter(|_| self.is_above_setting()) {
-            None => proposal.check().err(),
-            Some(budget) => {
-                let message = format!("`budget_usd` is {budget}; the user's settings allow {allowed}");
-                Some(Failure::new(Code::Budget, message))
-            }
-        };
-        let next = if worst_case <= allowed {
+        if worst_case <= allowed {
             format!("give a `budget_usd` from {} to {}", worst_case.as_usd(), allowed.as_usd())
         } else if *asker == Asker::Owner {
             format!("{thrift}; or raise the setting `budget_usd`")
         } else {
             thrift.to_owned()
-        };
-        refused.unwrap_or_else(|| Failure::new(Code::Budget, "the budget does not hold it")).with_next(next)
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use parallel_llm_engine::budget;
+
     use super::*;
 
     #[test]
@@ -182,7 +176,9 @@ mod tests {
             (5, Some(4), false, None),
         ] {
             let wish = wish(worst_case, budget);
-            assert_eq!((wish.is_allowed(), asked(wish)), (is_allowed, excess), "{worst_case} {budget:?}");
+            let within = budget::check("the run", wish.stake.worst_case, wish.stake.budget);
+            let told = (wish.check(within).is_ok(), asked(wish));
+            assert_eq!(told, (is_allowed, excess), "{worst_case} {budget:?}");
         }
     }
 }

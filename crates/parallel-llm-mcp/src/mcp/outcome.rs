@@ -350,6 +350,8 @@ mod tests {
             cost_lacks_calls: false,
             cost_max_usd: None,
             elapsed_ms: 42_000,
+            strategy_reason: None,
+            spared: None,
             strategy: "synthesize".to_owned(),
             plan_hash: "00".repeat(32),
             files: FilesReport::default(),

@@ -17,7 +17,7 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 const TEXT_CHARS_MAX: usize = 300;
 /// The longest of the library's replies that is looked at: one that repeats the longest header, whose every byte may be
 /// escaped as six. A longer one has been put together by us.
-const REPLY_BYTES_MAX: u64 = 512 * 1024;
+const REPLY_BYTES_MAX: usize = 512 * 1024;
 
 /// An answer that replies to a message of the protocol with this.
 pub(super) fn reply(status: StatusCode, refusal: &Refusal) -> Response {
@@ -62,12 +62,12 @@ async fn told_as_object(response: Response) -> Response {
 
 /// A reply of the protocol whose message is a sentence of some length.
 async fn with_sentence(response: Response) -> Response {
-    let is_short = response.body().size_hint().upper().is_some_and(|bytes| bytes <= REPLY_BYTES_MAX);
+    let is_short = response.body().size_hint().upper().is_some_and(|bytes| bytes <= REPLY_BYTES_MAX as u64);
     if !is_short {
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let bytes = axum::body::to_bytes(body, REPLY_BYTES_MAX).await.unwrap_or_default();
     let Some(reply) = serde_json::from_slice(&bytes).ok().and_then(sentenced) else {
         return Response::from_parts(parts, Body::from(bytes));
     };

@@ -60,6 +60,12 @@ pub struct Report {
     pub elapsed_ms: u64,
     /// How answers become one text.
     pub strategy: String,
+    /// Why it is this one, where nobody named it; left out where somebody did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy_reason: Option<String>,
+    /// What was not paid for because the answers agreed; left out where nothing was spared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spared: Option<SparedReport>,
     /// Names what was asked: equal for runs that ask the same.
     pub plan_hash: String,
     /// Where the answers lie as files.
@@ -74,7 +80,7 @@ pub struct Report {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Synthesis {
     /// `fused`: a synthesizer wrote it. `selected`: chosen among several. `verbatim`: one answer, word for word.
-    /// `none`: there is no text.
+    /// `listed`: all answers one after the other. `none`: there is no text.
     pub kind: String,
     /// The model whose words these are.
     pub by: Option<String>,
@@ -118,6 +124,15 @@ pub struct AgreementReport {
     pub clusters: Vec<ClusterReport>,
     /// Seats whose answers do not say plainly what they come to, though the question asks for it.
     pub unread: Vec<u8>,
+}
+
+/// Calls of the plan that were not made because the answers there were agreed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SparedReport {
+    /// How many: seats, the synthesizer, judges.
+    pub calls: usize,
+    /// The most they could have cost together, in USD, as far as prices are known.
+    pub cost_max_usd: f64,
 }
 
 /// Answers that say the same.
@@ -263,6 +278,8 @@ impl Report {
             cost_max_usd: cost.bound.map(PicoUsd::as_usd),
             elapsed_ms: run.decided_ms.unwrap_or(run.elapsed_ms),
             strategy: run.plan.strategy.name().to_owned(),
+            strategy_reason: run.plan.chosen_because.clone(),
+            spared: SparedReport::of(run),
             plan_hash: run.plan_hash.clone(),
             files,
             warnings: run.warnings().iter().map(ErrorReport::of_warning).collect(),
@@ -313,6 +330,7 @@ impl Synthesis {
             OutcomeKind::Fused => "fused",
             OutcomeKind::Selected => "selected",
             OutcomeKind::Verbatim => "verbatim",
+            OutcomeKind::Listed => "listed",
             OutcomeKind::None => "none",
         };
         let shortened = outcome.shortened.iter().map(|cut| ShortenedReport {
@@ -343,6 +361,14 @@ impl AgreementReport {
             clusters: agreement.clusters.iter().map(cluster).collect(),
             unread: seats(&agreement.unread),
         }
+    }
+}
+
+impl SparedReport {
+    fn of(run: &Run) -> Option<Self> {
+        let spared = run.spared();
+        let cost_max: PicoUsd = spared.iter().filter_map(|place| run.plan.worst_request(*place)).sum();
+        (!spared.is_empty()).then(|| Self { calls: spared.len(), cost_max_usd: cost_max.as_usd() })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
 
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Failure, OutcomeKind, RunStatus};
+use parallel_llm_engine::{Failure, OutcomeKind, PicoUsd, RunStatus};
 
 use super::console::{Console, Tone};
 use super::cost::Cost;
@@ -51,7 +51,9 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
         let text = format!("warning[{}]: {} (next: {})", warning.code, warning.message, warning.next);
         lines.push(console.tone(Tone::Warning, &safe::for_terminal(&text)));
     }
+    lines.extend(run.plan.chosen_because.clone());
     lines.extend(agreement(run));
+    lines.extend(spared(run));
     lines.extend(offer(run));
     lines.push(format!(
         "{} of {} answered · {}{} · {} · run {}",
@@ -88,6 +90,15 @@ fn agreement(run: &Run) -> Option<String> {
     })
 }
 
+/// Says what was not paid for because it was not needed.
+fn spared(run: &Run) -> Option<String> {
+    let spared = run.spared();
+    let cost_max: PicoUsd = spared.iter().filter_map(|place| run.plan.worst_request(*place)).sum();
+    let calls = if spared.len() == 1 { "call was" } else { "calls were" };
+    (!spared.is_empty())
+        .then(|| format!("{} {calls} not needed, which might have cost {cost_max}", spared.len()))
+}
+
 /// Offers what can be had of the run without paying again: its answers that are not yet in a text.
 fn offer(run: &Run) -> Option<String> {
     let late = run.seats.iter().filter(|seat| seat.late).count();
@@ -119,6 +130,7 @@ fn origin(run: &Run) -> String {
         }
         OutcomeKind::Selected => format!("selected{by}: {}", outcome.reason),
         OutcomeKind::Verbatim => format!("word for word{by}: {}", outcome.reason),
+        OutcomeKind::Listed => outcome.reason.clone(),
         // Each seat tells its own reason below.
         OutcomeKind::None if run.missing().next().is_some() => "no answer".to_owned(),
         OutcomeKind::None => format!("no answer: {}", safe::for_terminal(&outcome.reason)),

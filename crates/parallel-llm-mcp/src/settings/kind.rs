@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use parallel_llm_engine::code::Code;
 use parallel_llm_engine::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
-use parallel_llm_engine::recipe::{Recipe, Strategy};
+use parallel_llm_engine::recipe::{Chosen, Strategy};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Failure, PicoUsd, nearest};
@@ -104,7 +104,7 @@ impl Kind {
             }
             Self::Word => read_word(text).map(Value::Word),
             Self::Wait => wait::read(text).map(|rule| Value::Wait(rule, text.to_owned())),
-            Self::Strategy => Recipe::parse(text).ok().map(|_| Value::Word(text.to_owned())),
+            Self::Strategy => Chosen::check(text).ok().map(|()| Value::Word(text.to_owned())),
             Self::Choice(_) => {
                 self.words().into_iter().find(|word| *word == text).map(|word| Value::Word(word.to_owned()))
             }
@@ -188,7 +188,7 @@ impl Kind {
     /// The words to choose from, where the value is one of a few.
     fn words(self) -> Vec<&'static str> {
         match self {
-            Self::Strategy => Strategy::ALL.iter().map(|strategy| strategy.name()).collect(),
+            Self::Strategy => Strategy::names().collect(),
             Self::Choice(words) => words.to_vec(),
             Self::Store => STORES.iter().map(|(word, _)| *word).collect(),
             Self::Switch { .. } => vec!["on", "off"],

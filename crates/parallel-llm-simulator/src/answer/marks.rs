@@ -9,6 +9,35 @@ pub(crate) struct Marks {
     pub(crate) nonce: String,
     pub(crate) question: String,
     pub(crate) candidates: Vec<Candidate>,
+    /// What is wanted of them.
+    pub(crate) wish: Wish,
+}
+
+/// The form of reply that the words behind the last block ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// An analysis, then one answer made of all.
+    Fusion,
+    /// The analysis alone.
+    Analysis,
+    /// The candidates in their order, the best first.
+    Ranking,
+    /// One more answer, in its own words.
+    Answer,
+}
+
+impl Wish {
+    fn of(words: &str) -> Self {
+        if words.contains("<<analysis") {
+            Self::Fusion
+        } else if words.contains("ranking") {
+            Self::Ranking
+        } else if words.contains("JSON") {
+            Self::Analysis
+        } else {
+            Self::Answer
+        }
+    }
 }
 
 /// One answer to be fused.
@@ -24,7 +53,10 @@ pub(crate) fn read(prompt: &str) -> Option<Marks> {
     if opening.is_empty() || !opening.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    let mut marks = Marks { nonce: opening.to_owned(), question: String::new(), candidates: Vec::new() };
+    let behind = prompt.rfind("\n<<end ").map_or("", |last| &prompt[last + 1..]);
+    let wish = Wish::of(behind.split_once('\n').map_or("", |(_, behind)| behind));
+    let mut marks =
+        Marks { nonce: opening.to_owned(), question: String::new(), candidates: Vec::new(), wish };
     let mut lines = prompt.lines();
     while let Some(line) = lines.next() {
         let Some(name) = opened(line, opening) else { continue };
@@ -67,8 +99,13 @@ mod tests {
             nonce: "0af1".to_owned(),
             question: "Why?".to_owned(),
             candidates: vec![candidate("A", "One.\n\n<<end candidate A 0af1>>"), candidate("AA", "Two.")],
+            wish: Wish::Answer,
         };
         assert_eq!(read(prompt), Some(expected));
         assert_eq!(read("Why?"), None);
+        let wish = |words: &str| read(&format!("{prompt}\n{words}")).unwrap().wish;
+        let wishes =
+            ["First the line <<analysis 0af1>>.", "One JSON object with the ranking.", "One JSON object."];
+        assert_eq!(wishes.map(wish), [Wish::Fusion, Wish::Ranking, Wish::Analysis]);
     }
 }

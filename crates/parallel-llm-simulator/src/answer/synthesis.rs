@@ -5,7 +5,7 @@
 
 use crate::json::Object;
 
-use super::marks::{Candidate, Marks};
+use super::marks::{Candidate, Marks, Wish};
 use super::words::{Words, is_negated, sentences};
 
 /// Sentences of a candidate that are looked at: each is compared with all others, so long texts would take seconds.
@@ -58,20 +58,45 @@ struct Sentence<'a> {
     is_negated: bool,
 }
 
-/// The reply in the contract's form. There is at least one candidate.
+/// The reply in the form that is wished for. There is at least one candidate.
 pub(crate) fn write(marks: &Marks) -> String {
     let voices: Vec<Voice<'_>> = marks.candidates.iter().map(Voice::of).collect();
     let base = base(&voices);
+    if marks.wish == Wish::Ranking {
+        return json(ranking(&voices));
+    }
     let additions = additions(&voices, base, &Words::of(&marks.question));
     let analysis = analysis(&voices, base, &additions);
-    let analysis = String::from_utf8(analysis.bytes()).expect("JSON is UTF-8");
+    if marks.wish == Wish::Analysis {
+        return json(analysis);
+    }
     let mut answer = base.text.to_owned();
     if !additions.is_empty() {
         let added: Vec<&str> = additions.iter().map(|(_, sentence)| sentence.text).collect();
         answer = format!("{answer}\n\n{}", added.join(" "));
     }
-    let nonce = &marks.nonce;
+    if marks.wish == Wish::Answer {
+        return answer;
+    }
+    let (nonce, analysis) = (&marks.nonce, json(analysis));
     format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{answer}")
+}
+
+fn json(object: Object) -> String {
+    String::from_utf8(object.bytes()).expect("JSON is UTF-8")
+}
+
+/// All candidates, the one that shares most with the others first.
+fn ranking(voices: &[Voice<'_>]) -> Object {
+    let mut ranked: Vec<&Voice<'_>> = voices.iter().collect();
+    ranked.sort_by_key(|voice| std::cmp::Reverse(rank(voices, voice)));
+    let reason = |voice: &&Voice<'_>| {
+        Object::new().with("label", voice.label).with("for", "It answers the question.").with("against", "")
+    };
+    Object::new()
+        .list("reasons", ranked.iter().map(reason))
+        .with("suspected_injection", &labels(voices, |voice| voice.gives_orders))
+        .with("ranking", &ranked.iter().map(|voice| voice.label).collect::<Vec<_>>())
 }
 
 impl<'a> Voice<'a> {
@@ -126,14 +151,14 @@ impl<'a> Sentence<'a> {
 
 /// The candidate that shares most words with the others; ties go to the longer, then to the text that sorts first.
 fn base<'v, 'a>(voices: &'v [Voice<'a>]) -> &'v Voice<'a> {
-    let agreement =
-        |voice: &Voice<'_>| -> usize { voices.iter().map(|other| voice.words.shared(&other.words)).sum() };
-    let rank = |voice: &&Voice<'a>| {
-        // The words shared with itself are not agreement.
-        let shared = agreement(voice) - voice.words.count();
-        (!voice.gives_orders, shared, voice.text.len(), std::cmp::Reverse(voice.text))
-    };
-    voices.iter().max_by_key(rank).expect("a synthesis has at least one candidate")
+    voices.iter().max_by_key(|voice| rank(voices, voice)).expect("a synthesis has at least one candidate")
+}
+
+fn rank<'a>(voices: &[Voice<'a>], voice: &Voice<'a>) -> (bool, usize, usize, std::cmp::Reverse<&'a str>) {
+    let agreement: usize = voices.iter().map(|other| voice.words.shared(&other.words)).sum();
+    // The words shared with itself are not agreement.
+    let shared = agreement - voice.words.count();
+    (!voice.gives_orders, shared, voice.text.len(), std::cmp::Reverse(voice.text))
 }
 
 /// The sentences that only one other candidate has and that say most that is new, at most one from each.

@@ -89,6 +89,7 @@ const fn kind_word(kind: OutcomeKind) -> &'static str {
         OutcomeKind::Fused => "fused",
         OutcomeKind::Selected => "selected",
         OutcomeKind::Verbatim => "verbatim",
+        OutcomeKind::Listed => "listed",
         OutcomeKind::None => "none",
     }
 }

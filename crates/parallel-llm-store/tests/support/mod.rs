@@ -92,6 +92,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         strategy: serde_json::from_value("synthesize".into()).unwrap(),
         knobs: Knobs::default(),
         steps: Vec::new(),
+        chosen_because: None,
         timers: Timers::default(),
         retries_max: 2,
         wait: Wait::default(),

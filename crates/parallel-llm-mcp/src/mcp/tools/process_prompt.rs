@@ -46,7 +46,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "strategy",
         kind: Kind::Text,
-        about: "How the answers become one: synthesize or vote.",
+        about: "How the answers become one: synthesize, vote, auto...",
         example: "\"synthesize\"",
     },
     Argument {

@@ -1,0 +1,26 @@
+//! The panel as it is: all answers one after the other, each under its model's name, and nothing made of them.
+
+use crate::gather::Usable;
+use crate::outcome::{Outcome, OutcomeKind};
+use crate::seat::Desk;
+
+/// Stands before a line of an answer that reads like one of our headings: nobody speaks in another's name.
+const NOT_OURS: char = '\\';
+
+pub(super) fn decide(desk: &Desk, usable: &[Usable]) -> Outcome {
+    let heading = |one: &Usable| format!("# {}. {}", one.seat, desk.plan.seats[one.seat.index()].model);
+    let headings: Vec<String> = usable.iter().map(heading).collect();
+    let listed = usable.iter().zip(&headings).map(|(one, heading)| {
+        let lines = one.answer.text.trim().lines().map(|line| {
+            let is_forged = headings.iter().any(|heading| line.trim() == heading);
+            if is_forged { format!("{NOT_OURS}{line}") } else { line.to_owned() }
+        });
+        format!("{heading}\n\n{}", lines.collect::<Vec<_>>().join("\n"))
+    });
+    let text = listed.collect::<Vec<_>>().join("\n\n");
+    let reason = match usable.len() {
+        1 => "one answer came, and nothing was to be made of several".to_owned(),
+        count => format!("{count} answers stand side by side, as they are"),
+    };
+    Outcome::new(OutcomeKind::Listed, reason).with_words(text.into())
+}

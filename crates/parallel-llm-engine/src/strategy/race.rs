@@ -1,0 +1,19 @@
+//! A race: the answer that comes first is taken as it is. Whom it asks when is decided in [`crate::wave`].
+
+use std::cmp::Reverse;
+
+use crate::gather::Usable;
+use crate::outcome::Outcome;
+use crate::seat::Desk;
+use crate::strategy::{selected, verbatim};
+
+pub(super) fn decide(desk: &Desk, usable: &[Usable]) -> Outcome {
+    let ended_ms = |one: &Usable| desk.hub.look(|run| run.ended_ms(one.seat)).unwrap_or(u64::MAX);
+    // Whole answers before cut ones; of those that came in the same moment the first of the panel.
+    let first = usable.iter().max_by_key(|one| (!one.cut, Reverse((ended_ms(one), one.seat))));
+    let first = first.expect("there is at least one answer");
+    match desk.plan.seats.len() {
+        1 => verbatim(desk, first, "one model was asked"),
+        seats => selected(desk, first, format!("it came first of {seats}")),
+    }
+}

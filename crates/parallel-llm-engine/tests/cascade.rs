@@ -1,0 +1,98 @@
+//! A cascade: where the first agree nobody else is asked, and where they do not, everybody is and one text is made of all.
+
+use crate::scene::{Scene, scene};
+use crate::script::{Reply, fails, failure, fuses, says};
+use parallel_llm_engine::Code;
+
+const HOW_MANY: &str = "How many legs has a spider?";
+
+/// Three cheap models, two dear ones and a synthesizer.
+fn five(answers: [Reply; 5]) -> Scene {
+    let seats = ["ada", "bob", "cyd", "dan", "eve"].into_iter().zip(answers);
+    scene(seats.chain([("fuser", fuses(10, "8", "Eight."))])).asks(HOW_MANY, "cascade")
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_dear_ones_are_not_asked_where_the_cheap_ones_agree() {
+    let told = five([says(10, "8"), says(20, "8 legs"), says(30, "It has 8."), says(10, "6"), says(10, "6")]);
+    insta::assert_snapshot!(told.run().await.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `8`
+    20 answered 2 `8 legs`
+    30 answered 3 `It has 8.` | 30 spared 4 5 | 30 decided selected
+    30 closed $0.0030
+    complete decided at 30, closed at 30
+      selected by ada from 1: `8`
+      because all 3 answers say `8 legs`, so nothing was fused
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan skipped, 0 requests, ?: unneeded: those asked before it were enough
+      5 eve skipped, 0 requests, ?: unneeded: those asked before it were enough
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_dear_ones_are_asked_where_the_cheap_ones_differ() {
+    let told = five([says(10, "8"), says(20, "8 legs"), says(30, "6"), says(10, "8"), says(20, "8")]);
+    insta::assert_snapshot!(told.run().await.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `8`
+    20 answered 2 `8 legs`
+    30 answered 3 `6` | 30 sent 4 | 30 sent 5
+    40 answered 4 `8`
+    50 answered 5 `8` | 50 sent s1
+    60 answered s1 `<<analysis f…` (110) | 60 decided fused
+    60 closed $0.0060
+    complete decided at 60, closed at 60
+      fused by fuser: `Eight.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      5 eve answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_of_three_that_are_left_and_agree_are_enough() {
+    let down = fails(5, failure(Code::Auth));
+    let told = five([says(10, "8"), down, says(30, "8"), says(10, "6"), says(20, "6")]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    partial decided at 30, closed at 30
+      selected by ada from 1: `8`
+      because all 2 answers say `8`, so nothing was fused
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob failed, 1 request 5 ms, ~?: auth: scripted auth
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan skipped, 0 requests, ?: unneeded: those asked before it were enough
+      5 eve skipped, 0 requests, ?: unneeded: those asked before it were enough
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_question_asks_everybody() {
+    let told = five([says(10, "8"), says(20, "Eight"), says(30, "VIII"), says(10, "Acht"), says(20, "Huit")])
+        .asks("Tell me about spiders.", "cascade@first=2");
+    insta::assert_snapshot!(told.run().await.story(), @"
+    0 started | 0 sent 1 | 0 sent 2
+    10 answered 1 `8`
+    20 answered 2 `Eight` | 20 sent 3 | 20 sent 4 | 20 sent 5
+    30 answered 4 `Acht`
+    40 answered 5 `Huit`
+    50 answered 3 `VIII` | 50 sent s1
+    60 answered s1 `<<analysis f…` (110) | 60 decided fused
+    60 closed $0.0060
+    complete decided at 60, closed at 60
+      fused by fuser: `Eight.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      5 eve answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
+}
