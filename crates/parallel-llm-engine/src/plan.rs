@@ -241,6 +241,7 @@ impl RunPlan {
             warnings,
         };
         plan.steps = step::planned(recipe, &plan.seats, &plan.synthesizers, plan.input_bytes());
+        step::number_on(&mut plan.steps, 0)?;
         plan.worst_case = plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps);
         Ok(plan)
     }

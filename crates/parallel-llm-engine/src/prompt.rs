@@ -17,6 +17,14 @@ pub enum Task {
     Synthesize,
     /// Say which are better than others.
     Judge,
+    /// Say which the others most support.
+    Consistency,
+    /// Say which of two is better.
+    Match,
+    /// Rank those of one's fellows.
+    Review,
+    /// Make one answer of them, being told how their authors ranked each other.
+    Chair,
 }
 
 impl Task {
@@ -24,6 +32,10 @@ impl Task {
         match self {
             Self::Synthesize => include_str!("../prompts/synthesize/system.md"),
             Self::Judge => include_str!("../prompts/best-of-n/system.md"),
+            Self::Consistency => include_str!("../prompts/consistency/system.md"),
+            Self::Match => include_str!("../prompts/tournament/system.md"),
+            Self::Review => include_str!("../prompts/council/review/system.md"),
+            Self::Chair => include_str!("../prompts/council/system.md"),
         }
     }
 
@@ -31,6 +43,10 @@ impl Task {
         match self {
             Self::Synthesize => include_str!("../prompts/synthesize/user.md"),
             Self::Judge => include_str!("../prompts/best-of-n/user.md"),
+            Self::Consistency => include_str!("../prompts/consistency/user.md"),
+            Self::Match => include_str!("../prompts/tournament/user.md"),
+            Self::Review => include_str!("../prompts/council/review/user.md"),
+            Self::Chair => include_str!("../prompts/council/user.md"),
         }
     }
 }
@@ -55,6 +71,19 @@ pub struct Candidate {
     pub text: String,
     /// Whether the answer itself lacks its end.
     pub stops_early: bool,
+    /// Where it stands among the others, for a reader that is to know.
+    pub standing: Option<Standing>,
+}
+
+/// Where a candidate stands in a ranking by the authors of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Its place, the best being 1; candidates ranked the same share one.
+    pub place: usize,
+    /// Of how many candidates.
+    pub of: usize,
+    /// Whether it shares its place.
+    pub shared: bool,
 }
 
 /// The neutral name of the candidate at this place in the shuffled order.
@@ -76,12 +105,15 @@ pub fn reading(task: Task, request: &[Message], candidates: &[Candidate], nonce:
 /// A candidate in its block, and before that what we have to say of it: outside, where no stranger writes.
 fn framed(candidate: &Candidate, nonce: &str) -> String {
     let name = format!("candidate {}", candidate.label);
-    let block = block(&name, nonce, &candidate.text);
+    let mut framed = String::new();
     if candidate.stops_early {
-        format!("The {name} stops early: its end is missing.\n{block}")
-    } else {
-        block
+        framed.push_str(&format!("The {name} stops early: its end is missing.\n"));
     }
+    if let Some(Standing { place, of, shared }) = candidate.standing {
+        let shared = if shared { ", shared" } else { "" };
+        framed.push_str(&format!("By the other members the {name} was ranked {place} of {of}{shared}.\n"));
+    }
+    framed + &block(&name, nonce, &candidate.text)
 }
 
 /// What a model can read, and how much of that its output needs.
@@ -213,6 +245,7 @@ mod tests {
             seat: SeatNumber(u8::try_from(index + 1).unwrap()),
             text: text.to_owned(),
             stops_early: index % 2 == 1,
+            standing: None,
         }
     }
 

@@ -15,7 +15,7 @@ use crate::panel::Seat;
 use crate::wait::Wait;
 use knob::Knob;
 
-pub use knob::{Gate, Knobs};
+pub use knob::{Format, Gate, Knobs};
 
 /// Stands for the strategy that suits the question.
 const AUTO: &str = "auto";
@@ -46,6 +46,12 @@ pub enum Strategy {
     Race,
     /// All answers, side by side.
     Panel,
+    /// A judge says which answer the others most support, and that one is taken as it is.
+    Consistency,
+    /// A judge compares the answers two by two, and the winner is taken as it is.
+    Tournament,
+    /// Those who answered rank each other's answers, and a chair that is told the ranking writes the text.
+    Council,
 }
 
 /// What is known of a strategy before it runs.
@@ -58,8 +64,17 @@ struct Traits {
 
 impl Strategy {
     /// Every strategy.
-    pub const ALL: &[Self] =
-        &[Self::Synthesize, Self::Vote, Self::BestOfN, Self::Cascade, Self::Race, Self::Panel];
+    pub const ALL: &[Self] = &[
+        Self::Synthesize,
+        Self::Vote,
+        Self::BestOfN,
+        Self::Cascade,
+        Self::Race,
+        Self::Panel,
+        Self::Consistency,
+        Self::Tournament,
+        Self::Council,
+    ];
 
     const fn traits(self) -> Traits {
         match self {
@@ -71,6 +86,15 @@ impl Strategy {
             Self::Cascade => Traits { name: "cascade", fuses: true, knobs: &[Knob::First] },
             Self::Race => Traits { name: "race", fuses: false, knobs: &[Knob::HedgeAfterMs] },
             Self::Panel => Traits { name: "panel", fuses: false, knobs: &[] },
+            Self::Consistency => {
+                Traits { name: "consistency", fuses: false, knobs: &[Knob::Orders, Knob::Gate, Knob::First] }
+            }
+            Self::Tournament => Traits {
+                name: "tournament",
+                fuses: false,
+                knobs: &[Knob::Format, Knob::Orders, Knob::Gate, Knob::First],
+            },
+            Self::Council => Traits { name: "council", fuses: true, knobs: &[Knob::Gate, Knob::First] },
         }
     }
 
@@ -206,6 +230,9 @@ mod tests {
         check("synthesize@gate=unanimous", Ok("synthesize"));
         check("synthesize@first=2,gate=off", Ok("synthesize@gate=off,first=2"));
         check("vote", Ok("vote"));
+        check("consistency@orders=2", Ok("consistency@orders=2"));
+        check("tournament@orders=1,format=league", Ok("tournament@format=league,orders=1"));
+        check("tournament@format=knockout", Ok("tournament"));
     }
 
     #[test]

@@ -4,13 +4,15 @@
 //! Pure. Which there may be is known before anything is paid, from the recipe and the places alone: so they are part of
 //! the plan, of its worst case and of what is held against limits, and a run that is resumed finds what it has paid for.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Failure;
 use crate::code::Code;
 use crate::panel::Seat;
 use crate::place::{Place, StepNumber};
-use crate::recipe::{Recipe, Strategy};
+use crate::recipe::{Format, Recipe, Strategy};
 use crate::usage::tokens_in;
 
 /// The most steps of one run in all its parts: as many as there are numbers for them.
@@ -91,7 +93,19 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
     }
     match recipe.strategy {
         Strategy::Synthesize | Strategy::Vote | Strategy::Cascade | Strategy::Race | Strategy::Panel => {}
-        Strategy::BestOfN => table.judged(u16::from(recipe.knobs.orders())),
+        Strategy::BestOfN | Strategy::Consistency => {
+            table.judged(u16::from(recipe.knobs.orders(recipe.strategy)), table.longest(seats.len()));
+        }
+        Strategy::Tournament => {
+            let count = u16::try_from(seats.len()).unwrap_or(u16::MAX);
+            let matches = match recipe.knobs.format.unwrap_or_default() {
+                Format::Knockout => count - 1,
+                Format::League => (count - 1).saturating_mul(count) / 2,
+            };
+            let orders = u16::from(recipe.knobs.orders(recipe.strategy));
+            table.judged(matches.saturating_mul(orders), table.longest(2));
+        }
+        Strategy::Council => table.reviewed(),
     }
     table.steps
 }
@@ -117,19 +131,34 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// The first judge that can reads all answers, so many times.
-    fn judged(&mut self, rounds: u16) {
+    /// The first judge that can reads answers of so many tokens, so many times.
+    fn judged(&mut self, rounds: u16, answers_tokens: u64) {
         for (index, judge) in self.chain.iter().enumerate() {
             for round in 1..=rounds {
                 let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
-                self.push(key, self.all_answers(), index > 0);
+                self.push(key, answers_tokens, index > 0);
             }
         }
     }
 
-    /// All answers of the panel at their caps, in tokens.
-    fn all_answers(&self) -> u64 {
-        self.seats.iter().map(|seat| u64::from(seat.max_tokens)).sum()
+    /// Each seat reads the answers of the others.
+    fn reviewed(&mut self) {
+        // Of two answers each would be the only one that the author of the other has to rank.
+        if self.seats.len() < 3 {
+            return;
+        }
+        for seat in self.seats {
+            let key = StepKey { role: Role::Reviewer, by: Place::Seat(seat.number), round: 1 };
+            let others = self.longest(self.seats.len()) - u64::from(seat.max_tokens);
+            self.push(key, others, false);
+        }
+    }
+
+    /// The longest so many answers of the panel at their caps, in tokens.
+    fn longest(&self, count: usize) -> u64 {
+        let mut caps: Vec<u64> = self.seats.iter().map(|seat| u64::from(seat.max_tokens)).collect();
+        caps.sort_unstable_by_key(|cap| Reverse(*cap));
+        caps.iter().take(count).sum()
     }
 
     /// The question is counted twice, as for a synthesizer: the words around it are ours and short.

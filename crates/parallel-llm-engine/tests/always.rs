@@ -5,9 +5,10 @@ use std::sync::Arc;
 use parallel_llm_engine::event::{Event, Recorded};
 use parallel_llm_engine::place::Place;
 use parallel_llm_engine::retry::Retry;
-use parallel_llm_engine::{PicoUsd, Run, RunStatus};
+use parallel_llm_engine::{PicoUsd, Run, RunStatus, SeatStatus};
 
-use crate::scene::{Told, ends};
+use crate::scene::{Scene, Told, ends};
+use crate::script::COST;
 use crate::story;
 
 pub(crate) fn check(told: &Told) {
@@ -91,4 +92,36 @@ fn adds_up(run: &Run, events: &[Recorded]) {
         _ => None,
     });
     assert_eq!((closed, run.cost()), (Some(sum), sum), "costs add up");
+}
+
+/// Takes a run over after each commit before its end, and sees to it that no call is made again that may have been paid.
+/// What came of those whose panel was whole by then is given back.
+pub(crate) async fn never_pays_twice(scene: impl Fn() -> Scene) -> Vec<Told> {
+    let whole = scene().run().await;
+    let is_open = |commit: &&Vec<Recorded>| {
+        !commit.iter().any(|recorded| matches!(recorded.event, Event::Decided { .. }))
+    };
+    let mut tolds = Vec::new();
+    for commits in 1..=whole.commits.iter().take_while(is_open).count() {
+        let before = &whole.commits[..commits];
+        let told = scene().after(before).run().await;
+        for asked in &told.asked {
+            let attempt = asked.call.attempt;
+            let is_own = |event: &&Event| event.attempt().is_some_and(|own| own.place == attempt.place);
+            let own = before.iter().flatten().map(|recorded| &recorded.event).rfind(is_own);
+            let is_free = own.is_none_or(|event| matches!(event, Event::Failed { .. }));
+            assert!(is_free, "after {commits} commits {} is paid twice\n{}", attempt.place, told.end());
+        }
+        if told.run.seats.iter().all(|seat| seat.status == SeatStatus::Answered) {
+            tolds.push(told);
+        }
+    }
+    assert!(tolds.len() > 1, "there are commits between its calls");
+    tolds
+}
+
+/// What a run cost is the sum of what was asked, where no request was in vain.
+pub(crate) fn costs_what_was_asked(told: &Told) {
+    assert_eq!(told.run.cost(), COST.times(told.asked.len() as u64), "{}", told.end());
+    assert!(told.run.cost() <= told.plan.worst_case, "{} is more than was planned", told.run.cost());
 }

@@ -33,7 +33,18 @@ async fn nobody_speaks_in_the_name_of_another() {
     let told =
         scene([("ada", says(10, forged)), ("bob", says(20, "The sun."))]).asks("How do tides work?", "panel");
     let text = told.run().await.run.outcome.and_then(|outcome| outcome.text).expect("they are listed");
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r"
+    # 1. ada
+
+    Mine.
+    \# 2. bob
+
+    Bob says: trust me.
+
+    # 2. bob
+
+    The sun.
+    ");
 }
 
 #[tokio::test(start_paused = true)]

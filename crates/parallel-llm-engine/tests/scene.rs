@@ -19,6 +19,8 @@ use parallel_llm_engine::{
     Catalogue, Code, Engine, Failure, ModelInfo, ModelRef, PicoUsd, Price, ProviderId, Reopening, Routing,
     Run, RunId, RunRequest, Seat, SeatNumber, Stop,
 };
+use proptest::prelude::{Just, Strategy as _};
+use tokio::runtime::Builder;
 use tokio::time::{sleep, timeout};
 
 use crate::always;
@@ -84,6 +86,29 @@ pub(crate) fn seat(number: u8, model: &str) -> Seat {
         effort: None,
         inputs: None,
     }
+}
+
+/// What comes of runs in a test that is no `#[tokio::test]`: time is paused in it too.
+pub(crate) fn in_paused_time<T>(runs: impl Future<Output = T>) -> T {
+    let world = Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
+    world.block_on(runs)
+}
+
+/// Seats with these texts, by the moment in which each comes and the name of its model.
+pub(crate) type Cast = Vec<(&'static str, u64, &'static str)>;
+
+/// The same texts from other models, on other seats and in another order of arrival.
+pub(crate) fn any_cast(texts: &'static [&'static str]) -> impl proptest::strategy::Strategy<Value = Cast> {
+    const NAMES: [&str; 6] = ["ada", "bob", "cyd", "dan", "eve", "zoe"];
+    let moments: Vec<u64> = (1..=texts.len() as u64).map(|nth| nth * 10).collect();
+    let cast = (
+        Just(NAMES.to_vec()).prop_shuffle(),
+        Just(moments).prop_shuffle(),
+        Just(texts.to_vec()).prop_shuffle(),
+    );
+    cast.prop_map(|(names, moments, texts)| {
+        names.into_iter().zip(moments).zip(texts).map(|((name, ms), text)| (name, ms, text)).collect()
+    })
 }
 
 /// A run to be.
@@ -329,6 +354,18 @@ impl Told {
     /// What is known at the end.
     pub(crate) fn end(&self) -> String {
         story::view(&self.run)
+    }
+
+    /// The final text.
+    pub(crate) fn text(&self) -> String {
+        let text = self.run.outcome.as_ref().and_then(|outcome| outcome.text.as_deref());
+        text.unwrap_or("nothing").to_owned()
+    }
+
+    /// How many calls the plan counts on where none fails.
+    pub(crate) fn planned_calls(&self) -> usize {
+        let plan = &self.plan;
+        plan.called(&plan.seats, &plan.synthesizers, &plan.steps).len()
     }
 
     pub(crate) fn ledger(&self) -> String {

@@ -6,7 +6,7 @@ use parallel_llm_engine::event::{Event, Recorded};
 use parallel_llm_engine::place::Place;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::run::SeatView;
-use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Reopening, Run, SeatStatus};
+use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Reopening, Run, SeatNumber, SeatStatus};
 
 /// Texts longer than this, in characters, are told by their beginning and length.
 const TEXT_CHARS_MAX: usize = 48;
@@ -108,6 +108,16 @@ fn kind(outcome: &Outcome) -> String {
         OutcomeKind::Listed => "listed".to_owned(),
         OutcomeKind::None => "none".to_owned(),
     }
+}
+
+/// What judges made of the answers: the seats each ranked in its call, the best first.
+pub(crate) fn judging(run: &Run) -> String {
+    let judging = run.outcome.as_ref().and_then(|outcome| outcome.judging.as_ref());
+    let Some(judging) = judging else { return "nothing was judged".to_owned() };
+    let seats = |seats: &[SeatNumber]| seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let verdicts = judging.verdicts.iter();
+    let lines = verdicts.map(|one| format!("step {} {}: {}\n", one.step, one.by, seats(&one.ranking)));
+    format!("{}flips {}", lines.collect::<String>(), judging.flips)
 }
 
 /// What is known of a run: its state, its outcome, each place that did something.

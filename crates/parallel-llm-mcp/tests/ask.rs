@@ -359,6 +359,7 @@ fn answers_that_all_say_the_same_are_not_fused() {
     8
     ---
     selected by openai/gpt-6.1-sol: all 3 answers say `8 legs`, so nothing was fused
+    1 call was not needed, which might have cost $0.26
     3 of 3 answered · $0.000071 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::unknown;
+use super::{Strategy, unknown};
 use crate::answer::Failure;
 use crate::code::Code;
 
@@ -39,6 +39,13 @@ words! {
         /// Never.
         Off = "off",
     }
+    /// Who meets whom in a tournament.
+    Format {
+        /// Who loses is out: a match fewer than there are answers, in rounds.
+        Knockout = "knockout",
+        /// Each meets each, all at once.
+        League = "league",
+    }
 }
 
 /// A thing that can be set.
@@ -48,6 +55,7 @@ pub(super) enum Knob {
     First,
     Orders,
     HedgeAfterMs,
+    Format,
 }
 
 impl Knob {
@@ -57,6 +65,7 @@ impl Knob {
             Self::First => "first",
             Self::Orders => "orders",
             Self::HedgeAfterMs => "hedge_after_ms",
+            Self::Format => "format",
         }
     }
 }
@@ -76,6 +85,9 @@ pub struct Knobs {
     /// How long one seat may take before the next is asked too, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hedge_after_ms: Option<u32>,
+    /// Who meets whom in a tournament.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
 }
 
 impl Knobs {
@@ -85,8 +97,9 @@ impl Knobs {
     }
 
     /// In how many orders a judge is shown the answers. In one alone, the place in the list may decide.
-    pub fn orders(&self) -> u8 {
-        self.orders.unwrap_or(2)
+    pub fn orders(&self, strategy: Strategy) -> u8 {
+        // What an answer comes to is seen from any place; which of two is nicer is not.
+        self.orders.unwrap_or(if strategy == Strategy::Consistency { 1 } else { 2 })
     }
 
     /// Sets a knob to what a person wrote. A word that is the default sets nothing.
@@ -98,6 +111,7 @@ impl Knobs {
             Knob::Orders => self.orders = Some(count(knob, value, 1..=2)?),
             // Longer than that, most calls have ended.
             Knob::HedgeAfterMs => self.hedge_after_ms = Some(count(knob, value, 1..=600_000)?),
+            Knob::Format => self.format = word(knob, value, Format::ALL)?,
         }
         Ok(())
     }
@@ -109,6 +123,7 @@ impl Knobs {
             Knob::First => self.first.map(|count| count.to_string()),
             Knob::Orders => self.orders.map(|count| count.to_string()),
             Knob::HedgeAfterMs => self.hedge_after_ms.map(|ms| ms.to_string()),
+            Knob::Format => self.format.and_then(|format| written(format, Format::ALL)),
         }
     }
 }

@@ -19,11 +19,18 @@ pub(super) fn best(usable: &[Usable]) -> &Usable {
 
 /// Of the answers of these seats the one closest to all others.
 pub(super) fn best_among<'a>(usable: &'a [Usable], seats: &[SeatNumber]) -> &'a Usable {
+    let among = closest_first(usable).into_iter().find(|one| seats.contains(&one.seat));
+    among.expect("there is at least one answer")
+}
+
+/// The answers, the one closest to the others first.
+pub(super) fn closest_first(usable: &[Usable]) -> Vec<&Usable> {
     let rank = |(one, agreement): &(&Usable, usize)| {
         (!one.cut, !one.answer.truncated(), *agreement, Reverse(one.seat))
     };
-    let ranked = usable.iter().zip(agreements(usable)).filter(|(one, _)| seats.contains(&one.seat));
-    ranked.max_by_key(rank).expect("there is at least one answer").0
+    let mut ranked: Vec<(&Usable, usize)> = usable.iter().zip(agreements(usable)).collect();
+    ranked.sort_by_key(|one| Reverse(rank(one)));
+    ranked.into_iter().map(|(one, _)| one).collect()
 }
 
 /// How much each answer has in common with all others together.

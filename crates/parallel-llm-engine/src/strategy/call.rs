@@ -73,7 +73,7 @@ async fn finish(desk: &Desk, begun: Begun, open: &AtomicUsize) -> Result<Answer,
 
 /// What an earlier part of the run has of this call, where it may not be made again: a text was paid, and of a request
 /// nobody has heard the end of nobody knows.
-fn given_before(desk: &Desk, place: Place) -> Option<Result<Answer, Failure>> {
+pub(super) fn given_before(desk: &Desk, place: Place) -> Option<Result<Answer, Failure>> {
     desk.hub.look(|run| {
         let view = run.place(place)?;
         match (view.status, &view.answer, &view.failure) {
@@ -85,6 +85,12 @@ fn given_before(desk: &Desk, place: Place) -> Option<Result<Answer, Failure>> {
             _ => None,
         }
     })
+}
+
+/// Whether this call was sent, for the text that is made now: in an earlier part of the run, where it was not yet wanted in
+/// this one.
+pub(super) fn was_sent(desk: &Desk, place: Place) -> bool {
+    desk.hub.look(|run| run.place(place).is_some_and(|view| view.attempts > 0 && !view.told_of))
 }
 
 fn unheard_of() -> Failure {

@@ -35,12 +35,17 @@ where
             }
         }
     }
-    let why = match warnings.last() {
-        Some(last) => Failure::new(last.code, format!("every {who} failed")).with_next(last.next.as_str()),
+    let why = why(who, warnings.last().map(|last| (last.code, last.next.as_str())));
+    Outcome { warnings, ..unfused(desk, usable, why) }
+}
+
+/// Why nobody of the chain did it: each failed, the last with this code and next step, or there is none.
+pub(super) fn why(who: &str, last: Option<(Code, &str)>) -> Failure {
+    match last {
+        Some((code, next)) => Failure::new(code, format!("every {who} failed")).with_next(next),
         None => Failure::new(Code::Usage, format!("no {who} is configured"))
             .with_next("name one with `--synthesizer`"),
-    };
-    Outcome { warnings, ..unfused(desk, usable, why) }
+    }
 }
 
 /// Tells whose answers a reader suspects of having tried to instruct it.

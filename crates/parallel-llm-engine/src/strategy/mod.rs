@@ -10,10 +10,14 @@ mod best_of_n;
 mod call;
 mod cascade;
 mod chain;
+mod consistency;
+mod council;
+mod judge;
 mod panel;
 mod race;
 mod shown;
 mod synthesize;
+mod tournament;
 mod vote;
 
 use std::sync::Arc;
@@ -26,7 +30,7 @@ use crate::outcome::{Outcome, OutcomeKind};
 use crate::recipe::{Gate, Strategy};
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::seat::Desk;
-use best::{best, best_among};
+use best::{best, best_among, closest_first};
 
 /// What there is where a defect ended a strategy: the best answer, word for word. What was paid for is given.
 pub(crate) fn fallback(desk: &Desk, usable: &[Usable]) -> Outcome {
@@ -60,6 +64,9 @@ pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
         Strategy::Cascade => cascade::decide(desk, usable, agreement).await,
         Strategy::Race => race::decide(desk, usable),
         Strategy::Panel => panel::decide(desk, usable),
+        Strategy::Consistency => consistency::decide(desk, usable, agreement).await,
+        Strategy::Tournament => tournament::decide(desk, usable, agreement).await,
+        Strategy::Council => council::decide(desk, usable, agreement).await,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::gather::Usable;
 use crate::outcome::Shortened;
 use crate::panel::{Seat, SeatNumber};
 use crate::place::Place;
-use crate::prompt::{self, Candidate, Task};
+use crate::prompt::{self, Candidate, Standing, Task};
 use crate::request::Message;
 use crate::seat::Desk;
 
@@ -14,6 +14,9 @@ use crate::seat::Desk;
 pub(super) enum Order {
     Forward,
     Backward,
+    /// Without the answer of this seat, whose model reads: those that come after it, then those before. In a circle of
+    /// readers each answer so stands in each place once, and a habit of theirs decides nothing.
+    After(SeatNumber),
 }
 
 /// The answers one model is shown, and the code of its prompt.
@@ -31,8 +34,14 @@ impl Shown {
         let first = chance.nonce();
         let mut shuffled: Vec<&Usable> = usable.iter().collect();
         chance.shuffle(&mut shuffled);
-        if order == Order::Backward {
-            shuffled.reverse();
+        match order {
+            Order::Forward => {}
+            Order::Backward => shuffled.reverse(),
+            Order::After(own) => {
+                let place = shuffled.iter().position(|one| one.seat == own).unwrap_or(0);
+                shuffled.rotate_left(place);
+                shuffled.retain(|one| one.seat != own);
+            }
         }
         // A model that has seen the code of its own prompt could write it into one that is read by the next.
         let nonce = match place {
@@ -44,6 +53,15 @@ impl Shown {
         let reader = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
         let shortened = shorten(desk, reader, task, &mut candidates);
         Self { task, nonce, candidates, shortened }
+    }
+
+    /// The same, the reader being told where each answer stands.
+    #[must_use]
+    pub(super) fn ranked(mut self, standing: impl Fn(SeatNumber) -> Option<Standing>) -> Self {
+        for candidate in &mut self.candidates {
+            candidate.standing = standing(candidate.seat);
+        }
+        self
     }
 
     /// The prompt.
@@ -68,6 +86,7 @@ fn candidate(index: usize, one: &Usable) -> Candidate {
         seat: one.seat,
         text: one.answer.text.to_string(),
         stops_early: one.cut || one.answer.truncated(),
+        standing: None,
     }
 }
 

@@ -49,13 +49,24 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
 async fn fuse(desk: &Arc<Desk>, synthesizer: Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
     let place = Place::Synthesizer(synthesizer.number);
     let shown = Shown::to(desk, place, (Task::Synthesize, Order::Forward), usable);
+    written(desk, &synthesizer, &shown, usable).await
+}
+
+/// What a synthesizer writes that is shown this of the answers.
+pub(super) async fn written(
+    desk: &Arc<Desk>,
+    synthesizer: &Seat,
+    shown: &Shown,
+    usable: &[Usable],
+) -> Result<Outcome, Failure> {
+    let place = Place::Synthesizer(synthesizer.number);
     let reveal = Reveal::answer(&shown.nonce);
     let answer = call::make(desk, Call { place, messages: shown.messages(desk), reveal }).await?;
     let fusion = parse::fusion(&answer.text, &shown.nonce, &shown.labels());
     if fusion.text.is_empty() {
         return Err(Failure::new(Code::Empty, "the synthesizer wrote no answer"));
     }
-    Ok(fused(&synthesizer.model, &answer, &fusion, (&shown, usable)))
+    Ok(fused(&synthesizer.model, &answer, &fusion, (shown, usable)))
 }
 
 fn fused(by: &ModelRef, answer: &Answer, fusion: &Fusion, (shown, usable): (&Shown, &[Usable])) -> Outcome {

@@ -77,11 +77,20 @@ pub(crate) fn form(call: &Call, analysis: &str, text: &str) -> String {
 
 /// A judge's reply in the form it is asked for, that ranks the candidates with these words, the best first.
 pub(crate) fn judges(ms: u64, words: &'static [&'static str]) -> Reply {
-    let rank = move |call: &Call| {
-        let labels: Vec<String> = words.iter().map(|words| format!("{:?}", label_of(call, words))).collect();
-        format!(r#"{{"reasons": [], "ranking": [{}]}}"#, labels.join(", "))
+    after(ms).compose(move |call| ranking(call, words)).end()
+}
+
+/// A member of a council: an answer, and where it is shown those of others, its ranking of them.
+pub(crate) fn reviews(ms: u64, answer: &'static str, words: &'static [&'static str]) -> Reply {
+    let compose = move |call: &Call| {
+        if prompt(call).contains("<<candidate ") { ranking(call, words) } else { answer.to_owned() }
     };
-    after(ms).compose(rank).end()
+    after(ms).compose(compose).end()
+}
+
+fn ranking(call: &Call, words: &[&str]) -> String {
+    let labels: Vec<String> = words.iter().map(|words| format!("{:?}", label_of(call, words))).collect();
+    format!(r#"{{"reasons": [], "ranking": [{}]}}"#, labels.join(", "))
 }
 
 /// The label of the candidate with these words.

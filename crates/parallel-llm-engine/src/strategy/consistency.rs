@@ -1,0 +1,18 @@
+//! Universal self-consistency: a judge says which answer the others most support in substance, where that cannot be
+//! counted; that one stands, word for word.
+//!
+//! The same as best of N but for the question. It is asked in one order, because what an answer comes to is seen from any
+//! place in the list.
+
+use std::sync::Arc;
+
+use crate::agreement::Agreement;
+use crate::gather::Usable;
+use crate::outcome::Outcome;
+use crate::prompt::Task;
+use crate::seat::Desk;
+use crate::strategy::best_of_n;
+
+pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+    best_of_n::first_of(desk, Task::Consistency, usable, agreement).await
+}

@@ -1,0 +1,176 @@
+//! A council: those who answered rank each other's answers without knowing whose they are, and a chair that is told the
+//! ranking writes the text as a synthesizer does.
+//!
+//! Nobody ranks its own answer. Each sees the others in an order of its own, so that over all of them every answer stands in
+//! every place of a list once. Where nobody can write, the answer ranked best stands, word for word.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::agreement::Agreement;
+use crate::answer::Failure;
+use crate::code::Code;
+use crate::gather::Usable;
+use crate::money::PicoUsd;
+use crate::outcome::{Judging, Outcome, Shortened, Warning};
+use crate::panel::{Seat, SeatNumber};
+use crate::place::Place;
+use crate::prompt::{Standing, Task};
+use crate::seat::Desk;
+use crate::step::{Role, StepKey};
+use crate::strategy::judge::{self, Ruling, Sitting};
+use crate::strategy::shown::{Order, Shown};
+use crate::strategy::{best_among, call, chain, gated, synthesize, verbatim};
+
+pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+    if let [only] = usable {
+        return verbatim(desk, only, "only one answer came, so there was nothing to fuse");
+    }
+    if let Some(outcome) = gated(desk, usable, agreement) {
+        return outcome;
+    }
+    let began_ms = desk.deadline.elapsed_ms();
+    let reviews = reviews(desk, usable).await;
+    if let Some((_, why)) = reviews.failures.iter().find(|(_, failure)| failure.code == Code::Cancelled) {
+        return Outcome::none(why.clone());
+    }
+    let ranks = ranks(usable, &reviews.rulings);
+    let written = chain::ask(desk, usable, "chair", |chair| write(desk, chair, usable, &ranks)).await;
+    let mut outcome = best_ranked(desk, usable, &ranks, written);
+    if let Some(worth) = &mut outcome.worth {
+        worth.extra_ms = desk.deadline.elapsed_ms().saturating_sub(began_ms);
+        worth.extra_cost = worth.extra_cost.and_then(|cost| Some(cost.plus(reviews_cost(desk)?)));
+    }
+    reviews.told_in(desk, outcome)
+}
+
+/// What the members made of each other's answers.
+struct Reviews {
+    rulings: Vec<(SeatNumber, Ruling)>,
+    shortened: Vec<Shortened>,
+    failures: Vec<(SeatNumber, Failure)>,
+}
+
+impl Reviews {
+    /// The outcome with what is to be told of them.
+    fn told_in(self, desk: &Desk, mut outcome: Outcome) -> Outcome {
+        let failed = |(seat, failure): &(SeatNumber, Failure)| {
+            let model = &desk.plan.seats[seat.index()].model;
+            Warning::of(format_args!("the reviewer `{model}` of seat {seat} gave no ranking"), failure)
+        };
+        let suspected: BTreeSet<SeatNumber> =
+            self.rulings.iter().flat_map(|(_, ruling)| &ruling.suspected).copied().collect();
+        let mut warnings: Vec<Warning> = self.failures.iter().map(failed).collect();
+        warnings.extend(chain::suspicions("council", suspected));
+        warnings.append(&mut outcome.warnings);
+        // What the chair was shown of an answer counts before what a member was.
+        let known: Vec<SeatNumber> = outcome.shortened.iter().map(|cut| cut.seat).collect();
+        outcome.shortened.extend(self.shortened.into_iter().filter(|cut| !known.contains(&cut.seat)));
+        let verdicts: Vec<_> = self.rulings.into_iter().map(|(_, ruling)| ruling.verdict).collect();
+        let judging = (!verdicts.is_empty()).then_some(Judging { verdicts, flips: 0 });
+        Outcome { judging, warnings, ..outcome }
+    }
+}
+
+async fn reviews(desk: &Arc<Desk>, usable: &[Usable]) -> Reviews {
+    let mut reviews = Reviews { rulings: Vec::new(), shortened: Vec::new(), failures: Vec::new() };
+    // Of two answers each would be the only one that the author of the other has to rank.
+    if usable.len() < 3 {
+        return reviews;
+    }
+    let sittings = usable.iter().filter_map(|one| {
+        Some((
+            one.seat,
+            Sitting::over(desk, review_of(one.seat), (Task::Review, Order::After(one.seat)), usable)?,
+        ))
+    });
+    let (members, sittings): (Vec<SeatNumber>, Vec<Sitting>) = sittings.unzip();
+    judge::shorten(&mut reviews.shortened, &sittings);
+    // What a chair was told is not changed any more.
+    let chairs = desk.hub.look(|run| run.chain().to_vec());
+    let is_past = chairs.iter().any(|chair| call::was_sent(desk, Place::Synthesizer(chair.number)));
+    for (seat, ruled) in members.into_iter().zip(judge::hold(desk, &sittings, |_| is_past).await) {
+        match ruled {
+            Ok(ruling) => reviews.rulings.push((seat, ruling)),
+            Err(failure) => reviews.failures.push((seat, failure)),
+        }
+    }
+    reviews
+}
+
+/// How one answer was ranked: the sum of its places, the best being 0, over how many members, none of whom is its author.
+/// What orders them is the mean place as a share of the places below the first; every member is shown as many answers, so
+/// that share is of the same number for all, and the mean place alone does.
+struct Rank {
+    seat: SeatNumber,
+    places: usize,
+    members: usize,
+}
+
+impl Rank {
+    /// The better first, by the mean place; in whole numbers, so that equal ones are exactly equal.
+    fn order(&self, other: &Self) -> Ordering {
+        (self.places * other.members).cmp(&(other.places * self.members))
+    }
+}
+
+/// The ranks of the answers that somebody ranked, the best first. An answer that a ranking leaves out is the last in it.
+fn ranks(usable: &[Usable], rulings: &[(SeatNumber, Ruling)]) -> Vec<Rank> {
+    let last = usable.len().saturating_sub(2);
+    let rank = |one: &Usable| {
+        let others = rulings.iter().filter(|(member, _)| *member != one.seat);
+        let places = others.map(|(_, ruling)| {
+            ruling.verdict.ranking.iter().position(|seat| *seat == one.seat).unwrap_or(last)
+        });
+        let places: Vec<usize> = places.collect();
+        Rank { seat: one.seat, places: places.iter().sum(), members: places.len() }
+    };
+    let mut ranks: Vec<Rank> = usable.iter().map(rank).filter(|rank| rank.members > 0).collect();
+    ranks.sort_by(Rank::order);
+    ranks
+}
+
+/// Where a seat stands in the ranking.
+fn standing(ranks: &[Rank], seat: SeatNumber) -> Option<Standing> {
+    let own = ranks.iter().find(|rank| rank.seat == seat)?;
+    let counts = |wanted: Ordering| ranks.iter().filter(|rank| rank.order(own) == wanted).count();
+    Some(Standing { place: counts(Ordering::Less) + 1, of: ranks.len(), shared: counts(Ordering::Equal) > 1 })
+}
+
+/// Asks one chair. A failure means the next may try.
+async fn write(desk: &Arc<Desk>, chair: Seat, usable: &[Usable], ranks: &[Rank]) -> Result<Outcome, Failure> {
+    let place = Place::Synthesizer(chair.number);
+    let shown = Shown::to(desk, place, (Task::Chair, Order::Forward), usable);
+    let shown = shown.ranked(|seat| standing(ranks, seat));
+    synthesize::written(desk, &chair, &shown, usable).await
+}
+
+/// Puts the answer ranked best in the place of the one closest to the others, where no chair wrote.
+fn best_ranked(desk: &Desk, usable: &[Usable], ranks: &[Rank], outcome: Outcome) -> Outcome {
+    let leading = ranks.iter().take_while(|rank| rank.order(&ranks[0]) == Ordering::Equal);
+    let leading: Vec<SeatNumber> = leading.map(|rank| rank.seat).collect();
+    match outcome.unfused {
+        Some(why) if !leading.is_empty() => {
+            let reason =
+                format!("{}; this is the answer its fellows ranked best, word for word", why.message);
+            let chosen = best_among(usable, &leading);
+            let warnings = outcome.warnings;
+            Outcome { unfused: Some(why), warnings, ..verbatim(desk, chosen, reason) }
+        }
+        _ => outcome,
+    }
+}
+
+/// The call in which a seat's model ranks the answers of the others.
+const fn review_of(seat: SeatNumber) -> StepKey {
+    StepKey { role: Role::Reviewer, by: Place::Seat(seat), round: 1 }
+}
+
+/// What the reviews for this text cost together; `None` where that is not known of one.
+fn reviews_cost(desk: &Desk) -> Option<PicoUsd> {
+    let reviews = desk.plan.seats.iter().filter_map(|seat| desk.plan.step(review_of(seat.number)));
+    let mut sent = reviews.map(|step| Place::Step(step.number)).filter(|place| call::was_sent(desk, *place));
+    let cost = |place| desk.hub.look(|run| run.place(place)?.known_cost());
+    sent.try_fold(PicoUsd::ZERO, |sum, place| Some(sum.plus(cost(place)?)))
+}

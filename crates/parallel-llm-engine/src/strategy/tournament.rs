@@ -1,0 +1,340 @@
+//! A tournament: a judge compares the answers two by two, each pair in both orders; the winner stands, word for word.
+//!
+//! In a knockout who loses is out, in a league each meets each. A match whose winner changes with the order is a tie, and
+//! between those that are level the one closer to all the others stands. Answers that say the same are not compared.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::agreement::{Agreement, Cluster};
+use crate::answer::Failure;
+use crate::chance::Chance;
+use crate::code::Code;
+use crate::gather::Usable;
+use crate::outcome::{Judging, Outcome, Shortened, Warning};
+use crate::panel::{ModelRef, Seat, SeatNumber};
+use crate::place::Place;
+use crate::prompt::Task;
+use crate::recipe::Format;
+use crate::seat::Desk;
+use crate::step::{Role, Step, StepKey};
+use crate::strategy::judge::{self, Ruling, Sitting};
+use crate::strategy::shown::Order;
+use crate::strategy::{call, chain, closest_first, gated, selected, unfused, verbatim};
+use crate::wording;
+
+/// Points in halves, so that they are whole numbers.
+const WIN: usize = 2;
+const TIE: usize = 1;
+
+pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+    if let [only] = usable {
+        return verbatim(desk, only, "only one answer came, so there was nothing to judge");
+    }
+    if let Some(outcome) = gated(desk, usable, agreement) {
+        return outcome;
+    }
+    let mut tournament = Tournament::new(desk, usable, agreement);
+    let won = match desk.plan.knobs.format.unwrap_or_default() {
+        Format::Knockout => tournament.knockout().await,
+        Format::League => tournament.league().await,
+    };
+    won.map_or_else(Outcome::none, |won| tournament.outcome(&won))
+}
+
+/// Who won, and what is said of it.
+struct Won {
+    seat: SeatNumber,
+    how: String,
+}
+
+/// Two answers that meet.
+struct Match {
+    pair: [SeatNumber; 2],
+    /// Its number in the tournament, from 0: its calls are found by it.
+    number: u16,
+    /// Whom the judge put first in each order that came to a verdict.
+    tops: Vec<SeatNumber>,
+}
+
+impl Match {
+    /// Who won; `None` where nobody did.
+    fn winner(&self) -> Option<SeatNumber> {
+        let top = *self.tops.first()?;
+        self.tops.iter().all(|other| *other == top).then_some(top)
+    }
+
+    fn is_flipped(&self) -> bool {
+        self.winner().is_none() && !self.tops.is_empty()
+    }
+
+    /// Its call in this order, the first being 1, among the calls of one judge.
+    fn round(&self, order: u16, orders: u16) -> u16 {
+        self.number * orders + order
+    }
+}
+
+/// Where the matches are played, and what has come of them so far.
+struct Tournament<'a> {
+    desk: &'a Arc<Desk>,
+    usable: &'a [Usable],
+    /// The same, the one closest to all others first: it stands where two are level.
+    closest: Vec<&'a Usable>,
+    agreement: Option<&'a Agreement>,
+    /// The same wording has the same one.
+    gists: BTreeMap<SeatNumber, blake3::Hash>,
+    orders: u16,
+    /// The judges that are asked: one that came to no verdict in a whole round is not asked for the next.
+    chain: Vec<Seat>,
+    matches: u16,
+    /// Matches that were to be judged.
+    wanted: usize,
+    /// Those of them that had no verdict.
+    unjudged: usize,
+    /// Matches without a winner, for whatever reason.
+    ties: usize,
+    judging: Judging,
+    shortened: Vec<Shortened>,
+    suspected: BTreeSet<SeatNumber>,
+    /// Every call that came to no verdict.
+    failures: Vec<(ModelRef, Failure)>,
+}
+
+impl<'a> Tournament<'a> {
+    fn new(desk: &'a Arc<Desk>, usable: &'a [Usable], agreement: Option<&'a Agreement>) -> Self {
+        Self {
+            desk,
+            usable,
+            closest: closest_first(usable),
+            agreement,
+            gists: usable.iter().map(|one| (one.seat, wording::gist(&one.answer.text))).collect(),
+            orders: u16::from(desk.plan.knobs.orders(desk.plan.strategy)),
+            chain: desk.hub.look(|run| run.chain().to_vec()),
+            matches: 0,
+            wanted: 0,
+            unjudged: 0,
+            ties: 0,
+            judging: Judging::default(),
+            shortened: Vec::new(),
+            suspected: BTreeSet::new(),
+            failures: Vec::new(),
+        }
+    }
+
+    fn answer(&self, seat: SeatNumber) -> &'a Usable {
+        self.usable.iter().find(|one| one.seat == seat).expect("those who meet have answered")
+    }
+
+    /// Of these the one closest to all others.
+    fn level(&self, seats: &[SeatNumber]) -> SeatNumber {
+        let among = self.closest.iter().find(|one| seats.contains(&one.seat));
+        among.expect("those who meet have answered").seat
+    }
+
+    /// The seats in an order that says nothing about where they came from.
+    fn drawn(&self) -> Vec<SeatNumber> {
+        let mut seats: Vec<SeatNumber> = self.usable.iter().map(|one| one.seat).collect();
+        Chance::new(&self.desk.plan, "the draw of a tournament").shuffle(&mut seats);
+        seats
+    }
+
+    async fn knockout(&mut self) -> Result<Won, Failure> {
+        let mut field = self.drawn();
+        while field.len() > 1 {
+            // Who has no opponent goes on, and first, so that the next one without is another.
+            let without = if field.len() % 2 == 1 { field.pop() } else { None };
+            let pairs = field.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+            let played = self.play(pairs).await?;
+            let won = played.iter().map(|one| one.winner().unwrap_or_else(|| self.level(&one.pair)));
+            field = without.into_iter().chain(won).collect();
+        }
+        let of = self.usable.len();
+        let level = match self.ties {
+            0 => String::new(),
+            1 => "; one match was a tie and went to the answer closer to all the others".to_owned(),
+            ties => format!("; {ties} matches were ties and went to the answers closer to all the others"),
+        };
+        Ok(Won { seat: field[0], how: format!("it won the knockout of {of} answers{level}") })
+    }
+
+    async fn league(&mut self) -> Result<Won, Failure> {
+        let drawn = self.drawn();
+        let mut pairs = Vec::new();
+        for (one, first) in drawn.iter().enumerate() {
+            for (other, second) in drawn.iter().enumerate().skip(one + 1) {
+                // Each comes first in about half of its matches.
+                pairs.push(if (one + other) % 2 == 1 { [*first, *second] } else { [*second, *first] });
+            }
+        }
+        let played = self.play(pairs).await?;
+        let of_seat = |seat| {
+            let own = played.iter().filter(|one| one.pair.contains(&seat));
+            own.map(|one| one.winner().map_or(TIE, |winner| if winner == seat { WIN } else { 0 })).sum()
+        };
+        let points: Vec<(SeatNumber, usize)> = drawn.iter().map(|seat| (*seat, of_seat(*seat))).collect();
+        let most = points.iter().map(|(_, points)| *points).max().unwrap_or(0);
+        let leading: Vec<SeatNumber> =
+            points.iter().filter(|(_, points)| *points == most).map(|(seat, _)| *seat).collect();
+        let (had, of) = (most as f64 / WIN as f64, drawn.len() - 1);
+        let how = match leading.len() {
+            1 => format!("it has the most points of the league, {had} of {of}"),
+            several => format!(
+                "of the {several} answers that have the most points of the league, {had} of {of}, it is closest to all the \
+                 others"
+            ),
+        };
+        Ok(Won { seat: self.level(&leading), how })
+    }
+
+    /// Plays these matches at once. A judge that comes to no verdict on one leaves it to the next of the chain; where none
+    /// does, it is a tie. A failure means that the run was cancelled.
+    async fn play(&mut self, pairs: Vec<[SeatNumber; 2]>) -> Result<Vec<Match>, Failure> {
+        let first = self.matches;
+        let matches = pairs.into_iter().zip(first..);
+        let mut matches: Vec<Match> =
+            matches.map(|(pair, number)| Match { pair, number, tops: Vec::new() }).collect();
+        self.matches += u16::try_from(matches.len()).unwrap_or(u16::MAX);
+        let mut open: Vec<&mut Match> = matches.iter_mut().filter(|one| !self.is_same(one.pair)).collect();
+        self.wanted += open.len();
+        let past = Past::of(self.desk, (self.matches * self.orders, self.orders));
+        for judge in self.chain.clone() {
+            if open.is_empty() {
+                break;
+            }
+            self.judged(&judge, &mut open, &past).await?;
+            let count = open.len();
+            open.retain(|one| one.tops.is_empty());
+            if open.len() == count {
+                self.chain.retain(|other| other.number != judge.number);
+            }
+        }
+        self.unjudged += open.len();
+        self.judging.flips += matches.iter().filter(|one| one.is_flipped()).count();
+        self.ties += matches.iter().filter(|one| one.winner().is_none()).count();
+        Ok(matches)
+    }
+
+    /// What one judge makes of these matches.
+    async fn judged(&mut self, judge: &Seat, open: &mut [&mut Match], past: &Past) -> Result<(), Failure> {
+        let mut sittings = Vec::new();
+        let mut whose = Vec::new();
+        for (index, one) in open.iter().enumerate() {
+            let pair = one.pair.map(|seat| self.answer(seat).clone());
+            for (order, number) in [Order::Forward, Order::Backward].into_iter().zip(1..=self.orders) {
+                let round = one.round(number, self.orders);
+                let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
+                let Some(sitting) = Sitting::over(self.desk, key, (Task::Match, order), &pair) else {
+                    continue;
+                };
+                sittings.push(sitting);
+                whose.push(index);
+            }
+        }
+        judge::shorten(&mut self.shortened, &sittings);
+        let ruled = judge::hold(self.desk, &sittings, |key| past.rests_on(key)).await;
+        for (ruled, index) in ruled.into_iter().zip(whose) {
+            match ruled {
+                Ok(ruling) => self.take(ruling, open[index]),
+                Err(failure) if failure.code == Code::Cancelled => return Err(failure),
+                Err(failure) => self.failures.push((judge.model.clone(), failure)),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, Ruling { mut verdict, suspected }: Ruling, of: &mut Match) {
+        // It names one at least; who is better of two is said by one name.
+        let top = verdict.ranking[0];
+        of.tops.push(top);
+        verdict.ranking = [top].into_iter().chain(of.pair.into_iter().filter(|seat| *seat != top)).collect();
+        self.judging.verdicts.push(verdict);
+        self.suspected.extend(suspected);
+    }
+
+    /// Whether these two say the same, so that neither is better.
+    fn is_same(&self, pair: [SeatNumber; 2]) -> bool {
+        let clusters = self.agreement.map_or(&[][..], |agreement| &agreement.clusters);
+        let have_both = |cluster: &Cluster| pair.iter().all(|seat| cluster.seats.contains(seat));
+        let [one, other] = pair.map(|seat| self.gists.get(&seat));
+        one == other || clusters.iter().any(have_both)
+    }
+
+    fn outcome(mut self, won: &Won) -> Outcome {
+        let warnings = self.warnings();
+        let judging = std::mem::take(&mut self.judging);
+        let judging = (!judging.verdicts.is_empty()).then_some(judging);
+        let outcome = match &judging {
+            Some(judging) => {
+                let mut judges: Vec<String> =
+                    judging.verdicts.iter().map(|verdict| format!("`{}`", verdict.by)).collect();
+                judges.sort();
+                judges.dedup();
+                let reason = format!("judged by {}, {}", judges.join(" and "), won.how);
+                selected(self.desk, self.answer(won.seat), reason)
+            }
+            None if self.wanted == 0 => {
+                selected(self.desk, self.closest[0], "no two answers differ, so nothing was judged")
+            }
+            None => {
+                let last = self.failures.last().map(|(_, failure)| (failure.code, failure.next_step()));
+                unfused(self.desk, self.usable, chain::why("judge", last))
+            }
+        };
+        Outcome { judging, shortened: self.shortened, warnings, ..outcome }
+    }
+
+    /// One for each judge that failed, however often, and one for the matches nobody decided.
+    fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = chain::suspicions("judge", self.suspected.iter().copied());
+        let mut told: Vec<&ModelRef> = Vec::new();
+        for (judge, failure) in &self.failures {
+            if !told.contains(&judge) {
+                let count = self.failures.iter().filter(|(other, _)| other == judge).count();
+                let calls = if count == 1 { "one call".to_owned() } else { format!("{count} calls") };
+                let context = format_args!("the judge `{judge}` gave no verdict in {calls}");
+                warnings.push(Warning::of(context, failure));
+                told.push(judge);
+            }
+        }
+        // Where none had one the outcome says so itself.
+        if let (1.., Some((_, last)), false) =
+            (self.unjudged, self.failures.last(), self.judging.verdicts.is_empty())
+        {
+            let (unjudged, wanted) = (self.unjudged, self.wanted);
+            warnings.push(Warning {
+                code: last.code,
+                message: format!("{unjudged} of {wanted} matches had no verdict and count as ties"),
+                next: "name another judge with `--synthesizer`".to_owned(),
+            });
+        }
+        warnings
+    }
+}
+
+/// The calls that an earlier part of the run has sent. It went on from what it had of a match, so nothing more is asked
+/// about one that others rest on: their calls would be read for other answers than they were shown.
+struct Past {
+    sent: Vec<StepKey>,
+    /// The last call about the matches now played.
+    last: u16,
+    orders: u16,
+}
+
+impl Past {
+    fn of(desk: &Desk, (last, orders): (u16, u16)) -> Self {
+        // Another text that was begun before, by judges of its own, is no concern of this one.
+        let chain = desk.hub.look(|run| run.chain().to_vec());
+        let is_ours = |step: &Step| chain.iter().any(|judge| step.key.by == Place::Synthesizer(judge.number));
+        let is_sent = |step: &&Step| is_ours(step) && call::was_sent(desk, Place::Step(step.number));
+        let sent = desk.plan.steps.iter().filter(is_sent).map(|step| step.key).collect();
+        Self { sent, last, orders }
+    }
+
+    /// Whether a later match, or a later judge of the same match, was asked for already.
+    fn rests_on(&self, key: StepKey) -> bool {
+        let number = |key: StepKey| (key.round - 1) / self.orders;
+        let rests =
+            |sent: &StepKey| sent.round > self.last || (sent.by > key.by && number(*sent) == number(key));
+        self.sent.iter().any(rests)
+    }
+}

@@ -1,0 +1,210 @@
+//! Universal self-consistency: a judge says which answer the others most support, and that one stands, word for word.
+
+use parallel_llm_engine::{Code, Recorded};
+use proptest::prelude::*;
+
+use crate::scene::{Cast, Scene, any_cast, in_paused_time, scene};
+use crate::script::{Reply, fails, failure, judges, prompt, says};
+use crate::{always, story};
+
+const WHY: &str = "Why is the sky blue?";
+/// The most supported first.
+const MERIT: &[&str] = &["scatters short", "scatters blue", "ozone", "reflects oceans"];
+const TEXTS: &[&str] = &[
+    "Because ozone is blue by itself.",
+    "Because air scatters blue light.",
+    "Because air scatters short waves of light.",
+    "Because it reflects oceans.",
+];
+
+/// Three answers and these judges, in the order of their chain.
+fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+    let panel = [("ada", says(10, TEXTS[1])), ("bob", says(20, TEXTS[3])), ("cyd", says(30, TEXTS[2]))];
+    scene(panel.into_iter().chain(chain)).asks(WHY, "consistency")
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_others_support_stands() {
+    let told = three_and([("fuser", judges(10, MERIT))]).run().await;
+    insta::assert_snapshot!(told.story(), @r#"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `Because air scatters blue light.`
+    20 answered 2 `Because it reflects oceans.`
+    30 answered 3 `Because air scatters short waves of light.` | 30 sent step 1
+    40 answered step 1 `{"reasons": [], "ranking": ["C", "B", "?", "A"]}` | 40 decided selected
+    40 closed $0.0040
+    complete decided at 40, closed at 40
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because the judge `fuser` put it first
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+    "#);
+    insta::assert_snapshot!(story::judging(&told.run), @"
+    step 1 fuser: 3 1 2
+    flips 0
+    ");
+    always::costs_what_was_asked(&told);
+    let asked = prompt(&told.asked[3].call);
+    assert!(asked.contains("You say which answer the others support most, in substance."), "{asked}");
+    assert!(["ada", "bob", "cyd"].iter().all(|name| !asked.contains(name)), "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_that_always_names_the_first_decides_nothing_in_two_orders() {
+    let first = || says(10, r#"{"ranking": ["A", "B", "C"]}"#);
+    let told =
+        three_and([("fuser", first()), ("fuser", first())]).asks(WHY, "consistency@orders=2").run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 40, closed at 40
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because the judge `fuser` put seat 2 first in one order and seat 3 in the other, which is a tie; this one is closer to all the others
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+    insta::assert_snapshot!(story::judging(&told.run), @"
+    step 1 fuser: 2 1 3
+    step 2 fuser: 3 1 2
+    flips 1
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_judge_is_asked_where_one_fails() {
+    let told = three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", judges(10, MERIT))]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 45, closed at 45
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because the judge `fuser-2` put it first
+      ! auth: the judge `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 2 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
+    let told = three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", says(10, "All of them."))]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 45, closed at 45
+      verbatim by ada from 1: `Because air scatters blue light.`
+      because every judge failed; this is the answer closest to the others, word for word
+      ! auth: the judge `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
+      ! protocol: the judge `fuser-2` failed: its reply names no answer (see what it wrote with `runs show`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 2 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_fails_is_missed_by_nobody() {
+    let panel =
+        [("ada", says(10, TEXTS[1])), ("bob", fails(20, failure(Code::Auth))), ("cyd", says(30, TEXTS[2]))];
+    let told = scene(panel.into_iter().chain([("fuser", judges(10, MERIT))])).asks(WHY, "consistency");
+    insta::assert_snapshot!(told.run().await.end(), @"
+    partial decided at 40, closed at 40
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because the judge `fuser` put it first
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob failed, 1 request 20 ms, ~?: auth: scripted auth
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
+    let scene = || {
+        three_and([
+            ("fuser-1", judges(10, MERIT)),
+            ("fuser-1", judges(30, MERIT)),
+            ("fuser-2", judges(10, MERIT)),
+        ])
+        .asks(WHY, "consistency@orders=2")
+    };
+    for told in always::never_pays_twice(scene).await {
+        assert_eq!(told.text(), TEXTS[2], "{}", told.end());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_that_had_failed_is_not_asked_again_where_the_next_has_begun() {
+    let scene = |first: Reply| {
+        let next = [("fuser-2", judges(10, MERIT)), ("fuser-2", judges(500, MERIT))];
+        three_and([("fuser-1", first)].into_iter().chain(next)).asks(WHY, "consistency@orders=2")
+    };
+    let whole = scene(fails(5, failure(Code::Auth))).run().await;
+    let is_first = |recorded: &Recorded| story::short(&recorded.event) == "answered step 3";
+    let kept = whole.commits.iter().position(|commit| commit.iter().any(is_first));
+    let before = &whole.commits[..=kept.expect("it was committed")];
+    let told = scene(judges(10, MERIT)).after(before).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 45, closed at 45
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because the judge `fuser-2` put it first in the only order that came to a verdict
+      ! interrupted: the judge `fuser-1` failed: it gave none before the run went on without it (what came after rests on that, so it was not asked again)
+      ! interrupted: the judge gave no verdict in one order: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 2 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 3 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser-2 unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_say_the_same_are_not_compared() {
+    let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", judges(10, &["8"]))];
+    let told = scene(same).asks("How many legs has a spider?", "consistency").run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 10, closed at 10
+      selected by ada from 1: `8`
+      because all 2 answers say `8 legs`, so nothing was fused
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+    ");
+    assert_eq!((told.asked.len(), story::judging(&told.run).as_str()), (2, "nothing was judged"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_costs_a_call_more_than_the_panel() {
+    for (seats, recipe, calls) in
+        [(3, "consistency", 4), (4, "consistency", 5), (4, "consistency@orders=2", 6)]
+    {
+        let told = staged(&cast()[..seats], judges(10, MERIT), recipe).run().await;
+        assert_eq!(told.asked.len(), calls, "{recipe}");
+        assert_eq!(told.planned_calls(), calls, "{recipe}");
+        always::costs_what_was_asked(&told);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn neither_names_nor_arrival_decide(cast in any_cast(TEXTS), two in any::<bool>()) {
+        let recipe = if two { "consistency@orders=2" } else { "consistency" };
+        let told = in_paused_time(staged(&cast, judges(10, MERIT), recipe).run());
+        prop_assert_eq!(told.text(), TEXTS[2]);
+    }
+}
+
+fn cast() -> Cast {
+    ["ada", "bob", "cyd", "dan"].into_iter().zip(TEXTS).map(|(name, text)| (name, 10, *text)).collect()
+}
+
+fn staged(cast: &[(&'static str, u64, &'static str)], judge: Reply, recipe: &str) -> Scene {
+    let panel = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
+    scene(panel.chain([("fuser", judge)])).asks(WHY, recipe)
+}

@@ -1,0 +1,367 @@
+//! A council: its members rank each other's answers, and a chair that is told the ranking writes the text.
+
+use parallel_llm_engine::Code;
+use parallel_llm_engine::place::Place;
+use proptest::prelude::*;
+
+use crate::scene::{Scene, Told, any_cast, in_paused_time, scene};
+use crate::script::{Reply, after, fails, failure, form, fuses, label_of, prompt, reviews, says};
+use crate::{always, story};
+
+const WHY: &str = "Why is the sky blue?";
+/// The best first.
+const MERIT: &[&str] = &["short waves", "scatters blue", "ozone", "reflects oceans"];
+const TEXTS: &[&str] = &[
+    "Because it reflects oceans.",
+    "Because air scatters blue light.",
+    "Because air scatters short waves of light.",
+    "Because ozone is blue by itself.",
+];
+
+fn member(index: usize) -> Reply {
+    reviews(10, TEXTS[index], MERIT)
+}
+
+/// Three members of one mind, and these chairs in the order of their chain.
+fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+    let panel = [("ada", member(0)), ("bob", member(1)), ("cyd", member(2))];
+    scene(panel.into_iter().chain(chain)).asks(WHY, "council")
+}
+
+fn chair() -> (&'static str, Reply) {
+    ("fuser", fuses(20, "short waves", "Because air scatters short waves of light most."))
+}
+
+/// What the newest call of a model was asked.
+fn asked(told: &Told, model: &str) -> String {
+    let newest = told.asked.iter().rfind(|asked| asked.call.model.model == model);
+    prompt(&newest.expect("it was asked").call)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_members_rank_and_the_chair_writes() {
+    let told = three_and([chair()]).run().await;
+    insta::assert_snapshot!(told.story(), @r#"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `Because it reflects oceans.` | 10 answered 2 `Because air scatters blue light.` | 10 answered 3 `Because air scatters short waves of light.` | 10 sent step 1 | 10 sent step 2 | 10 sent step 3
+    20 answered step 1 `{"reasons": [], "ranking": ["A", "B", "?", "?"]}`
+    20 answered step 2 `{"reasons": [], "ranking": ["B", "?", "?", "A"]}`
+    20 answered step 3 `{"reasons": [], "ranking": ["?", "A", "?", "B"]}` | 20 sent s1
+    40 answered s1 `<<analysis f…` (151) | 40 decided fused
+    40 closed $0.0070
+    complete decided at 40, closed at 40
+      fused by fuser from 3: `Because air scatters short waves of light most.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.143 for $0.0040 in 30 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+      step 1 ada answered, 1 request 10 ms, $0.0010 ranking
+      step 2 bob answered, 1 request 10 ms, $0.0010 ranking
+      step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
+    "#);
+    insta::assert_snapshot!(story::judging(&told.run), @"
+    step 1 ada: 3 2
+    step 2 bob: 3 1
+    step 3 cyd: 2 1
+    flips 0
+    ");
+    always::costs_what_was_asked(&told);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_shown_its_own_answer_or_a_name() {
+    let told = three_and([chair()]).run().await;
+    for (model, own) in ["ada", "bob", "cyd"].into_iter().zip(TEXTS) {
+        let asked = asked(&told, model);
+        let shown = TEXTS[..3].iter().filter(|text| asked.contains(**text)).count();
+        assert_eq!((shown, asked.contains(own)), (2, false), "{asked}");
+        assert!(["ada", "bob", "cyd"].iter().all(|name| !asked.contains(name)), "{asked}");
+    }
+    let asked = asked(&told, "fuser");
+    let standing = asked.lines().filter(|line| line.starts_with("By the other members "));
+    insta::assert_snapshot!(standing.collect::<Vec<_>>().join("\n"), @"
+    By the other members the candidate A was ranked 2 of 3.
+    By the other members the candidate B was ranked 3 of 3.
+    By the other members the candidate C was ranked 1 of 3.
+    ");
+    assert!(["ada", "bob", "cyd"].iter().all(|name| !asked.contains(name)), "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_that_always_name_the_first_rank_nobody_above_another() {
+    let habit = |index: usize| {
+        let compose = move |call: &_| {
+            let is_review = prompt(call).contains("<<candidate ");
+            if is_review { r#"{"ranking": ["A", "B", "C"]}"#.to_owned() } else { TEXTS[index].to_owned() }
+        };
+        after(10).compose(compose).end()
+    };
+    let names = ["ada", "bob", "cyd", "dan"];
+    let panel = names.into_iter().enumerate().map(|(index, name)| (name, habit(index)));
+    let told = scene(panel.chain([("fuser", says(10, ""))])).asks(WHY, "council").run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 748, closed at 748
+      verbatim by bob from 2: `Because air scatters blue light.`
+      because every chair failed; this is the answer its fellows ranked best, word for word
+      ! empty: the chair `fuser` failed: the model answered with nothing (ask again, or ask another model)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      s1 fuser failed, 2 requests 728 ms, $0.0020: empty: the model answered with nothing
+      step 1 ada answered, 1 request 10 ms, $0.0010 ranking
+      step 2 bob answered, 1 request 10 ms, $0.0010 ranking
+      step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
+      step 4 dan answered, 1 request 10 ms, $0.0010 ranking
+    ");
+    insta::assert_snapshot!(story::judging(&told.run), @"
+    step 1 ada: 4 3 2
+    step 2 bob: 1 4 3
+    step 3 cyd: 2 1 4
+    step 4 dan: 3 2 1
+    flips 0
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_fails_is_left_out() {
+    let panel = [
+        ("ada", member(0)),
+        ("bob", says(10, TEXTS[1])),
+        ("bob", fails(5, failure(Code::Auth))),
+        ("cyd", says(10, TEXTS[2])),
+    ];
+    let told = scene(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 40, closed at 40
+      fused by fuser from 3: `Because air scatters short waves of light most.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.143 for ? in 30 ms
+      ! auth: the reviewer `bob` of seat 2 gave no ranking: scripted auth (check that the key is current and belongs to this provider)
+      ! protocol: the reviewer `cyd` of seat 3 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+      step 1 ada answered, 1 request 10 ms, $0.0010 ranking
+      step 2 bob failed, 1 request 5 ms, ~?: auth: scripted auth ranking
+      step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
+    ");
+    insta::assert_snapshot!(story::judging(&told.run), @"
+    step 1 ada: 3 2
+    flips 0
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_any_ranking_the_chair_works_all_the_same() {
+    let panel = [("ada", says(10, TEXTS[0])), ("bob", says(10, TEXTS[1])), ("cyd", says(10, TEXTS[2]))];
+    let told = scene(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 40, closed at 40
+      fused by fuser from 3: `Because air scatters short waves of light most.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.143 for $0.0040 in 30 ms
+      ! protocol: the reviewer `ada` of seat 1 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
+      ! protocol: the reviewer `bob` of seat 2 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
+      ! protocol: the reviewer `cyd` of seat 3 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+      step 1 ada answered, 1 request 10 ms, $0.0010 ranking
+      step 2 bob answered, 1 request 10 ms, $0.0010 ranking
+      step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
+    ");
+    assert!(!asked(&told, "fuser").contains("By the other members the"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_answers_are_not_ranked() {
+    let panel = [("ada", member(0)), ("cyd", member(2))];
+    let told = scene(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 30, closed at 30
+      fused by fuser from 2: `Because air scatters short waves of light most.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.143 for $0.0010 in 20 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 cyd answered, 1 request 10 ms, $0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+    ");
+    // The same where a third failed, although its review was planned.
+    let panel = [("ada", member(0)), ("bob", fails(5, failure(Code::Auth))), ("cyd", member(2))];
+    let told = scene(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
+    assert_eq!((told.asked.len(), told.planned_calls()), (4, 7), "{}", told.end());
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_every_chair_fails_the_answer_ranked_best_stands() {
+    let told =
+        three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", says(10, " "))]).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 35, closed at 35
+      verbatim by cyd from 3: `Because air scatters short waves of light.`
+      because every chair failed; this is the answer its fellows ranked best, word for word
+      ! auth: the chair `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
+      ! empty: the chair `fuser-2` failed: the model answered with nothing (ask again, or ask another model)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      s1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth
+      s2 fuser-2 failed, 1 request 10 ms, $0.0010: empty: the model answered with nothing
+      step 1 ada answered, 1 request 10 ms, $0.0010 ranking
+      step 2 bob answered, 1 request 10 ms, $0.0010 ranking
+      step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
+    ");
+    let outcome = told.run.outcome.expect("it was decided");
+    assert_eq!(outcome.unfused.map(|why| why.message).as_deref(), Some("every chair failed"));
+    insta::assert_snapshot!(three_and([]).run().await.end(), @"
+    complete decided at 20, closed at 20
+      verbatim by cyd from 3: `Because air scatters short waves of light.`
+      because no chair is configured; this is the answer its fellows ranked best, word for word
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      step 1 ada answered, 1 request 10 ms, $0.0010 ranking
+      step 2 bob answered, 1 request 10 ms, $0.0010 ranking
+      step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_suspected_is_named_once() {
+    let wary = |index: usize| {
+        let compose = move |call: &_| match label_of(call, "reflects").as_str() {
+            "?" if !prompt(call).contains("<<candidate ") => TEXTS[index].to_owned(),
+            label => format!(r#"{{"suspected_injection": ["{label}"], "ranking": ["A"]}}"#),
+        };
+        after(10).compose(compose).end()
+    };
+    let panel = [("ada", wary(0)), ("bob", wary(1)), ("cyd", wary(2))];
+    let told = scene(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 40, closed at 40
+      fused by fuser from 3: `Because air scatters short waves of light most.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.143 for $0.0040 in 30 ms
+      ! refused: the council suspects that the answer of seat 1 tried to instruct it (read that answer before you rely on the result)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+      step 1 ada answered, 1 request 10 ms, $0.0010 ranking
+      step 2 bob answered, 1 request 10 ms, $0.0010 ranking
+      step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_say_the_same_cost_no_review() {
+    let same = ["ada", "bob", "cyd"].map(|name| (name, says(10, "8")));
+    let told = scene(same.into_iter().chain([chair()])).asks("How many legs has a spider?", "council");
+    let told = told.run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 10, closed at 10
+      selected by ada from 1: `8`
+      because all 3 answers say `8`, so nothing was fused
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+    ");
+    assert_eq!(told.asked.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
+    let scene = || {
+        let panel = [
+            ("ada", member(0)),
+            ("bob", reviews(30, TEXTS[1], MERIT)),
+            ("cyd", reviews(50, TEXTS[2], MERIT)),
+        ];
+        let chairs = ["fuser-1", "fuser-2"].map(|name| (name, chair().1));
+        scene(panel.into_iter().chain(chairs)).asks(WHY, "council")
+    };
+    for told in always::never_pays_twice(scene).await {
+        let kinds = told.run.outcome.as_ref().map(|outcome| outcome.unfused.is_none());
+        assert_eq!(kinds, Some(true), "{}", told.end());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_chair_was_told_is_not_asked_for_again() {
+    let story = |review: Reply| {
+        let panel = [("ada", member(0)), ("bob", member(1)), ("cyd", says(10, TEXTS[2])), ("cyd", review)];
+        scene(panel.into_iter().chain([chair()])).asks(WHY, "council")
+    };
+    let whole = story(fails(5, failure(Code::Auth))).run().await;
+    let is_chair = |event: &_| story::short(event) == "sent s1";
+    let kept =
+        whole.commits.iter().position(|commit| commit.iter().any(|recorded| is_chair(&recorded.event)));
+    let before = &whole.commits[..=kept.expect("a chair was asked")];
+    let told = story(member(2)).after(before).run().await;
+    let is_review = |place: Place| matches!(place, Place::Step(_));
+    assert!(told.asked.iter().all(|asked| !is_review(asked.call.attempt.place)), "{}", told.end());
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 20, closed at 20
+      verbatim by cyd from 3: `Because air scatters short waves of light.`
+      because every chair failed; this is the answer its fellows ranked best, word for word
+      ! interrupted: the reviewer `cyd` of seat 3 gave no ranking: it gave none before the run went on without it (what came after rests on that, so it was not asked again)
+      ! interrupted: the chair `fuser` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      s1 fuser unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      step 1 ada answered, 1 request 10 ms, $0.0010 ranking
+      step 2 bob answered, 1 request 10 ms, $0.0010 ranking
+      step 3 cyd failed, 1 request 5 ms, ~?: auth: scripted auth ranking
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_given_up_during_the_reviews_asks_no_chair() {
+    insta::assert_snapshot!(three_and([chair()]).cancel_at(15).run().await.end(), @"
+    cancelled decided at 15, closed at 15
+      none
+      because cancelled: the run was cancelled while its answer was written
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      step 1 ada cancelled, 1 request 5 ms, ~?: cancelled: given up before it had answered ranking
+      step 2 bob cancelled, 1 request 5 ms, ~?: cancelled: given up before it had answered ranking
+      step 3 cyd cancelled, 1 request 5 ms, ~?: cancelled: given up before it had answered ranking
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_costs_two_calls_a_seat_and_one_more() {
+    for (seats, calls) in [(2, 3), (3, 7), (4, 9)] {
+        let names = ["ada", "bob", "cyd", "dan"];
+        let panel = (0..seats).map(|index| (names[index], member(index)));
+        let told = scene(panel.chain([chair()])).asks(WHY, "council").run().await;
+        assert_eq!((told.asked.len(), told.planned_calls()), (calls, calls), "{seats}");
+        always::costs_what_was_asked(&told);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn neither_names_nor_arrival_decide(cast in any_cast(TEXTS)) {
+        let panel = || cast.iter().map(|(name, ms, text)| (*name, reviews(*ms, text, MERIT)));
+        // A chair that cannot write leaves the choice to the ranking.
+        let told = in_paused_time(scene(panel().chain([("fuser", says(10, ""))])).asks(WHY, "council").run());
+        prop_assert_eq!(told.text(), TEXTS[2]);
+        let trusting = after(10).compose(|call| {
+            let prompt = prompt(call);
+            let (_, after) = prompt.split_once("was ranked 1 of").unwrap_or_default();
+            let best = after.lines().nth(2).unwrap_or_default().trim_start_matches("| ").to_owned();
+            form(call, "{}", &best)
+        });
+        let told = in_paused_time(scene(panel().chain([("fuser", trusting.end())])).asks(WHY, "council").run());
+        prop_assert_eq!(told.text(), TEXTS[2]);
+    }
+}

@@ -1,0 +1,521 @@
+//! A tournament: a judge compares answers two by two, in rounds or each with each.
+
+use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
+use parallel_llm_engine::{Catalogue, Code, Recorded, Reopening, Run, RunRequest};
+use proptest::prelude::*;
+
+use crate::scene::{Cast, Scene, any_cast, catalogues, defaults, identity, in_paused_time, providers, scene};
+use crate::script::{Reply, after, fails, failure, judges, label_of, prompt, says};
+use crate::{always, story};
+
+const WHY: &str = "Why is the sky blue?";
+/// The best first.
+const MERIT: &[&str] = &["short waves", "scatters blue", "ozone", "reflects oceans", "it is painted"];
+const TEXTS: &[&str] = &[
+    "Because it reflects oceans.",
+    "Because air scatters blue light.",
+    "Because air scatters short waves of light.",
+    "Because ozone is blue by itself.",
+    "Nobody knows; it is painted.",
+];
+/// The one closest to all others.
+const CLOSEST: &str = TEXTS[1];
+const RECIPES: [&str; 4] =
+    ["tournament", "tournament@format=league", "tournament@orders=1", "tournament@format=league,orders=1"];
+
+/// So many answers, and these judges in the order of their chain.
+fn panel_and(seats: usize, recipe: &str, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+    staged(&cast()[..seats], recipe, chain)
+}
+
+fn cast() -> Cast {
+    let names = ["ada", "bob", "cyd", "dan", "eve"];
+    names.into_iter().zip(TEXTS).map(|(name, text)| (name, 10, *text)).collect()
+}
+
+fn staged(
+    cast: &[(&'static str, u64, &'static str)],
+    recipe: &str,
+    chain: impl IntoIterator<Item = (&'static str, Reply)>,
+) -> Scene {
+    let panel = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
+    scene(panel.chain(chain)).asks(WHY, recipe)
+}
+
+/// Puts first whatever is shown first.
+fn first() -> Reply {
+    says(10, r#"{"ranking": ["A", "B"]}"#)
+}
+
+/// Judges as [`MERIT`] says, but for the matches in which this answer stands.
+fn all_but(words: &'static str, instead: &'static str) -> Reply {
+    let rank = move |call: &_| {
+        if prompt(call).contains(words) {
+            return instead.to_owned();
+        }
+        let labels: Vec<String> = MERIT.iter().map(|words| format!("{:?}", label_of(call, words))).collect();
+        format!(r#"{{"ranking": [{}]}}"#, labels.join(", "))
+    };
+    after(10).compose(rank).end()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_knockout_goes_in_rounds() {
+    let told = panel_and(5, "tournament", [("fuser", judges(10, MERIT))]).run().await;
+    insta::assert_snapshot!(told.story(), @r#"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
+    10 answered 1 `Because it reflects oceans.` | 10 answered 2 `Because air scatters blue light.` | 10 answered 3 `Because air scatters short waves of light.` | 10 answered 4 `Because ozone is blue by itself.` | 10 answered 5 `Nobody knows; it is painted.` | 10 sent step 1 | 10 sent step 2 | 10 sent step 3 | 10 sent step 4
+    20 answered step 1 `{"reasons": …` (53)
+    20 answered step 2 `{"reasons": …` (53)
+    20 answered step 3 `{"reasons": …` (53)
+    20 answered step 4 `{"reasons": …` (53) | 20 sent step 5 | 20 sent step 6
+    30 answered step 5 `{"reasons": …` (53)
+    30 answered step 6 `{"reasons": …` (53) | 30 sent step 7 | 30 sent step 8
+    40 answered step 7 `{"reasons": …` (53)
+    40 answered step 8 `{"reasons": …` (53) | 40 decided selected
+    40 closed $0.013
+    complete decided at 40, closed at 40
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because judged by `fuser`, it won the knockout of 5 answers
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      5 eve answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 3 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 5 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 6 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 7 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 8 fuser answered, 1 request 10 ms, $0.0010 judging
+    "#);
+    insta::assert_snapshot!(story::judging(&told.run), @"
+    step 1 fuser: 4 1
+    step 2 fuser: 4 1
+    step 3 fuser: 3 2
+    step 4 fuser: 3 2
+    step 5 fuser: 4 5
+    step 6 fuser: 4 5
+    step 7 fuser: 3 4
+    step 8 fuser: 3 4
+    flips 0
+    ");
+    always::costs_what_was_asked(&told);
+    let asked = prompt(&told.asked[5].call);
+    assert!(asked.contains("You are the judge of a match."), "{asked}");
+    assert_eq!(asked.matches("<<candidate ").count(), 2, "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_league_each_meets_each_at_once() {
+    let told = panel_and(3, "tournament@format=league", [("fuser", judges(10, MERIT))]).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 20, closed at 20
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because judged by `fuser`, it has the most points of the league, 2 of 2
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 3 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 5 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 6 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+    insta::assert_snapshot!(story::judging(&told.run), @"
+    step 1 fuser: 3 2
+    step 2 fuser: 3 2
+    step 3 fuser: 2 1
+    step 4 fuser: 2 1
+    step 5 fuser: 3 1
+    step 6 fuser: 3 1
+    flips 0
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_that_always_names_the_first_decides_nothing() {
+    let told = panel_and(3, "tournament", [("fuser", first())]).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 30, closed at 30
+      selected by bob from 2: `Because air scatters blue light.`
+      because judged by `fuser`, it won the knockout of 3 answers; 2 matches were ties and went to the answers closer to all the others
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 3 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+    insta::assert_snapshot!(story::judging(&told.run), @"
+    step 1 fuser: 2 3
+    step 2 fuser: 3 2
+    step 3 fuser: 1 2
+    step 4 fuser: 2 1
+    flips 2
+    ");
+    let told = panel_and(3, "tournament@format=league", [("fuser", first())]).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 20, closed at 20
+      selected by bob from 2: `Because air scatters blue light.`
+      because judged by `fuser`, of the 3 answers that have the most points of the league, 1 of 2, it is closest to all the others
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 3 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 5 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 6 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_match_without_a_verdict_goes_to_the_next_judge() {
+    let chain = [("fuser-1", all_but("ozone", "I cannot say.")), ("fuser-2", judges(10, MERIT))];
+    let told = panel_and(4, "tournament", chain).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 50, closed at 50
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because judged by `fuser-1` and `fuser-2`, it won the knockout of 4 answers
+      ! protocol: the judge `fuser-1` gave no verdict in 4 calls: its reply names no answer (see what it wrote with `runs show`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      step 1 fuser-1 answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser-1 answered, 1 request 10 ms, $0.0010 judging
+      step 3 fuser-1 answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser-1 answered, 1 request 10 ms, $0.0010 judging
+      step 5 fuser-1 answered, 1 request 10 ms, $0.0010 judging
+      step 6 fuser-1 answered, 1 request 10 ms, $0.0010 judging
+      step 9 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 10 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 11 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 12 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+    ");
+    insta::assert_snapshot!(story::judging(&told.run), @"
+    step 1 fuser-1: 3 2
+    step 2 fuser-1: 3 2
+    step 9 fuser-2: 4 1
+    step 10 fuser-2: 4 1
+    step 11 fuser-2: 3 4
+    step 12 fuser-2: 3 4
+    flips 0
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_match_nobody_can_judge_is_a_tie() {
+    let told = panel_and(4, "tournament", [("fuser", all_but("ozone", "{}"))]).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 30, closed at 30
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because judged by `fuser`, it won the knockout of 4 answers; 2 matches were ties and went to the answers closer to all the others
+      ! protocol: the judge `fuser` gave no verdict in 4 calls: its reply names no answer (see what it wrote with `runs show`)
+      ! protocol: 2 of 3 matches had no verdict and count as ties (name another judge with `--synthesizer`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 3 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 5 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 6 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_that_fails_in_a_whole_round_is_not_asked_again() {
+    let chain = [("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", judges(10, MERIT))];
+    let told = panel_and(4, "tournament", chain).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 35, closed at 35
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because judged by `fuser-2`, it won the knockout of 4 answers
+      ! auth: the judge `fuser-1` gave no verdict in 4 calls: scripted auth (check that the key is current and belongs to this provider)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 2 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 3 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 4 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 7 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 8 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 9 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 10 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 11 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 12 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_order_alone_decides_and_is_said() {
+    let chain = [("fuser", says(10, "Both.")), ("fuser", judges(10, MERIT))];
+    insta::assert_snapshot!(panel_and(2, "tournament", chain).run().await.end(), @"
+    complete decided at 20, closed at 20
+      selected by bob from 2: `Because air scatters blue light.`
+      because judged by `fuser`, it won the knockout of 2 answers
+      ! protocol: the judge `fuser` gave no verdict in one call: its reply names no answer (see what it wrote with `runs show`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_match_has_a_verdict_the_best_answer_stands_and_is_called_so() {
+    let told = panel_and(3, "tournament", [("fuser", says(10, "Both."))]).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 20, closed at 20
+      verbatim by bob from 2: `Because air scatters blue light.`
+      because every judge failed; this is the answer closest to the others, word for word
+      ! protocol: the judge `fuser` gave no verdict in 2 calls: its reply names no answer (see what it wrote with `runs show`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+    let told = panel_and(2, "tournament@format=league", []).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 10, closed at 10
+      verbatim by ada from 1: `Because it reflects oceans.`
+      because no judge is configured; this is the answer closest to the others, word for word
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_say_the_same_do_not_meet() {
+    let same = [
+        ("ada", says(10, "Paris.")),
+        ("bob", says(10, "paris")),
+        ("cyd", says(10, "Rome")),
+        ("fuser", judges(10, &["Rome", "aris"])),
+    ];
+    let told = scene(same.clone()).asks("Where?", "tournament@format=league,orders=1").run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 20, closed at 20
+      selected by cyd from 3: `Rome`
+      because judged by `fuser`, it has the most points of the league, 2 of 2
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 3 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+    let told = scene(same[..2].iter().cloned()).asks("Where?", "tournament@gate=off").run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 10, closed at 10
+      selected by ada from 1: `Paris.`
+      because no two answers differ, so nothing was judged
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_all_say_the_same_are_not_judged() {
+    let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", first())];
+    let told = scene(same).asks("How many legs has a spider?", "tournament").run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 10, closed at 10
+      selected by ada from 1: `8`
+      because all 2 answers say `8 legs`, so nothing was fused
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+    ");
+    assert_eq!((told.asked.len(), story::judging(&told.run).as_str()), (2, "nothing was judged"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
+    for (seats, recipe) in [(4, "tournament"), (3, "tournament@format=league")] {
+        // The second order takes longer, so that there are commits between them.
+        let scene = || {
+            let slow = || judges(25, MERIT);
+            panel_and(
+                seats,
+                recipe,
+                [("fuser-1", judges(10, MERIT)), ("fuser-1", slow()), ("fuser-2", slow())],
+            )
+        };
+        for told in always::never_pays_twice(scene).await {
+            assert_eq!(told.text(), TEXTS[2], "{}", told.end());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_match_that_others_rest_on_is_not_judged_again() {
+    // In the first life one call of the first round fails, and its match goes by the other order alone. The next life finds
+    // calls of the second round, which were about whoever won then: the failed one is not made again.
+    let story = |second: Reply| {
+        let chain = [("fuser", judges(10, MERIT)), ("fuser", second), ("fuser", judges(10, MERIT))];
+        panel_and(4, "tournament", chain)
+    };
+    let whole = story(fails(10, failure(Code::Auth))).run().await;
+    let rests = |told: &str| told.starts_with("answered step 5");
+    let kept = whole
+        .commits
+        .iter()
+        .position(|commit| commit.iter().any(|recorded| rests(&story::short(&recorded.event))));
+    let before = &whole.commits[..=kept.expect("the second round was committed")];
+    let told = story(judges(10, MERIT)).after(before).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 30, closed at 30
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because judged by `fuser`, it won the knockout of 4 answers
+      ! interrupted: the judge `fuser` gave no verdict in 2 calls: it gave none before the run went on without it (what came after rests on that, so it was not asked again)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser failed, 1 request 10 ms, ~?: auth: scripted auth judging
+      step 3 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 5 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 6 fuser unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_text_is_judged_anew() {
+    let scene = || panel_and(4, "tournament", [("fuser", judges(10, MERIT))]);
+    let whole = scene().run().await;
+    let is_second = |recorded: &Recorded| story::short(&recorded.event) == "sent step 5";
+    let kept = whole.commits.iter().position(|commit| commit.iter().any(is_second));
+    let before = &whole.commits[..=kept.expect("the second round was committed")];
+    let again = |run: &Run| {
+        Reopening::again(&run.plan, Vec::new(), &run.plan.synthesizers).expect("there is room for its calls")
+    };
+    let told = scene().after(before).reopened(again).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 40, closed at 40
+      selected by cyd from 3: `Because air scatters short waves of light.`
+      because judged by `fuser`, it won the knockout of 4 answers
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 3 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 5 fuser unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known judging
+      step 6 fuser unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known judging
+      step 7 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 8 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 9 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 10 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 11 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 12 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_given_up_between_rounds_asks_nobody_more() {
+    let told = panel_and(5, "tournament", [("fuser", judges(10, MERIT))]).cancel_at(25).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    cancelled decided at 25, closed at 25
+      none
+      because cancelled: the run was cancelled while its answer was written
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      5 eve answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 3 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 5 fuser cancelled, 1 request 5 ms, ~?: cancelled: given up before it had answered judging
+      step 6 fuser cancelled, 1 request 5 ms, ~?: cancelled: given up before it had answered judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_too_long_for_the_judge_is_shown_in_part_and_that_is_said() {
+    let long = "scatters blue ".repeat(600);
+    let panel = [("ada", says(10, &long)), ("bob", says(10, TEXTS[2])), ("fuser", judges(10, MERIT))];
+    let told = scene(panel).asks(WHY, "tournament");
+    let told = told.plan(|plan| plan.synthesizers[0].context_tokens = Some(4_000)).run().await;
+    assert_eq!(told.text(), TEXTS[2], "{}", told.end());
+    let shortened = told.run.outcome.map(|outcome| outcome.shortened).unwrap_or_default();
+    let shortened: Vec<_> = shortened.iter().map(|cut| (cut.seat.0, cut.from_chars, cut.to_chars)).collect();
+    assert_eq!(shortened, [(1, 8_400, 4_203)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_costs_as_many_calls_as_matches_and_orders() {
+    for (seats, recipe, calls) in [
+        (3, "tournament", 3 + 4),
+        (5, "tournament", 5 + 8),
+        (5, "tournament@orders=1", 5 + 4),
+        (3, "tournament@format=league", 3 + 6),
+        (5, "tournament@format=league", 5 + 20),
+        (5, "tournament@format=league,orders=1", 5 + 10),
+    ] {
+        let told = panel_and(seats, recipe, [("fuser", judges(10, MERIT))]).run().await;
+        assert_eq!((told.asked.len(), told.planned_calls()), (calls, calls), "{recipe}");
+        always::costs_what_was_asked(&told);
+    }
+}
+
+#[test]
+fn a_judge_reads_the_two_longest_answers_at_most() {
+    let plan = panel_and(5, "tournament", [("fuser", first())]).planned();
+    let read: Vec<u64> = plan.steps.iter().map(|step| step.input_tokens_max).collect();
+    assert_eq!(read, [2_014; 8]);
+}
+
+#[test]
+fn more_matches_than_can_be_numbered_are_refused() {
+    let defaults = Defaults {
+        panel: vec!["ada*64".to_owned()],
+        synthesizers: (0..17).map(|nth| format!("fuser-{nth}")).collect(),
+        strategy: "tournament@format=league".to_owned(),
+        ..defaults()
+    };
+    let catalogues = catalogues(Catalogue::new(Vec::new(), false));
+    let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues };
+    let refused =
+        RunPlan::resolve(RunRequest::prompt(WHY), &terms, identity(1)).expect_err("it is too large");
+    assert_eq!(
+        (refused.code, refused.message.as_str()),
+        (Code::PanelSize, "the run would have more than 65535 steps")
+    );
+}
+
+#[test]
+fn who_comes_first_in_one_order_is_spread() {
+    // A judge that puts first whatever it is shown first gives every seat of a league the same points, nearly.
+    let told = in_paused_time(panel_and(5, "tournament@format=league,orders=1", [("fuser", first())]).run());
+    let judging = told.run.outcome.and_then(|outcome| outcome.judging).expect("it was judged");
+    let wins = |seat| judging.verdicts.iter().filter(|verdict| verdict.ranking[0].0 == seat).count();
+    assert_eq!((1..=5).map(wins).collect::<Vec<_>>(), [2; 5]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn neither_names_nor_arrival_nor_the_draw_decide(cast in any_cast(TEXTS), recipe in 0..RECIPES.len()) {
+        let told = in_paused_time(staged(&cast, RECIPES[recipe], [("fuser", judges(10, MERIT))]).run());
+        prop_assert_eq!(told.text(), TEXTS[2], "{}", RECIPES[recipe]);
+        let told = in_paused_time(staged(&cast, RECIPES[recipe % 2], [("fuser", first())]).run());
+        prop_assert_eq!(told.text(), CLOSEST, "{}", RECIPES[recipe % 2]);
+    }
+}
