@@ -52,6 +52,19 @@ impl Agreement {
         Some(Self { equal, of: answers.len(), clusters, unread })
     }
 
+    /// Whether two answers to a question say the same; `None` where that cannot be told.
+    pub(crate) fn between(question: &str, one: &str, other: &str) -> Option<bool> {
+        let agreement = Self::of(question, [(SeatNumber(1), one), (SeatNumber(2), other)])?;
+        Some(agreement.is_unanimous())
+    }
+
+    /// Whose answers most say, where several say the same and no other as many.
+    pub(crate) fn most(&self) -> Option<&[SeatNumber]> {
+        let largest = self.clusters.first().filter(|largest| largest.seats.len() > 1)?;
+        let is_level = self.clusters.get(1).is_some_and(|next| next.seats.len() == largest.seats.len());
+        (!is_level).then_some(&largest.seats)
+    }
+
     /// The same without the words of the answers, for runs of which no text is kept.
     #[must_use]
     pub(crate) fn without_words(mut self) -> Self {

@@ -22,6 +22,8 @@ pub struct Deadline {
     pub panel: Instant,
     /// When everything ends.
     pub run: Instant,
+    /// When a call ends at the latest: with the run, or sooner where more is to come after it.
+    pub call: Instant,
 }
 
 impl Deadline {
@@ -30,7 +32,16 @@ impl Deadline {
         let started = Instant::now();
         let whole = Duration::from_millis(timers.run_ms);
         let fusing = (whole / FUSING_SHARE).min(FUSING_MAX);
-        Self { started, before_ms, panel: started + whole.saturating_sub(fusing), run: started + whole }
+        let run = started + whole;
+        Self { started, before_ms, panel: started + whole.saturating_sub(fusing), run, call: run }
+    }
+
+    /// For calls that have one share of the time that is left, of so many equal ones.
+    #[must_use]
+    pub fn shared_by(self, shares: u32) -> Self {
+        let now = Instant::now();
+        let share = self.run.saturating_duration_since(now) / shares.max(1);
+        Self { call: (now + share).min(self.run), ..self }
     }
 
     /// The moment so many milliseconds into this part of the run.

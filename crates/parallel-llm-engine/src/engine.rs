@@ -3,7 +3,6 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
-use crate::agreement::Agreement;
 use crate::answer::Failure;
 use crate::budget::Budget;
 use crate::code::Code;
@@ -19,7 +18,6 @@ use crate::port::{Caller, Journal, Lease};
 use crate::recipe::Strategy;
 use crate::reconcile;
 use crate::reopening::Reopening;
-use crate::request::StoreMode;
 use crate::retry::RetryBudget;
 use crate::run::Run;
 use crate::seat::Desk;
@@ -136,12 +134,7 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
                     let failure = Failure::new(Code::AllFailed, "no further answer came");
                     return decide(desk, Outcome::none(failure));
                 }
-                let answers = usable.iter().map(|one| (one.seat, &*one.answer.text));
-                let agreement = Agreement::of(&desk.plan.question(), answers);
-                let agreement = match desk.plan.store {
-                    StoreMode::Metadata => agreement.map(Agreement::without_words),
-                    StoreMode::Full | StoreMode::None => agreement,
-                };
+                let agreement = strategy::agreement(desk, &usable);
                 let decided = strategy::decide(desk, &usable, agreement.as_ref());
                 let decided = AssertUnwindSafe(decided).catch_unwind().await;
                 let outcome = decided.unwrap_or_else(|_| strategy::fallback(desk, &usable));

@@ -12,7 +12,7 @@ use crate::event::{Attempt, Event};
 use crate::money::PicoUsd;
 use crate::panel::{Seat, SeatNumber};
 use crate::parse::Reveal;
-use crate::place::Place;
+use crate::place::{Place, StepNumber};
 use crate::quorum::{Quorum, Verdict};
 use crate::retry::Retry;
 use crate::run::{Run, SeatStatus, SeatView};
@@ -30,6 +30,8 @@ pub(crate) struct Usable {
     pub(crate) answer: Answer,
     /// Whether it stopped before its end.
     pub(crate) cut: bool,
+    /// The call that gave it, where that is not the seat's own of the panel.
+    pub(crate) step: Option<StepNumber>,
 }
 
 /// Why the panel is waited for no longer.
@@ -260,5 +262,5 @@ fn earlier(seat: SeatNumber, view: &SeatView) -> Option<Usable> {
 }
 
 fn usable(seat: SeatNumber, answer: &Answer, cut: bool) -> Option<Usable> {
-    answer.is_usable(!cut).then(|| Usable { seat, answer: answer.clone(), cut })
+    answer.is_usable(!cut).then(|| Usable { seat, answer: answer.clone(), cut, step: None })
 }

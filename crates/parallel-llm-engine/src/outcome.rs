@@ -75,6 +75,25 @@ pub struct Judging {
     pub flips: usize,
 }
 
+/// What came of asking the seats again, each with what the others had said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Round {
+    /// Which: of a layered strategy the layer, the panel being the first; of a debate the round, from 1.
+    pub round: u16,
+    /// Seats that gave another answer; what a seat has that gave none stays its own.
+    pub answered: Vec<SeatNumber>,
+    /// Those of them whose answer comes to something else than the one before.
+    pub changed: Vec<SeatNumber>,
+    /// Those of these that now say what most had said before: the known way to lose a right answer.
+    pub followed: Vec<SeatNumber>,
+    /// Those that answered and of whom it cannot be told whether they say the same as before.
+    pub untold: Vec<SeatNumber>,
+    /// The most answers that say the same after it; 0 where that cannot be told.
+    pub equal: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
 /// Something the reader should know although the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
@@ -111,6 +130,9 @@ pub struct Outcome {
     pub by: Option<ModelRef>,
     /// The seat whose answer it is, word for word, or that the fusion started from.
     pub base_seat: Option<SeatNumber>,
+    /// The call that gave the text of that seat, where it is not the seat's answer in the panel but a later one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_step: Option<StepNumber>,
     /// The seats whose answers were there to choose from; one that came later is not among them.
     #[serde(default)]
     pub considered: Vec<SeatNumber>,
@@ -120,6 +142,9 @@ pub struct Outcome {
     /// What judges made of them, where any were asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judging: Option<Judging>,
+    /// What came of asking the seats again, where they were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Round>,
     /// Why it came about this way, in one sentence.
     pub reason: String,
     /// Answers the synthesizer saw only in part.
@@ -146,9 +171,11 @@ impl Outcome {
             text_hash: None,
             by: None,
             base_seat: None,
+            base_step: None,
             considered: Vec::new(),
             agreement: None,
             judging: None,
+            rounds: Vec::new(),
             reason: reason.into(),
             shortened: Vec::new(),
             worth: None,

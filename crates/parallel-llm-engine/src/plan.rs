@@ -4,6 +4,7 @@
 //! request is said here, before anything is paid.
 
 mod places;
+mod samples;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -215,6 +216,10 @@ impl RunPlan {
         let text = request.strategy.as_deref().unwrap_or(&defaults.strategy);
         let Chosen { recipe, why } = Chosen::of(text, &question)?;
         let Recipe { strategy, knobs } = recipe;
+        let seats = match strategy {
+            Strategy::SelfMoa => samples::of(seats, knobs, &mut warnings),
+            _ => seats,
+        };
         let mut plan = Self {
             version: VERSION,
             run_id: identity.run_id,

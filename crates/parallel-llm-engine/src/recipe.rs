@@ -52,6 +52,12 @@ pub enum Strategy {
     Tournament,
     /// Those who answered rank each other's answers, and a chair that is told the ranking writes the text.
     Council,
+    /// Every seat answers again, having read all answers, before a synthesizer makes one text of the newest.
+    Moa,
+    /// One model is asked several times, and a synthesizer makes one text of what it gave.
+    SelfMoa,
+    /// Every seat holds its answer against the others and keeps or changes it; then the most frequent one stands.
+    Debate,
 }
 
 /// What is known of a strategy before it runs.
@@ -74,6 +80,9 @@ impl Strategy {
         Self::Consistency,
         Self::Tournament,
         Self::Council,
+        Self::Moa,
+        Self::SelfMoa,
+        Self::Debate,
     ];
 
     const fn traits(self) -> Traits {
@@ -95,6 +104,11 @@ impl Strategy {
                 knobs: &[Knob::Format, Knob::Orders, Knob::Gate, Knob::First],
             },
             Self::Council => Traits { name: "council", fuses: true, knobs: &[Knob::Gate, Knob::First] },
+            Self::Moa => Traits { name: "moa", fuses: true, knobs: &[Knob::Layers, Knob::Gate, Knob::First] },
+            Self::SelfMoa => Traits { name: "self-moa", fuses: true, knobs: &[Knob::Samples, Knob::Gate] },
+            Self::Debate => {
+                Traits { name: "debate", fuses: false, knobs: &[Knob::Rounds, Knob::Gate, Knob::First] }
+            }
         }
     }
 
@@ -233,6 +247,9 @@ mod tests {
         check("consistency@orders=2", Ok("consistency@orders=2"));
         check("tournament@orders=1,format=league", Ok("tournament@format=league,orders=1"));
         check("tournament@format=knockout", Ok("tournament"));
+        check("moa@gate=off,layers=3", Ok("moa@layers=3,gate=off"));
+        check("self-moa@samples=16", Ok("self-moa@samples=16"));
+        check("debate@rounds=1", Ok("debate@rounds=1"));
     }
 
     #[test]
@@ -265,6 +282,12 @@ mod tests {
         check("vote@", Err("the strategy `vote` has no knob ``; choose one of: first"));
         check("synthesize@gate", Err("the knob `gate` cannot be ``; choose one of: unanimous, off"));
         check("vote@first=1", Err("the knob `first` cannot be `1`; give a whole number from 2 to 63"));
+        check("moa@layers=4", Err("the knob `layers` cannot be `4`; give a whole number from 2 to 3"));
+        check(
+            "self-moa@samples=1",
+            Err("the knob `samples` cannot be `1`; give a whole number from 2 to 16"),
+        );
+        check("debate@rounds=0", Err("the knob `rounds` cannot be `0`; give a whole number from 1 to 3"));
         check("vote@first=two", Err("the knob `first` cannot be `two`; give a whole number from 2 to 63"));
     }
 }

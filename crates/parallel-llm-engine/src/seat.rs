@@ -32,7 +32,7 @@ use crate::request::Message;
 use crate::retry::{self, Retry, RetryBudget, Trial};
 use crate::run::SeatView;
 use crate::stop::{Sending, Stop};
-use crate::timer::{ReplyClock, run_timeout};
+use crate::timer::{ReplyClock, time_over};
 
 /// A text on its way is kept each second, or each sixteen kilobytes, whichever comes first.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
@@ -60,6 +60,7 @@ pub(crate) struct Asking {
     seat: Seat,
     messages: Arc<[Message]>,
     reveal: Reveal,
+    deadline: Deadline,
     chance: Chance,
     /// Requests an earlier part of the run sent.
     before: u32,
@@ -116,6 +117,7 @@ impl Asking {
             seat: seat.clone(),
             messages,
             reveal,
+            deadline: desk.deadline,
             chance: Chance::new(&desk.plan, &format!("jitter of {place}")),
             before,
             attempt: 1,
@@ -125,14 +127,19 @@ impl Asking {
         }
     }
 
+    /// The same with another end of its time.
+    pub(crate) fn within(self, deadline: Deadline) -> Self {
+        Self { deadline, ..self }
+    }
+
     /// Holds the money and asks for admission. Where it is given at once, `Sent` is noted, so that the calls of
     /// a whole panel share one commit.
     pub(crate) fn admit(&mut self) -> Admission {
         if self.desk.sending.is_over() {
             return Admission::Cancelled;
         }
-        if Instant::now() >= self.desk.deadline.run {
-            return Admission::Refused(run_timeout(&self.desk.plan.timers));
+        if Instant::now() >= self.deadline.call {
+            return Admission::Refused(time_over(&self.desk.plan.timers, &self.deadline));
         }
         if let Err(failure) = self.seat.check_inputs(&self.messages) {
             return Admission::Refused(failure);
@@ -212,11 +219,11 @@ impl Asking {
             Admission::Cancelled => return Err(Box::new(self.unsent(before))),
             Admission::Waiting(admission) => {
                 let desk = Arc::clone(&self.desk);
-                let admitted = desk.sending.unless_over(timeout_at(desk.deadline.run, admission)).await;
+                let admitted = desk.sending.unless_over(timeout_at(self.deadline.call, admission)).await;
                 // What ends all calls at once frees their turns: such a turn comes too late.
                 let admitted = match admitted {
-                    Some(Ok(admitted)) if Instant::now() < desk.deadline.run => Some(admitted),
-                    Some(_) => Some(Err(run_timeout(&desk.plan.timers))),
+                    Some(Ok(admitted)) if Instant::now() < self.deadline.call => Some(admitted),
+                    Some(_) => Some(Err(time_over(&desk.plan.timers, &self.deadline))),
                     None => None,
                 };
                 match admitted.filter(|_| !desk.sending.is_over()) {
@@ -256,7 +263,7 @@ impl Asking {
         let desk = Arc::clone(&self.desk);
         let mut closing = std::pin::pin!(desk.stop.closing(permit.stops_billing()));
         let mut parts = permit.send();
-        let mut clock = ReplyClock::starting_now(&desk.plan.timers, desk.deadline);
+        let mut clock = ReplyClock::starting_now(&desk.plan.timers, self.deadline);
         let mut saving = Saving::new(clock.sent);
         let mut reply = Reply {
             text: String::new(),
@@ -383,7 +390,7 @@ impl Asking {
             retries: self.retries,
             retries_max: self.desk.plan.retries_max,
             without: &self.without,
-            time_left: self.desk.deadline.run.saturating_duration_since(Instant::now()),
+            time_left: self.deadline.call.saturating_duration_since(Instant::now()),
             jitter: self.chance.unit(),
         });
         match decision {

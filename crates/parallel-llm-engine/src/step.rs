@@ -5,6 +5,7 @@
 //! the plan, of its worst case and of what is held against limits, and a run that is resumed finds what it has paid for.
 
 use std::cmp::Reverse;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +93,12 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
         return table.steps;
     }
     match recipe.strategy {
-        Strategy::Synthesize | Strategy::Vote | Strategy::Cascade | Strategy::Race | Strategy::Panel => {}
+        Strategy::Synthesize
+        | Strategy::Vote
+        | Strategy::Cascade
+        | Strategy::Race
+        | Strategy::Panel
+        | Strategy::SelfMoa => {}
         Strategy::BestOfN | Strategy::Consistency => {
             table.judged(u16::from(recipe.knobs.orders(recipe.strategy)), table.longest(seats.len()));
         }
@@ -106,6 +112,9 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
             table.judged(matches.saturating_mul(orders), table.longest(2));
         }
         Strategy::Council => table.reviewed(),
+        // The panel is the first layer.
+        Strategy::Moa => table.asked_again(Role::Proposer, 2..=u16::from(recipe.knobs.layers())),
+        Strategy::Debate => table.asked_again(Role::Reviser, 1..=u16::from(recipe.knobs.rounds())),
     }
     table.steps
 }
@@ -137,6 +146,16 @@ impl Table<'_> {
             for round in 1..=rounds {
                 let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
                 self.push(key, answers_tokens, index > 0);
+            }
+        }
+    }
+
+    /// Every seat answers again in each round, having read all answers of the one before.
+    fn asked_again(&mut self, role: Role, rounds: RangeInclusive<u16>) {
+        for round in rounds {
+            for seat in self.seats {
+                let key = StepKey { role, by: Place::Seat(seat.number), round };
+                self.push(key, self.longest(self.seats.len()), false);
             }
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct ReplyClock {
     timers: Timers,
     pub(crate) sent: Instant,
     call_end: Instant,
-    run_end: Instant,
+    deadline: Deadline,
     heard: Instant,
     /// Whether the provider sends something while it has nothing to say.
     keeps_alive: bool,
@@ -35,7 +35,7 @@ impl ReplyClock {
             timers: *timers,
             sent: now,
             call_end,
-            run_end: deadline.run,
+            deadline,
             heard: now,
             keeps_alive: false,
             first: None,
@@ -77,7 +77,7 @@ impl ReplyClock {
             None => (self.sent + Duration::from_millis(self.timers.first_text_ms), Timer::FirstText),
             Some(_) => (self.last + Duration::from_millis(self.timers.content_ms), Timer::Content),
         };
-        let whole = [(self.call_end, Timer::Call), (self.run_end, Timer::Run), content];
+        let whole = [(self.call_end, Timer::Call), (self.deadline.call, Timer::Run), content];
         // A model may think in silence before its first text, unless its provider has shown that it does not.
         let can_be_idle = self.first.is_some() || self.keeps_alive;
         whole.into_iter().fold(if can_be_idle { idle } else { whole[0] }, |soonest, limit| {
@@ -87,7 +87,7 @@ impl ReplyClock {
 
     fn timeout(&self, timer: Timer) -> Failure {
         let (what, ms, setting) = match timer {
-            Timer::Run => return run_timeout(&self.timers),
+            Timer::Run => return time_over(&self.timers, &self.deadline),
             Timer::FirstText => {
                 ("no text or reasoning came", self.timers.first_text_ms, "first_text_timeout_ms")
             }
@@ -112,6 +112,16 @@ enum Timer {
     Content,
     Call,
     Run,
+}
+
+/// Why a call ends whose time within the run is over.
+pub(crate) fn time_over(timers: &Timers, deadline: &Deadline) -> Failure {
+    let failure = run_timeout(timers);
+    if deadline.call < deadline.run {
+        let message = format!("its share of the run's time of {} was over", seconds(timers.run_ms));
+        return Failure { message, ..failure };
+    }
+    failure
 }
 
 pub(crate) fn run_timeout(timers: &Timers) -> Failure {

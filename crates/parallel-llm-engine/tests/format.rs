@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::catalogue::Inputs;
 use parallel_llm_engine::event::{Attempt, Event, Recorded};
-use parallel_llm_engine::outcome::{Judging, Shortened, Verdict, Warning, Worth};
+use parallel_llm_engine::outcome::{Judging, Round, Shortened, Verdict, Warning, Worth};
 use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
 use parallel_llm_engine::recipe::{Knobs, Strategy};
@@ -24,6 +24,7 @@ const PLAN_WITH_FILES: &str = include_str!("fixtures/plan_v1_files.json");
 const PLAN_WITH_LIMITS: &str = include_str!("fixtures/plan_v1_limits.json");
 const EVENTS: &str = include_str!("fixtures/events_v1.json");
 const EVENTS_REOPENED: &str = include_str!("fixtures/events_v1_reopened.json");
+const EVENTS_LAYERS: &str = include_str!("fixtures/events_v1_layers.json");
 const EVENTS_STEPS: &str = include_str!("fixtures/events_v1_steps.json");
 const EVENTS_UNFUSED: &str = include_str!("fixtures/events_v1_unfused.json");
 
@@ -303,6 +304,43 @@ fn events_of_a_run_with_steps() -> Vec<Recorded> {
     events.into_iter().enumerate().map(record).collect()
 }
 
+/// What has been added since that.
+fn events_of_a_run_with_layers() -> Vec<Recorded> {
+    let key = StepKey { role: StepRole::Proposer, by: Place::Seat(SeatNumber(2)), round: 3 };
+    let step = Step { number: StepNumber(9), key, input_tokens_max: 9_000, is_spare: false };
+    let revised = StepKey { role: StepRole::Reviser, ..key };
+    let reopening = |strategy, knobs, key| Reopening {
+        strategy,
+        knobs,
+        steps: vec![Step { key, ..step }],
+        ..Reopening::resume(&plan(), Vec::new())
+    };
+    let reopened = |reopening| Event::Reopened { reopening, reserved: PicoUsd(7) };
+    let seats = |seats: &[u8]| seats.iter().copied().map(SeatNumber).collect();
+    let round = Round {
+        round: 2,
+        answered: seats(&[1, 2, 3]),
+        changed: seats(&[1, 2]),
+        followed: seats(&[2]),
+        untold: seats(&[3]),
+        equal: 2,
+        of: 4,
+    };
+    let outcome = Outcome {
+        base_step: Some(StepNumber(9)),
+        rounds: vec![round],
+        ..Outcome::new(OutcomeKind::Selected, "most")
+    };
+    let events = [
+        reopened(reopening(Strategy::Moa, Knobs { layers: Some(3), ..Knobs::default() }, key)),
+        reopened(reopening(Strategy::SelfMoa, Knobs { samples: Some(16), ..Knobs::default() }, key)),
+        reopened(reopening(Strategy::Debate, Knobs { rounds: Some(2), ..Knobs::default() }, revised)),
+        Event::Decided { outcome: Box::new(outcome) },
+    ];
+    let record = |(index, event)| Recorded { seq: index as u64 + 1, elapsed_ms: index as u64 * 10, event };
+    events.into_iter().enumerate().map(record).collect()
+}
+
 #[test]
 fn a_plan_of_version_1_is_read() {
     assert_eq!(serde_json::from_str::<RunPlan>(PLAN).expect("it is read"), plan());
@@ -373,6 +411,14 @@ fn events_of_a_run_with_steps_are_read() {
     assert_eq!(told, events_of_a_run_with_steps());
     let text = serde_json::to_value(events_of_a_run_with_steps()).expect("events are JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_STEPS).expect("it is JSON"));
+}
+
+#[test]
+fn events_of_a_run_with_layers_are_read() {
+    let told = serde_json::from_str::<Vec<Recorded>>(EVENTS_LAYERS).expect("they are read");
+    assert_eq!(told, events_of_a_run_with_layers());
+    let text = serde_json::to_value(events_of_a_run_with_layers()).expect("events are JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_LAYERS).expect("it is JSON"));
 }
 
 #[test]

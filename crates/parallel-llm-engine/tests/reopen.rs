@@ -668,7 +668,7 @@ async fn a_wish_is_resolved_against_the_run() {
     model_unknown: the model `adda` is unknown (did you mean `ada`?)
     panel_size: the run would have more than 64 seats
     budget: this part of the run may cost up to $0.70; the budget is $0.0000000000010
-    usage: there is no strategy `magic` (choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, auto)
+    usage: there is no strategy `magic` (choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, moa, self-moa, debate, auto)
     +[] s["2 fuser"] within $3.00
     "#);
 }

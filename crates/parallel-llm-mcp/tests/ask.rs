@@ -350,6 +350,47 @@ fn what_most_models_say_stands_where_it_is_voted_on() {
 }
 
 #[test]
+fn seats_that_are_asked_again_are_told_round_by_round() {
+    let answers = ["6", "It has 8 legs.", "The answer is **8**."];
+    let (output, asked) = count(answers, &["--strategy", "debate"]);
+    assert_eq!(asked, [2, 2, 2, 0, 0], "each twice, and nobody fuses");
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    It has 8 legs.
+    ---
+    selected by x-ai/grok-4.7: 2 of 3 answers say `8 legs`, after 1 round (no change)
+    3 of 3 answered · $0.0026 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let (output, _) = count(answers, &["--strategy", "debate", "--json"]);
+    let report = output.json();
+    insta::assert_snapshot!(report["rounds"].to_string(), @r#"[{"answered":[1,2,3],"changed":[],"equal":2,"followed":[],"of":3,"round":1,"untold":[]}]"#);
+    insta::assert_snapshot!(report["synthesis"]["base_step"].to_string(), @"2");
+    let (output, asked) = count(answers, &["--strategy", "moa@layers=3"]);
+    assert_eq!(asked, [3, 3, 3, 1, 0]);
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    The answer is **8**.
+    ---
+    fused by google/gemini-4-argon from 3 answers, starting from the newest answer of seat 3 (0 % changed)
+    2 of 3 answers say `8 legs`
+    3 of 3 answered · $0.0078 (fusing $0.0077) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let (output, asked) = count(answers, &["--strategy", "self-moa@samples=2"]);
+    assert_eq!(asked, [2, 0, 0, 0, 0], "of one model, which agrees with itself");
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    6
+    ---
+    selected by openai/gpt-6.1-sol: all 2 answers say `6`, so nothing was fused
+    warning[unneeded]: one model is sampled, `openai/gpt-6.1-sol`, 2 times; not asked: `x-ai/grok-4.7`, `mistralai/mistral-large-4-0` (next: to sample another, mark it with `@strongest=true` or name it alone)
+    2 of 2 answered · $0.000048 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+}
+
+#[test]
 fn answers_that_all_say_the_same_are_not_fused() {
     let answers = ["8", "It has 8 legs.", "#### 8"];
     let (output, asked) = count(answers, &[]);

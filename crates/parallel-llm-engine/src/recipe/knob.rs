@@ -56,6 +56,9 @@ pub(super) enum Knob {
     Orders,
     HedgeAfterMs,
     Format,
+    Layers,
+    Samples,
+    Rounds,
 }
 
 impl Knob {
@@ -66,6 +69,9 @@ impl Knob {
             Self::Orders => "orders",
             Self::HedgeAfterMs => "hedge_after_ms",
             Self::Format => "format",
+            Self::Layers => "layers",
+            Self::Samples => "samples",
+            Self::Rounds => "rounds",
         }
     }
 }
@@ -88,6 +94,15 @@ pub struct Knobs {
     /// Who meets whom in a tournament.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
+    /// How many layers of answers there are before they are fused, the panel included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers: Option<u8>,
+    /// How often one model is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u8>,
+    /// How often a seat may change its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u8>,
 }
 
 impl Knobs {
@@ -102,6 +117,21 @@ impl Knobs {
         self.orders.unwrap_or(if strategy == Strategy::Consistency { 1 } else { 2 })
     }
 
+    /// How many layers of answers there are, the panel included.
+    pub fn layers(&self) -> u8 {
+        self.layers.unwrap_or(2)
+    }
+
+    /// How often one model is asked.
+    pub fn samples(&self) -> u8 {
+        self.samples.unwrap_or(4)
+    }
+
+    /// How often a seat may change its answer.
+    pub fn rounds(&self) -> u8 {
+        self.rounds.unwrap_or(1)
+    }
+
     /// Sets a knob to what a person wrote. A word that is the default sets nothing.
     pub(super) fn set(&mut self, knob: Knob, value: &str) -> Result<(), Failure> {
         match knob {
@@ -112,6 +142,11 @@ impl Knobs {
             // Longer than that, most calls have ended.
             Knob::HedgeAfterMs => self.hedge_after_ms = Some(count(knob, value, 1..=600_000)?),
             Knob::Format => self.format = word(knob, value, Format::ALL)?,
+            // Each costs as much as the panel and more. Three is what has been published.
+            Knob::Layers => self.layers = Some(count(knob, value, 2..=3)?),
+            // One sample has nothing to be fused with, and all are read at once by the synthesizer.
+            Knob::Samples => self.samples = Some(count(knob, value, 2..=16)?),
+            Knob::Rounds => self.rounds = Some(count(knob, value, 1..=3)?),
         }
         Ok(())
     }
@@ -124,6 +159,9 @@ impl Knobs {
             Knob::Orders => self.orders.map(|count| count.to_string()),
             Knob::HedgeAfterMs => self.hedge_after_ms.map(|ms| ms.to_string()),
             Knob::Format => self.format.and_then(|format| written(format, Format::ALL)),
+            Knob::Layers => self.layers.map(|count| count.to_string()),
+            Knob::Samples => self.samples.map(|count| count.to_string()),
+            Knob::Rounds => self.rounds.map(|count| count.to_string()),
         }
     }
 }

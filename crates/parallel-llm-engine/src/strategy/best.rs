@@ -61,7 +61,7 @@ mod tests {
     use crate::answer::Answer;
 
     fn usable(seat: u8, text: &str, cut: bool) -> Usable {
-        Usable { seat: SeatNumber(seat), answer: Answer::new(text), cut }
+        Usable { seat: SeatNumber(seat), answer: Answer::new(text), cut, step: None }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 
 use crate::answer::{Answer, Failure};
 use crate::code::Code;
+use crate::deadline::Deadline;
 use crate::event::Event;
 use crate::parse::Reveal;
 use crate::place::Place;
@@ -30,9 +31,18 @@ pub(super) async fn make(desk: &Arc<Desk>, call: Call) -> Result<Answer, Failure
 
 /// Makes these calls at once and returns what they gave, in their order.
 pub(super) async fn all(desk: &Arc<Desk>, calls: Vec<Call>) -> Vec<Result<Answer, Failure>> {
+    within(desk, desk.deadline, calls).await
+}
+
+/// The same with another end of their time.
+pub(super) async fn within(
+    desk: &Arc<Desk>,
+    deadline: Deadline,
+    calls: Vec<Call>,
+) -> Vec<Result<Answer, Failure>> {
     let open = AtomicUsize::new(calls.len());
     // All are admitted before the first goes on, so that those admitted at once share one commit.
-    let begun: Vec<Begun> = calls.into_iter().map(|call| begin(desk, call)).collect();
+    let begun: Vec<Begun> = calls.into_iter().map(|call| begin(desk, deadline, call)).collect();
     join_all(begun.into_iter().map(|begun| finish(desk, begun, &open))).await
 }
 
@@ -44,12 +54,12 @@ enum Begun {
     Now(Box<Asking>, Admission),
 }
 
-fn begin(desk: &Arc<Desk>, Call { place, messages, reveal }: Call) -> Begun {
+fn begin(desk: &Arc<Desk>, deadline: Deadline, Call { place, messages, reveal }: Call) -> Begun {
     if let Some(gave) = given_before(desk, place) {
         return Begun::Before(gave);
     }
     let seat = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
-    let mut asking = Box::new(Asking::new(desk, place, seat, messages.into(), reveal));
+    let mut asking = Box::new(Asking::new(desk, place, seat, messages.into(), reveal).within(deadline));
     let admission = asking.admit();
     Begun::Now(asking, admission)
 }

@@ -12,9 +12,13 @@ mod cascade;
 mod chain;
 mod consistency;
 mod council;
+mod debate;
 mod judge;
+mod moa;
 mod panel;
 mod race;
+mod rounds;
+mod self_moa;
 mod shown;
 mod synthesize;
 mod tournament;
@@ -28,6 +32,7 @@ use crate::code::Code;
 use crate::gather::Usable;
 use crate::outcome::{Outcome, OutcomeKind};
 use crate::recipe::{Gate, Strategy};
+use crate::request::StoreMode;
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::seat::Desk;
 use best::{best, best_among, closest_first};
@@ -55,6 +60,16 @@ pub(crate) fn considered(desk: &Desk, usable: &[Usable]) -> Vec<Usable> {
     considered
 }
 
+/// Which of the answers say the same, told as far as the words of the run are kept.
+pub(crate) fn agreement(desk: &Desk, usable: &[Usable]) -> Option<Agreement> {
+    let answers = usable.iter().map(|one| (one.seat, &*one.answer.text));
+    let agreement = Agreement::of(&desk.plan.question(), answers);
+    match desk.plan.store {
+        StoreMode::Metadata => agreement.map(Agreement::without_words),
+        StoreMode::Full | StoreMode::None => agreement,
+    }
+}
+
 /// Makes one text of the answers, of which there is at least one.
 pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     match desk.plan.strategy {
@@ -67,15 +82,23 @@ pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
         Strategy::Consistency => consistency::decide(desk, usable, agreement).await,
         Strategy::Tournament => tournament::decide(desk, usable, agreement).await,
         Strategy::Council => council::decide(desk, usable, agreement).await,
+        Strategy::Moa => moa::decide(desk, usable, agreement).await,
+        Strategy::SelfMoa => self_moa::decide(desk, usable, agreement).await,
+        Strategy::Debate => debate::decide(desk, usable, agreement).await,
     }
 }
 
-/// One of the answers where all say the same, so that nobody is asked to read them; `None` where they differ, or where
-/// somebody is to be asked all the same. Who asks for another text of them wants one.
-fn gated(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Option<Outcome> {
+/// Whether nobody is asked to read the answers because all say the same. Who asks for another text of them wants one.
+fn is_gated(desk: &Desk, agreement: Option<&Agreement>) -> bool {
     let is_on =
         desk.plan.knobs.gate.unwrap_or_default() == Gate::Unanimous && !desk.hub.look(|run| run.rewrites);
-    let agreement = agreement.filter(|agreement| is_on && agreement.is_unanimous())?;
+    is_on && agreement.is_some_and(Agreement::is_unanimous)
+}
+
+/// One of the answers where all say the same, so that nobody is asked to read them; `None` where they differ, or where
+/// somebody is to be asked all the same.
+fn gated(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Option<Outcome> {
+    let agreement = agreement.filter(|_| is_gated(desk, agreement))?;
     let said = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));
     let reason = format!("all {} answers say {said}, so nothing was fused", agreement.of);
     Some(selected(desk, best(usable), reason))
@@ -98,5 +121,6 @@ fn verbatim(desk: &Desk, chosen: &Usable, reason: impl Into<String>) -> Outcome 
     let mut outcome =
         Outcome::new(OutcomeKind::Verbatim, reason).with_text(Arc::clone(&chosen.answer.text), model);
     outcome.base_seat = Some(chosen.seat);
+    outcome.base_step = chosen.step;
     outcome
 }

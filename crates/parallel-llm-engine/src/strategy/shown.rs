@@ -8,6 +8,7 @@ use crate::place::Place;
 use crate::prompt::{self, Candidate, Standing, Task};
 use crate::request::Message;
 use crate::seat::Desk;
+use crate::step::{Role, StepKey};
 
 /// In which order answers are shown. Whoever judges sees them both ways, so that a place in the list decides nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,15 +25,23 @@ pub(super) struct Shown {
     task: Task,
     pub(super) nonce: String,
     pub(super) candidates: Vec<Candidate>,
+    /// What the reader gave before, where it holds that against the others.
+    own: Option<Candidate>,
     pub(super) shortened: Vec<Shortened>,
 }
 
 impl Shown {
     /// What the model of this place is shown for its task.
     pub(super) fn to(desk: &Desk, place: Place, (task, order): (Task, Order), usable: &[Usable]) -> Self {
-        let mut chance = Chance::new(&desk.plan, "synthesis");
+        let key = match place {
+            Place::Step(number) => desk.plan.steps.get(number.index()).map(|step| step.key),
+            Place::Seat(_) | Place::Synthesizer(_) => None,
+        };
+        let mut chance = Chance::new(&desk.plan, &occasion(key));
         let first = chance.nonce();
-        let mut shuffled: Vec<&Usable> = usable.iter().collect();
+        let is_own =
+            |one: &&Usable| task == Task::Revise && key.is_some_and(|key| key.by == Place::Seat(one.seat));
+        let (own, mut shuffled): (Vec<&Usable>, Vec<&Usable>) = usable.iter().partition(is_own);
         chance.shuffle(&mut shuffled);
         match order {
             Order::Forward => {}
@@ -48,11 +57,16 @@ impl Shown {
             Place::Synthesizer(_) => first,
             _ => Chance::new(&desk.plan, &format!("the code of {place}")).nonce(),
         };
-        let mut candidates: Vec<Candidate> =
-            shuffled.into_iter().enumerate().map(|(index, one)| candidate(index, one)).collect();
+        let mut candidates: Vec<Candidate> = shuffled
+            .into_iter()
+            .chain(own.iter().copied())
+            .enumerate()
+            .map(|(index, one)| candidate(index, one))
+            .collect();
         let reader = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
         let shortened = shorten(desk, reader, task, &mut candidates);
-        Self { task, nonce, candidates, shortened }
+        let own = (!own.is_empty()).then(|| candidates.pop()).flatten();
+        Self { task, nonce, candidates, own, shortened }
     }
 
     /// The same, the reader being told where each answer stands.
@@ -66,7 +80,13 @@ impl Shown {
 
     /// The prompt.
     pub(super) fn messages(&self, desk: &Desk) -> Vec<Message> {
-        prompt::reading(self.task, &desk.plan.messages, &self.candidates, &self.nonce)
+        let (request, candidates) = (&desk.plan.messages, self.candidates.as_slice());
+        match self.task {
+            Task::Propose | Task::Revise => {
+                prompt::answering(self.task, request, (self.own.as_ref(), candidates), &self.nonce)
+            }
+            _ => prompt::reading(self.task, request, candidates, &self.nonce),
+        }
     }
 
     /// The names the candidates have here.
@@ -77,6 +97,17 @@ impl Shown {
     /// Whose candidate has this name.
     pub(super) fn seat_of(&self, label: &str) -> Option<SeatNumber> {
         self.candidates.iter().find(|one| one.label == label).map(|one| one.seat)
+    }
+}
+
+/// What an order is made for. Every layer of answers has its own, so that no place in the list goes with a seat; whoever
+/// reads the same answers reads them in the same one, or backward.
+fn occasion(key: Option<StepKey>) -> String {
+    match key {
+        Some(StepKey { role: role @ (Role::Proposer | Role::Reviser), round, .. }) => {
+            format!("the order for a {} in round {round}", role.as_str())
+        }
+        _ => "synthesis".to_owned(),
     }
 }
 

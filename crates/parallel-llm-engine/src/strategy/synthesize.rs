@@ -36,6 +36,11 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
     if let Some(outcome) = gated(desk, usable, agreement) {
         return outcome;
     }
+    write(desk, usable).await
+}
+
+/// Has one text made of the answers by the first of the chain that can; if none can, the best answer stands.
+pub(super) async fn write(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
     let began_ms = desk.deadline.elapsed_ms();
     let fuse = |synthesizer| fuse(desk, synthesizer, usable);
     let mut outcome = chain::ask(desk, usable, "synthesizer", fuse).await;
@@ -79,6 +84,8 @@ fn fused(by: &ModelRef, answer: &Answer, fusion: &Fusion, (shown, usable): (&Sho
     let mut outcome =
         Outcome::new(OutcomeKind::Fused, reason).with_text(fusion.text.as_str().into(), by.clone());
     outcome.base_seat = base;
+    let is_base = |one: &&Usable| Some(one.seat) == base;
+    outcome.base_step = usable.iter().find(is_base).and_then(|one| one.step);
     outcome.shortened.clone_from(&shown.shortened);
     outcome.worth = base.and_then(|base_seat| {
         let base = usable.iter().find(|one| one.seat == base_seat)?;

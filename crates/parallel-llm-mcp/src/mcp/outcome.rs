@@ -344,6 +344,7 @@ mod tests {
             synthesis: None,
             answers,
             agreement: None,
+            rounds: Vec::new(),
             worth: None,
             cost_usd: Some(0.05),
             cost_is_estimate: false,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
-use parallel_llm_engine::outcome::Warning;
+use parallel_llm_engine::outcome::{Round, Warning};
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber, Usage};
 use schemars::JsonSchema;
@@ -43,6 +43,9 @@ pub struct Report {
     /// How many of the answers that were considered say the same; left out where no two do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<AgreementReport>,
+    /// What came of asking the seats again (strategies `moa` and `debate`), in order; left out where they were not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<RoundReport>,
     /// Whether fusing was worth it; null where nothing was fused.
     pub worth: Option<WorthReport>,
     /// What all requests of the run cost, as far as known, in USD; null where nothing is.
@@ -86,6 +89,10 @@ pub struct Synthesis {
     pub by: Option<String>,
     /// The seats whose answers were there to choose from.
     pub considered: Vec<u8>,
+    /// The number of the call whose text it is or started from, where that is a seat's later answer and not the one in
+    /// `answers`; left out elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_step: Option<u16>,
     /// Why it came about this way.
     pub reason: String,
     /// Answers the synthesizer saw only in part.
@@ -142,6 +149,25 @@ pub struct ClusterReport {
     pub value: Option<String>,
     /// Whose they are.
     pub seats: Vec<u8>,
+}
+
+/// What came of asking the seats again, each with what the others had said.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RoundReport {
+    /// Which: of `moa` the layer, the panel being the first; of `debate` the round, from 1.
+    pub round: u16,
+    /// Seats that gave another answer; a seat that gave none keeps the one it had.
+    pub answered: Vec<u8>,
+    /// Those of them whose answer comes to something else than the one before.
+    pub changed: Vec<u8>,
+    /// Those of these that now say what most had said before: the known way to lose a right answer.
+    pub followed: Vec<u8>,
+    /// Those that answered and of whom it cannot be told whether they say the same as before.
+    pub untold: Vec<u8>,
+    /// The most answers that say the same after it; 0 where that cannot be told.
+    pub equal: usize,
+    /// Of how many.
+    pub of: usize,
 }
 
 /// Whether fusing was worth it.
@@ -271,6 +297,8 @@ impl Report {
             earlier: run.earlier.iter().map(EarlierReport::of).collect(),
             answers: run.seats.iter().zip(1..).map(|(seat, number)| SeatReport::of(seat, number)).collect(),
             agreement: outcome.and_then(|outcome| outcome.agreement.as_ref()).map(AgreementReport::of),
+            rounds: outcome
+                .map_or_else(Vec::new, |outcome| outcome.rounds.iter().map(RoundReport::of).collect()),
             worth: outcome.and_then(WorthReport::of),
             cost_usd: cost.known.map(PicoUsd::as_usd),
             cost_is_estimate: cost.is_estimate,
@@ -342,6 +370,7 @@ impl Synthesis {
             kind: kind.to_owned(),
             by: outcome.by.as_ref().map(ToString::to_string),
             considered: outcome.considered.iter().map(|seat| seat.0).collect(),
+            base_step: outcome.base_step.map(|step| step.0),
             reason: outcome.reason.clone(),
             shortened: shortened.collect(),
         }
@@ -369,6 +398,21 @@ impl SparedReport {
         let spared = run.spared();
         let cost_max: PicoUsd = spared.iter().filter_map(|place| run.plan.worst_request(*place)).sum();
         (!spared.is_empty()).then(|| Self { calls: spared.len(), cost_max_usd: cost_max.as_usd() })
+    }
+}
+
+impl RoundReport {
+    fn of(round: &Round) -> Self {
+        let seats = |seats: &[SeatNumber]| seats.iter().map(|seat| seat.0).collect();
+        Self {
+            round: round.round,
+            answered: seats(&round.answered),
+            changed: seats(&round.changed),
+            followed: seats(&round.followed),
+            untold: seats(&round.untold),
+            equal: round.equal,
+            of: round.of,
+        }
     }
 }
 

@@ -122,8 +122,9 @@ fn origin(run: &Run) -> String {
     match outcome.kind {
         OutcomeKind::Fused => {
             let from = outcome.considered.len();
-            let base =
-                outcome.base_seat.map(|seat| format!(", starting from seat {seat}")).unwrap_or_default();
+            let newest = if outcome.base_step.is_some() { "the newest answer of " } else { "" };
+            let base = outcome.base_seat.map(|seat| format!(", starting from {newest}seat {seat}"));
+            let base = base.unwrap_or_default();
             let ratio = outcome.worth.as_ref().and_then(|worth| worth.edit_ratio);
             let changed = ratio.map(|ratio| format!(" ({:.0} % changed)", ratio * 100.0)).unwrap_or_default();
             format!("fused{by} from {from} answers{base}{changed}")

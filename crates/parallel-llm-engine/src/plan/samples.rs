@@ -1,0 +1,42 @@
+//! The panel of a strategy that asks one model several times. Pure.
+
+use crate::code::Code;
+use crate::outcome::Warning;
+use crate::panel::{ModelRef, Seat, SeatNumber};
+use crate::recipe::Knobs;
+
+/// The seats of one model. A panel that is one already stands, unless another number of samples is set. Of another, the
+/// strongest seat, else the first, is held so many times, and a warning says whom that leaves out.
+pub(super) fn of(panel: Vec<Seat>, knobs: Knobs, warnings: &mut Vec<Warning>) -> Vec<Seat> {
+    let chosen = panel.iter().find(|seat| seat.strongest).or_else(|| panel.first());
+    let Some(chosen) = chosen.cloned() else { return panel };
+    let mut left_out: Vec<&ModelRef> = Vec::new();
+    for seat in panel.iter().filter(|seat| seat.model != chosen.model) {
+        if !left_out.contains(&&seat.model) {
+            left_out.push(&seat.model);
+        }
+    }
+    let is_one_model = left_out.is_empty() && panel.len() > 1;
+    if is_one_model && knobs.samples.is_none() {
+        return panel;
+    }
+    let count = usize::from(knobs.samples());
+    if !left_out.is_empty() {
+        warnings.push(warning(&chosen.model, &left_out, count));
+    }
+    // Seats of one model may differ in their options: that is kept as far as the number goes.
+    let pattern = if is_one_model { panel } else { vec![chosen] };
+    let seats = pattern.into_iter().cycle().take(count).enumerate();
+    // None of them is the strongest: each would be waited for to its own deadline.
+    seats.map(|(index, seat)| Seat { number: SeatNumber::at(index), strongest: false, ..seat }).collect()
+}
+
+fn warning(chosen: &ModelRef, left_out: &[&ModelRef], count: usize) -> Warning {
+    let names: Vec<String> = left_out.iter().map(|model| format!("`{model}`")).collect();
+    let names = names.join(", ");
+    Warning {
+        code: Code::Unneeded,
+        message: format!("one model is sampled, `{chosen}`, {count} times; not asked: {names}"),
+        next: "to sample another, mark it with `@strongest=true` or name it alone".to_owned(),
+    }
+}

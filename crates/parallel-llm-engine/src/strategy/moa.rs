@@ -1,0 +1,41 @@
+//! Layers (mixture of agents): every seat answers again, having read all answers of the layer before; a synthesizer then
+//! makes one text of the last layer.
+//!
+//! What the synthesizer starts from, and what stands where it fails, is a seat's newest answer: the outcome names the call
+//! that gave it.
+
+use std::sync::Arc;
+
+use crate::agreement::Agreement;
+use crate::gather::Usable;
+use crate::outcome::Outcome;
+use crate::prompt::Task;
+use crate::seat::Desk;
+use crate::step::Role;
+use crate::strategy::rounds::{self, Again};
+use crate::strategy::{gated, synthesize, verbatim};
+
+const PROPOSING: Again = Again { role: Role::Proposer, task: Task::Propose, word: "layer", after: 1 };
+
+pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+    if let [only] = usable {
+        return verbatim(desk, only, "only one answer came, so there was nothing to fuse");
+    }
+    let began_ms = desk.deadline.elapsed_ms();
+    // The panel is the first layer.
+    let layers = 2..=u16::from(desk.plan.knobs.layers());
+    let standing = match rounds::ask(desk, (usable, agreement), PROPOSING, layers).await {
+        Ok(standing) => standing,
+        Err(failure) => return Outcome::none(failure),
+    };
+    let mut outcome = match gated(desk, &standing.newest, standing.agreement.as_ref()) {
+        Some(outcome) => outcome,
+        None => synthesize::write(desk, &standing.newest).await,
+    };
+    if let Some(worth) = &mut outcome.worth {
+        let layers_cost = standing.cost(desk);
+        worth.extra_cost = worth.extra_cost.and_then(|cost| Some(cost.plus(layers_cost?)));
+        worth.extra_ms = desk.deadline.elapsed_ms().saturating_sub(began_ms);
+    }
+    standing.told_in(outcome)
+}

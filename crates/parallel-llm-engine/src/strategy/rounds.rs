@@ -1,0 +1,204 @@
+//! Further rounds: every seat that answered is asked again, by its own model, and shown what the others have said.
+//!
+//! What always holds: a seat whose further call fails keeps the newest answer it has, and nobody is asked again once all
+//! say the same. No round may use up the time of what comes after it.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::agreement::Agreement;
+use crate::answer::{Answer, Failure};
+use crate::code::Code;
+use crate::gather::Usable;
+use crate::money::PicoUsd;
+use crate::outcome::{Outcome, Round, Warning};
+use crate::panel::SeatNumber;
+use crate::parse::Reveal;
+use crate::place::{Place, StepNumber};
+use crate::prompt::Task;
+use crate::seat::Desk;
+use crate::step::{Role, StepKey};
+use crate::strategy::call::{self, Call};
+use crate::strategy::shown::{Order, Shown};
+use crate::strategy::{agreement, is_gated};
+
+/// What the seats are asked for in a round.
+#[derive(Clone, Copy)]
+pub(super) struct Again {
+    pub(super) role: Role,
+    pub(super) task: Task,
+    /// The word for one round.
+    pub(super) word: &'static str,
+    /// How much is to come after the last round, of the time that a round has.
+    pub(super) after: u32,
+}
+
+/// How things stand after some rounds.
+pub(super) struct Standing {
+    /// The newest answer of every seat, in the order of the panel.
+    pub(super) newest: Vec<Usable>,
+    /// Which of these say the same.
+    pub(super) agreement: Option<Agreement>,
+    rounds: Vec<Round>,
+    warnings: Vec<Warning>,
+    steps: Vec<StepNumber>,
+    /// What these steps cost in parts of the run whose outcome has told it.
+    told_before: PicoUsd,
+}
+
+/// Asks round after round until all say the same, nobody answers any more, or there is no further one. A failure is that of
+/// the whole run.
+pub(super) async fn ask(
+    desk: &Arc<Desk>,
+    (usable, agreement): (&[Usable], Option<&Agreement>),
+    again: Again,
+    rounds: RangeInclusive<u16>,
+) -> Result<Standing, Failure> {
+    let mut standing = Standing {
+        newest: usable.to_vec(),
+        agreement: agreement.cloned(),
+        rounds: Vec::new(),
+        warnings: Vec::new(),
+        steps: Vec::new(),
+        told_before: PicoUsd::ZERO,
+    };
+    for (round, left) in rounds.clone().zip((1..=u32::from(rounds.end() - rounds.start()) + 1).rev()) {
+        // Where nobody has answered, the next round would ask the same once more.
+        if is_gated(desk, standing.agreement.as_ref()) || standing.is_silent() {
+            break;
+        }
+        standing.go_on(desk, again, (round, left)).await?;
+    }
+    Ok(standing)
+}
+
+impl Standing {
+    /// How many rounds there were.
+    pub(super) fn rounds(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// Whether nobody gave another answer in the newest round.
+    pub(super) fn is_silent(&self) -> bool {
+        self.rounds.last().is_some_and(|round| round.answered.is_empty())
+    }
+
+    /// How often a seat changed what its answer comes to, in all rounds; `None` where that cannot be told of every answer.
+    pub(super) fn changes(&self) -> Option<usize> {
+        let changes = |round: &Round| round.untold.is_empty().then_some(round.changed.len());
+        self.rounds.iter().map(changes).sum()
+    }
+
+    /// What the calls of all rounds cost; `None` where one is not known.
+    pub(super) fn cost(&self, desk: &Desk) -> Option<PicoUsd> {
+        desk.hub.look(|run| {
+            let views = self.steps.iter().filter_map(|step| run.place(Place::Step(*step)));
+            let costs = views.map(|view| (!view.cost_lacks_calls()).then(|| view.cost.unwrap_or_default()));
+            let all: PicoUsd = costs.collect::<Option<Vec<_>>>()?.into_iter().sum();
+            Some(all.minus(self.told_before))
+        })
+    }
+
+    /// What came of the newest answers, with the story of the rounds.
+    pub(super) fn told_in(mut self, outcome: Outcome) -> Outcome {
+        self.warnings.extend(outcome.warnings);
+        Outcome { rounds: self.rounds, warnings: self.warnings, ..outcome }
+    }
+
+    async fn go_on(
+        &mut self,
+        desk: &Arc<Desk>,
+        again: Again,
+        (round, left): (u16, u32),
+    ) -> Result<(), Failure> {
+        let round_name = format!("{} {round}", again.word);
+        let (mut asked, mut calls): (Vec<(SeatNumber, StepNumber)>, Vec<Call>) = (Vec::new(), Vec::new());
+        for one in &self.newest {
+            let key = StepKey { role: again.role, by: Place::Seat(one.seat), round };
+            let Some(step) = desk.plan.step(key).map(|step| step.number) else { continue };
+            let place = Place::Step(step);
+            let shown = Shown::to(desk, place, (again.task, Order::Forward), &self.newest);
+            self.warnings.extend(shortened(one.seat, &round_name, &shown));
+            calls.push(Call { place, messages: shown.messages(desk), reveal: Reveal::all() });
+            asked.push((one.seat, step));
+        }
+        self.steps.extend(asked.iter().map(|(_, step)| *step));
+        self.told_before = self.told_before.plus(desk.hub.look(|run| {
+            let views = asked.iter().filter_map(|(_, step)| run.place(Place::Step(*step)));
+            views.filter(|view| view.told_of).filter_map(|view| view.cost).sum()
+        }));
+        let gave = call::within(desk, desk.deadline.shared_by(left + again.after), calls).await;
+        let is_over = |gave: &&Result<Answer, Failure>| {
+            gave.as_ref().is_err_and(|failure| failure.code == Code::Cancelled)
+        };
+        if let Some(Err(cancelled)) = gave.iter().find(is_over) {
+            return Err(cancelled.clone());
+        }
+        let before = (self.newest.clone(), self.agreement.take());
+        let mut answered = Vec::new();
+        for ((seat, step), gave) in asked.into_iter().zip(gave) {
+            match gave {
+                Ok(answer) => {
+                    answered.push(seat);
+                    let own = self.newest.iter_mut().find(|one| one.seat == seat);
+                    *own.expect("whoever is asked again has answered") =
+                        Usable { seat, answer, cut: false, step: Some(step) };
+                }
+                Err(failure) => {
+                    let context =
+                        format_args!("seat {seat} gave no answer in {round_name} and keeps the one it had");
+                    self.warnings.push(Warning::of(context, &failure));
+                }
+            }
+        }
+        self.agreement = agreement(desk, &self.newest);
+        self.rounds.push(Round { round, ..self.compared(desk, &before, answered) });
+        Ok(())
+    }
+
+    /// Holds the newest answers of the seats that gave one against those before.
+    fn compared(
+        &self,
+        desk: &Desk,
+        (before, agreement): &(Vec<Usable>, Option<Agreement>),
+        answered: Vec<SeatNumber>,
+    ) -> Round {
+        let question = desk.plan.question();
+        let text = |answers: &[Usable], seat: SeatNumber| {
+            let one = answers.iter().find(|one| one.seat == seat);
+            one.map(|one| Arc::clone(&one.answer.text)).expect("whoever is asked again has answered")
+        };
+        let most = agreement.as_ref().and_then(Agreement::most).map(|seats| text(before, seats[0]));
+        let mut round = Round { equal: self.equal(), of: self.newest.len(), ..Round::default() };
+        for seat in &answered {
+            let now = text(&self.newest, *seat);
+            match Agreement::between(&question, &text(before, *seat), &now) {
+                Some(true) => {}
+                Some(false) => {
+                    round.changed.push(*seat);
+                    let is_followed =
+                        |most: &Arc<str>| Agreement::between(&question, most, &now) == Some(true);
+                    round.followed.extend(most.as_ref().filter(|most| is_followed(most)).map(|_| *seat));
+                }
+                None => round.untold.push(*seat),
+            }
+        }
+        Round { answered, ..round }
+    }
+
+    fn equal(&self) -> usize {
+        self.agreement.as_ref().map_or(0, |agreement| agreement.equal)
+    }
+}
+
+/// Tells that a seat was shown answers only in part.
+fn shortened(seat: SeatNumber, round_name: &str, shown: &Shown) -> Option<Warning> {
+    let count = shown.shortened.len();
+    (count > 0).then(|| Warning {
+        code: Code::ContextLength,
+        message: format!(
+            "seat {seat} was shown {count} answers shortened in {round_name}, to fit its context"
+        ),
+        next: Code::ContextLength.next().to_owned(),
+    })
+}

@@ -1,0 +1,14 @@
+//! One model, several samples, fused: the panel is one model so many times, which the plan has seen to (see
+//! `plan/samples.rs`). From there on it is a synthesis like any other.
+
+use std::sync::Arc;
+
+use crate::agreement::Agreement;
+use crate::gather::Usable;
+use crate::outcome::Outcome;
+use crate::seat::Desk;
+use crate::strategy::synthesize;
+
+pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+    synthesize::decide(desk, usable, agreement).await
+}

@@ -1,0 +1,128 @@
+//! What the strategies have in common that ask seats again: how they share the time that is left, scripts by round, and what
+//! is looked at whatever they do.
+
+use std::collections::BTreeSet;
+
+use parallel_llm_engine::event::Event;
+use parallel_llm_engine::place::Place;
+use parallel_llm_engine::{Message, PicoUsd};
+
+use crate::scene::{Scene, Told, scene};
+use crate::script::{COST, Reply, after, fuses, hangs, says};
+
+/// The seats of every scene of these strategies.
+pub(crate) const SEATS: usize = 3;
+
+/// A seat that says this in the panel, that in the round after it, and so on, each after so many milliseconds. By its
+/// place, so that whoever takes the run up hears the same.
+pub(crate) fn speaks(ms: u64, texts: &'static [&'static str]) -> Reply {
+    after(ms).compose(move |call| texts[round(call.attempt.place).min(texts.len() - 1)].to_owned()).end()
+}
+
+/// How many rounds a call of a panel of [`SEATS`] comes after the panel. A later part of a run numbers its steps on.
+pub(crate) fn round(place: Place) -> usize {
+    match place {
+        Place::Step(number) => 1 + number.index() / SEATS,
+        Place::Seat(_) | Place::Synthesizer(_) => 0,
+    }
+}
+
+/// After whatever commit a process ends: who was sent a request before is not sent one again, and the run gets its answer.
+pub(crate) async fn pays_nothing_twice(scene: impl Fn() -> Scene) {
+    let whole = scene().run().await;
+    assert!(whole.commits.len() > 4, "there is something to be interrupted");
+    for count in 1..whole.commits.len() - 1 {
+        let before = &whole.commits[..count];
+        let sent = before.iter().flatten().filter_map(|recorded| match &recorded.event {
+            Event::Sent { attempt } => Some(attempt.place),
+            _ => None,
+        });
+        let sent: BTreeSet<Place> = sent.collect();
+        let told = scene().after(before).run().await;
+        let again: Vec<Place> = told.asked.iter().map(|asked| asked.call.attempt.place).collect();
+        assert!(again.iter().all(|place| !sent.contains(place)), "{count}: {again:?} {}", told.end());
+        assert!(told.run.outcome.is_some(), "{count}: {}", told.end());
+    }
+}
+
+/// What the run says it cost is what its models were asked for.
+pub(crate) fn costs_what_was_asked(told: &Told) {
+    let asked = told.asked.len() as u64;
+    assert_eq!(told.run.cost(), COST.times(asked), "{}", told.end());
+    let events: PicoUsd = told.events().iter().filter_map(|recorded| recorded.event.cost()).sum();
+    assert_eq!(told.run.cost(), events);
+}
+
+/// What every place was sent, in the order of the places.
+pub(crate) fn sent(told: &Told) -> Vec<(Place, Vec<Message>)> {
+    let sent = |asked: &crate::script::Asked| (asked.call.attempt.place, asked.call.messages.to_vec());
+    let mut sent: Vec<_> = told.asked.iter().map(sent).collect();
+    sent.sort_by_key(|(place, _)| *place);
+    sent
+}
+
+/// The text a place was sent.
+pub(crate) fn prompt_of(told: &Told, place: Place) -> String {
+    let asked = told.asked.iter().find(|asked| asked.call.attempt.place == place);
+    crate::script::prompt(&asked.expect("it was asked").call)
+}
+
+/// The marker lines of a prompt that are really lines of their own.
+pub(crate) fn markers(prompt: &str) -> Vec<&str> {
+    prompt
+        .split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
+        .filter(|line| line.starts_with("<<"))
+        .collect()
+}
+
+/// The code of a prompt.
+pub(crate) fn nonce_of(prompt: &str) -> String {
+    let after = prompt.split_once("carry the code ").expect("every prompt names its code").1;
+    after.chars().take_while(char::is_ascii_hexdigit).collect()
+}
+
+/// Calls and money of a run in the token model of the published table: a prompt of 600 tokens, answers of 900, output at
+/// five times the price of input; instructions of ours are 200 tokens, and a synthesizer writes 100 beside its answer.
+/// Told in calls of one seat, to one place.
+pub(crate) fn money(told: &Told) -> String {
+    let (prompt, answer, ours, analysis) = (600.0, 900.0, 200.0, 100.0);
+    let call = |input: f64, output: f64| input + 5.0 * output;
+    let seats = told.run.seats.len() as f64;
+    let read = prompt + ours + seats * answer;
+    let cost = |place: Place| match place {
+        Place::Seat(_) => call(prompt, answer),
+        Place::Step(_) => call(read, answer),
+        Place::Synthesizer(_) => call(read, answer + analysis),
+    };
+    let all: f64 = told.asked.iter().map(|asked| cost(asked.call.attempt.place)).sum();
+    format!("{:.1}", all / call(prompt, answer))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_round_does_not_use_up_the_time_of_what_comes_after_it() {
+    let told = scene([
+        ("ada", says(100, "The air scatters.")),
+        ("ada", hangs()),
+        ("bob", says(100, "It is the sea.")),
+        ("bob", says(10, "The air, not the sea.")),
+        ("fuser", fuses(10, "not the sea", "The air, not the sea.")),
+    ]);
+    // Of the 900 ms left after the panel each of two layers and the synthesizer may have a third, then a half.
+    let told =
+        told.asks("Why is the sky blue?", "moa@layers=3").plan(|plan| plan.timers.run_ms = 1_000).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 710, closed at 710
+      fused by fuser from 2: `The air, not the sea.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0 for ? in 610 ms
+      ! timeout: seat 1 gave no answer in layer 2 and keeps the one it had: its share of the run's time of 1 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1000))
+      ! timeout: seat 1 gave no answer in layer 3 and keeps the one it had: its share of the run's time of 1 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1000))
+      1 ada answered, 1 request 100 ms, $0.0010
+      2 bob answered, 1 request 100 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+      step 1 ada failed, 1 request 300 ms, ~?: timeout: its share of the run's time of 1 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1000)) proposing
+      step 2 bob answered, 1 request 10 ms, $0.0010 proposing
+      step 3 ada failed, 1 request 300 ms, ~?: timeout: its share of the run's time of 1 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 1000)) proposing
+      step 4 bob answered, 1 request 10 ms, $0.0010 proposing
+    ");
+}

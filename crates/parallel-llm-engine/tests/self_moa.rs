@@ -1,0 +1,144 @@
+//! One model asked several times: what its panel becomes, and that from there on it is a run like any other.
+
+use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
+use parallel_llm_engine::{Catalogue, Code, PicoUsd, RunRequest};
+
+use crate::rounds::{costs_what_was_asked, money, pays_nothing_twice};
+use crate::scene::{Scene, catalogues, defaults, identity, info, providers, scene};
+use crate::script::{after, fails, failure, fuses, says};
+
+const WHY: &str = "Why is the sky blue?";
+const HOW_MANY: &str = "How many legs has a spider?";
+
+fn plan(recipe: &str, panel: &[&str]) -> RunPlan {
+    let models = Catalogue::new(["ada", "bob", "cyd", "fuser"].map(info).to_vec(), true);
+    let defaults = Defaults { synthesizers: vec!["fuser".to_owned()], ..defaults() };
+    let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(models) };
+    let request = RunRequest {
+        models: Some(panel.iter().map(|model| (*model).to_owned()).collect()),
+        strategy: Some(recipe.to_owned()),
+        ..RunRequest::prompt(WHY)
+    };
+    RunPlan::resolve(request, &terms, identity(1)).expect("the plan is sound")
+}
+
+/// Who sits on the panel, and what is said of it.
+fn planned(recipe: &str, panel: &[&str]) -> String {
+    let plan = plan(recipe, panel);
+    let numbered = plan.seats.iter().zip(1..).all(|(seat, number)| seat.number.0 == number);
+    assert!(numbered && plan.steps.is_empty());
+    let seats = plan.seats.iter().map(|seat| {
+        let strongest = if seat.strongest { "!" } else { "" };
+        let degrees = seat.temperature.map(|degrees| format!(" at {degrees}")).unwrap_or_default();
+        format!("{}{strongest}{degrees}", seat.model)
+    });
+    let warnings = plan.warnings.iter().map(|one| format!(" | {}: {} ({})", one.code, one.message, one.next));
+    format!("{}{}", seats.collect::<Vec<_>>().join(", "), warnings.collect::<String>())
+}
+
+#[test]
+fn the_panel_is_one_model_so_many_times() {
+    insta::assert_snapshot!(planned("self-moa", &["ada"]), @"ada, ada, ada, ada");
+    insta::assert_snapshot!(planned("self-moa@samples=2", &["ada"]), @"ada, ada");
+    insta::assert_snapshot!(planned("self-moa", &["ada", "bob", "cyd", "bob"]), @"ada, ada, ada, ada | unneeded: one model is sampled, `ada`, 4 times; not asked: `bob`, `cyd` (to sample another, mark it with `@strongest=true` or name it alone)");
+    insta::assert_snapshot!(planned("self-moa@samples=3", &["ada", "bob@strongest=true"]), @"bob, bob, bob | unneeded: one model is sampled, `bob`, 3 times; not asked: `ada` (to sample another, mark it with `@strongest=true` or name it alone)");
+}
+
+#[test]
+fn a_panel_of_one_model_stands_unless_samples_are_given() {
+    insta::assert_snapshot!(planned("self-moa", &["ada*3"]), @"ada, ada, ada");
+    insta::assert_snapshot!(planned("self-moa", &["ada@temperature=0.2", "ada@temperature=1,strongest=true"]), @"ada at 0.2, ada! at 1");
+    insta::assert_snapshot!(planned("self-moa@samples=5", &["ada@temperature=0.2", "ada@temperature=1"]), @"ada at 0.2, ada at 1, ada at 0.2, ada at 1, ada at 0.2");
+    insta::assert_snapshot!(planned("self-moa@samples=2", &["ada*6"]), @"ada, ada");
+}
+
+#[test]
+fn every_sample_is_in_the_worst_case() {
+    let alone = plan("vote", &["ada"]).worst_case;
+    let fusing = |samples: u64| {
+        let sampled = plan(&format!("self-moa@samples={samples}"), &["ada", "bob"]).worst_case;
+        sampled.minus(alone.times(samples))
+    };
+    assert!(fusing(2) > PicoUsd::ZERO && fusing(16) > fusing(2), "the synthesizer reads them all");
+}
+
+/// A model that says these in turn, and a synthesizer.
+fn sampled(recipe: &str) -> Scene {
+    scene([
+        ("ada", says(10, "The air scatters.")),
+        ("ada", says(20, "It is the sea.")),
+        ("ada", says(30, "Short waves scatter in air.")),
+        ("fuser", fuses(10, "Short waves", "Short waves scatter in air.")),
+    ])
+    .asks(WHY, recipe)
+}
+
+#[tokio::test(start_paused = true)]
+async fn samples_are_asked_at_once_and_fused() {
+    let told = sampled("self-moa@samples=3").run().await;
+    insta::assert_snapshot!(told.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `The air scatters.`
+    20 answered 2 `It is the sea.`
+    30 answered 3 `Short waves scatter in air.` | 30 sent s1
+    40 answered s1 `<<analysis f…` (131) | 40 decided fused
+    40 closed $0.0040
+    complete decided at 40, closed at 40
+      fused by fuser from 3: `Short waves scatter in air.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0 for $0.0010 in 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 ada answered, 1 request 20 ms, $0.0010
+      3 ada answered, 1 request 30 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
+    costs_what_was_asked(&told);
+    assert_eq!(money(&told), "4.7", "as for any panel of three");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sample_that_fails_and_a_synthesizer_that_fails_cost_no_answer() {
+    let told = scene([
+        ("ada", says(10, "The air scatters.")),
+        ("ada", fails(20, failure(Code::Refused))),
+        ("ada", says(30, "Air scatters short waves.")),
+        ("fuser", fails(10, failure(Code::Auth))),
+    ]);
+    insta::assert_snapshot!(told.asks(WHY, "self-moa@samples=3").run().await.end(), @"
+    partial decided at 40, closed at 40
+      verbatim by ada from 1: `The air scatters.`
+      because every synthesizer failed; this is the answer closest to the others, word for word
+      ! auth: the synthesizer `fuser` failed: scripted auth (check that the key is current and belongs to this provider)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 ada refused, 1 request 20 ms, ~?: refused: scripted refused
+      3 ada answered, 1 request 30 ms, $0.0010
+      s1 fuser failed, 1 request 10 ms, ~?: auth: scripted auth
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn samples_that_agree_are_not_fused() {
+    let told = scene([("ada", says(10, "8 legs")), ("fuser", says(10, "?"))]);
+    let told = told.asks(HOW_MANY, "self-moa").run().await;
+    assert_eq!(told.asked.len(), 4);
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 10, closed at 10
+      selected by ada from 1: `8 legs`
+      because all 4 answers say `8 legs`, so nothing was fused
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 ada answered, 1 request 10 ms, $0.0010
+      3 ada answered, 1 request 10 ms, $0.0010
+      4 ada answered, 1 request 10 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_paid_twice_after_a_crash() {
+    let by_seat = |call: &parallel_llm_engine::port::Call| format!("By {}.", call.attempt.place);
+    pays_nothing_twice(|| {
+        let ada = [10, 20, 30].map(|ms| ("ada", after(ms).compose(by_seat).end()));
+        let fuser = [("fuser", fuses(10, "By seat 1", "All."))];
+        scene(ada.into_iter().chain(fuser)).asks(WHY, "self-moa@samples=3")
+    })
+    .await;
+}
