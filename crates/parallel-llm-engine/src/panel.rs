@@ -62,6 +62,9 @@ pub struct SeatOptions {
     /// Whether this seat is waited for until its own deadline.
     #[serde(default)]
     pub strongest: bool,
+    /// How often it is right, by the user's own estimate: between 0 and 1, neither included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
 }
 
 /// A model reference as written, before its seats are numbered.
@@ -115,6 +118,9 @@ pub struct Seat {
     /// Whether this seat is waited for until its own deadline.
     #[serde(default)]
     pub strongest: bool,
+    /// How often it is right, by the user's own estimate: between 0 and 1, neither included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
     /// The catalogue's price, where it has one.
     pub price: Option<Price>,
     /// How much the model can read and write together, in tokens, where the catalogue says.
@@ -200,10 +206,13 @@ fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
                 read.strongest =
                     value.trim().parse().map_err(|_| invalid(text, "`strongest` is `true` or `false`"))?;
             }
+            "accuracy" => read.accuracy = Some(parse_accuracy(text, value)?),
             other => {
                 return Err(invalid(
                     text,
-                    &format!("there is no option `{other}`: temperature, max_tokens, effort, strongest"),
+                    &format!(
+                        "there is no option `{other}`: temperature, max_tokens, effort, strongest, accuracy"
+                    ),
                 ));
             }
         }
@@ -219,6 +228,12 @@ fn efforts() -> String {
 fn parse_temperature(text: &str, value: &str) -> Result<f64, Failure> {
     let temperature = value.trim().parse().ok().filter(|value| (0.0..=2.0).contains(value));
     temperature.ok_or_else(|| invalid(text, "`temperature` lies between 0 and 2"))
+}
+
+/// Nobody is always right or always wrong: that would outweigh all others together.
+fn parse_accuracy(text: &str, value: &str) -> Result<f64, Failure> {
+    let accuracy = value.trim().parse().ok().filter(|value: &f64| *value > 0.0 && *value < 1.0);
+    accuracy.ok_or_else(|| invalid(text, "`accuracy` lies between 0 and 1, such as 0.85"))
 }
 
 fn invalid(text: &str, why: &str) -> Failure {
@@ -253,9 +268,20 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_says_why() {
-        for text in
-            ["", "a b", "m*0", "m*65", "m*x", "m@temperature=9", "m@speed=1", "m@x", "a,b", "\u{1b}[2J"]
-        {
+        for text in [
+            "",
+            "a b",
+            "m*0",
+            "m*65",
+            "m*x",
+            "m@temperature=9",
+            "m@speed=1",
+            "m@accuracy=1",
+            "m@accuracy=NaN",
+            "m@x",
+            "a,b",
+            "\u{1b}[2J",
+        ] {
             assert_eq!(parse(text).unwrap_err().code, Code::ModelInvalid, "{text}");
         }
     }

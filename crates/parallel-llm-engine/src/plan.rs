@@ -215,6 +215,7 @@ impl RunPlan {
         let question = question(&request.messages);
         let text = request.strategy.as_deref().unwrap_or(&defaults.strategy);
         let Chosen { recipe, why } = Chosen::of(text, &question)?;
+        recipe.check_seats(&seats)?;
         let Recipe { strategy, knobs } = recipe;
         let seats = match strategy {
             Strategy::SelfMoa => samples::of(seats, knobs, &mut warnings),
@@ -508,6 +509,7 @@ fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, choice: &Choice) ->
         ),
         effort: entry.options.effort.or(choice.effort),
         strongest: entry.options.strongest,
+        accuracy: entry.options.accuracy,
         price: info.and_then(|info| info.price_at(choice.input_tokens)),
         context_tokens,
         inputs: info.and_then(|info| info.inputs),

@@ -123,6 +123,7 @@ mod tests {
                 temperature: None,
                 max_tokens: 1,
                 strongest: false,
+                accuracy: None,
                 price: None,
                 context_tokens: None,
                 effort: None,

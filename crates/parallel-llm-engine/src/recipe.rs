@@ -15,7 +15,7 @@ use crate::panel::Seat;
 use crate::wait::Wait;
 use knob::Knob;
 
-pub use knob::{Format, Gate, Knobs};
+pub use knob::{Format, Gate, Knobs, Weights};
 
 /// Stands for the strategy that suits the question.
 const AUTO: &str = "auto";
@@ -88,7 +88,7 @@ impl Strategy {
     const fn traits(self) -> Traits {
         match self {
             Self::Synthesize => Traits { name: "synthesize", fuses: true, knobs: &[Knob::Gate, Knob::First] },
-            Self::Vote => Traits { name: "vote", fuses: false, knobs: &[Knob::First] },
+            Self::Vote => Traits { name: "vote", fuses: false, knobs: &[Knob::First, Knob::Weights] },
             Self::BestOfN => {
                 Traits { name: "best-of-n", fuses: false, knobs: &[Knob::Orders, Knob::Gate, Knob::First] }
             }
@@ -186,6 +186,19 @@ impl Recipe {
         }
         Ok(Self { strategy, knobs })
     }
+
+    /// Fails where it needs to know something of these seats that nobody has said.
+    pub(crate) fn check_seats(self, seats: &[Seat]) -> Result<(), Failure> {
+        let needs_accuracy = self.knobs.weights == Some(Weights::LogOdds);
+        let unrated = seats.iter().find(|seat| needs_accuracy && seat.accuracy.is_none());
+        unrated.map_or(Ok(()), |seat| {
+            let message =
+                format!("`{self}` needs the accuracy of every seat, and `{}` comes without", seat.model);
+            let next =
+                "write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out";
+            Err(Failure::new(Code::Usage, message).with_next(next))
+        })
+    }
 }
 
 impl Recipe {
@@ -250,6 +263,8 @@ mod tests {
         check("moa@gate=off,layers=3", Ok("moa@layers=3,gate=off"));
         check("self-moa@samples=16", Ok("self-moa@samples=16"));
         check("debate@rounds=1", Ok("debate@rounds=1"));
+        check("vote@weights=equal", Ok("vote"));
+        check("vote@weights=log-odds,first=3", Ok("vote@first=3,weights=log-odds"));
     }
 
     #[test]
@@ -278,8 +293,8 @@ mod tests {
         let names: Vec<&str> = Strategy::names().collect();
         let known = format!("there is no strategy `fuse`; choose one of: {}", names.join(", "));
         check("fuse", Err(&known));
-        check("vote@gate=off", Err("the strategy `vote` has no knob `gate`; choose one of: first"));
-        check("vote@", Err("the strategy `vote` has no knob ``; choose one of: first"));
+        check("vote@gate=off", Err("the strategy `vote` has no knob `gate`; choose one of: first, weights"));
+        check("vote@", Err("the strategy `vote` has no knob ``; choose one of: first, weights"));
         check("synthesize@gate", Err("the knob `gate` cannot be ``; choose one of: unanimous, off"));
         check("vote@first=1", Err("the knob `first` cannot be `1`; give a whole number from 2 to 63"));
         check("moa@layers=4", Err("the knob `layers` cannot be `4`; give a whole number from 2 to 3"));

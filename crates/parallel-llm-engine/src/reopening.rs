@@ -170,6 +170,7 @@ impl Reopening {
     fn with_steps(mut self, plan: &RunPlan) -> Result<Self, Failure> {
         let recipe = Recipe { strategy: self.strategy, knobs: self.knobs };
         let seats = [plan.seats.as_slice(), &self.seats].concat();
+        recipe.check_seats(&seats)?;
         self.steps = step::planned(recipe, &seats, &self.synthesizers, plan.input_bytes());
         step::number_on(&mut self.steps, plan.steps.len())?;
         Ok(self)

@@ -63,7 +63,7 @@ impl RunStatus {
 }
 
 /// What is known of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// What was planned.
     pub plan: Arc<RunPlan>,

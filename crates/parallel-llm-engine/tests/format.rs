@@ -39,6 +39,7 @@ fn seat(number: u8, name: &str) -> Seat {
         temperature: Some(0.25),
         max_tokens: 16_000,
         strongest: number == 1,
+        accuracy: None,
         price: Some(Price { input: PicoUsd(100), output: PicoUsd(10_000_000), request: PicoUsd(5) }),
         context_tokens: Some(1_000_000),
         effort: None,

@@ -21,6 +21,7 @@ mod ledger;
 mod moa;
 mod panel;
 mod plan;
+mod proof;
 mod race;
 mod reopen;
 mod resume;

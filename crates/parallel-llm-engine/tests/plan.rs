@@ -104,8 +104,20 @@ fn a_model_is_written_as_it_is_read() {
     for text in ["", "two words", "a,b", "m*0", "m*many", "m@speed=1", "m@temperature=3", "m@max_tokens=0"] {
         assert!(refused(models(&[text])).starts_with("model_invalid: "), "{text}");
     }
-    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"model_invalid: cannot read the model `m@speed=1`: there is no option `speed`: temperature, max_tokens, effort, strongest | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"model_invalid: cannot read the model `m@speed=1`: there is no option `speed`: temperature, max_tokens, effort, strongest, accuracy | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
     insta::assert_snapshot!(refused(RunRequest { synthesizer: Some("a b".to_owned()), ..ask() }), @"model_invalid: cannot read the model `a b`: a model name has 1 to 200 visible ASCII characters and no quotes or commas | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+}
+
+#[test]
+fn weights_need_the_accuracy_of_every_seat() {
+    let weighed =
+        |names: &[&str]| RunRequest { strategy: Some("vote@weights=log-odds".to_owned()), ..models(names) };
+    let rated = "vendor/small@accuracy=0.85";
+    insta::assert_snapshot!(refused(weighed(&[rated, "google/gemma-4:free"])), @"usage: `vote@weights=log-odds` needs the accuracy of every seat, and `google/gemma-4:free` comes without (write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out) | write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out | retryable false");
+    insta::assert_snapshot!(refused(weighed(&["vendor/small@accuracy=1"])), @"model_invalid: cannot read the model `vendor/small@accuracy=1`: `accuracy` lies between 0 and 1, such as 0.85 | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    let plan = resolve(weighed(&[rated, "vendor/small*2@accuracy=0.7"])).expect("all have one");
+    let accuracies: Vec<_> = plan.seats.iter().map(|seat| seat.accuracy).collect();
+    assert_eq!(accuracies, [Some(0.85), Some(0.7), Some(0.7)]);
 }
 
 #[test]

@@ -657,6 +657,7 @@ async fn a_wish_is_resolved_against_the_run() {
         RunRequest { models: models(&["ada*63"]), ..asked.clone() },
         RunRequest { models: models(&["ada*62"]), budget: Some(PicoUsd(1)), ..asked.clone() },
         RunRequest { synthesizer: other, strategy: Some("magic".to_owned()), ..asked.clone() },
+        RunRequest { strategy: Some("vote@weights=log-odds".to_owned()), ..asked.clone() },
         RunRequest { budget: Some(PicoUsd::from_usd(2)), ..asked },
     ];
     let told: Vec<String> =
@@ -669,6 +670,7 @@ async fn a_wish_is_resolved_against_the_run() {
     panel_size: the run would have more than 64 seats
     budget: this part of the run may cost up to $0.70; the budget is $0.0000000000010
     usage: there is no strategy `magic` (choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, moa, self-moa, debate, auto)
+    usage: `vote@weights=log-odds` needs the accuracy of every seat, and `ada` comes without (write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out)
     +[] s["2 fuser"] within $3.00
     "#);
 }

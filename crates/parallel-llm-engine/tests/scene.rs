@@ -81,6 +81,7 @@ pub(crate) fn seat(number: u8, model: &str) -> Seat {
         temperature: None,
         max_tokens: defaults().max_tokens,
         strongest: false,
+        accuracy: None,
         price: info(model).price,
         context_tokens: None,
         effort: None,
@@ -181,8 +182,12 @@ impl Scene {
     }
 
     /// Another question, and how its answers become one text. What was changed of the plan before is forgotten.
-    pub(crate) fn asks(mut self, question: &str, recipe: &str) -> Self {
-        let request = RunRequest { strategy: Some(recipe.to_owned()), ..RunRequest::prompt(question) };
+    pub(crate) fn asks(self, question: &str, recipe: &str) -> Self {
+        self.requests(RunRequest { strategy: Some(recipe.to_owned()), ..RunRequest::prompt(question) })
+    }
+
+    /// Another request. What was changed of the plan before is forgotten.
+    pub(crate) fn requests(mut self, request: RunRequest) -> Self {
         self.plan = resolved(&self.replies, request);
         self
     }

@@ -189,10 +189,12 @@ pub(crate) fn reason(failure: &Failure) -> String {
 
 /// Both runs are the same in all that events tell; where they are not, the lines that differ are told.
 pub(crate) fn same(one: &Run, other: &Run, what: &str) {
-    let (one, other) = (settled(one), settled(other));
+    // Compared as values, because writing a run out takes a hundred times as long as doing it.
+    let (one, other) = (bare(one), bare(other));
     if one == other {
         return;
     }
+    let (one, other) = (format!("{one:#?}"), format!("{other:#?}"));
     let differing = one.lines().zip(other.lines()).filter(|(one, other)| one != other);
     let lines: Vec<String> = differing.take(5).map(|(one, other)| format!("{one} | {other}")).collect();
     panic!("not so: {what}\n{}", lines.join("\n"));
@@ -201,6 +203,10 @@ pub(crate) fn same(one: &Run, other: &Run, what: &str) {
 /// Everything of a run that its events tell: without text on its way, and without what is said about the storing of
 /// the events themselves.
 pub(crate) fn settled(run: &Run) -> String {
+    format!("{:#?}", bare(run))
+}
+
+fn bare(run: &Run) -> Run {
     let mut run = run.clone();
     for seat in run.seats.iter_mut().chain(&mut run.synthesizers).chain(&mut run.steps) {
         seat.partial = String::new();
@@ -211,5 +217,5 @@ pub(crate) fn settled(run: &Run) -> String {
     if let Some(outcome) = &mut run.outcome {
         outcome.warnings = Vec::new();
     }
-    format!("{run:#?}")
+    run
 }

@@ -1,7 +1,7 @@
 //! Plurality: which answer stands, that nobody is asked for it, and that the order of arrival has no say.
 
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Code, SeatNumber};
+use parallel_llm_engine::{Code, RunRequest, SeatNumber};
 
 use crate::scene::{Scene, scene};
 use crate::script::{fails, failure, fuses, says};
@@ -111,4 +111,55 @@ async fn whoever_comes_first_the_same_answer_stands() {
             "#);
         }
     }
+}
+
+const ODD: &str = "Which of these is odd?\nA) two\nB) three\nC) four\nD) six";
+
+/// Models that are said to be right so often, and what each says.
+fn weighed(question: &str, seats: &[(&'static str, &str)]) -> Scene {
+    let named = ["ada", "bob", "cyd", "dan"].into_iter().zip(seats);
+    let request = RunRequest {
+        models: Some(named.clone().map(|(name, (accuracy, _))| format!("{name}@{accuracy}")).collect()),
+        strategy: Some("vote@weights=log-odds".to_owned()),
+        ..RunRequest::prompt(question)
+    };
+    scene(named.map(|(name, (_, answer))| (name, says(10, answer)))).requests(request)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_weighs_what_the_accuracy_of_its_seat_says() {
+    // Of four options: ln(0.95 × 3 / 0.05) against ln(0.6 × 3 / 0.4) + ln(0.55 × 3 / 0.45).
+    let strong = weighed(ODD, &[("accuracy=0.6", "A"), ("accuracy=0.55", "A"), ("accuracy=0.95", "B")]);
+    insta::assert_snapshot!(told(strong).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 4.04 against 2.80");
+    let several = weighed(ODD, &[("accuracy=0.7", "A"), ("accuracy=0.7", "A"), ("accuracy=0.75", "B")]);
+    insta::assert_snapshot!(told(several).await, @"selected by ada from 1: `A`; because 2 of 3 answers say `A`, the most by weight: 3.89 against 2.20");
+    let prime = "Is 7 prime? Answer yes or no.";
+    let truth = weighed(prime, &[("accuracy=0.6", "No"), ("accuracy=0.6", "no."), ("accuracy=0.8", "Yes.")]);
+    insta::assert_snapshot!(told(truth).await, @"selected by cyd from 3: `Yes.`; because 1 of 3 answers say `yes`, the most by weight: 1.39 against 0.81");
+    // Nobody knows how many numbers there could be: as many as were said, and one more.
+    let number = weighed(HOW_MANY, &[("accuracy=0.6", "6"), ("accuracy=0.6", "7"), ("accuracy=0.61", "8")]);
+    insta::assert_snapshot!(told(number).await, @"selected by cyd from 3: `8`; because 1 of 3 answers say `8`, the most by weight: 1.55 against 1.50");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_wrong_more_often_than_chance_speaks_against_its_answer() {
+    let two = weighed(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.15", "A"), ("accuracy=0.3", "B")]);
+    insta::assert_snapshot!(told(two).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 0.25 against -1.73");
+    let both = weighed(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.2", "B")]);
+    insta::assert_snapshot!(told(both).await, @"selected by bob from 2: `B`; because 1 of 2 answers say `B`, the most by weight: -0.29 against -1.10; what nobody says is likelier");
+    // Of yes and no both were said.
+    let prime = "Is 7 prime? Answer yes or no.";
+    let truth = weighed(prime, &[("accuracy=0.1", "no"), ("accuracy=0.2", "yes")]);
+    insta::assert_snapshot!(told(truth).await, @"selected by bob from 2: `yes`; because 1 of 2 answers say `yes`, the most by weight: -1.39 against -2.20");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_weighs_the_same_is_decided_as_where_it_is_counted() {
+    let tie = [("accuracy=0.7", "A"), ("accuracy=0.8", "B"), ("accuracy=0.8", "A"), ("accuracy=0.7", "B")];
+    insta::assert_snapshot!(told(weighed(ODD, &tie)).await, @"selected by ada from 1: `A`; because 2 of 4 answers say `A`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the first of the panel decides");
+    let mut strongest = tie;
+    strongest[3].0 = "accuracy=0.7,strongest=true";
+    insta::assert_snapshot!(told(weighed(ODD, &strongest)).await, @"selected by bob from 2: `B`; because 2 of 4 answers say `B`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the strongest seat decides");
+    let unread = [("accuracy=0.7", "I cannot say."), ("accuracy=0.6", "B"), ("accuracy=0.9", "Who knows?")];
+    insta::assert_snapshot!(told(weighed(ODD, &unread)).await, @"selected by bob from 2: `B`; because 1 of 3 answers say `B`, the most by weight: 1.50");
 }

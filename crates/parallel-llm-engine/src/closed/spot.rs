@@ -81,9 +81,13 @@ fn marked(answer: &str) -> Option<&str> {
 
 /// Where the last place ends at which a text has this mark, in any case.
 fn last_end(answer: &str, mark: &str) -> Option<usize> {
+    let is_mark = |found: &str| {
+        found.eq_ignore_ascii_case(mark)
+            || (!mark.is_ascii() && found.chars().flat_map(char::to_lowercase).eq(mark.chars()))
+    };
     let ends = answer.char_indices().rev().map(|(at, _)| at);
     ends.filter_map(|at| answer.get(at..at + mark.len()).map(|found| (found, at + mark.len())))
-        .find(|(found, _)| found.eq_ignore_ascii_case(mark))
+        .find(|(found, _)| is_mark(found))
         .map(|(_, end)| end)
 }
 
@@ -110,6 +114,7 @@ mod tests {
         );
         check("**Final answer:**\n\n B", &["B"]);
         check("所以答案是：C", &["C", "所以答案是：C"]);
+        check("Ответ: B", &["B", "Ответ: B"]);
         check("Paris.", &["Paris."]);
         check("It depends.\n\nOn much.\n\n**D**", &["**D**"]);
     }

@@ -46,6 +46,14 @@ words! {
         /// Each meets each, all at once.
         League = "league",
     }
+
+    /// What the answer of a seat counts in a vote.
+    Weights {
+        /// As much as any other.
+        Equal = "equal",
+        /// As much as its accuracy, which the user gives, says for what it answers.
+        LogOdds = "log-odds",
+    }
 }
 
 /// A thing that can be set.
@@ -59,6 +67,7 @@ pub(super) enum Knob {
     Layers,
     Samples,
     Rounds,
+    Weights,
 }
 
 impl Knob {
@@ -72,6 +81,7 @@ impl Knob {
             Self::Layers => "layers",
             Self::Samples => "samples",
             Self::Rounds => "rounds",
+            Self::Weights => "weights",
         }
     }
 }
@@ -103,6 +113,9 @@ pub struct Knobs {
     /// How often a seat may change its answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u8>,
+    /// What the answer of a seat counts in a vote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Weights>,
 }
 
 impl Knobs {
@@ -147,6 +160,7 @@ impl Knobs {
             // One sample has nothing to be fused with, and all are read at once by the synthesizer.
             Knob::Samples => self.samples = Some(count(knob, value, 2..=16)?),
             Knob::Rounds => self.rounds = Some(count(knob, value, 1..=3)?),
+            Knob::Weights => self.weights = word(knob, value, Weights::ALL)?,
         }
         Ok(())
     }
@@ -162,6 +176,7 @@ impl Knobs {
             Knob::Layers => self.layers.map(|count| count.to_string()),
             Knob::Samples => self.samples.map(|count| count.to_string()),
             Knob::Rounds => self.rounds.map(|count| count.to_string()),
+            Knob::Weights => self.weights.and_then(|weights| written(weights, Weights::ALL)),
         }
     }
 }

@@ -6,7 +6,7 @@ use parallel_llm_engine::plan::{RunPlan, Timers};
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus};
 
-use crate::scene::{scene, seat};
+use crate::scene::{QUESTION, scene, seat};
 use crate::script::{Reply, after, failure, form, unadmitted};
 use crate::simulation::life::{Crash, Kind, Part, Stopping};
 
@@ -15,6 +15,19 @@ const CHAIN: [&str; 3] = ["fuser-1", "fuser-2", "fuser-3"];
 /// Models that are asked only after a run has begun.
 const MORE: [&str; 2] = ["ivy", "joe"];
 const OTHERS: [&str; 2] = ["fuser-4", "fuser-5"];
+/// How answers become one text.
+const RECIPES: [&str; 10] = [
+    "synthesize",
+    "synthesize",
+    "synthesize@gate=off",
+    "synthesize@gate=off,first=2",
+    "vote",
+    "vote@first=2",
+    "vote@first=3",
+    "best-of-n",
+    "best-of-n@orders=1,first=2",
+    "best-of-n@gate=off",
+];
 /// Enough for two calls, and not for three.
 const SMALL_BUDGET: PicoUsd = PicoUsd(25_000_000_000);
 /// Seats of a run to which no more are added.
@@ -63,7 +76,9 @@ impl Dice {
         let budget =
             self.pick(&[PicoUsd::from_usd(3), PicoUsd::from_usd(3), PicoUsd::from_usd(3), SMALL_BUDGET]);
         let strongest = self.once_in(4);
-        let planned = scene(names.map(|name| (*name, after(0)))).wait(wait).plan(|plan| {
+        let recipe = self.pick(&RECIPES);
+        let planned = scene(names.map(|name| (*name, after(0)))).asks(QUESTION, recipe);
+        let planned = planned.wait(wait).plan(|plan| {
             plan.seed = seed;
             plan.timers = timers;
             plan.budget = budget;
@@ -135,12 +150,12 @@ impl Dice {
             1 => SMALL_BUDGET,
             _ => run.plan.budget,
         };
-        Reopening {
-            seats: numbered(&MORE[..more], run.plan.seats.len()),
-            synthesizers: numbered(&OTHERS[..others], run.plan.synthesizers.len()),
-            budget,
-            ..Reopening::resume(&run.plan, ask)
-        }
+        let seats = numbered(&MORE[..more], run.plan.seats.len());
+        let wish = match numbered(&OTHERS[..others], run.plan.synthesizers.len()).as_slice() {
+            [] => Reopening::resume(&run.plan, ask),
+            chain => Reopening::again(&run.plan, ask, chain).expect("there is room for them"),
+        };
+        Reopening { seats, budget, ..wish }
     }
 
     fn fault(&mut self) -> Failure {
@@ -160,6 +175,10 @@ impl Dice {
 
     /// Words that are sometimes few, sometimes many, sometimes none.
     fn words(&mut self) -> String {
+        if self.once_in(2) {
+            // What others say too.
+            return "The moon.".to_owned();
+        }
         let word = self.pick(&["moon ", "tide ", "潮", "Error: ", " \n", "<<answer x>>\n"]);
         word.repeat(self.pick(&[1, 2, 60, 400]))
     }
@@ -216,7 +235,8 @@ impl Dice {
 
     fn fused(&mut self, reply: Reply) -> Reply {
         let base = self.pick(&["A", "B", "Q"]);
-        reply.compose(move |call| form(call, &format!("{{\"base\": \"{base}\"}}"), "Both."))
+        let analysis = format!("{{\"base\": \"{base}\", \"ranking\": [\"{base}\", \"C\"]}}");
+        reply.compose(move |call| form(call, &analysis, "Both."))
     }
 }
 

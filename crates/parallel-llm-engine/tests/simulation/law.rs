@@ -8,6 +8,7 @@ use parallel_llm_engine::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::step::Step;
 use parallel_llm_engine::{OutcomeKind, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus, budget};
 
 use crate::scene::ends;
@@ -168,6 +169,9 @@ struct Account {
     /// The newest request, where nobody knows what came of it.
     lost: Option<u32>,
     answered: bool,
+    /// It has given something that no outcome tells of yet.
+    untold: bool,
+    is_spared: bool,
     sent: u32,
     /// In this part.
     sent_now: u32,
@@ -208,9 +212,11 @@ impl Book {
                 self.begin(asked);
             }
             Event::Reopened { reopening, .. } => self.reopen(reopening),
+            Event::Spared { seats } => self.spare(seats),
             Event::Decided { .. } => {
                 assert!(!self.decided && !self.closed, "each part is decided at most once");
                 self.decided = true;
+                self.accounts.values_mut().for_each(|account| account.untold = false);
             }
             Event::Closed { cost } => self.close(*cost),
             event => {
@@ -228,6 +234,18 @@ impl Book {
         self.begin(asked.collect());
     }
 
+    /// Seats are spared that were held back: never asked, and only by a recipe that asks some first.
+    fn spare(&mut self, seats: &[SeatNumber]) {
+        let first = self.plan.knobs.first.expect("the recipe asks some first");
+        assert!(!self.decided && !self.closed, "seats are spared before the answer");
+        for seat in seats {
+            let account = self.accounts.entry(Place::Seat(*seat)).or_default();
+            assert!(account.is_asked && account.sent == 0, "seat {seat} is spared and was asked");
+            assert!(seat.index() >= usize::from(first), "seat {seat} is one of the first {first}");
+            (account.is_asked, account.is_spared) = (false, true);
+        }
+    }
+
     fn begin(&mut self, asked: Vec<SeatNumber>) {
         (self.decided, self.closed) = (false, false);
         for account in self.accounts.values_mut() {
@@ -240,6 +258,7 @@ impl Book {
         for seat in asked {
             let account = self.accounts.entry(Place::Seat(seat)).or_default();
             account.is_asked = !account.answered;
+            account.is_spared = false;
         }
     }
 
@@ -272,6 +291,7 @@ impl Book {
             }
             account.ended_now += 1;
             account.answered |= matches!((event, place), (Event::Answered { .. }, Place::Seat(_)));
+            account.untold |= matches!(event, Event::Answered { .. } | Event::Cut { .. });
             assert!(account.is_asked || !matches!(place, Place::Seat(_)), "{place} ends and was not asked");
         }
     }
@@ -280,6 +300,9 @@ impl Book {
         let is_named = matches!(place, Place::Seat(seat) if self.named.contains(&seat));
         let account = self.accounts.entry(place).or_default();
         assert!(!account.answered, "{place} has an answer and is asked again");
+        let is_seat = matches!(place, Place::Seat(_));
+        assert!(is_seat || !account.untold, "{place} was paid for this outcome and is asked again");
+        assert!(!account.is_spared, "{place} is spared and sent");
         assert!(account.lost.is_none() || is_named, "{place} may have been paid and is asked again unnamed");
         assert!(account.open.is_none() && number == account.sent + 1, "{place} sends one after the other");
         assert!(account.is_asked || !matches!(place, Place::Seat(_)), "{place} is sent and was not asked");
@@ -287,6 +310,20 @@ impl Book {
         account.sent += 1;
         account.sent_now += 1;
         self.check_budget(place);
+        if let Place::Step(number) = place {
+            self.check_step(&self.plan.steps[number.index()]);
+        }
+    }
+
+    /// A step is made of answers that are there, and a spare one where those it stands in for are over.
+    fn check_step(&self, step: &Step) {
+        assert!(!self.decided, "nobody judges what is decided");
+        let is_open = |other: &Step| {
+            let account = self.accounts.get(&Place::Step(other.number));
+            other.key.by != step.key.by && account.is_some_and(|account| account.open.is_some())
+        };
+        let open = self.plan.steps.iter().find(|other| step.is_spare && is_open(other));
+        assert!(open.is_none(), "step {} is made beside step {:?}", step.number, open);
     }
 
     /// Spent and held is never above the budget by more than one output cap for each call under way.
@@ -337,6 +374,7 @@ impl Book {
                 account.unpriced == 0 || view.cost_is_estimate,
                 "{place} tells that its cost is not whole"
             );
+            assert_eq!(view.is_spared(), account.is_spared, "{place} is spared or not");
             let is_unknown = view.status == SeatStatus::Unknown;
             assert_eq!(is_unknown, account.lost.is_some(), "{place} is {}", view.status.as_str());
             assert!(view.status.is_final() || !matches!(place, Place::Seat(_)), "{place} is in an end");

@@ -40,8 +40,8 @@ const LEAST: &[(&str, usize)] = &[
     ("three crashes", 30),
     ("a broken disk", 50),
     ("refused: storage", 10),
-    ("reopened: interrupted", 390),
-    ("reopened: a further part was interrupted", 20),
+    ("reopened: interrupted", 370),
+    ("reopened: a further part was interrupted", 30),
     ("reopened: decided, not closed", 90),
     ("reopened: closed", 500),
     ("reopened: an unknown seat is named", 300),
@@ -50,11 +50,12 @@ const LEAST: &[(&str, usize)] = &[
     ("reopened: seats are added", 300),
     ("reopened: another synthesizer", 300),
     ("a cost found out later", 140),
-    ("an earlier text kept", 30),
+    ("an earlier text kept", 90),
     ("a drained reply", 15),
     ("a late answer", 50),
-    ("an outcome: Fused", 110),
-    ("an outcome: Verbatim", 260),
+    ("an outcome: Fused", 50),
+    ("an outcome: Selected", 120),
+    ("an outcome: Verbatim", 200),
     ("an outcome: None", 110),
     ("an end: complete", 50),
     ("an end: partial", 330),
@@ -62,11 +63,17 @@ const LEAST: &[(&str, usize)] = &[
     ("an end: cancelled", 30),
     ("a seat: answered", 900),
     ("a seat: cut", 180),
-    ("a seat: failed", 450),
+    ("a seat: failed", 240),
     ("a seat: refused", 10),
-    ("a seat: cancelled", 150),
-    ("a seat: skipped", 600),
+    ("a seat: cancelled", 300),
+    ("a seat: skipped", 590),
+    ("a seat: spared", 7),
     ("a seat: unknown", 290),
+    ("a step: answered", 60),
+    ("a step: cut", 14),
+    ("a step: failed", 23),
+    ("a step: unknown", 11),
+    ("a judge that changed its mind", 7),
 ];
 /// Processes a story has at most: three troubled ones, two that go on after the run has closed, and the last.
 const PARTS_MAX: usize = 6;
@@ -149,7 +156,14 @@ impl Story {
         self.meet(format!("an outcome: {:?}", outcome.kind));
         self.meet(format!("an end: {}", run.status.as_str()));
         for view in &run.seats {
-            self.meet(format!("a seat: {}", view.status.as_str()));
+            let status = if view.is_spared() { "spared" } else { view.status.as_str() };
+            self.meet(format!("a seat: {status}"));
+        }
+        for view in run.steps.iter().filter(|view| view.attempts > 0) {
+            self.meet(format!("a step: {}", view.status.as_str()));
+        }
+        if outcome.judging.as_ref().is_some_and(|judging| judging.flips > 0) {
+            self.meet("a judge that changed its mind");
         }
         let late = run.seats.iter().filter(|view| view.late).count();
         let events = self.history.durable.events();

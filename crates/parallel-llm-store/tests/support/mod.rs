@@ -67,6 +67,7 @@ pub(crate) fn a_seat(number: u8, name: &str) -> Seat {
         temperature: None,
         max_tokens: 16_000,
         strongest: false,
+        accuracy: None,
         price: None,
         context_tokens: Some(200_000),
         effort: None,

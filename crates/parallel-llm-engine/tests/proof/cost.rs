@@ -1,0 +1,118 @@
+//! What a run is said to cost is what its calls used, times their prices: to the last unit, whatever became of them, and in
+//! every strategy there is.
+
+use std::collections::BTreeMap;
+
+use parallel_llm_engine::port::Call;
+use parallel_llm_engine::recipe::Strategy;
+use parallel_llm_engine::{Code, PicoUsd};
+
+use crate::proof::draw::Draw;
+use crate::proof::items;
+use crate::proof::stage::{NAMES, candidates, verdict};
+use crate::scene::{Told, info, scene};
+use crate::script::{Reply, after, fails, failure, form, prompt};
+
+/// A whole reply that used so many tokens, and their price.
+fn used(reply: Reply, (input, output): (u64, u64), is_declined: bool) -> (Reply, PicoUsd) {
+    let reply = reply.end_with(|end| {
+        end.cost = None;
+        end.usage.input_tokens = Some(input);
+        end.usage.output_tokens = Some(output);
+        end.refusal = is_declined.then(|| "No.".to_owned());
+    });
+    (reply, info("any").price.expect("it has a price").cost(input, output))
+}
+
+fn tokens(draw: &mut Draw) -> (u64, u64) {
+    (draw.below(900) as u64, draw.below(900) as u64)
+}
+
+/// The replies of one seat, and what each costs that is read to its end.
+fn seat(draw: &mut Draw) -> Vec<(Reply, PicoUsd)> {
+    let ms = 1 + draw.below(200) as u64;
+    let whole = |draw: &mut Draw| {
+        let text = (*draw.pick(&["The moon.", "The moon pulls the sea.", "Both."])).to_owned();
+        let reply = after(ms).text(&text).wait(draw.below(100) as u64);
+        let reply = if draw.is(0.5) { reply.billed_anyway() } else { reply };
+        used(reply, tokens(draw), false)
+    };
+    match draw.below(8) {
+        0 => vec![used(after(ms), tokens(draw), true)],
+        // Nothing was written, and it is asked again.
+        1 => vec![used(after(ms).reasoning(), tokens(draw), false), whole(draw)],
+        2 => vec![(fails(ms, failure(Code::Upstream).with_status(503)), PicoUsd::ZERO), whole(draw)],
+        3 => vec![(after(ms).text("The moo").fail(failure(Code::Connection)), PicoUsd::ZERO)],
+        4 => vec![(fails(ms, failure(Code::Auth)), PicoUsd::ZERO)],
+        _ => vec![whole(draw)],
+    }
+}
+
+/// Whoever reads the others says something of them, whatever it is asked for.
+fn reads(call: &Call) -> String {
+    if prompt(call).contains("<<analysis ") {
+        return form(call, r#"{"base": "A"}"#, "All of them.");
+    }
+    verdict(candidates(call).into_iter().map(|(label, _)| label))
+}
+
+/// What the requests cost that left and whose replies were read to their end.
+fn owed(told: &Told, scripts: &BTreeMap<&str, Vec<PicoUsd>>) -> PicoUsd {
+    let mut left: BTreeMap<&str, Vec<PicoUsd>> = BTreeMap::new();
+    for line in &told.ledger {
+        let mut words = line.split(' ').skip(1);
+        match (words.next(), words.next()) {
+            (Some("request"), Some(model)) => {
+                let costs = &scripts[model];
+                let requests = left.entry(model).or_default();
+                requests.push(*costs.get(requests.len()).unwrap_or(costs.last().expect("there is a reply")));
+            }
+            // Closed before its end: what it cost nobody says.
+            (Some("dropped"), Some(model)) => drop(left.get_mut(model).and_then(Vec::pop)),
+            _ => {}
+        }
+    }
+    left.into_values().flatten().sum()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_run_costs_is_what_its_calls_used() {
+    let draw = &mut Draw::new(70);
+    for strategy in Strategy::ALL {
+        let (mut paid, mut given_up, mut failed) = (0, 0, 0);
+        for _ in 0..items() / 2 {
+            let mut scripts: BTreeMap<&str, Vec<PicoUsd>> = BTreeMap::new();
+            let mut replies = Vec::new();
+            for name in &NAMES[..2 + draw.below(4)] {
+                for (reply, cost) in seat(draw) {
+                    scripts.entry(name).or_default().push(cost);
+                    replies.push((*name, reply));
+                }
+            }
+            for name in ["fuser-1", "fuser-2"] {
+                let (reply, cost) = match draw.below(4) {
+                    0 => (fails(20, failure(Code::Upstream)), PicoUsd::ZERO),
+                    1 => used(after(20).reasoning(), tokens(draw), true),
+                    _ => used(after(20).compose(reads).wait(50), tokens(draw), false),
+                };
+                scripts.insert(name, vec![cost]);
+                replies.push((name, reply));
+            }
+            let mut scene = scene(replies).asks("How do tides work?", strategy.name());
+            if draw.is(0.4) {
+                scene = scene.cancel_at(draw.below(350) as u64);
+            }
+            let told = scene.run().await;
+            let owed = owed(&told, &scripts);
+            assert_eq!(told.run.cost(), owed, "{}\n{}", told.story(), told.ledger());
+            paid += usize::from(owed > PicoUsd::ZERO);
+            given_up += usize::from(told.ledger().contains("dropped"));
+            failed += usize::from(told.run.places().any(|view| view.failure.is_some()));
+        }
+        println!(
+            "{}: {paid} paid, {given_up} with a call given up, {failed} with one failed",
+            strategy.name()
+        );
+        assert!(paid > 20 && given_up > 2 && failed > 20, "{}: too little is met", strategy.name());
+    }
+}

@@ -1,0 +1,91 @@
+//! Where nobody can fuse or judge, the answer closest to the others stands: held against a calculation of its own, and the
+//! same whatever the names, the times, the seed and the order of the panel.
+
+use std::collections::BTreeSet;
+
+use parallel_llm_engine::{Code, OutcomeKind};
+
+use crate::proof::draw::Draw;
+use crate::proof::items;
+use crate::proof::stage::{NAMES, outcome};
+use crate::scene::scene;
+use crate::script::{Reply, after, fails, failure, hangs, says, unadmitted};
+
+const WORDS: [&str; 14] = [
+    "moon", "tide", "water", "pulls", "earth", "twice", "daily", "spins", "bulge", "coast", "gravity",
+    "ocean", "orbit", "shadow",
+];
+
+/// Shared words as a part of all words of both, summed over the others.
+fn closeness(texts: &[String]) -> Vec<f64> {
+    let words: Vec<BTreeSet<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
+    let shared = |one: &BTreeSet<&str>, other: &BTreeSet<&str>| {
+        one.intersection(other).count() as f64 / one.union(other).count() as f64
+    };
+    let to_others = |(index, one): (usize, &BTreeSet<&str>)| {
+        let others = words.iter().enumerate().filter(|(other, _)| *other != index);
+        others.map(|(_, other)| shared(one, other)).sum()
+    };
+    words.iter().enumerate().map(to_others).collect()
+}
+
+/// The one that is closest by far enough that nobody rounds it away.
+fn closest(texts: &[String]) -> Option<&String> {
+    let closeness = closeness(texts);
+    let best = (0..texts.len()).max_by(|one, other| closeness[*one].total_cmp(&closeness[*other]))?;
+    let is_alone = |other: usize| other == best || closeness[other] < closeness[best] - 1e-4;
+    (0..texts.len()).all(is_alone).then(|| &texts[best])
+}
+
+/// A way to give nothing.
+fn useless(draw: &mut Draw) -> Reply {
+    match draw.below(7) {
+        0 => fails(5, failure(Code::Auth)),
+        1 => fails(5, failure(Code::ContextLength)),
+        2 => unadmitted(failure(Code::Upstream)),
+        3 => hangs(),
+        4 => after(5).end_with(|end| end.refusal = Some("No.".to_owned())),
+        5 => after(5).panic(),
+        _ => after(5).reasoning().end(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nobody_can_fuse_the_closest_answer_stands_and_is_called_so() {
+    let draw = &mut Draw::new(80);
+    let mut compared = 0;
+    for round in 0..items() {
+        let essay = |draw: &mut Draw| {
+            let mut words = WORDS;
+            draw.shuffle(&mut words);
+            words[..5 + draw.below(6)].join(" ")
+        };
+        let mut essays: Vec<String> = (0..3 + round % 4).map(|_| essay(draw)).collect();
+        let Some(best) = closest(&essays).cloned() else { continue };
+        compared += 1;
+        let recipe = ["synthesize", "best-of-n"][round % 2];
+        for _ in 0..2 {
+            draw.shuffle(&mut essays);
+            let mut names = NAMES;
+            draw.shuffle(&mut names);
+            let seats: Vec<Reply> =
+                essays.iter().map(|essay| says(1 + draw.below(100) as u64, essay)).collect();
+            let chain: Vec<(&str, Reply)> = ["fuser-1", "fuser-2"]
+                .into_iter()
+                .take(draw.below(3))
+                .map(|name| (name, useless(draw)))
+                .collect();
+            let seed = draw.below(1 << 30) as u64;
+            let told = scene(names.into_iter().zip(seats).chain(chain))
+                .asks("How do tides work?", recipe)
+                .plan(|plan| plan.seed = seed)
+                .run()
+                .await;
+            let outcome = outcome(&told);
+            assert_eq!(outcome.text.as_deref(), Some(best.as_str()), "{essays:?}");
+            assert_eq!(outcome.kind, OutcomeKind::Verbatim);
+            assert!(outcome.unfused.is_some() && outcome.base_seat.is_some(), "it says that it is not fused");
+        }
+    }
+    assert!(compared > items() / 2, "most panels have an answer that is closest: {compared}");
+}

@@ -1,0 +1,73 @@
+//! The calculation against figures that were computed apart from it, by another program and by simulation.
+
+use crate::proof::panel::{Dials, Panel, Tie, oracle, plurality};
+
+/// How far a figure may be off: they are given in three or four places, and their dials in three.
+const TOLERANCE: f64 = 0.002;
+
+fn fair(panel: &Panel) -> f64 {
+    panel.mean(|said| plurality(said, Tie::Fair))
+}
+
+fn check(what: &str, computed: f64, golden: f64) {
+    println!("{what}: {computed:.4}, golden {golden}");
+    assert!((computed - golden).abs() <= TOLERANCE, "{what}: {computed:.4} is not {golden}");
+}
+
+/// Five flagships, the strongest first.
+const FIVE: [f64; 5] = [0.876, 0.864, 0.850, 0.849, 0.833];
+
+fn strongest(panel: &Panel) -> f64 {
+    panel.mean(|said| plurality(said, Tie::Strongest))
+}
+
+#[test]
+fn panels_of_equals_come_to_what_was_published() {
+    for (count, alone, together, any) in [
+        (3, 0.9550, 0.8743, 0.934),
+        (5, 0.9881, 0.8815, 0.954),
+        (7, 0.9973, 0.8841, 0.963),
+        (9, 0.9993, 0.8854, 0.968),
+    ] {
+        let independent = Panel::alike(count, 0.855, Dials::independent(4));
+        check(&format!("plurality of {count} that err alone"), fair(&independent), alone);
+        let correlated = Panel::alike(count, 0.855, Dials::CALIBRATED);
+        check(&format!("plurality of {count} that err together"), fair(&correlated), together);
+        check(&format!("any of {count} that err together"), correlated.mean(oracle), any);
+    }
+    for (count, golden) in [(3, 0.9430), (5, 0.9758), (9, 0.9952)] {
+        let jury = Panel::alike(count, 0.855, Dials::independent(2));
+        check(&format!("a jury of {count}"), fair(&jury), golden);
+    }
+}
+
+#[test]
+fn panels_of_unequals_come_to_what_was_published() {
+    check("five that err alone", strongest(&Panel::of(&FIVE, Dials::independent(4))), 0.989);
+    check("five that err together", strongest(&Panel::of(&FIVE, Dials::CALIBRATED)), 0.883);
+    for (weak, golden) in [(0.75, 0.8255), (0.6, 0.733)] {
+        let panel = Panel::of(&[0.876, weak, weak], Dials::CALIBRATED);
+        check(&format!("the strongest and two of {weak}"), strongest(&panel), golden);
+    }
+    for (honest, golden) in [(2, 0.824), (4, 0.855)] {
+        let panel = Panel::of(&FIVE[..honest], Dials::CALIBRATED).with_adversary();
+        check(&format!("{honest} and an adversary"), strongest(&panel), golden);
+    }
+}
+
+/// Votes whose odds are drawn anew for each question, from the distribution that is right so often and correlates so much.
+#[test]
+fn votes_that_share_their_odds_come_to_what_was_published() {
+    let (accuracy, correlation) = (0.855, 0.534);
+    let scale = (1.0 - correlation) / correlation;
+    let (right, wrong) = (accuracy * scale, (1.0 - accuracy) * scale);
+    for (count, golden) in [(3, 0.8675), (5, 0.8714), (9, 0.8743)] {
+        let rising = |from: f64, steps: u32| (0..steps).map(|step| from + f64::from(step)).product::<f64>();
+        let ways =
+            |votes: u32| (0..votes).map(|one| f64::from(count - one) / f64::from(one + 1)).product::<f64>();
+        let chance = |votes: u32| {
+            ways(votes) * rising(right, votes) * rising(wrong, count - votes) / rising(right + wrong, count)
+        };
+        check(&format!("a majority of {count}"), (count / 2 + 1..=count).map(chance).sum(), golden);
+    }
+}

@@ -1,0 +1,132 @@
+//! What must not matter: the shuffle, the models' names, who answers first, the order of the panel; and where a judge looks
+//! at the place in the list, its bias.
+
+use parallel_llm_engine::port::Call;
+
+use crate::proof::draw::Draw;
+use crate::proof::panel::{Dials, Panel, Said, most};
+use crate::proof::stage::{Item, NAMES, candidates, outcome, verdict};
+use crate::proof::{items, measured};
+use crate::scene::scene;
+use crate::script::{Reply, after, says};
+
+#[tokio::test(start_paused = true)]
+async fn a_vote_goes_by_what_is_said_alone() {
+    let draw = &mut Draw::new(50);
+    let panel = Panel::alike(5, 0.5, Dials { errors: 0.3, same_wrong: 0.5, options: 4 });
+    for _ in 0..items() / 2 {
+        let item = Item::draw(&panel, draw);
+        let first = item.scene("vote", Vec::new(), draw).run().await;
+        // Other names, other times, another seed.
+        let seed = draw.below(1 << 30) as u64;
+        let second = item.scene("vote", Vec::new(), draw).plan(|plan| plan.seed = seed).run().await;
+        assert_eq!(outcome(&first).base_seat, outcome(&second).base_seat, "{:?}", item.written);
+        let mut order: Vec<usize> = (0..item.said.len()).collect();
+        draw.shuffle(&mut order);
+        let other = item.in_order(&order);
+        let third = other.scene("vote", Vec::new(), draw).run().await;
+        if is_one_on_top(&item.said) {
+            assert_eq!(item.chosen(outcome(&first)), other.chosen(outcome(&third)), "{:?}", item.written);
+        }
+    }
+}
+
+fn is_one_on_top(said: &[Said]) -> bool {
+    let votes = |what: &Said| said.iter().filter(|one| *one == what).count();
+    let top: Vec<&Said> = said.iter().filter(|one| votes(one) == most(said)).collect();
+    top.iter().all(|one| one == &top[0])
+}
+
+/// Answers of words drawn from few.
+fn essays(count: usize, draw: &mut Draw) -> Vec<String> {
+    let words = ["moon", "tide", "water", "pulls", "earth", "twice", "daily", "spins", "bulge", "far"];
+    (0..count).map(|_| (0..6).map(|_| *draw.pick(&words)).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// A taste of its own that no answer says and no place in a list has.
+fn taste(text: &str) -> u64 {
+    u64::from_le_bytes(blake3::hash(text.as_bytes()).as_bytes()[..8].try_into().expect("eight bytes"))
+}
+
+fn judges(rank: impl Fn(&mut Vec<(String, String)>) + Send + Sync + 'static) -> Reply {
+    let judge = move |call: &Call| {
+        let mut shown = candidates(call);
+        rank(&mut shown);
+        verdict(shown.into_iter().map(|(label, _)| label))
+    };
+    after(10).compose(judge).end()
+}
+
+/// The answer that a judge's panel comes to.
+async fn judged(essays: &[String], judge: Reply, recipe: &str, draw: &mut Draw) -> String {
+    let mut names = NAMES;
+    draw.shuffle(&mut names);
+    let replies = essays.iter().map(|essay| says(1 + draw.below(100) as u64, essay));
+    let replies: Vec<_> = names.into_iter().zip(replies).chain([("fuser", judge)]).collect();
+    let seed = draw.below(1 << 30) as u64;
+    let scene = scene(replies).asks("How do tides work?", recipe).plan(|plan| plan.seed = seed);
+    outcome(&scene.run().await).text.as_deref().expect("a judge decides").to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_goes_by_what_it_reads_alone() {
+    let draw = &mut Draw::new(51);
+    for round in 0..items() / 3 {
+        let mut essays = essays(2 + round % 4, draw);
+        let best = essays.iter().max_by_key(|essay| taste(essay)).expect("there is one").clone();
+        for _ in 0..3 {
+            draw.shuffle(&mut essays);
+            let judge = judges(|shown| shown.sort_by_key(|(_, text)| std::cmp::Reverse(taste(text))));
+            assert_eq!(judged(&essays, judge, "best-of-n", draw).await, best);
+        }
+    }
+}
+
+/// A judge that half the time takes whatever is shown first.
+fn hasty() -> Reply {
+    judges(|shown| {
+        let is_hasty = shown.iter().map(|(_, text)| taste(text)).fold(0, u64::wrapping_add) % 2 == 0;
+        if !is_hasty {
+            shown.sort_by_key(|(_, text)| std::cmp::Reverse(taste(text)));
+        }
+    })
+}
+
+/// How often an answer stands where it is shown first and where it is shown last, of two.
+async fn by_place(recipe: &str) -> [(usize, usize); 2] {
+    let draw = &mut Draw::new(52);
+    let mut places = [(0, 0); 2];
+    for _ in 0..items() {
+        let essays = essays(2, draw);
+        if taste(&essays[0]) == taste(&essays[1]) {
+            continue;
+        }
+        let mut names = NAMES;
+        draw.shuffle(&mut names);
+        let replies = names.into_iter().zip(essays.iter().map(|essay| says(10, essay)));
+        let seed = draw.below(1 << 30) as u64;
+        let scene = scene(replies.chain([("fuser", hasty())]).collect::<Vec<_>>());
+        let told = scene.asks("How do tides work?", recipe).plan(|plan| plan.seed = seed).run().await;
+        let sitting = told.asked.iter().find(|asked| asked.call.model.model == "fuser");
+        let shown = candidates(&sitting.expect("a judge is asked").call);
+        let place = usize::from(shown[0].1 != essays[0]);
+        places[place].1 += 1;
+        places[place].0 += usize::from(outcome(&told).text.as_deref() == Some(essays[0].as_str()));
+    }
+    places
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_place_in_the_list_decides_nothing_where_a_judge_sees_both_orders() {
+    let share = |(times, of): (usize, usize)| times as f64 / of as f64;
+    let [first, last] = by_place("best-of-n@orders=1").await;
+    println!("one order: {:.3} where shown first, {:.3} where shown last", share(first), share(last));
+    // Half the verdicts are hasty: what is shown first stands in three of four, and what is shown last in one.
+    measured("shown first in the only order", first, 0.75);
+    measured("shown last in the only order", last, 0.25);
+    let [first, last] = by_place("best-of-n").await;
+    println!("both orders: {:.3} where shown first, {:.3} where shown last", share(first), share(last));
+    // Of two, a tie is the first seat's, wherever it is shown: as often as not by haste, else by taste.
+    measured("shown first in one of both orders", first, 0.75);
+    measured("shown last in one of both orders", last, 0.75);
+}

@@ -1,0 +1,132 @@
+//! Votes of panels with known dials, measured through the engine and held against what they come to by calculation; and
+//! what more models are worth, which turns on how they err.
+
+use crate::proof::draw::Draw;
+use crate::proof::panel::{Dials, Panel, RIGHT, Said, Tie, most, oracle, plurality};
+use crate::proof::stage::{Item, outcome};
+use crate::proof::{items, measured};
+
+/// Everybody who is wrong says the same.
+const SHARED: Dials = Dials { errors: 0.0, same_wrong: 1.0, options: 4 };
+
+/// How often the engine's vote was right.
+#[derive(Debug, Default)]
+struct Score {
+    of: usize,
+    right: usize,
+    /// Right, and said by two at least.
+    agreed: usize,
+    /// The first of the panel was right.
+    first: usize,
+    /// Any was right.
+    any: usize,
+    /// The vote was right where the first of the panel was, and nowhere else.
+    as_first: usize,
+}
+
+async fn score(panel: &Panel, seed: u64) -> Score {
+    let draw = &mut Draw::new(seed);
+    let mut score = Score { of: items(), ..Score::default() };
+    for _ in 0..score.of {
+        let item = Item::draw(panel, draw);
+        let told = item.scene("vote", Vec::new(), draw).run().await;
+        let outcome = outcome(&told);
+        if outcome.text.is_some() {
+            item.check_clusters(outcome);
+        }
+        let (is_right, first, any) =
+            (item.is_right(outcome), item.said[0] == RIGHT, item.said.contains(&RIGHT));
+        assert!(any || !is_right, "nobody votes for an answer that is not there");
+        score.right += usize::from(is_right);
+        score.agreed += usize::from(is_right && most(&item.said) > 1);
+        score.first += usize::from(first);
+        score.any += usize::from(any);
+        score.as_first += usize::from(is_right == first);
+    }
+    score
+}
+
+fn vote(panel: &Panel) -> f64 {
+    panel.mean(|said| plurality(said, Tie::First))
+}
+
+async fn check(name: &str, panel: &Panel, seed: u64) {
+    let score = score(panel, seed).await;
+    measured(&format!("{name}, plurality"), (score.right, score.of), vote(panel));
+    measured(&format!("{name}, any"), (score.any, score.of), panel.mean(oracle));
+    let first = |said: &[Said]| f64::from(said[0] == RIGHT);
+    measured(&format!("{name}, the first alone"), (score.first, score.of), panel.mean(first));
+}
+
+#[tokio::test(start_paused = true)]
+async fn votes_of_equals_come_to_what_is_calculated() {
+    check("three that err alone", &Panel::alike(3, 0.855, Dials::independent(4)), 1).await;
+    check("three that err together", &Panel::alike(3, 0.855, Dials::CALIBRATED), 2).await;
+    check("five that err together", &Panel::alike(5, 0.855, Dials::CALIBRATED), 3).await;
+    check("seven that err together", &Panel::alike(7, 0.855, Dials::CALIBRATED), 4).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn votes_of_unequals_come_to_what_is_calculated() {
+    let five = [0.876, 0.864, 0.850, 0.849, 0.833];
+    check("five", &Panel::of(&five, Dials::CALIBRATED), 5).await;
+    check("a strong one and two weak ones", &Panel::of(&[0.876, 0.6, 0.6], Dials::CALIBRATED), 6).await;
+    check("four and an adversary", &Panel::of(&five[..4], Dials::CALIBRATED).with_adversary(), 7).await;
+    let numbers = Dials { errors: 0.45, same_wrong: 0.16, options: 30 };
+    check("five that find a number", &Panel::alike(5, 0.6, numbers), 8).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_says_nothing_plainly_has_no_vote() {
+    let panel = Panel::alike(4, 0.7, Dials::CALIBRATED).unreadable(0.15);
+    let score = score(&panel, 9).await;
+    let agreed = |said: &[Said]| if most(said) > 1 { plurality(said, Tie::First) } else { 0.0 };
+    measured("right by two at least of four", (score.agreed, score.of), panel.mean(agreed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn models_that_are_mostly_right_and_err_alone_are_better_the_more_there_are() {
+    let panel = |count| Panel::alike(count, 0.6, Dials::independent(4));
+    let votes: Vec<f64> = [1, 3, 5, 7, 9].map(|count| vote(&panel(count))).to_vec();
+    println!("{votes:.4?}");
+    assert!(votes.is_sorted_by(|one, next| one < next), "{votes:?}");
+    for (count, seed) in [(3, 10), (5, 11), (9, 12)] {
+        check(&format!("{count} at 0.6"), &panel(count), seed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn models_that_are_mostly_wrong_in_the_same_way_are_worse_the_more_there_are() {
+    let panel = |count| Panel::alike(count, 0.4, SHARED);
+    let votes: Vec<f64> = [1, 3, 5, 7, 9].map(|count| vote(&panel(count))).to_vec();
+    println!("{votes:.4?}");
+    assert!(votes.is_sorted_by(|one, next| one > next), "{votes:?}");
+    for (count, seed) in [(3, 13), (5, 14), (9, 15)] {
+        check(&format!("{count} at 0.4"), &panel(count), seed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn models_that_err_as_one_are_worth_one() {
+    let gain = |errors: f64| vote(&Panel::alike(5, 0.8, Dials { errors, ..SHARED })) - 0.8;
+    let gains: Vec<f64> = [0.0, 0.2, 0.4, 0.6, 0.8].map(gain).to_vec();
+    println!("{gains:.4?}");
+    assert!(gains.is_sorted_by(|one, next| one > next && *next > 0.0), "{gains:?}");
+    let score = score(&Panel::alike(5, 0.8, Dials { errors: 1.0, ..SHARED }), 16).await;
+    assert_eq!(score.as_first, score.of, "five are right where each of them is");
+}
+
+#[test]
+fn a_vote_is_right_no_more_often_than_any_of_the_panel() {
+    for accuracy in [0.3, 0.6, 0.9] {
+        for errors in [0.0, 0.3, 0.6] {
+            for same_wrong in [0.34, 0.7, 1.0] {
+                for count in [2, 3, 5] {
+                    let panel = Panel::alike(count, accuracy, Dials { errors, same_wrong, options: 4 });
+                    let (vote, any) = (vote(&panel), panel.mean(oracle));
+                    assert!(vote <= any + 1e-9, "{vote} and {any} of {panel:?}");
+                }
+            }
+        }
+    }
+}

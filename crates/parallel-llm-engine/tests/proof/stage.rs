@@ -1,0 +1,133 @@
+//! A drawn question on the stage of every engine test: the plan resolved, the run opened and finished, each model with its
+//! script.
+
+use parallel_llm_engine::port::Call;
+use parallel_llm_engine::{Outcome, RunRequest, SeatNumber};
+
+use crate::proof::draw::Draw;
+use crate::proof::panel::{NOTHING, Panel, RIGHT, Said};
+use crate::proof::writing::{Question, Written};
+use crate::scene::{Scene, Told, scene};
+use crate::script::{Reply, after, says};
+
+pub(super) const NAMES: [&str; 9] = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "ivy"];
+
+/// A question, and what each model says of it.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) question: Question,
+    pub(super) said: Vec<Said>,
+    pub(super) written: Vec<Written>,
+}
+
+impl Item {
+    /// What a panel says of a question with options, or of one that asks for a number.
+    pub(super) fn draw(panel: &Panel, draw: &mut Draw) -> Self {
+        let said = panel.answer(draw);
+        let options = panel.options();
+        let question =
+            if options <= 4 { Question::choice(options, draw) } else { Question::number(options, draw) };
+        Self::written(question, said, draw)
+    }
+
+    pub(super) fn written(question: Question, said: Vec<Said>, draw: &mut Draw) -> Self {
+        let written = said.iter().map(|said| question.write(*said, draw)).collect();
+        Self { question, said, written }
+    }
+
+    /// The same, asked in another order: first whom this names first, counted from 0.
+    pub(super) fn in_order(&self, order: &[usize]) -> Self {
+        let said = order.iter().map(|index| self.said[*index]).collect();
+        let written = order.iter().map(|index| self.written[*index].clone()).collect();
+        Self { question: self.question.clone(), said, written }
+    }
+
+    /// The replies of the panel: which model says what, and when, is all the same.
+    pub(super) fn replies(&self, draw: &mut Draw) -> Vec<(&'static str, Reply)> {
+        let mut names = NAMES;
+        draw.shuffle(&mut names);
+        let replies = self.written.iter().map(|written| {
+            let ms = 1 + u64::try_from(draw.below(100)).expect("it is small");
+            match written {
+                Written::Text(text) => says(ms, text),
+                Written::Refused(words) => after(ms).end_with(|end| end.refusal = Some(words.clone())),
+            }
+        });
+        names.into_iter().zip(replies).collect()
+    }
+
+    /// The scene in which the panel alone is asked, besides others with these replies.
+    pub(super) fn scene(&self, recipe: &str, others: Vec<(&'static str, Reply)>, draw: &mut Draw) -> Scene {
+        let replies = self.replies(draw).into_iter().chain(others);
+        let request = RunRequest {
+            strategy: Some(recipe.to_owned()),
+            ..RunRequest::prompt(self.question.text.as_str())
+        };
+        scene(replies).requests(request)
+    }
+
+    /// What the seat whose answer stands has said; `None` where that is nobody's.
+    pub(super) fn chosen(&self, outcome: &Outcome) -> Option<Said> {
+        let seat = outcome.base_seat?;
+        let written = &self.written[seat.index()];
+        assert_eq!(outcome.text.as_deref(), Some(written.text()), "an answer that is chosen stands as it is");
+        Some(self.said[seat.index()])
+    }
+
+    pub(super) fn is_right(&self, outcome: &Outcome) -> bool {
+        self.chosen(outcome) == Some(RIGHT)
+    }
+
+    /// The engine has seen what the models said, whatever they wrote: no answer is misread, and none read that says nothing.
+    pub(super) fn check_clusters(&self, outcome: &Outcome) {
+        if self.said.iter().all(|said| *said == NOTHING) {
+            return;
+        }
+        let agreement = outcome.agreement.as_ref().expect("a closed question is compared");
+        let mut seen: Vec<Vec<SeatNumber>> =
+            agreement.clusters.iter().map(|cluster| cluster.seats.clone()).collect();
+        let mut there: Vec<Vec<SeatNumber>> = Vec::new();
+        let mut unread = Vec::new();
+        for (index, said) in self.said.iter().enumerate() {
+            let seat = SeatNumber::at(index);
+            let before = self.said[..index].iter().position(|other| other == said);
+            match (*said, before) {
+                (NOTHING, _) => {
+                    unread.extend(matches!(self.written[index], Written::Text(_)).then_some(seat));
+                }
+                (_, Some(other)) => {
+                    let seats = there.iter_mut().find(|seats| seats.contains(&SeatNumber::at(other)));
+                    seats.expect("it was put there").push(seat);
+                }
+                (_, None) => there.push(vec![seat]),
+            }
+        }
+        seen.sort();
+        there.sort();
+        assert_eq!((seen, &agreement.unread), (there, &unread), "{:?}", self.written);
+    }
+}
+
+/// The answers that a call shows, as they are named there and in the order they are shown.
+pub(super) fn candidates(call: &Call) -> Vec<(String, String)> {
+    let shown = call.messages.last().expect("a call has messages");
+    let prompt = shown.texts().collect::<Vec<_>>().join("\n");
+    let blocks = prompt.split("\n<<candidate ").skip(1);
+    let candidate = |block: &str| {
+        let (label, rest) = block.split_once(' ').expect("a block has a label");
+        let lines = rest.lines().skip(1).map_while(|line| line.strip_prefix("| "));
+        (label.to_owned(), lines.collect::<Vec<_>>().join("\n"))
+    };
+    blocks.map(candidate).collect()
+}
+
+/// A judge's verdict, the best first.
+pub(super) fn verdict(labels: impl IntoIterator<Item = String>) -> String {
+    let labels: Vec<String> = labels.into_iter().map(|label| format!("{label:?}")).collect();
+    format!("{{\"ranking\": [{}]}}", labels.join(", "))
+}
+
+/// What came of a run.
+pub(super) fn outcome(told: &Told) -> &Outcome {
+    told.run.outcome.as_ref().expect("the run is decided")
+}

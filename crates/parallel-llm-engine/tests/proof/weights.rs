@@ -1,0 +1,99 @@
+//! Votes weighed by accuracy are Bayes' rule where models err alone: held against the rule itself, written down as it
+//! stands in textbooks.
+
+use parallel_llm_engine::{OutcomeKind, RunRequest};
+
+use crate::proof::draw::Draw;
+use crate::proof::panel::{Dials, NOTHING, Panel, RIGHT, Said};
+use crate::proof::stage::{Item, outcome};
+use crate::proof::{items, measured};
+use crate::scene::{Told, scene};
+
+/// The chance of each answer after these were given, before it was each as likely as the next.
+fn posterior(said: &[Said], accuracies: &[f64], options: usize) -> Vec<f64> {
+    let likely = |answer: Said| {
+        let given = said.iter().zip(accuracies).map(|(said, accuracy)| match *said {
+            NOTHING => 1.0,
+            said if said == answer => *accuracy,
+            _ => (1.0 - accuracy) / (options - 1) as f64,
+        });
+        given.product::<f64>()
+    };
+    let likely: Vec<f64> = (0..options).map(likely).collect();
+    let all: f64 = likely.iter().sum();
+    likely.iter().map(|one| one / all).collect()
+}
+
+/// The vote of models that are said to be right so often.
+async fn weighed(item: &Item, accuracies: &[f64], draw: &mut Draw) -> Told {
+    let replies = item.replies(draw);
+    let names = replies.iter().map(|(name, _)| *name).zip(accuracies);
+    let request = RunRequest {
+        models: Some(names.map(|(name, accuracy)| format!("{name}@accuracy={accuracy}")).collect()),
+        strategy: Some("vote@weights=log-odds".to_owned()),
+        ..RunRequest::prompt(item.question.text.as_str())
+    };
+    scene(replies).requests(request).run().await
+}
+
+/// The most likely of what somebody has said.
+fn likeliest(posterior: &[f64], said: &[Said]) -> f64 {
+    said.iter().filter(|said| **said != NOTHING).map(|said| posterior[*said]).fold(0.0, f64::max)
+}
+
+#[tokio::test(start_paused = true)]
+async fn weights_are_the_rule_of_bayes() {
+    let draw = &mut Draw::new(60);
+    let mut minorities = 0;
+    for round in 0..items() * 2 {
+        let options = 2 + round % 3;
+        let accuracies: Vec<f64> = (0..2 + round % 5).map(|_| 0.02 + 0.96 * draw.unit()).collect();
+        let panel = Panel::of(&accuracies, Dials::independent(options)).unreadable(0.1);
+        let item = Item::draw(&panel, draw);
+        if item.said.iter().all(|said| *said == NOTHING) {
+            continue;
+        }
+        let told = weighed(&item, &accuracies, draw).await;
+        let outcome = outcome(&told);
+        if outcome.kind == OutcomeKind::Verbatim {
+            continue;
+        }
+        let chosen = item.chosen(outcome).expect("a vote chooses");
+        let posterior = posterior(&item.said, &accuracies, options);
+        let most = likeliest(&posterior, &item.said);
+        assert!(posterior[chosen] >= most * (1.0 - 1e-7), "{accuracies:?} {:?} {posterior:?}", item.said);
+        let unsaid = posterior.iter().copied().fold(0.0, f64::max) > most * (1.0 + 1e-6);
+        assert_eq!(outcome.reason.contains("what nobody says is likelier"), unsaid, "{}", outcome.reason);
+        let votes = |what: Said| item.said.iter().filter(|said| **said == what).count();
+        minorities +=
+            usize::from(item.said.iter().any(|said| *said != NOTHING && votes(*said) > votes(chosen)));
+    }
+    assert!(minorities > items() / 20, "weights matter: {minorities}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_models_err_alone_weights_are_right_as_often_as_is_calculated() {
+    let accuracies = [0.9, 0.6, 0.55, 0.2, 0.5];
+    let panel = Panel::of(&accuracies, Dials::independent(4));
+    let weighing = |said: &[Said]| {
+        // Of the wrong answers the calculation tells apart only those that were said.
+        let posterior = posterior(said, &accuracies, 4);
+        let most = likeliest(&posterior, said);
+        let level: Vec<&Said> = said.iter().filter(|said| posterior[**said] >= most * (1.0 - 1e-7)).collect();
+        f64::from(*level[0] == RIGHT)
+    };
+    let expected = panel.mean(weighing);
+    let draw = &mut Draw::new(61);
+    let mut right = 0;
+    for _ in 0..items() {
+        let item = Item::draw(&panel, draw);
+        right += usize::from(item.is_right(outcome(&weighed(&item, &accuracies, draw).await)));
+    }
+    measured("five unequal, weighed", (right, items()), expected);
+    let counted = panel.mean(|said| crate::proof::panel::plurality(said, crate::proof::panel::Tie::First));
+    println!("counted they would be right {counted:.4}");
+    assert!(
+        expected > counted + 0.05 && expected >= 0.9,
+        "weights are worth something: {expected} and {counted}"
+    );
+}

@@ -1,0 +1,118 @@
+//! Questions with one right answer, and answers to them as models write: bare, in a sentence, in a box, behind a mark, in
+//! other languages; and some that say nothing or are refused.
+
+use crate::proof::draw::Draw;
+use crate::proof::panel::{NOTHING, Said};
+
+/// Options that no form of words prefers.
+const OPTIONS: [&str; 8] = [
+    "the copper gate",
+    "the silver gate",
+    "the iron gate",
+    "the brass gate",
+    "the stone gate",
+    "the glass gate",
+    "the oak gate",
+    "the pearl gate",
+];
+/// Ways to name an option: `@` is its label, `#` its text.
+const CHOICES: [&str; 14] = [
+    "@",
+    "(@)",
+    "The answer is @.",
+    "**Answer: @**",
+    "@) #",
+    "Option @",
+    "All were looked at, one after the other.\n\nThe rest can be ruled out.\n\n$\\boxed{@}$",
+    "First I took another one for it.\nThat does not hold.\n#### @",
+    "It follows from the first sentence.\n\n**Final answer:** @",
+    "Die Antwort ist @.",
+    "La réponse est @.",
+    "所以答案是：@",
+    "Ответ: @",
+    "#",
+];
+/// Ways to name a number.
+const NUMBERS: [&str; 12] = [
+    "@",
+    "@.0",
+    "The answer is @.",
+    "**@**",
+    "**Answer:** @ coins",
+    "@ coins",
+    "We add them up: 3 and 4 make 7.\n\nGoing on like this, $\\boxed{@}$",
+    "Two steps.\nThen one more.\n#### @",
+    "Die Antwort lautet @.",
+    "La respuesta es @ coins.",
+    "答案是@",
+    "In all there are @ coins.",
+];
+/// Answers that say nothing plainly.
+const NOTHINGS: [&str; 4] = [
+    "I cannot tell from what is written here.",
+    "It depends on what is meant.\n\nMuch speaks for one, and much for another.\n\nI would ask somebody who knows.",
+    "Several of them could be right.",
+    "Nobody knows that.",
+];
+
+/// What a seat gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    Text(String),
+    /// Declined in so many words.
+    Refused(String),
+}
+
+impl Written {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Refused(text) => text,
+        }
+    }
+}
+
+/// A question, and what its answers are called.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    pub(super) text: String,
+    /// What each answer is called here, the right one first.
+    names: Vec<String>,
+    forms: &'static [&'static str],
+}
+
+impl Question {
+    /// One of so many options.
+    pub(super) fn choice(options: usize, draw: &mut Draw) -> Self {
+        let labels = (0..options).map(|index| char::from(b'A' + u8::try_from(index).expect("it is small")));
+        let lines: Vec<String> =
+            labels.clone().zip(OPTIONS).map(|(label, option)| format!("{label}) {option}")).collect();
+        let mut names: Vec<String> = labels.map(|label| label.to_string()).collect();
+        draw.shuffle(&mut names);
+        let text = format!("Which gate did the last traveller take?\n{}", lines.join("\n"));
+        Self { text, names, forms: &CHOICES }
+    }
+
+    /// A number, which may be any.
+    pub(super) fn number(options: usize, draw: &mut Draw) -> Self {
+        let right = 20 + draw.below(1_000);
+        let mut names: Vec<String> = (0..options).map(|said| (right + 3 * said).to_string()).collect();
+        draw.shuffle(&mut names);
+        Self { text: "How many coins are in the chest?".to_owned(), names, forms: &NUMBERS }
+    }
+
+    /// What a model says, written out.
+    pub(super) fn write(&self, said: Said, draw: &mut Draw) -> Written {
+        if said == NOTHING {
+            let text = (*draw.pick(&NOTHINGS)).to_owned();
+            return if draw.is(0.3) { Written::Refused(text) } else { Written::Text(text) };
+        }
+        let name = &self.names[said];
+        let option = usize::from(name.as_bytes()[0].wrapping_sub(b'A'));
+        let form = draw.pick(self.forms).replace('@', name);
+        // The mark of four is not the place of an option.
+        let text = OPTIONS.get(option).map_or(form.clone(), |option| {
+            if form.contains("####") { form.clone() } else { form.replace('#', option) }
+        });
+        Written::Text(text)
+    }
+}
