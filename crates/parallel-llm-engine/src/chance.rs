@@ -2,7 +2,18 @@
 //!
 //! Built on BLAKE3's extendable output, which needs no state and no generator crate.
 
+use crate::place::Place;
 use crate::plan::RunPlan;
+
+/// The code of the prompt that the model of this place is sent. A model that has seen the code of its own prompt could
+/// write it into one that is read by the next, so that each has another.
+pub(crate) fn code_of(plan: &RunPlan, place: Place) -> String {
+    match place {
+        // As every synthesizer's was before there were others who read answers.
+        Place::Synthesizer(_) => Chance::new(plan, "synthesis").nonce(),
+        _ => Chance::new(plan, &format!("the code of {place}")).nonce(),
+    }
+}
 
 /// A stream of chance for one purpose; two purposes never share bytes.
 pub(crate) struct Chance(blake3::OutputReader);

@@ -14,6 +14,7 @@
 #![warn(missing_docs)]
 
 pub mod agreement;
+pub mod analysis;
 pub mod answer;
 pub mod budget;
 pub mod catalogue;
@@ -30,6 +31,7 @@ mod log;
 pub mod memory;
 pub mod money;
 pub mod nearest;
+pub mod novelty;
 pub mod outcome;
 pub mod panel;
 pub mod parse;
@@ -51,6 +53,7 @@ pub mod stop;
 mod strategy;
 mod timer;
 pub mod usage;
+pub mod votes;
 pub mod wait;
 mod wave;
 mod wording;

@@ -9,7 +9,7 @@ use crate::answer::Failure;
 use crate::code::Code;
 use crate::money::PicoUsd;
 use crate::panel::{ModelRef, SeatNumber};
-use crate::place::StepNumber;
+use crate::place::{Place, StepNumber};
 
 /// How the final text came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +53,18 @@ pub struct Worth {
     pub extra_cost: Option<PicoUsd>,
     /// How long fusing took beyond the panel, in milliseconds.
     pub extra_ms: u64,
+}
+
+/// Who read the answers and said in its reply what they agree and differ in. The reply is kept like any answer, so what it
+/// says is a view of it, [`crate::analysis::of`], and stands nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Whose reply it is.
+    pub by: Place,
+    /// BLAKE3 of the reply, in hexadecimal: the place may be asked once more in a later part of the run.
+    pub reply_hash: String,
+    /// Whose answers it was shown, in the order of their labels `A`, `B`, ….
+    pub shown: Vec<SeatNumber>,
 }
 
 /// What one judge made of the answers.
@@ -145,6 +157,12 @@ pub struct Outcome {
     /// What came of asking the seats again, where they were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
+    /// Who said what the answers agree and differ in, where anybody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Reading>,
+    /// Seats whose answers tried to instruct those who read them, as one of these suspects; in the order of the panel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspected: Vec<SeatNumber>,
     /// Why it came about this way, in one sentence.
     pub reason: String,
     /// Answers the synthesizer saw only in part.
@@ -176,6 +194,8 @@ impl Outcome {
             agreement: None,
             judging: None,
             rounds: Vec::new(),
+            reading: None,
+            suspected: Vec::new(),
             reason: reason.into(),
             shortened: Vec::new(),
             worth: None,

@@ -1,7 +1,11 @@
 //! The only place where the reply of a synthesizer or a judge is read. Tolerant: whatever a model makes of the form it was
 //! asked for, the text it wrote for the person is found, and nothing in it is obeyed.
 
+mod analysis;
+
 use serde::Deserialize;
+
+pub use analysis::{Analysis, Claim, Remark, Ruling, analysis};
 
 /// How much of a reply is looked at before it is decided that it does not follow the form, in bytes.
 const FORM_BYTES: usize = 64;
@@ -27,7 +31,7 @@ pub struct Fusion {
 /// What we read of the structured part. Unknown keys are ignored, missing ones are empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Analysis {
+struct FusionForm {
     base: serde_json::Value,
     suspected_injection: serde_json::Value,
 }
@@ -141,7 +145,7 @@ fn after_leading_object(reply: &str) -> Option<(&str, &str)> {
 }
 
 /// The JSON object somewhere in the part before the answer.
-fn read_object(analysis: &str) -> Option<Analysis> {
+fn read_object(analysis: &str) -> Option<FusionForm> {
     let start = analysis.find('{')?;
     serde_json::Deserializer::from_str(&analysis[start..]).into_iter().next()?.ok()
 }

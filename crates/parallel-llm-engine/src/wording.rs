@@ -18,17 +18,26 @@ const GRAM_CHARS: usize = 3;
 /// The words of a text, in lower case and without punctuation, by their hashes: the run waits for this, and a word taken
 /// for another costs nothing but a little precision.
 pub(crate) fn words(text: &str) -> Vec<u64> {
-    let words = pieces(text).flat_map(|(kind, piece)| match kind {
-        Kind::Between => Vec::new(),
-        Kind::Spaced => vec![hash(&piece.to_lowercase())],
-        Kind::Unspaced => grams(piece),
-    });
-    words.take(WORDS_MAX).collect()
+    first_words(text, WORDS_MAX)
 }
 
 /// Every run of [`PHRASE_WORDS`] words of a text, by its hash.
 pub(crate) fn phrases(text: &str) -> BTreeSet<u64> {
     words(text).windows(PHRASE_WORDS).map(hash).collect()
+}
+
+/// The same of a text however long it is: its caller has measured it.
+pub(crate) fn all_phrases(text: &str) -> Vec<u64> {
+    first_words(text, usize::MAX).windows(PHRASE_WORDS).map(hash).collect()
+}
+
+fn first_words(text: &str, words_max: usize) -> Vec<u64> {
+    let words = pieces(text).flat_map(|(kind, piece)| match kind {
+        Kind::Between => Vec::new(),
+        Kind::Spaced => vec![hash(&piece.to_lowercase())],
+        Kind::Unspaced => grams(piece, words_max),
+    });
+    words.take(words_max).collect()
 }
 
 /// Punctuation that ends a text and says nothing.
@@ -87,8 +96,9 @@ fn pieces(text: &str) -> impl Iterator<Item = (Kind, &str)> {
 }
 
 /// A piece without spaces as if it had words.
-fn grams(piece: &str) -> Vec<u64> {
-    let characters: Vec<char> = piece.chars().take(WORDS_MAX + GRAM_CHARS - 1).collect();
+fn grams(piece: &str, words_max: usize) -> Vec<u64> {
+    let chars_max = words_max.saturating_add(GRAM_CHARS - 1);
+    let characters: Vec<char> = piece.chars().take(chars_max).collect();
     characters.windows(GRAM_CHARS.min(characters.len())).map(hash).collect()
 }
 

@@ -5,6 +5,7 @@
 
 mod admission;
 mod always;
+mod analysis;
 mod best;
 mod best_of_n;
 mod budget;

@@ -271,7 +271,7 @@ async fn candidates_are_shortened_to_fit() {
     complete decided at 30, closed at 30
       fused by fuser: `Both.`
       because the synthesizer wrote it from the answers without naming the one it started from
-      shortened 1 from 10000 to 4966
+      shortened 1 from 10000 to 4888
       1 ada answered, 1 request 20 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010

@@ -48,7 +48,7 @@ fn three_answers_become_one() {
     Take the first design, and test it.
     ---
     fused by google/gemini-4-argon from 3 answers, starting from seat 3 (0 % changed)
-    3 of 3 answered · $0.0022 (fusing $0.0021) · <time> · run <run>
+    3 of 3 answered · $0.0023 (fusing $0.0022) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
 }
@@ -74,7 +74,7 @@ fn a_seat_that_is_missing_is_named() {
     ---
     fused by google/gemini-4-argon from 2 answers, starting from seat 3 (0 % changed)
     missing: x-ai/grok-4.7 failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, or wait until it resets)
-    2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
+    2 of 3 answered · $0.0022 (fusing $0.0021) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     assert_eq!(ask(&stage, &["--strict"]).code, Some(3));
@@ -181,7 +181,7 @@ fn the_next_synthesizer_takes_over() {
     ---
     fused by anthropic/claude-opus-5.5 from 3 answers, starting from seat 3 (0 % changed)
     warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see `models` (over MCP `list_models`) for current names)
-    3 of 3 answered · $0.0044 (fusing $0.0042) · <time> · run <run>
+    3 of 3 answered · $0.0044 (fusing $0.0043) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
 }
@@ -201,7 +201,7 @@ fn without_a_synthesizer_the_answer_closest_to_the_others_stands() {
     warning[refused]: the synthesizer `google/gemini-4-argon` failed: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
     warning[empty]: the synthesizer `anthropic/claude-opus-5.5` failed: the model answered with nothing (next: ask again, or ask another model)
     the answers are kept: `runs synthesize <run>` tries again to fuse them
-    3 of 3 answered · $0.0080 · <time> · run <run>
+    3 of 3 answered · $0.0082 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     assert_eq!(ask(&stage, &["--strict"]).code, Some(3));
@@ -264,13 +264,16 @@ fn the_report_tells_everything() {
     let mut report = output.json();
     mask_report(&mut report);
     insta::assert_snapshot!(output.masked(&fields(&report)), @r#"
+    agreement: {"clusters":[],"effective_votes":{"largest":null,"panel":1.3,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":2,"share":null,"unread":[]}
     answer: "Take the first design, and test it."
     answers[]: {"attempts":1,"cost_usd":0.000068,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"openai/gpt-6.1-sol","provider":"openrouter","seat":1,"served_model":"openai/gpt-6.1-sol","status":"answered","text":"Take the first design.","text_bytes":22,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":6,"reasoning_tokens":0},"without":[]}
     answers[]: {"attempts":1,"cost_usd":0.0,"elapsed_ms":"<elapsed_ms>","error":{"code":"bad_request","message":"openrouter answered 400: [ { \"code\": \"invalid_type\", \"expected\": \"string\", \"received\": \"number\", \"path\": [\"model\"], \"message\": \"Expected string, received number\" } ]","next":"read the provider's message; an option may not suit this model","retryable":false},"finish":null,"first_token_ms":null,"generation_id":null,"late":false,"model":"x-ai/grok-4.7","provider":"openrouter","seat":2,"served_model":null,"status":"failed","text":null,"text_bytes":0,"truncated":false,"usage":{"cached_tokens":null,"input_tokens":null,"output_tokens":null,"reasoning_tokens":null},"without":[]}
     answers[]: {"attempts":1,"cost_usd":0.0000217,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"mistralai/mistral-large-4-0","provider":"openrouter","seat":3,"served_model":"mistralai/mistral-large-4-0","status":"answered","text":"Take the first design, and test it.","text_bytes":35,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":9,"reasoning_tokens":0},"without":[]}
+    calls: [{"attempts":1,"cost_usd":0.002086,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":763,"output_tokens":56,"reasoning_tokens":0}}]
+    confidence: {"band":"uncalibrated","basis":"2 answers to an open question, which are not counted"}
     cost_is_estimate: false
     cost_lacks_calls: false
-    cost_usd: 0.0021377
+    cost_usd: 0.0021757
     elapsed_ms: "<elapsed_ms>"
     error: null
     files: {"dir":"<home>/.local/share/parallel-llm-mcp/runs/<run>","error":null,"state":"written"}
@@ -281,7 +284,7 @@ fn the_report_tells_everything() {
     strategy: "synthesize"
     synthesis: {"by":"google/gemini-4-argon","considered":[1,3],"kind":"fused","reason":"the synthesizer started from one answer and patched it from the others","shortened":[]}
     warnings: []
-    worth: {"base_seat":3,"drawn_from":[],"edit_ratio":0.0,"extra_cost_usd":0.002048,"extra_ms":"<extra_ms>"}
+    worth: {"base_seat":3,"drawn_from":[],"edit_ratio":0.0,"extra_cost_usd":0.002086,"extra_ms":"<extra_ms>"}
     "#);
 }
 
@@ -346,7 +349,7 @@ fn what_most_models_say_stands_where_it_is_voted_on() {
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     let (output, _) = count(["6", "It has 8 legs.", "8"], &["--strategy", "vote", "--json"]);
-    insta::assert_snapshot!(output.json()["agreement"].to_string(), @r#"{"clusters":[{"seats":[2,3],"value":"8 legs"},{"seats":[1],"value":"6"}],"equal":2,"of":3,"unread":[]}"#);
+    insta::assert_snapshot!(output.json()["agreement"].to_string(), @r#"{"clusters":[{"seats":[2,3],"value":"8 legs"},{"seats":[1],"value":"6"}],"effective_votes":{"largest":1.3,"panel":1.45,"source":"prior"},"entropy_bits":0.918,"equal":2,"of":3,"share":0.667,"unread":[]}"#);
 }
 
 #[test]

@@ -529,10 +529,29 @@ fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
         "{report}"
     );
     assert_eq!(report["agreement"]["clusters"][0], json!({"value": "8 legs", "seats": [2, 3]}));
+    assert_eq!(report["confidence"], json!({"band": "uncalibrated", "basis": "2 of 3 agree"}));
+    assert!(text(&voted).ends_with("\n2 of 3 say `8 legs`"), "{}", text(&voted));
     assert_eq!(stage.chats().len(), 3, "nobody fuses");
     let refused = call("synthesize@gates=off");
     assert_eq!(told(&refused)["code"], "usage", "{refused}");
     assert!(text(&refused).contains("has no knob `gates` (next: choose one of: gate"), "{}", text(&refused));
+}
+
+#[test]
+fn contradictions_and_dissent_are_told_in_a_line() {
+    let safe = "The migration is safe to run online with a short lock timeout.";
+    let unsafe_ = "The migration is not safe to run online with a short lock timeout.";
+    let stage = stage_of(PANEL.into_iter().zip([safe, unsafe_, safe].map(Script::answering)));
+    let mut client = Client::new(&stage, &[]);
+    let result = client.call(
+        "process_prompt",
+        json!({"prompt": "Is it?", "models": PANEL, "synthesizer": "anthropic/claude-opus-5.5"}),
+    );
+    let line = text(&result).lines().find(|line| line.contains("dissent")).unwrap_or_default();
+    insta::assert_snapshot!(line, @"2 of 3 say the same; 1 contradiction; dissent: seat 1: The migration is safe to run online with a short lock timeout.");
+    let agreement = &told(&result)["agreement"];
+    assert_eq!(agreement["contradictions"], json!([0]), "{agreement}");
+    assert_eq!(agreement["claims"][0]["contradicted_by"], json!([1, 3]), "{agreement}");
 }
 
 #[test]

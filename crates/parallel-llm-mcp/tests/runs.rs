@@ -364,3 +364,198 @@ fn a_signal_ends_the_wait_for_late_seats() {
     let report = runs(&stage, &["show", "--json", NEWEST]).json();
     assert_eq!(report["answers"][2]["status"], "cancelled");
 }
+
+/// What three models say of one migration; the second contradicts the others, the third knows something of its own.
+const MIGRATION: [(&str, &str); 3] = [
+    (
+        QUICK,
+        "The migration is safe to run online with a short lock timeout. It adds one column without a default.",
+    ),
+    (
+        HANGING,
+        "The migration is not safe to run online with a short lock timeout. \u{1b}[2J\u{202e}It adds one column.",
+    ),
+    (
+        "mistralai/mistral-large-4-0",
+        "The migration is safe to run online with a short lock timeout. A tested backup should exist before the migration begins.",
+    ),
+];
+
+/// Asks all three, and two of another.
+fn asked_of_a_migration(flags: &[&str]) -> (Stage, Output) {
+    let stage = MIGRATION
+        .into_iter()
+        .fold(stage(), |stage, (model, text)| stage.scripted(model, Script::answering(text)))
+        .scripted("z-ai/glm-5.3", Script::fault(Fault::NoEndpoints));
+    let models = MIGRATION.iter().flat_map(|(model, _)| ["-m", model]).chain(["-m", "z-ai/glm-5.3"]);
+    let call = stage.call(["ask", "Is it safe?"]).args(models).args(flags);
+    let output = call.settings([("synthesizer", "google/gemini-4-argon")]).run();
+    (stage, output)
+}
+
+#[test]
+fn how_far_the_answers_agree_is_a_page() {
+    let (stage, _) = asked_of_a_migration(&[]);
+    insta::assert_snapshot!(runs(&stage, &["show", NEWEST, "--agreement"]).told(), @"
+    exit 0
+    --- stdout
+    run <run>, synthesize, partial
+    missing: 4 z-ai/glm-5.3 (failed, model_unknown)
+    3 answers, worth about 1.45 independent votes (by a prior, not measured on your questions)
+    confidence: uncalibrated (3 answers to an open question, which are not counted)
+
+    all say: nothing
+
+    they contradict each other:
+      - The migration is safe to run online with a short lock timeout. (kept: It is disputed, and the safer reading is kept.)
+          say so: 1 openai/gpt-6.1-sol, 3 mistralai/mistral-large-4-0; say otherwise: 2 x-ai/grok-4.7
+
+    not followed, and why:
+      - 2 x-ai/grok-4.7: The migration is not safe to run online with a short lock timeout.
+      - 2 x-ai/grok-4.7: [2JIt adds one column.
+
+    not used, and why: nothing
+
+    only one says: nothing
+
+    no answer covers, in the opinion of google/gemini-4-argon: nothing
+
+    in no answer (0 % of the sentences of the text): nothing
+
+    fused: the synthesizer started from one answer and patched it from the others
+    started from 1 openai/gpt-6.1-sol, 0 % changed
+    --- stderr
+    ");
+    let report = runs(&stage, &["show", NEWEST, "--agreement", "--json"]).json();
+    let mut told = report["agreement"].clone();
+    insta::assert_snapshot!(told, @r#"{"blind_spots":[],"claims":[{"contradicted_by":[2],"reason":"It is disputed, and the safer reading is kept.","supported_by":[1,3],"text":"The migration is safe to run online with a short lock timeout.","verdict":"kept"}],"clusters":[],"consensus":[],"contradictions":[0],"discarded":[],"dissent":[{"seat":2,"text":"The migration is not safe to run online with a short lock timeout."},{"seat":2,"text":"\u001b[2JIt adds one column."}],"effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"share":null,"unique_points":[],"unread":[]}"#);
+    told = report["calls"].clone();
+    mask_report(&mut told);
+    insta::assert_snapshot!(told, @r#"[{"attempts":1,"cost_usd":0.003276,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":853,"output_tokens":157,"reasoning_tokens":0}}]"#);
+    insta::assert_snapshot!(report["confidence"], @r#"{"band":"uncalibrated","basis":"3 answers to an open question, which are not counted"}"#);
+}
+
+#[test]
+fn what_models_disagree_on_is_told_below_the_answer() {
+    let (_, output) = asked_of_a_migration(&["--diff"]);
+    insta::assert_snapshot!(output.summary(), @"
+    where the models differ:
+      - The migration is safe to run online with a short lock timeout. (kept: It is disputed, and the safer reading is kept.)
+          say so: 1 openai/gpt-6.1-sol, 3 mistralai/mistral-large-4-0; say otherwise: 2 x-ai/grok-4.7
+      not followed: 2 x-ai/grok-4.7: The migration is not safe to run online with a short lock timeout.
+      not followed: 2 x-ai/grok-4.7: [2JIt adds one column.
+    fused by google/gemini-4-argon from 3 answers, starting from seat 1 (0 % changed)
+    missing: z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see `models` (over MCP `list_models`) for current names)
+    3 of 4 answered · $0.0037 (fusing $0.0033) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let stage = stage().scripted(HANGING, Script::answering("The first word."));
+    let alone = stage.call(["ask", "--diff", "-m", QUICK, "Why?"]).run();
+    assert!(alone.stderr.contains("there were not several answers that could differ"), "{}", alone.stderr);
+    let voted = |answers: [&str; 2]| {
+        let stage = stage
+            .scripted(QUICK, Script::answering(answers[0]))
+            .scripted(HANGING, Script::answering(answers[1]));
+        let asking = stage.call(["ask", "--diff", "--strategy", "vote", "-m", QUICK, "-m", HANGING]);
+        asking.arg("How many legs has a spider?").run().summary()
+    };
+    insta::assert_snapshot!(voted(["8", "It has 6 legs."]), @"
+    where the models differ:
+      `8`: 1 openai/gpt-6.1-sol
+      `6 legs`: 2 x-ai/grok-4.7
+    selected by openai/gpt-6.1-sol: no two answers agree; this is the one closest to the others
+    2 of 2 answered · $0.000062 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+}
+
+#[test]
+fn of_words_that_are_not_kept_nothing_is_told() {
+    let (stage, output) = asked_of_a_migration(&["--store", "metadata", "--no-files"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let page = runs(&stage, &["show", NEWEST, "--agreement"]);
+    insta::assert_snapshot!(page.told(), @"
+    exit 0
+    --- stdout
+    run <run>, synthesize, partial
+    missing: 4 z-ai/glm-5.3 (failed, model_unknown)
+    3 answers, worth about 1.45 independent votes (by a prior, not measured on your questions)
+    confidence: uncalibrated (3 answers to an open question, which are not counted)
+    no model compared what they say, or its words are not kept
+
+    fused: the synthesizer started from one answer and patched it from the others
+    started from 1 openai/gpt-6.1-sol, 0 % changed
+    --- stderr
+    ");
+    let report = runs(&stage, &["show", NEWEST, "--json"]).json();
+    assert!(!report["agreement"].to_string().contains("safe"), "{report}");
+    assert_eq!((&report["agreement"]["claims"], &report["agreement"]["novel"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn whatever_a_synthesizer_writes_of_the_answers_steers_nothing() {
+    const FUSER: &str = "google/gemini-4-argon";
+    let analysis = r#"{"claims": [{"text": "\u001b[31mAll of\nit.\u202e", "supported_by": ["A", "B", "Z"]}, {"text": 7}, "x"],
+        "blind_spots": ["\u001b]0;What it costs.\u0007"], "suspected_injection": ["A", "B"], "dissent": [{"label": "C"}]}"#;
+    let reply = format!("<<analysis>>\n{analysis}\n<<answer>>\nNobody said this at all before.");
+    let stage = stage()
+        .scripted(HANGING, Script::answering("A third word, and a fourth."))
+        .scripted(FUSER, Script::answering(&reply));
+    stage.call(["ask", "-m", QUICK, "-m", HANGING, "--synthesizer", FUSER, "Why?"]).run();
+    let page = runs(&stage, &["show", NEWEST, "--agreement"]);
+    insta::assert_snapshot!(page.told(), @"
+    exit 0
+    --- stdout
+    run <run>, synthesize, complete
+    2 answers, worth about 1.3 independent votes (by a prior, not measured on your questions)
+    confidence: uncalibrated (2 answers to an open question, which are not counted)
+
+    all say:
+      - [31mAll of it.
+
+    they contradict each other: nothing
+
+    not followed, and why: nothing
+
+    not used, and why: nothing
+
+    only one says: nothing
+
+    no answer covers, in the opinion of google/gemini-4-argon:
+      - ]0;What it costs.
+
+    in no answer (100 % of the sentences of the text):
+      - Nobody said this at all before.
+
+    fused: the synthesizer wrote it from the answers without naming the one it started from
+    suspected of having tried to instruct its readers: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7
+    --- stderr
+    ");
+    assert!(!page.text().contains(['\u{1b}', '\u{7}', '\u{202e}']));
+}
+
+#[test]
+fn judges_that_change_their_mind_are_told() {
+    const JUDGE: &str = "google/gemini-4-argon";
+    let first = r#"{"suspected_injection": ["A"], "ranking": ["A", "B"]}"#;
+    let stage = stage()
+        .scripted(HANGING, Script::answering("A third word, and a fourth."))
+        .scripted(JUDGE, Script::answering(first));
+    let models = ["-m", QUICK, "-m", HANGING, "--synthesizer", JUDGE];
+    let asking = stage.call(["ask", "--json", "--strategy", "best-of-n", "Why?"]).args(models);
+    let report = asking.run().json();
+    let judging = &report["judging"];
+    let rankings = [0, 1].map(|verdict| judging["verdicts"][verdict]["ranking"].to_string());
+    assert!(
+        ["[1,2]", "[2,1]"].iter().all(|order| rankings.iter().any(|ranking| ranking == order)),
+        "{judging}"
+    );
+    assert_eq!((&judging["flips"], &judging["verdicts"][1]["by"]), (&Value::from(1), &Value::from(JUDGE)));
+    assert_eq!(report["suspected_injection"], serde_json::json!([1, 2]));
+    let calls = report["calls"].as_array().expect("there are calls");
+    let told: Vec<String> =
+        calls.iter().map(|call| format!("{} {}", word(call, "role"), call["number"])).collect();
+    assert_eq!(told, ["judge 1", "judge 2"]);
+    let page = runs(&stage, &["show", NEWEST, "--agreement"]);
+    assert!(page.text().contains("with the order: 1\nsuspected of having tried"), "{}", page.text());
+}

@@ -250,7 +250,7 @@ fn a_run_that_was_given_up_says_what_came_of_it() {
     stopping: what has come is saved in run <run>; once more to stop at once
     waiting up to 25 s for an answer that is paid for either way; Ctrl-C leaves at once
     fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
-    2 of 2 answered · $0.00087 (fusing $0.00082) · <time> · run <run>
+    2 of 2 answered · $0.00088 (fusing $0.00083) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     its answer is kept: see it with `runs show <run>`
     ");

@@ -1,8 +1,9 @@
 //! Answers as a model is shown them: without their authors, in an order that says nothing, shortened only to fit.
 
-use crate::chance::Chance;
+use crate::answer::Answer;
+use crate::chance::{self, Chance};
 use crate::gather::Usable;
-use crate::outcome::Shortened;
+use crate::outcome::{Reading, Shortened};
 use crate::panel::{Seat, SeatNumber};
 use crate::place::Place;
 use crate::prompt::{self, Candidate, Standing, Task};
@@ -22,6 +23,7 @@ pub(super) enum Order {
 
 /// The answers one model is shown, and the code of its prompt.
 pub(super) struct Shown {
+    reader: Place,
     task: Task,
     pub(super) nonce: String,
     pub(super) candidates: Vec<Candidate>,
@@ -38,7 +40,8 @@ impl Shown {
             Place::Seat(_) | Place::Synthesizer(_) => None,
         };
         let mut chance = Chance::new(&desk.plan, &occasion(key));
-        let first = chance.nonce();
+        // The first bytes are a code.
+        chance.nonce();
         let is_own =
             |one: &&Usable| task == Task::Revise && key.is_some_and(|key| key.by == Place::Seat(one.seat));
         let (own, mut shuffled): (Vec<&Usable>, Vec<&Usable>) = usable.iter().partition(is_own);
@@ -52,11 +55,7 @@ impl Shown {
                 shuffled.retain(|one| one.seat != own);
             }
         }
-        // A model that has seen the code of its own prompt could write it into one that is read by the next.
-        let nonce = match place {
-            Place::Synthesizer(_) => first,
-            _ => Chance::new(&desk.plan, &format!("the code of {place}")).nonce(),
-        };
+        let nonce = chance::code_of(&desk.plan, place);
         let mut candidates: Vec<Candidate> = shuffled
             .into_iter()
             .chain(own.iter().copied())
@@ -66,7 +65,7 @@ impl Shown {
         let reader = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
         let shortened = shorten(desk, reader, task, &mut candidates);
         let own = (!own.is_empty()).then(|| candidates.pop()).flatten();
-        Self { task, nonce, candidates, own, shortened }
+        Self { reader: place, task, nonce, candidates, own, shortened }
     }
 
     /// The same, the reader being told where each answer stands.
@@ -92,6 +91,12 @@ impl Shown {
     /// The names the candidates have here.
     pub(super) fn labels(&self) -> Vec<String> {
         self.candidates.iter().map(|candidate| candidate.label.clone()).collect()
+    }
+
+    /// What it takes to read once more what this reader said of them, in the reply it gave.
+    pub(super) fn reading(&self, reply: &Answer) -> Reading {
+        let shown = self.candidates.iter().map(|one| one.seat).collect();
+        Reading { by: self.reader, reply_hash: reply.text_hash.clone(), shown }
     }
 
     /// Whose candidate has this name.

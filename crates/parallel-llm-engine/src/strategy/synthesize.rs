@@ -87,14 +87,16 @@ fn fused(by: &ModelRef, answer: &Answer, fusion: &Fusion, (shown, usable): (&Sho
     let is_base = |one: &&Usable| Some(one.seat) == base;
     outcome.base_step = usable.iter().find(is_base).and_then(|one| one.step);
     outcome.shortened.clone_from(&shown.shortened);
+    outcome.reading = Some(shown.reading(answer));
     outcome.worth = base.and_then(|base_seat| {
         let base = usable.iter().find(|one| one.seat == base_seat)?;
         let edit_ratio = edit_ratio(&base.answer.text, &fusion.text);
         let drawn_from = drawn_from(base, &fusion.text, usable);
         Some(Worth { base_seat, edit_ratio, drawn_from, extra_cost: answer.cost, extra_ms: 0 })
     });
-    outcome.warnings =
-        chain::suspicions("synthesizer", fusion.suspected_injection.iter().filter_map(seat_of));
+    outcome.suspected = fusion.suspected_injection.iter().filter_map(seat_of).collect();
+    outcome.suspected.sort_unstable();
+    outcome.warnings = chain::suspicions("synthesizer", outcome.suspected.iter().copied());
     if answer.truncated() {
         outcome.warnings.push(Warning {
             code: Code::Incomplete,

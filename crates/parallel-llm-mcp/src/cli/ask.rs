@@ -14,7 +14,7 @@ use super::{Desk, prompt};
 use crate::attachment::Attachments;
 use crate::output::console::Tone;
 use crate::output::report::Report;
-use crate::output::{failure, summary};
+use crate::output::{agreement, failure, summary};
 use crate::service::{Question, RunHandle};
 use crate::settings::duration_ms;
 use crate::shutdown::Signals;
@@ -99,6 +99,9 @@ pub struct Ask {
     /// Exit with 3 when a seat is missing or fusing did not happen
     #[arg(long)]
     pub strict: bool,
+    /// Tell below the answer what the models disagree on
+    #[arg(long, conflicts_with = "quiet")]
+    pub diff: bool,
     /// Print nothing but the answer
     #[arg(short, long)]
     pub quiet: bool,
@@ -236,6 +239,11 @@ fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
         desk.console.say("");
         desk.console.data(answer);
         desk.console.say("");
+    }
+    if ask.diff && !ask.json && !ask.jsonl {
+        for line in agreement::differences(report) {
+            desk.console.say(&line);
+        }
     }
     let run = handle.snapshot();
     summary::tell(&desk.console, &run, &report.files);

@@ -11,6 +11,7 @@
 //! nothing that was paid for; a panic ends one call and nothing else.
 
 mod address;
+mod agreement;
 mod arguments;
 mod body;
 mod call;

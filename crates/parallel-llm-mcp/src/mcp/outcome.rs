@@ -12,7 +12,7 @@ use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{address, part, result, words};
+use super::{address, agreement, part, result, words};
 use crate::output::report::{ErrorReport, Report, SeatReport};
 use crate::output::safe::excerpt;
 use crate::output::seat::seconds;
@@ -33,7 +33,13 @@ const LINKS_MAX: usize = 8;
 const REASON_CHARS: usize = 160;
 
 /// What is left out next where a report is still too large.
-const SLIMMING: [fn(&mut Value); 3] = [leave_out_figures, leave_out_messages, leave_out_answered];
+const SLIMMING: [fn(&mut Value); 5] = [
+    agreement::leave_out_calls,
+    leave_out_figures,
+    leave_out_messages,
+    agreement::leave_out_analysis,
+    leave_out_answered,
+];
 
 /// Tells this asker of a run.
 pub(super) fn of_report(asker: &Asker, report: Report) -> CallToolResult {
@@ -43,9 +49,13 @@ pub(super) fn of_report(asker: &Asker, report: Report) -> CallToolResult {
     let answer_rest = cut_answer(&mut report);
     // They have been given before.
     report.earlier.iter_mut().for_each(|earlier| earlier.answer = None);
+    let line = agreement::line(&report);
+    if beyond_answer(&report, report.answer.as_deref()) > RESULT_BYTES_MAX {
+        agreement::shorten(&mut report);
+    }
     let left_out = leave_out_texts(&mut report);
     let next = next_step(&report, answer_rest, !left_out.is_empty());
-    let text = text_of(&report, next.as_deref());
+    let text = text_of(&report, line, next.as_deref());
     let links = links(&report, answer_rest, &left_out);
     let mut told = report.to_json();
     for slim in SLIMMING {
@@ -89,7 +99,8 @@ pub(super) fn of_failure(asker: &Asker, failure: Failure) -> CallToolResult {
 /// Says what to do next as this door's callers can do it.
 fn say_here(report: &mut Report) {
     let of_seats = report.answers.iter_mut().filter_map(|seat| seat.error.as_mut());
-    for error in report.error.iter_mut().chain(&mut report.warnings).chain(of_seats) {
+    let of_calls = report.calls.iter_mut().filter_map(|call| call.error.as_mut());
+    for error in report.error.iter_mut().chain(&mut report.warnings).chain(of_seats).chain(of_calls) {
         error.next = words::here(&error.next);
     }
 }
@@ -252,8 +263,8 @@ fn next_step(report: &Report, answer_rest: Option<Rest>, has_left_out: bool) -> 
     (!steps.is_empty()).then(|| steps.join("; "))
 }
 
-/// The answer, and a line on how it came about.
-fn text_of(report: &Report, next: Option<&str>) -> String {
+/// The answer, a line on how it came about, and one on how far the answers agree.
+fn text_of(report: &Report, agreement: Option<String>, next: Option<&str>) -> String {
     let mut parts = Vec::new();
     if let Some(answer) = &report.answer {
         parts.push(answer.to_string());
@@ -263,7 +274,7 @@ fn text_of(report: &Report, next: Option<&str>) -> String {
         let heading = |seat: &SeatReport| format!("[seat {}, {}, {}]", seat.seat, seat.model, seat.status);
         parts.extend(finished.map(|(seat, text)| format!("{}\n{text}", heading(seat))));
     }
-    parts.push(summary(report));
+    parts.push([Some(summary(report)), agreement].into_iter().flatten().collect::<Vec<_>>().join("\n"));
     parts.extend(next.map(|next| format!("next: {next}")));
     parts.join("\n\n")
 }
@@ -308,7 +319,10 @@ mod tests {
     use parallel_llm_engine::Code;
 
     use super::*;
-    use crate::output::report::{FilesReport, UsageReport};
+    use crate::output::report::{
+        AgreementReport, AnalysisReport, ClaimReport, ClusterReport, FilesReport, NovelReport, RemarkReport,
+        UsageReport,
+    };
 
     fn seat(number: u8, status: &str, text: Option<String>) -> SeatReport {
         let failure = Failure::new(Code::Upstream, "m".repeat(600));
@@ -343,8 +357,12 @@ mod tests {
             answer: answer.map(Into::into),
             synthesis: None,
             answers,
+            calls: Vec::new(),
             agreement: None,
             rounds: Vec::new(),
+            confidence: None,
+            judging: None,
+            suspected_injection: Vec::new(),
             worth: None,
             cost_usd: Some(0.05),
             cost_is_estimate: false,
@@ -377,6 +395,47 @@ mod tests {
             assert!(told.to_string().len() <= RESULT_BYTES_MAX + 500, "{} bytes", told.to_string().len());
             assert!(text(&result).len() <= RESULT_BYTES_MAX, "{} bytes", text(&result).len());
         }
+    }
+
+    #[test]
+    fn the_largest_analysis_fits() {
+        let words = || "潮\u{7}".repeat(500);
+        let remarks = || vec![RemarkReport { seat: 1, text: words() }; 16];
+        let claim = ClaimReport {
+            text: words(),
+            supported_by: (1..=64).collect(),
+            contradicted_by: (1..=64).collect(),
+            verdict: Some("kept".to_owned()),
+            reason: words(),
+        };
+        let analysis = AnalysisReport {
+            claims: vec![claim; 40],
+            consensus: Vec::new(),
+            contradictions: (0..40).collect(),
+            unique_points: Vec::new(),
+            dissent: remarks(),
+            discarded: remarks(),
+            blind_spots: vec![words(); 16],
+        };
+        let agreement = AgreementReport {
+            equal: 1,
+            of: 64,
+            clusters: vec![ClusterReport { value: Some(words()), seats: vec![1] }; 8],
+            unread: Vec::new(),
+            share: None,
+            entropy_bits: None,
+            effective_votes: None,
+            analysis: Some(analysis),
+            novel: Some(NovelReport { share: 1.0, passages: vec![words(); 20], value: Some(words()) }),
+        };
+        let seats = (1..=64).map(|number| seat(number, "answered", Some("t".repeat(2_000)))).collect();
+        let whole = report("complete", Some("the answer".to_owned()), seats);
+        let result = of_report(&Asker::Owner, Report { agreement: Some(agreement), ..whole });
+        let told = result.structured_content.as_ref().unwrap();
+        assert!(told.to_string().len() <= RESULT_BYTES_MAX + 500, "{} bytes", told.to_string().len());
+        let line = text(&result).lines().find(|line| line.contains("dissent")).unwrap();
+        assert!(line.starts_with("no two of 64 agree; 40 contradictions; dissent: seat 1: 潮"), "{line}");
+        assert!(line.chars().count() < 400 && !line.contains('\u{7}'), "{line}");
     }
 
     #[test]

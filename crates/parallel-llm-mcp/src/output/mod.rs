@@ -1,6 +1,7 @@
 //! How a run is told: as one JSON object, as text for people, as a live view. Reads runs, changes nothing.
 
 pub mod age;
+pub mod agreement;
 pub mod console;
 pub mod cost;
 pub mod failure;

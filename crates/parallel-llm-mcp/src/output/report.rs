@@ -1,11 +1,13 @@
 //! The run report: the one JSON object that the command line, MCP, HTTP and `run.json` all give. Additive only:
 //! a field may be added, never changed or taken away.
 
+mod agreement;
+mod calls;
+
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::outcome::{Round, Warning};
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber, Usage};
@@ -13,6 +15,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cost::Cost;
+
+pub use agreement::{
+    AgreementReport, AnalysisReport, ClaimReport, ClusterReport, ConfidenceReport, EffectiveVotes,
+    NovelReport, RemarkReport,
+};
+pub use calls::{CallReport, JudgingReport, VerdictReport};
 
 /// The version of the report's shape.
 const SCHEMA: u32 = 1;
@@ -40,12 +48,25 @@ pub struct Report {
     pub earlier: Vec<EarlierReport>,
     /// The panel, one entry per seat.
     pub answers: Vec<SeatReport>,
-    /// How many of the answers that were considered say the same; left out where no two do.
+    /// The calls beyond the panel, synthesizers first; left out where there was none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallReport>,
+    /// How far the answers that were considered agree; left out where there were not several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<AgreementReport>,
     /// What came of asking the seats again (strategies `moa` and `debate`), in order; left out where they were not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<RoundReport>,
+    /// How sure one may be of the answer by that; left out with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<ConfidenceReport>,
+    /// What judges made of the answers; left out where none gave a verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judging: Option<JudgingReport>,
+    /// Seats whose answers tried to instruct the models that read them, as one of these suspects; left out where there are
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspected_injection: Vec<u8>,
     /// Whether fusing was worth it; null where nothing was fused.
     pub worth: Option<WorthReport>,
     /// What all requests of the run cost, as far as known, in USD; null where nothing is.
@@ -119,20 +140,6 @@ pub struct ShortenedReport {
     pub to_chars: u64,
 }
 
-/// Which answers say the same: what they come to, where the question has one short right answer, else word for word but for
-/// case, white space and closing punctuation.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AgreementReport {
-    /// The most that do.
-    pub equal: usize,
-    /// Of how many.
-    pub of: usize,
-    /// Who says what, the largest cluster first.
-    pub clusters: Vec<ClusterReport>,
-    /// Seats whose answers do not say plainly what they come to, though the question asks for it.
-    pub unread: Vec<u8>,
-}
-
 /// Calls of the plan that were not made because the answers there were agreed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SparedReport {
@@ -140,15 +147,6 @@ pub struct SparedReport {
     pub calls: usize,
     /// The most they could have cost together, in USD, as far as prices are known.
     pub cost_max_usd: f64,
-}
-
-/// Answers that say the same.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ClusterReport {
-    /// What they say, such as `B`, `42` or `yes`; null where they are the same word for word.
-    pub value: Option<String>,
-    /// Whose they are.
-    pub seats: Vec<u8>,
 }
 
 /// What came of asking the seats again, each with what the others had said.
@@ -288,6 +286,7 @@ impl Report {
     /// Tells a run.
     pub fn of(run: &Run, files: FilesReport) -> Self {
         let (outcome, cost) = (run.outcome.as_ref(), Cost::of(run));
+        let agreement = AgreementReport::of(run);
         Self {
             schema: SCHEMA,
             run_id: run.plan.run_id.to_string(),
@@ -296,9 +295,13 @@ impl Report {
             synthesis: outcome.map(Synthesis::of),
             earlier: run.earlier.iter().map(EarlierReport::of).collect(),
             answers: run.seats.iter().zip(1..).map(|(seat, number)| SeatReport::of(seat, number)).collect(),
-            agreement: outcome.and_then(|outcome| outcome.agreement.as_ref()).map(AgreementReport::of),
             rounds: outcome
                 .map_or_else(Vec::new, |outcome| outcome.rounds.iter().map(RoundReport::of).collect()),
+            calls: CallReport::all(run),
+            confidence: agreement.as_ref().map(ConfidenceReport::of),
+            agreement,
+            judging: outcome.and_then(|outcome| outcome.judging.as_ref()).map(JudgingReport::of),
+            suspected_injection: outcome.map(suspected).unwrap_or_default(),
             worth: outcome.and_then(WorthReport::of),
             cost_usd: cost.known.map(PicoUsd::as_usd),
             cost_is_estimate: cost.is_estimate,
@@ -346,6 +349,10 @@ impl Report {
     }
 }
 
+fn suspected(outcome: &Outcome) -> Vec<u8> {
+    outcome.suspected.iter().map(|seat| seat.0).collect()
+}
+
 impl EarlierReport {
     fn of(outcome: &Outcome) -> Self {
         Self { answer: outcome.text.clone(), synthesis: Synthesis::of(outcome) }
@@ -373,22 +380,6 @@ impl Synthesis {
             base_step: outcome.base_step.map(|step| step.0),
             reason: outcome.reason.clone(),
             shortened: shortened.collect(),
-        }
-    }
-}
-
-impl AgreementReport {
-    fn of(agreement: &Agreement) -> Self {
-        let seats = |seats: &[SeatNumber]| seats.iter().map(|seat| seat.0).collect();
-        let cluster = |Cluster { value, seats: members }: &Cluster| ClusterReport {
-            value: value.clone(),
-            seats: seats(members),
-        };
-        Self {
-            equal: agreement.equal,
-            of: agreement.of,
-            clusters: agreement.clusters.iter().map(cluster).collect(),
-            unread: seats(&agreement.unread),
         }
     }
 }

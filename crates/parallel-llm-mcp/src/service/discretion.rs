@@ -147,7 +147,9 @@ impl Asker {
             return report;
         }
         let of_seats = report.answers.iter_mut().filter_map(|seat| seat.error.as_mut());
-        report.error.iter_mut().chain(&mut report.warnings).chain(of_seats).for_each(soften_report);
+        let of_calls = report.calls.iter_mut().filter_map(|call| call.error.as_mut());
+        let of_places = of_seats.chain(of_calls);
+        report.error.iter_mut().chain(&mut report.warnings).chain(of_places).for_each(soften_report);
         let Some(error) = &mut report.error else { return report };
         if error.code == Code::AllFailed.as_str() {
             let reasons = report.answers.iter().filter_map(|seat| Some((seat, seat.error.as_ref()?)));

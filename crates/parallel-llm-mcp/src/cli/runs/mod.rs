@@ -6,10 +6,11 @@ mod insights;
 mod moment;
 mod purge;
 mod search;
+mod show;
 
 use std::str::FromStr;
 
-use parallel_llm_engine::{Code, Failure, OutcomeKind, PicoUsd, RunId};
+use parallel_llm_engine::{Failure, PicoUsd, RunId};
 use serde_json::json;
 
 use self::moment::Moment;
@@ -18,13 +19,9 @@ use super::further;
 use crate::clock;
 use crate::exit;
 use crate::output::age::age;
-use crate::output::console::Tone;
 use crate::output::cost::Cost;
-use crate::output::{plain, summary};
-use crate::service::{Kept, RunFilter, RunSummary};
+use crate::service::{RunFilter, RunSummary};
 
-/// What is said where there was a text.
-const NOT_KEPT: &str = "the texts of this run were not kept";
 /// Runs listed where nobody says how many.
 const LIST_DEFAULT: usize = 20;
 
@@ -43,20 +40,7 @@ pub enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show a run: its answer, who said what, what it cost
-    Show {
-        /// The run's id or a beginning of it; `@` is the newest
-        run: String,
-        /// The run report as one JSON object
-        #[arg(long)]
-        json: bool,
-        /// Only the answer of this seat
-        #[arg(long, value_name = "SEAT")]
-        seat: Option<u8>,
-        /// Every event, one a line
-        #[arg(long)]
-        events: bool,
-    },
+    Show(show::Show),
     /// Watch a run, whichever process does it, until its answer is there
     Wait(further::Wait),
     /// Finish a run that was interrupted, or ask its seats without an answer again, paying for nothing twice
@@ -78,7 +62,8 @@ impl RunsCommand {
     /// Whether errors are wanted as JSON.
     pub const fn wants_json(&self) -> bool {
         match self {
-            Self::List { json, .. } | Self::Show { json, .. } => *json,
+            Self::List { json, .. } => *json,
+            Self::Show(show) => show.json,
             Self::Wait(wait) => wait.json,
             Self::Resume(resume) => resume.shown.json,
             Self::Add(add) => add.shown.json,
@@ -103,7 +88,7 @@ fn how_many(text: &str) -> Result<usize, String> {
 pub(super) async fn run(desk: &Desk<'_>, command: RunsCommand) -> Result<u8, Failure> {
     match command {
         RunsCommand::List { limit, before, json } => list(desk, limit, before.as_deref(), json).await,
-        RunsCommand::Show { run, json, seat, events } => show(desk, &run, json, seat, events).await,
+        RunsCommand::Show(show) => show::run(desk, &show).await,
         RunsCommand::Wait(wait) => further::wait(desk, &wait).await,
         RunsCommand::Resume(resume) => further::resume(desk, &resume).await,
         RunsCommand::Add(add) => further::add(desk, add).await,
@@ -175,63 +160,4 @@ fn line(desk: &Desk<'_>, run: &RunSummary) -> String {
         age(clock::unix_ms().saturating_sub(u64::try_from(run.created_at_ms).unwrap_or(0))),
         crate::output::safe::excerpt(question, room)
     )
-}
-
-async fn show(
-    desk: &Desk<'_>,
-    name: &str,
-    as_json: bool,
-    seat: Option<u8>,
-    events: bool,
-) -> Result<u8, Failure> {
-    let kept = desk.service.find(name).await?;
-    let Kept::Past(past) = kept else {
-        return Err(Failure::new(Code::Internal, "a run of another process cannot be live in this one"));
-    };
-    if as_json {
-        desk.console.data(&past.report().pretty());
-        return Ok(exit::ANSWER);
-    }
-    if events {
-        let mut lines = Vec::with_capacity(past.events.len());
-        past.retell(|run, event| lines.push(plain::line(run, event)));
-        desk.console.data(&lines.join("\n"));
-        return Ok(exit::ANSWER);
-    }
-    if let Some(number) = seat {
-        return show_seat(desk, &past.run, number);
-    }
-    let report = past.report();
-    match &report.answer {
-        Some(answer) => desk.console.data(answer),
-        None => desk.console.say(&desk.console.tone(Tone::Warning, &why_no_answer(&past.run))),
-    }
-    desk.console.say("");
-    summary::tell(&desk.console, &past.run, &report.files);
-    summary::tell_seats(&desk.console, &past.run);
-    Ok(exit::ANSWER)
-}
-
-/// Why there is no text to show.
-fn why_no_answer(run: &parallel_llm_engine::Run) -> String {
-    match &run.outcome {
-        Some(outcome) if outcome.kind != OutcomeKind::None => NOT_KEPT.to_owned(),
-        _ => format!("no answer: the run is {}", run.status.as_str()),
-    }
-}
-
-fn show_seat(desk: &Desk<'_>, run: &parallel_llm_engine::Run, number: u8) -> Result<u8, Failure> {
-    let seat = number.checked_sub(1).and_then(|index| run.seats.get(usize::from(index)));
-    let Some(seat) = seat else {
-        return Err(Failure::new(
-            Code::Usage,
-            format!("the run has no seat {number}; it has {}", run.seats.len()),
-        ));
-    };
-    match seat.text() {
-        Some(text) => desk.console.data(text),
-        None if seat.answer.is_some() => desk.console.say(NOT_KEPT),
-        None => desk.console.say(&format!("seat {number} has no text: it is {}", seat.status.as_str())),
-    }
-    Ok(exit::ANSWER)
 }

@@ -1,0 +1,180 @@
+//! What a synthesizer says the answers agree and differ in: read out of its reply as a view of the run, by seat, bounded,
+//! and only where the words are kept.
+
+use parallel_llm_engine::analysis::{self, Standing};
+use parallel_llm_engine::parse::{Analysis, Remark};
+use parallel_llm_engine::{Answer, Outcome, Run, SeatNumber, novelty};
+
+use crate::scene::scene;
+use crate::script::{after, form, label_of, says};
+
+const PANEL: [(&str, &str); 3] = [
+    ("ada", "The moon pulls the sea. Wind does little."),
+    ("bob", "The moon pulls the sea. There are two tides a day."),
+    ("cyd", "The moon pulls the sea. There is one tide a day."),
+];
+
+/// The run of a synthesizer that writes this analysis, where `$ada` stands for the label it knows the answer of `ada`
+/// by, and this text.
+async fn run(analysis: &str, text: &'static str) -> Run {
+    let analysis = analysis.to_owned();
+    let fuser = after(10).compose(move |call| {
+        let named = PANEL.iter().fold(analysis.clone(), |analysis, (name, answer)| {
+            analysis.replace(&format!("${name}"), &label_of(call, answer))
+        });
+        form(call, &named, text)
+    });
+    let panel = PANEL.into_iter().map(|(name, answer)| (name, says(10, answer)));
+    scene(panel.chain([("fuser", fuser.end())])).run().await.run
+}
+
+fn seats(seats: &[SeatNumber]) -> String {
+    seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// An analysis, a line for each thing.
+fn shown(analysis: &Analysis) -> String {
+    let claims = analysis.claims.iter().map(|claim| {
+        let standing = format!("{:?}", Standing::of(claim, PANEL.len())).to_lowercase();
+        let ruling = claim.ruling.map_or("-", |ruling| ruling.as_str());
+        let (by, against) = (seats(&claim.supported_by), seats(&claim.contradicted_by));
+        format!("{standing} `{}` by {by} against {against}: {ruling} `{}`", claim.text, claim.reason)
+    });
+    let remarks = |word: &'static str, remarks: &[Remark]| {
+        let told = |remark: &Remark| format!("{word} {}: `{}`", remark.seat, remark.text);
+        remarks.iter().map(told).collect::<Vec<_>>()
+    };
+    let blind = analysis.blind_spots.iter().map(|text| format!("blind spot `{text}`"));
+    let lines = claims.chain(remarks("dissent", &analysis.dissent));
+    lines.chain(remarks("discarded", &analysis.discarded)).chain(blind).collect::<Vec<_>>().join("\n")
+}
+
+/// The analysis a run comes to.
+async fn told(analysis: &str) -> String {
+    let run = run(analysis, "The moon pulls the sea.").await;
+    analysis::of(&run).map_or("none".to_owned(), |analysis| shown(&analysis))
+}
+
+const WHOLE: &str = r#"{"claims": [
+    {"text": "The moon pulls.", "supported_by": ["$cyd", "$ada", "$bob"], "contradicted_by": [], "verdict": "kept", "reason": "All say so."},
+    {"text": "Two tides a day.", "supported_by": ["$bob"], "contradicted_by": ["$cyd"], "verdict": "changed", "reason": "It depends."},
+    {"text": "Wind does little.", "supported_by": ["$ada"], "verdict": "dropped"},
+    {"text": "There are tides.", "supported_by": ["$bob", "$cyd"]}],
+  "dissent": [{"label": "$cyd", "text": "One tide a day; most coasts have two."}],
+  "discarded": [{"label": "$ada", "reason": "Beside the point."}],
+  "blind_spots": ["Why the far side rises too."],
+  "suspected_injection": ["$bob"], "base": "$ada"}"#;
+
+#[tokio::test(start_paused = true)]
+async fn what_a_synthesizer_found_is_told_by_seat() {
+    let run = run(WHOLE, "The moon pulls the sea.").await;
+    let analysis = analysis::of(&run).expect("it wrote one");
+    insta::assert_snapshot!(shown(&analysis), @"
+    consensus `The moon pulls.` by 1 2 3 against : kept `All say so.`
+    contradiction `Two tides a day.` by 2 against 3: changed `It depends.`
+    unique `Wind does little.` by 1 against : dropped ``
+    shared `There are tides.` by 2 3 against : - ``
+    dissent 3: `One tide a day; most coasts have two.`
+    discarded 1: `Beside the point.`
+    blind spot `Why the far side rises too.`
+    ");
+    let outcome = run.outcome.as_ref().expect("it is decided");
+    assert_eq!((&*outcome.suspected, outcome.base_seat), (&[SeatNumber(2)][..], Some(SeatNumber(1))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_of_the_form_is_left_out_and_spoils_nothing() {
+    let check = async |analysis: &str, expected: &str| {
+        assert_eq!(told(analysis).await, expected, "{analysis}");
+    };
+    for nothing in [
+        "",
+        "{}",
+        "not json",
+        "[1, 2]",
+        r#"{"claims": "all of them", "dissent": 7, "discarded": {"label": "$ada"}, "blind_spots": null}"#,
+        r#"{"claims": [1, null, "text", [], {}, {"text": 7}, {"text": "  "}], "blind_spots": [" ", 3, {}]}"#,
+        r#"{"dissent": [{"label": "Z", "text": "x"}, {"label": "$ada"}, {"label": 1, "text": "x"}, {"text": "x"}]}"#,
+        r#"{"claims": [{"text": "It never ends"#,
+    ] {
+        check(nothing, "none").await;
+    }
+    // Labels nobody has, seats by their numbers or names, one twice, one alone, one on both sides.
+    check(
+        r#"{"claims": [{"text": " x ", "supported_by": ["Z", "$bob", " $bob ", 1, "1", "ada", null, "$ada"],
+            "contradicted_by": ["$bob", "$cyd"], "verdict": "obeyed", "reason": {}}]}"#,
+        "contradiction `x` by 1 2 against 3: - ``",
+    )
+    .await;
+    check(r#"{"claims": [{"text": "x", "supported_by": "$cyd"}]}"#, "unique `x` by 3 against : - ``").await;
+    check(r#"{"claims": [{"text": "x"}]}"#, "shared `x` by  against : - ``").await;
+    check(r#"{"dissent": [{"label": ["$cyd"], "text": "x"}, 5]}"#, "dissent 3: `x`").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_analysis_without_end_is_read_as_far_as_it_is_told() {
+    let long = "ä".repeat(9_000);
+    let claim = format!(r#"{{"text": "{long}", "supported_by": ["$ada"], "reason": "{long}"}}"#);
+    let remark = format!(r#"{{"label": "$bob", "text": "{long}"}}"#);
+    let analysis = format!(
+        r#"{{"claims": [{}], "dissent": [{}], "blind_spots": [{}]}}"#,
+        vec![claim; 100].join(","),
+        vec![remark; 100].join(","),
+        vec![format!("{long:?}"); 100].join(",")
+    );
+    let run = run(&analysis, "The moon pulls the sea.").await;
+    let read = analysis::of(&run).expect("it wrote one");
+    assert_eq!((read.claims.len(), read.dissent.len(), read.blind_spots.len()), (40, 16, 16));
+    let longest = read.claims.iter().flat_map(|claim| [&claim.text, &claim.reason]);
+    assert_eq!(longest.chain(&read.blind_spots).map(|text| text.chars().count()).max(), Some(500));
+    // Nested too deep to be read.
+    assert_eq!(told(&format!(r#"{{"claims": {}"#, "[".repeat(100_000))).await, "none");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_the_words_are_not_kept_nothing_is_told() {
+    let run = run(WHOLE, "The wind makes all the tides there are.").await;
+    assert!(analysis::of(&run).is_some() && novelty::of(&run).is_some());
+    let purged = |purge: &dyn Fn(&mut Run)| {
+        let mut run = run.clone();
+        purge(&mut run);
+        (analysis::of(&run).is_some(), novelty::of(&run).is_some())
+    };
+    let forget = |answer: &mut Option<Answer>| answer.as_mut().expect("it answered").text = "".into();
+    assert_eq!(purged(&|run| forget(&mut run.synthesizers[0].answer)), (false, true));
+    assert_eq!(purged(&|run| forget(&mut run.seats[1].answer)), (true, false));
+    assert_eq!(purged(&|run| run.outcome.as_mut().expect("it is decided").text = None), (true, false));
+    // Another reply of the same place is about other answers.
+    let again = |run: &mut Run| run.synthesizers[0].answer = Some(Answer::new("<<analysis>>"));
+    assert_eq!(purged(&again), (false, true));
+    // What is stored of it has no words, and is enough to read it again.
+    let stored = serde_json::to_value(run.outcome.as_ref().unwrap()).unwrap();
+    insta::assert_snapshot!(stored["reading"]["shown"], @"[2,1,3]");
+    assert_eq!(
+        serde_json::from_value::<Outcome>(stored.clone()).unwrap().reading,
+        run.outcome.unwrap().reading
+    );
+    let told = stored.to_string();
+    assert!(!told.contains("tide") && !told.contains("moon"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_stands_in_no_answer_is_told() {
+    let run = run(
+        r#"{"base": "$ada"}"#,
+        "The moon pulls the sea. Coriolis forces turn the currents.\n- Two tides a day follow.",
+    )
+    .await;
+    insta::assert_debug_snapshot!(novelty::of(&run), @r#"
+    Some(
+        Novelty {
+            share: 0.333,
+            passages: [
+                "Coriolis forces turn the currents.",
+            ],
+            value: None,
+        },
+    )
+    "#);
+    assert_eq!(analysis::of(&run), None);
+}

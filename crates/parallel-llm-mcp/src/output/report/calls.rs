@@ -1,0 +1,96 @@
+//! The calls beyond the panel: who was asked to fuse, to judge or to rank, what that took, and what judges made of the
+//! answers. No text of theirs: what they wrote for the person is the answer.
+
+use parallel_llm_engine::outcome::{Judging, Verdict};
+use parallel_llm_engine::place::Place;
+use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::{Answer, PicoUsd};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{ErrorReport, UsageReport};
+
+/// One call beyond the panel.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CallReport {
+    /// What it was for: `synthesizer`, or the word for a step of the strategy, such as `judge`.
+    pub role: String,
+    /// Its number: of a synthesizer that in the chain, of a step that among all steps of the run; from 1.
+    pub number: u16,
+    /// The model that was asked.
+    pub model: String,
+    /// The id of the provider it was asked at.
+    pub provider: String,
+    /// `waiting`, `streaming`, `answered`, `cut`, `failed`, `refused`, `cancelled`, `skipped` or `unknown`.
+    pub status: String,
+    /// Why there is no reply, or why it stopped early.
+    pub error: Option<ErrorReport>,
+    /// What the call used.
+    pub usage: UsageReport,
+    /// What all its requests cost, in USD; null where nobody knows.
+    pub cost_usd: Option<f64>,
+    /// Requests sent.
+    pub attempts: u32,
+    /// From the first request to the end, in milliseconds.
+    pub elapsed_ms: Option<u64>,
+}
+
+/// What judges made of the answers.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct JudgingReport {
+    /// Every verdict, in the order they were asked for.
+    pub verdicts: Vec<VerdictReport>,
+    /// How often a judge changed its mind with the order in which it was shown the answers.
+    pub flips: usize,
+}
+
+/// What one judge made of them in one call.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct VerdictReport {
+    /// The model.
+    pub by: String,
+    /// The seats whose answers it was shown, the best first. One it did not name is not among them.
+    pub ranking: Vec<u8>,
+}
+
+impl CallReport {
+    pub(super) fn all(run: &Run) -> Vec<Self> {
+        run.called().map(|view| Self::of(run, view)).collect()
+    }
+
+    fn of(run: &Run, view: &SeatView) -> Self {
+        let (role, number) = match view.place {
+            Place::Seat(number) => ("seat", u16::from(number.0)),
+            Place::Synthesizer(number) => ("synthesizer", u16::from(number.0)),
+            Place::Step(number) => {
+                let step = run.plan.steps.get(number.index());
+                (step.map_or("step", |step| step.key.role.as_str()), number.0)
+            }
+        };
+        let usage = |answer: &Answer| UsageReport::of(answer.usage);
+        Self {
+            role: role.to_owned(),
+            number,
+            model: view.model.to_string(),
+            provider: view.model.provider.0.clone(),
+            status: view.status.as_str().to_owned(),
+            error: view.failure.as_ref().map(ErrorReport::of),
+            usage: view.answer.as_ref().map_or_else(UsageReport::default, usage),
+            cost_usd: view.known_cost().map(PicoUsd::as_usd),
+            attempts: view.attempts,
+            elapsed_ms: view.elapsed_ms,
+        }
+    }
+}
+
+impl JudgingReport {
+    pub(super) fn of(judging: &Judging) -> Self {
+        Self { verdicts: judging.verdicts.iter().map(VerdictReport::of).collect(), flips: judging.flips }
+    }
+}
+
+impl VerdictReport {
+    fn of(verdict: &Verdict) -> Self {
+        Self { by: verdict.by.to_string(), ranking: verdict.ranking.iter().map(|seat| seat.0).collect() }
+    }
+}
