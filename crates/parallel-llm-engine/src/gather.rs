@@ -84,7 +84,7 @@ impl Panel {
     fn admit(&mut self, seats: &[Seat]) -> Vec<(Admission, Asking)> {
         let ask = |seat: &Seat| {
             self.quorum.ask(seat);
-            let messages = Arc::clone(&self.desk.plan.messages);
+            let messages = seat.sent(&self.desk.plan.messages);
             let mut asking = Asking::new(&self.desk, Place::Seat(seat.number), seat, messages, Reveal::all());
             (asking.admit(), asking)
         };

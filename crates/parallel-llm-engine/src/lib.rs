@@ -16,6 +16,7 @@
 pub mod agreement;
 pub mod analysis;
 pub mod answer;
+pub mod brief;
 pub mod budget;
 pub mod catalogue;
 mod chance;
@@ -35,6 +36,7 @@ pub mod novelty;
 pub mod outcome;
 pub mod panel;
 pub mod parse;
+pub mod persona;
 pub mod place;
 pub mod plan;
 pub mod port;

@@ -3,17 +3,23 @@
 //! A reference is written `[provider:]model[*N][@key=value,...]`. The part before the first `:` is a provider
 //! only if it is a configured provider's id, so `google/gemma-4:free` needs no quoting.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Failure;
+use crate::brief::{self, Brief, Stance};
 use crate::catalogue::{Inputs, Price};
 use crate::code::Code;
-use crate::request::{Effort, Message};
+use crate::request::{Effort, Message, Part, Role};
 
 /// The most seats one panel may have.
 pub const SEATS_MAX: usize = 64;
 /// The longest model name that is read, in bytes. The longest known is under 80.
 const MODEL_BYTES_MAX: usize = 200;
+
+/// Stands between a seat's own system message and the caller's.
+const BETWEEN: &str = "\n\n";
 
 /// The provider that a reference means when it names none, and that is left out when one is shown.
 pub const UNSAID: &str = "openrouter";
@@ -48,7 +54,7 @@ impl std::fmt::Display for ModelRef {
 }
 
 /// Options that hold for one entry only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeatOptions {
     /// Sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,6 +71,23 @@ pub struct SeatOptions {
     /// How often it is right, by the user's own estimate: between 0 and 1, neither included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
+    /// The name of its persona.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
+    /// What it is asked to argue from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stance: Option<Stance>,
+}
+
+impl SeatOptions {
+    /// Takes from others what these leave open.
+    pub(crate) fn lay_over(&mut self, others: &Self) {
+        self.temperature = self.temperature.or(others.temperature);
+        self.max_tokens = self.max_tokens.or(others.max_tokens);
+        self.effort = self.effort.or(others.effort);
+        self.strongest |= others.strongest;
+        self.stance = self.stance.take().or_else(|| others.stance.clone());
+    }
 }
 
 /// A model reference as written, before its seats are numbered.
@@ -128,9 +151,51 @@ pub struct Seat {
     /// Which files the model takes, where the catalogue says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Inputs>,
+    /// What it is told beside the question, where it is told anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<Arc<Brief>>,
 }
 
 impl Seat {
+    /// What it is sent of a conversation. Its own system message comes first: who it is, before what is wanted of it, so
+    /// that the caller's own instructions have the last word. Where the conversation begins with some, both are one
+    /// message: many servers take no second one.
+    pub fn sent(&self, messages: &Arc<[Message]>) -> Arc<[Message]> {
+        let Some(own) = self.system() else { return Arc::clone(messages) };
+        let (parts, rest) = match messages.split_first() {
+            Some((first, rest)) if first.role == Role::System => (first.parts.as_slice(), rest),
+            _ => (&[][..], &**messages),
+        };
+        let mut text = own.to_owned();
+        let parts = match parts.split_first() {
+            Some((Part::Text { text: callers }, further)) => {
+                text.push_str(BETWEEN);
+                text.push_str(callers);
+                further
+            }
+            _ => parts,
+        };
+        let parts = [Part::Text { text }].into_iter().chain(parts.iter().cloned()).collect();
+        let first = Message { role: Role::System, parts };
+        [first].into_iter().chain(rest.iter().cloned()).collect()
+    }
+
+    /// The most that it is sent beside the conversation, in bytes of text.
+    pub fn brief_bytes(&self) -> u64 {
+        self.system().map_or(0, |own| (own.len() + BETWEEN.len()) as u64)
+    }
+
+    fn system(&self) -> Option<&str> {
+        self.brief.as_ref().and_then(|brief| brief.system.as_deref())
+    }
+
+    /// The same without the words it is told beside the question.
+    #[must_use]
+    pub fn without_text(&self) -> Self {
+        let brief = self.brief.as_ref().map(|brief| Arc::new(brief.without_text()));
+        Self { brief, ..self.clone() }
+    }
+
     /// Fails where a message holds a file that the model is known not to take.
     pub fn check_inputs(&self, messages: &[Message]) -> Result<(), Failure> {
         let Some(inputs) = self.inputs else { return Ok(()) };
@@ -178,6 +243,13 @@ impl PanelEntry {
     }
 }
 
+/// The options, for a message.
+const OPTIONS: &str = "temperature, max_tokens, effort, strongest, accuracy, persona, stance";
+/// How the name of a persona is written.
+const NAME_WRITTEN: &str = "the name of a persona has 1 to 40 lower-case letters, digits or `-`";
+/// How a stance is written at a seat.
+const STANCE_WRITTEN: &str = "`stance` is `for` or `against`; a persona may have one in words of its own";
+
 fn parse_count(text: &str, count: &str) -> Result<usize, Failure> {
     match count.parse() {
         Ok(count) if (1..=SEATS_MAX).contains(&count) => Ok(count),
@@ -207,14 +279,15 @@ fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
                     value.trim().parse().map_err(|_| invalid(text, "`strongest` is `true` or `false`"))?;
             }
             "accuracy" => read.accuracy = Some(parse_accuracy(text, value)?),
-            other => {
-                return Err(invalid(
-                    text,
-                    &format!(
-                        "there is no option `{other}`: temperature, max_tokens, effort, strongest, accuracy"
-                    ),
-                ));
+            "persona" => {
+                let name = Some(value.trim()).filter(|name| brief::is_name(name));
+                read.persona = Some(name.ok_or_else(|| invalid(text, NAME_WRITTEN))?.to_owned());
             }
+            "stance" => {
+                let stance = Stance::by_word(value.trim());
+                read.stance = Some(stance.ok_or_else(|| invalid(text, STANCE_WRITTEN))?);
+            }
+            other => return Err(invalid(text, &format!("there is no option `{other}`: {OPTIONS}"))),
         }
     }
     Ok(read)
@@ -281,6 +354,10 @@ mod tests {
             "m@x",
             "a,b",
             "\u{1b}[2J",
+            "m@persona=",
+            "m@persona=Critic",
+            "m@stance=maybe",
+            "m@stance=",
         ] {
             assert_eq!(parse(text).unwrap_err().code, Code::ModelInvalid, "{text}");
         }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Failure;
+use crate::brief::Brief;
 use crate::budget;
 use crate::catalogue::{Catalogue, ModelInfo};
 use crate::code::Code;
@@ -20,6 +21,7 @@ use crate::money::PicoUsd;
 use crate::nearest;
 use crate::outcome::Warning;
 use crate::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
+use crate::persona::{self, Persona, Personas};
 use crate::recipe::{Chosen, Knobs, Recipe, Strategy};
 use crate::request::{Effort, Message, RunRequest, StoreMode};
 use crate::routing::Routing;
@@ -69,6 +71,8 @@ pub struct Defaults {
     pub panel: Vec<String>,
     /// The chain of synthesizers, as written.
     pub synthesizers: Vec<String>,
+    /// Who a seat may be asked to be.
+    pub personas: Personas,
     /// How answers become one text.
     pub strategy: String,
     /// Output cap of each call in tokens.
@@ -206,7 +210,7 @@ impl RunPlan {
         let defaults = terms.defaults;
         check_prompt(&request.messages, defaults.prompt_chars_max)?;
         let choice = Choice::of(&request, defaults)?;
-        let plan_hash = hash(&request, defaults);
+        let plan_hash = hash(&request, terms);
         let mut warnings = Vec::new();
         let seats = resolve_panel(&request, terms, &choice, &mut warnings)?;
         let synthesizers = resolve_chain(&request, terms, &choice)?;
@@ -262,9 +266,22 @@ impl RunPlan {
         question(&self.messages)
     }
 
-    /// What every seat is sent, in bytes of text that cost as much.
+    /// What every seat is sent, in bytes of text that cost as much; some are told more.
     pub fn input_bytes(&self) -> u64 {
         self.messages.iter().map(Message::weight_bytes).sum()
+    }
+
+    /// The same without what was asked, and without the words that seats are told beside it. A persona's words are the
+    /// user's, not the asker's, but they are a prompt like any: where prompts are not kept, neither are they.
+    #[must_use]
+    pub fn without_texts(&self) -> Self {
+        Self { messages: Arc::default(), ..self.without_briefs() }
+    }
+
+    /// The same without the words that seats are told beside the question.
+    #[must_use]
+    pub fn without_briefs(&self) -> Self {
+        Self { seats: self.seats.iter().map(Seat::without_text).collect(), ..self.clone() }
     }
 }
 
@@ -274,7 +291,8 @@ fn question(messages: &[Message]) -> String {
 
 /// What is asked, without who asks and under which name, how long the asker's client waits, and what is not for a request
 /// to say: timers, retries, the limits of a day.
-fn hash(request: &RunRequest, defaults: &Defaults) -> String {
+fn hash(request: &RunRequest, terms: &Terms<'_>) -> String {
+    let defaults = terms.defaults;
     // Taken apart whole, so that whoever adds a field decides whether it is asked.
     let RunRequest {
         messages,
@@ -302,8 +320,18 @@ fn hash(request: &RunRequest, defaults: &Defaults) -> String {
     );
     let within = (deadline_ms, defaults.wait, budget.unwrap_or(defaults.budget));
     let kept = (store.unwrap_or(defaults.store), files.unwrap_or(defaults.files));
-    let json = serde_json::to_vec(&(messages, who, how, within, kept));
+    let asked = (messages, who, how, within, kept);
+    // A persona is named in a reference, and its words may change while the name stays.
+    let personas = personas_of(who.0, terms);
+    let json =
+        if personas.is_empty() { serde_json::to_vec(&asked) } else { serde_json::to_vec(&(asked, personas)) };
     blake3::hash(&json.expect("a request is plain data with string keys")).to_hex().to_string()
+}
+
+/// The personas that these references name, as far as there are such.
+fn personas_of<'a>(references: &[String], terms: &Terms<'a>) -> BTreeMap<&'a String, &'a Persona> {
+    let named = references.iter().filter_map(|reference| parse(reference, terms).ok()?.options.persona);
+    named.filter_map(|name| terms.defaults.personas.get_key_value(&name)).collect()
 }
 
 fn is_default(routing: &Arc<Routing>) -> bool {
@@ -343,6 +371,13 @@ impl Choice {
             input_tokens: tokens_in(request.messages.iter().map(Message::weight_bytes).sum()),
         })
     }
+
+    /// The same for a seat that is told this besides.
+    fn with(self, brief: Option<&Arc<Brief>>) -> Self {
+        let system = brief.and_then(|brief| brief.system.as_ref());
+        let besides = system.map_or(0, |system| tokens_in(system.len() as u64));
+        Self { input_tokens: self.input_tokens.saturating_add(besides), ..self }
+    }
 }
 
 fn check_prompt(messages: &[Message], chars_max: usize) -> Result<(), Failure> {
@@ -369,7 +404,9 @@ fn resolve_panel(
     let references = request.models.as_ref().unwrap_or(&terms.defaults.panel);
     let mut seats = Vec::new();
     for reference in references {
-        let entry = parse(reference, terms)?;
+        let mut entry = parse(reference, terms)?;
+        let brief = persona::assume(&mut entry, &terms.defaults.personas)?;
+        let choice = choice.with(brief.as_ref());
         if let Err(unknown) = known(&entry.model, terms) {
             // A dead model from the settings fails its own seat; one typed in this call is refused.
             if typed {
@@ -377,9 +414,9 @@ fn resolve_panel(
             }
             warnings.push(Warning::of("settings", &unknown));
         }
-        check_fit(&entry, terms, choice, warnings);
+        check_fit(&entry, terms, &choice, warnings);
         for _ in 0..entry.count {
-            let seat = seat(&entry, seats.len(), terms, choice);
+            let seat = Seat { brief: brief.clone(), ..seat(&entry, seats.len(), terms, &choice) };
             match seat.check_inputs(&request.messages) {
                 Err(unsupported) if typed => return Err(unsupported),
                 _ => seats.push(seat),
@@ -427,6 +464,7 @@ fn resolve_chain(request: &RunRequest, terms: &Terms<'_>, choice: &Choice) -> Re
     let by_hand = request.synthesizer.as_ref();
     for reference in by_hand.into_iter().chain(&terms.defaults.synthesizers) {
         let entry = parse(reference, terms)?;
+        persona::refuse(&entry)?;
         if by_hand == Some(reference) {
             known(&entry.model, terms)?;
         }
@@ -513,5 +551,6 @@ fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, choice: &Choice) ->
         price: info.and_then(|info| info.price_at(choice.input_tokens)),
         context_tokens,
         inputs: info.and_then(|info| info.inputs),
+        brief: None,
     }
 }

@@ -85,6 +85,9 @@ const CANDIDATE_CHARS_MIN: usize = 500;
 /// Stands where the end of a candidate was cut off.
 const CUT_MARK: &str = "\n[shortened here to fit]";
 
+/// Asks a seat to argue from a stance, which is a sentence of the user's own.
+const STANCE: &str = include_str!("../prompts/persona/stance.md");
+
 /// An answer as the synthesizer sees it: without its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -148,6 +151,11 @@ fn asking(task: Task, request: &[Message], nonce: &str, values: &[(&str, &str)])
 fn framed_all(candidates: &[Candidate], nonce: &str) -> String {
     let framed = |one: &Candidate| framed(&format!("candidate {}", one.label), one, nonce);
     candidates.iter().map(framed).collect::<Vec<_>>().join("\n\n")
+}
+
+/// What a seat is told that is to argue from this stance.
+pub(crate) fn arguing(stance: &str) -> String {
+    fill(STANCE.trim_end(), &[("stance", stance)])
 }
 
 /// A candidate in its block, and before that what we have to say of it: outside, where no stranger writes.

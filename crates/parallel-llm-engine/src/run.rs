@@ -99,7 +99,7 @@ pub struct Run {
 impl Run {
     /// A run nothing has happened in.
     pub fn new(plan: Arc<RunPlan>) -> Self {
-        let seats = plan.seats.iter().map(|seat| SeatView::new(Place::Seat(seat.number), seat.model.clone()));
+        let seats = plan.seats.iter().map(SeatView::of_seat);
         let chain = plan.synthesizers.iter();
         let synthesizers =
             chain.map(|seat| SeatView::new(Place::Synthesizer(seat.number), seat.model.clone()));
@@ -209,14 +209,12 @@ impl Run {
             let Place::Seat(number) = seat.place else { continue };
             seat.reopen(reopening.ask.contains(&number));
         }
-        let view = |place: fn(SeatNumber) -> Place| {
-            move |seat: &Seat| SeatView::new(place(seat.number), seat.model.clone())
-        };
-        self.seats.extend(reopening.seats.iter().map(view(Place::Seat)));
+        self.seats.extend(reopening.seats.iter().map(SeatView::of_seat));
         if !reopening.synthesizers.is_empty() {
             self.rewrites = reopening.ask.is_empty() && reopening.seats.is_empty();
             self.synthesizers_before = self.synthesizers.len();
-            self.synthesizers.extend(reopening.synthesizers.iter().map(view(Place::Synthesizer)));
+            let view = |seat: &Seat| SeatView::new(Place::Synthesizer(seat.number), seat.model.clone());
+            self.synthesizers.extend(reopening.synthesizers.iter().map(view));
         }
         self.plan = Arc::new(reopening.extend(&self.plan));
         self.steps.extend(reopening.steps.iter().filter_map(|step| step_view(&self.plan, step)));

@@ -2,7 +2,7 @@
 
 use parallel_llm_engine::{Code, PicoUsd};
 
-use crate::scene::scene;
+use crate::scene::{brief, scene};
 use crate::script::{after, fails, failure, fuses, says};
 
 /// The worst case of one call in every scene: a thousand tokens written and seven read.
@@ -120,5 +120,20 @@ async fn a_synthesizer_the_budget_does_not_hold_leaves_the_best_answer() {
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.020
       s1 fuser skipped, 0 requests, $0.00: budget: the call may cost $0.011, which the budget of $0.020 does not hold
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_seat_is_told_besides_is_held_too() {
+    // Three thousand letters are a thousand tokens more than the one purse of a call holds.
+    let told = scene([("ada", says(10, "one")), ("bob", says(10, "two"))])
+        .plan(|plan| plan.seats[1].brief = Some(brief("critic", &"x".repeat(3_000))))
+        .plan(|plan| plan.budget = WORST_CALL.times(2));
+    insta::assert_snapshot!(told.run().await.end(), @"
+    partial decided at 10, closed at 10
+      verbatim by ada from 1: `one`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob skipped, 0 requests, $0.00: budget: the call may cost $0.011, which the budget of $0.020 does not hold
     ");
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
+use parallel_llm_engine::brief::{Brief, Stance};
 use parallel_llm_engine::catalogue::Inputs;
 use parallel_llm_engine::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::outcome::{Judging, Round, Shortened, Verdict, Warning, Worth};
@@ -22,6 +23,7 @@ use parallel_llm_engine::{
 const PLAN: &str = include_str!("fixtures/plan_v1.json");
 const PLAN_WITH_FILES: &str = include_str!("fixtures/plan_v1_files.json");
 const PLAN_WITH_LIMITS: &str = include_str!("fixtures/plan_v1_limits.json");
+const PLAN_WITH_BRIEFS: &str = include_str!("fixtures/plan_v1_briefs.json");
 const EVENTS: &str = include_str!("fixtures/events_v1.json");
 const EVENTS_REOPENED: &str = include_str!("fixtures/events_v1_reopened.json");
 const EVENTS_LAYERS: &str = include_str!("fixtures/events_v1_layers.json");
@@ -44,6 +46,7 @@ fn seat(number: u8, name: &str) -> Seat {
         context_tokens: Some(1_000_000),
         effort: None,
         inputs: None,
+        brief: None,
     }
 }
 
@@ -130,6 +133,14 @@ fn plan_with_limits() -> RunPlan {
         limits: vec![limit(None, "day_usd_max"), limit(Some("openrouter"), "keys.day_usd_max")],
         ..plan()
     }
+}
+
+/// A plan whose seats are told something beside the question.
+fn plan_with_briefs() -> RunPlan {
+    let stance = Stance::by_word("against");
+    let whole = Brief { persona: Some("critic".to_owned()), stance, system: Some("Find the flaw.".into()) };
+    let told = |number, brief: Brief| Seat { brief: Some(Arc::new(brief)), ..seat(number, "vendor/one") };
+    RunPlan { seats: vec![told(1, whole.clone()), told(2, whole.without_text())], ..plan() }
 }
 
 fn warning() -> Warning {
@@ -359,6 +370,13 @@ fn a_plan_with_its_asker_and_limits_is_read() {
     assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_LIMITS).expect("it is read"), plan_with_limits());
     let text = serde_json::to_value(plan_with_limits()).expect("a plan is JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_LIMITS).expect("it is JSON"));
+}
+
+#[test]
+fn a_plan_with_briefs_is_read() {
+    assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_BRIEFS).expect("it is read"), plan_with_briefs());
+    let text = serde_json::to_value(plan_with_briefs()).expect("a plan is JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_BRIEFS).expect("it is JSON"));
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! From a request to a plan: every refusal as it is told, and what is filled in.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use parallel_llm_engine::brief::Stance;
 use parallel_llm_engine::catalogue::{Inputs, PriceOverride};
+use parallel_llm_engine::panel::SeatOptions;
+use parallel_llm_engine::persona::Persona;
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::wait::Wait;
@@ -104,7 +108,7 @@ fn a_model_is_written_as_it_is_read() {
     for text in ["", "two words", "a,b", "m*0", "m*many", "m@speed=1", "m@temperature=3", "m@max_tokens=0"] {
         assert!(refused(models(&[text])).starts_with("model_invalid: "), "{text}");
     }
-    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"model_invalid: cannot read the model `m@speed=1`: there is no option `speed`: temperature, max_tokens, effort, strongest, accuracy | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"model_invalid: cannot read the model `m@speed=1`: there is no option `speed`: temperature, max_tokens, effort, strongest, accuracy, persona, stance | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
     insta::assert_snapshot!(refused(RunRequest { synthesizer: Some("a b".to_owned()), ..ask() }), @"model_invalid: cannot read the model `a b`: a model name has 1 to 200 visible ASCII characters and no quotes or commas | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
 }
 
@@ -343,4 +347,137 @@ fn a_dated_name_and_a_suffix_are_known_and_asked_for_as_typed() {
         let refusal = resolve_dated(&[unknown]).expect_err("it is refused");
         assert!(refusal.starts_with("model_unknown: "), "{refusal}");
     }
+}
+
+/// Settings with three personas: one with everything, one with a stance of its own, one with a temperature alone.
+fn with_personas() -> Defaults {
+    let options = SeatOptions {
+        temperature: Some(0.9),
+        max_tokens: Some(300),
+        effort: Some(Effort::High),
+        stance: Stance::read("against"),
+        ..SeatOptions::default()
+    };
+    let critic = Persona { system: Some("Find the flaw.".into()), options };
+    let own = SeatOptions { stance: Stance::read("ships beat {{stance}} trains"), ..SeatOptions::default() };
+    let cool = SeatOptions { temperature: Some(0.0), ..SeatOptions::default() };
+    let personas = [
+        ("critic", critic),
+        ("sailor", Persona { system: None, options: own }),
+        ("cool", Persona { system: None, options: cool }),
+    ];
+    let personas = personas.into_iter().map(|(name, persona)| (name.to_owned(), persona)).collect();
+    Defaults { personas, ..settings() }
+}
+
+/// What the first seat is, and what it is sent of a question.
+fn cast(reference: &str) -> String {
+    let plan = match resolve_with(models(&[reference]), &with_personas(), true) {
+        Ok(plan) => plan,
+        Err(refusal) => return refusal,
+    };
+    let seat = &plan.seats[0];
+    let brief = seat.brief.as_ref().map(|brief| format!(" as {brief}")).unwrap_or_default();
+    let effort = seat.effort.map(|effort| format!(" {}", effort.word())).unwrap_or_default();
+    let said: Vec<String> = seat.sent(&plan.messages).iter().map(spoken).collect();
+    format!("{}{effort}{brief} < {}", shown(&plan).split(" → ").next().unwrap_or_default(), said.join(" | "))
+}
+
+fn spoken(message: &Message) -> String {
+    format!("{:?}: {}", message.role, message.texts().collect::<Vec<_>>().join("+")).replace('\n', "/")
+}
+
+#[test]
+fn a_seat_is_asked_to_be_somebody() {
+    insta::assert_snapshot!(cast("vendor/small"), @"1 openrouter:vendor/small 500 < User: How do tides work?");
+    insta::assert_snapshot!(cast("vendor/small@persona=critic"), @"1 openrouter:vendor/small 300 at 0.9 high as critic, against < System: Find the flaw.//Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
+    // What stands at the seat wins.
+    insta::assert_snapshot!(cast("vendor/small@persona=critic,temperature=0.2,effort=low,max_tokens=9,stance=for"), @"1 openrouter:vendor/small 9 at 0.2 low as critic, for < System: Find the flaw.//Argue from this stance: you are for what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
+    insta::assert_snapshot!(cast("vendor/small@persona=sailor"), @"1 openrouter:vendor/small 500 as sailor < System: Argue from this stance: ships beat {{stance}} trains/Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
+    insta::assert_snapshot!(cast("vendor/small@persona=cool"), @"1 openrouter:vendor/small 500 at 0 as cool < User: How do tides work?");
+    insta::assert_snapshot!(cast("vendor/small@stance=against"), @"1 openrouter:vendor/small 500 as against < System: Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
+    let plan =
+        resolve_with(models(&["vendor/small*2@persona=critic", "vendor/small"]), &with_personas(), true);
+    insta::assert_snapshot!(shown(&plan.expect("it is sound")), @"1 openrouter:vendor/small 300 at 0.9, 2 openrouter:vendor/small 300 at 0.9, 3 openrouter:vendor/small 500 → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
+}
+
+#[test]
+fn a_persona_nobody_knows_is_refused() {
+    insta::assert_snapshot!(cast("vendor/small@persona=critc"), @"model_invalid: there is no persona `critc` (did you mean `critic`?) | did you mean `critic`? | retryable false");
+    insta::assert_snapshot!(cast("vendor/small@persona=zzz"), @"model_invalid: there is no persona `zzz` (choose one of: cool, critic, sailor) | choose one of: cool, critic, sailor | retryable false");
+    insta::assert_snapshot!(cast("vendor/small@persona=Critic"), @"model_invalid: cannot read the model `vendor/small@persona=Critic`: the name of a persona has 1 to 40 lower-case letters, digits or `-` | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(cast("vendor/small@stance=maybe"), @"model_invalid: cannot read the model `vendor/small@stance=maybe`: `stance` is `for` or `against`; a persona may have one in words of its own | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(models(&["vendor/small@persona=critic"])), @"model_invalid: there is no persona `critic` (write it as `[personas.NAME]` into the settings) | write it as `[personas.NAME]` into the settings | retryable false");
+    // From the settings just the same: it is no model that may be back tomorrow.
+    let panel = vec!["vendor/small@persona=critc".to_owned()];
+    let refusal = resolve_with(ask(), &Defaults { panel, ..with_personas() }, true);
+    insta::assert_snapshot!(refusal.expect_err("it is refused"), @"model_invalid: there is no persona `critc` (did you mean `critic`?) | did you mean `critic`? | retryable false");
+    let fuser = RunRequest { synthesizer: Some("vendor/small@persona=critic".to_owned()), ..ask() };
+    let refusal = resolve_with(fuser, &with_personas(), true);
+    insta::assert_snapshot!(refusal.expect_err("it is refused"), @"model_invalid: `vendor/small` is a synthesizer, which has neither a persona nor a stance: it fuses (name the persona at a seat of the panel) | name the persona at a seat of the panel | retryable false");
+}
+
+#[test]
+fn a_seats_own_words_stand_before_the_callers() {
+    let sent = |messages: Vec<Message>| {
+        let request = RunRequest { messages, ..models(&["vendor/small@persona=critic,stance=for"]) };
+        let plan = resolve_with(request, &with_personas(), true).expect("it is sound");
+        plan.seats[0].sent(&plan.messages).iter().map(spoken).collect::<Vec<_>>().join(" | ")
+    };
+    let system = |text: &str| Message::text(Role::System, text);
+    let user = || Message::text(Role::User, "Why?");
+    insta::assert_snapshot!(sent(vec![system("Be brief."), user()]), @"System: Find the flaw.//Argue from this stance: you are for what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief. | User: Why?");
+    insta::assert_snapshot!(sent(vec![user(), system("Be brief."), user()]), @"System: Find the flaw.//Argue from this stance: you are for what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: Why? | System: Be brief. | User: Why?");
+    let two = ["Be brief.", "Be kind."].map(|text| Part::Text { text: text.to_owned() });
+    insta::assert_snapshot!(sent(vec![Message { role: Role::System, parts: two.into() }, user()]), @"System: Find the flaw.//Argue from this stance: you are for what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief.+Be kind. | User: Why?");
+    let plan = resolve_with(models(&["vendor/small"]), &with_personas(), true).expect("it is sound");
+    assert!(Arc::ptr_eq(&plan.seats[0].sent(&plan.messages), &plan.messages), "nothing is copied");
+}
+
+#[test]
+fn what_a_seat_is_told_is_paid_for() {
+    let wordy = Persona { system: Some("x".repeat(3_000).into()), options: SeatOptions::default() };
+    let mut settings = with_personas();
+    settings.personas.insert("wordy".to_owned(), wordy);
+    let plan = |reference| resolve_with(models(&[reference]), &settings, true).expect("it is sound");
+    let (plain, wordy) = (plan("vendor/small"), plan("vendor/small@persona=wordy"));
+    // A millionth of a dollar for each of a thousand tokens.
+    assert_eq!(wordy.worst_case.minus(plain.worst_case), PicoUsd(1_001_000_000));
+    assert_eq!(wordy.input_bytes(), plain.input_bytes());
+    // It takes room in the context as the question does.
+    let narrow = ModelInfo { context_tokens: Some(2_500), ..info("vendor/narrow") };
+    let terms = |settings| {
+        RunPlan::resolve(
+            models(&["vendor/narrow@persona=wordy"]),
+            &Terms {
+                defaults: settings,
+                providers: &providers(),
+                catalogues: &catalogues(Catalogue::new(vec![narrow.clone()], true)),
+            },
+            identity(1),
+        )
+    };
+    let wide = Defaults { max_tokens: 2_000, ..settings.clone() };
+    assert_eq!(terms(&wide).expect("it is sound").seats[0].max_tokens, 1_494);
+    // And without its words it is the same seat.
+    let bare = wordy.without_texts();
+    assert!(bare.messages.is_empty() && !format!("{bare:?}").contains("xxx"));
+    assert_eq!(bare.seats[0].brief.as_ref().map(ToString::to_string).as_deref(), Some("wordy"));
+}
+
+#[test]
+fn other_words_of_a_persona_are_another_question() {
+    let hash = |settings: &Defaults, names: &[&str]| {
+        resolve_with(models(names), settings, true).expect("it is sound").plan_hash
+    };
+    let (before, mut after) = (with_personas(), with_personas());
+    after
+        .personas
+        .insert("critic".to_owned(), Persona { system: Some("Find two.".into()), ..Persona::default() });
+    let named = ["vendor/small", "vendor/small@persona=critic"];
+    assert_eq!(hash(&before, &named), hash(&before, &named));
+    assert_ne!(hash(&before, &named), hash(&after, &named));
+    // A persona that nobody has changes nothing.
+    assert_eq!(hash(&before, &["vendor/small"]), hash(&after, &["vendor/small"]));
+    assert_eq!(hash(&before, &["vendor/small"]), hash(&settings(), &["vendor/small"]));
 }

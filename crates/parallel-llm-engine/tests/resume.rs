@@ -5,8 +5,8 @@ use parallel_llm_engine::event::Event;
 use parallel_llm_engine::place::Place;
 use parallel_llm_engine::{Code, Recorded, SeatNumber, SeatStatus};
 
-use crate::scene::{Scene, Told, scene};
-use crate::script::{Reply, after, fails, failure, form, fuses, hangs, says};
+use crate::scene::{Scene, Told, brief, scene};
+use crate::script::{Reply, after, fails, failure, form, fuses, hangs, prompt, says};
 
 fn usual() -> Scene {
     scene([
@@ -202,4 +202,28 @@ async fn what_a_synthesizer_wrote_is_used() {
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seat_asked_again_is_told_the_same() {
+    let cast = || usual().plan(|plan| plan.seats[1].brief = Some(brief("critic", "Find the flaw.")));
+    let first = cast().run().await;
+    // Its first try failed; the process ends before the second.
+    let failed = |event: &Event| matches!(event, Event::Failed { .. });
+    let until = first.commits.iter().position(|commit| commit.iter().any(|one| failed(&one.event)));
+    let told = cast().after(&first.commits[..=until.expect("it failed")]).run().await;
+    let said = |told: &Told| -> Vec<String> {
+        let of_bob = told.asked.iter().filter(|asked| asked.call.model.model == "bob");
+        of_bob.map(|asked| prompt(&asked.call)).collect()
+    };
+    assert_eq!(said(&first), ["Find the flaw.\nHow do tides work?"; 2]);
+    assert_eq!(said(&told), ["Find the flaw.\nHow do tides work?"; 2]);
+    // Nobody else is told, neither the other seats nor the synthesizer, which knows no names either.
+    let others = [&first, &told].into_iter().flat_map(|told| &told.asked);
+    for asked in others.filter(|asked| asked.call.model.model != "bob") {
+        let prompt = prompt(&asked.call);
+        assert!(!prompt.contains("flaw") && !prompt.contains("critic"), "{prompt}");
+    }
+    assert_eq!(first.run.seats[1].who(), "bob (critic)");
+    assert_eq!(first.run.seats[0].who(), "ada");
 }

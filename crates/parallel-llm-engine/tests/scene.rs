@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use parallel_llm_engine::brief::Brief;
 use parallel_llm_engine::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::live::{Hub, Update};
 use parallel_llm_engine::memory::MemoryJournal;
+use parallel_llm_engine::persona::Personas;
 use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Terms, Timers};
 use parallel_llm_engine::port::{Caller, Journal, Lease};
 use parallel_llm_engine::recipe::Strategy;
@@ -51,6 +53,7 @@ pub(crate) fn defaults() -> Defaults {
         effort: None,
         routing: Routing::default(),
         limits: Vec::new(),
+        personas: Personas::new(),
     }
 }
 
@@ -86,6 +89,7 @@ pub(crate) fn seat(number: u8, model: &str) -> Seat {
         context_tokens: None,
         effort: None,
         inputs: None,
+        brief: None,
     }
 }
 
@@ -110,6 +114,11 @@ pub(crate) fn any_cast(texts: &'static [&'static str]) -> impl proptest::strateg
     cast.prop_map(|(names, moments, texts)| {
         names.into_iter().zip(moments).zip(texts).map(|((name, ms), text)| (name, ms, text)).collect()
     })
+}
+
+/// A persona's name and its words, as a seat has them.
+pub(crate) fn brief(persona: &str, system: &str) -> Arc<Brief> {
+    Arc::new(Brief { persona: Some(persona.to_owned()), stance: None, system: Some(system.into()) })
 }
 
 /// A run to be.

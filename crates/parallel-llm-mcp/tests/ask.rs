@@ -418,3 +418,130 @@ fn answers_that_all_say_the_same_are_not_fused() {
         ("complete fused by google/gemini-4-argon", 1)
     );
 }
+
+/// Personas, and a preset that casts two seats of one model and leaves the third as it is.
+const CAST: &str = "\
+[personas.critic]
+system = \"Find the flaw.\"
+temperature = 0.3
+
+[personas.rail]
+stance = \"trains beat planes\"
+max_tokens = 700
+
+[presets.review]
+panel = [
+  \"openai/gpt-6.1-sol@persona=critic,stance=against\",
+  \"openai/gpt-6.1-sol@persona=rail\",
+  \"x-ai/grok-4.7\",
+]
+";
+
+/// What each call was sent: temperature, output cap and messages, sorted.
+fn sent(stage: &Stage) -> String {
+    let told = |body: &Value| {
+        let said = |message: &Value| {
+            let [role, content] = ["role", "content"].map(|name| message[name].as_str().unwrap_or("?"));
+            format!("\n  {role}: {}", content.replace('\n', "/"))
+        };
+        let said: Vec<String> = body["messages"].as_array().into_iter().flatten().map(said).collect();
+        format!(
+            "{} {} {}{}",
+            body["model"],
+            body["temperature"],
+            body["max_completion_tokens"],
+            said.concat()
+        )
+    };
+    let mut lines: Vec<String> = stage.chats().iter().map(|chat| told(&chat.body)).collect();
+    lines.sort();
+    lines.join("\n")
+}
+
+#[test]
+fn a_seat_is_asked_to_be_who_its_reference_says() {
+    let stage = stage();
+    stage.write(".config/parallel-llm-mcp/config.toml", CAST);
+    let flags = ["--preset", "review", "--system", "Be brief.", "--temperature", "0.9", "--strategy", "vote"];
+    let asking = |more: &[&str]| {
+        let output = stage.call(["ask", "--json", "Which design?"]).args(flags).args(more).run();
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        output.json()
+    };
+    let report = asking(&[]);
+    insta::assert_snapshot!(sent(&stage), @r#"
+    "openai/gpt-6.1-sol" 0.3 16000
+      system: Find the flaw.//Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief.
+      user: Which design?
+    "openai/gpt-6.1-sol" 0.9 700
+      system: Argue from this stance: trains beat planes/Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief.
+      user: Which design?
+    "x-ai/grok-4.7" 0.9 16000
+      system: Be brief.
+      user: Which design?
+    "#);
+    let cast = |report: &Value| {
+        let told = |seat: &Value| format!("{} {} {}", seat["seat"], seat["persona"], seat["stance"]);
+        report["answers"].as_array().unwrap().iter().map(told).collect::<Vec<_>>().join(", ")
+    };
+    insta::assert_snapshot!(cast(&report), @r#"1 "critic" "against", 2 "rail" null, 3 null null"#);
+    let run_id = report["run_id"].as_str().unwrap();
+    let kept = stage.call(["runs", "show", run_id, "--json"]).run().json();
+    assert_eq!(cast(&kept), cast(&report));
+    // Where no texts are kept, who was asked is; what they were told is nowhere but in the settings.
+    let metadata = asking(&["--store", "metadata"]);
+    let kept = stage.call(["runs", "show", metadata["run_id"].as_str().unwrap(), "--json"]).run().json();
+    assert_eq!(cast(&kept), cast(&report));
+    assert!(stage.call(["runs", "purge", run_id, "--yes"]).run().code == Some(0));
+    std::fs::remove_file(stage.home().join(".config/parallel-llm-mcp/config.toml")).unwrap();
+    stage.assert_nowhere(b"Find the flaw");
+    stage.assert_nowhere(b"trains beat planes");
+}
+
+#[test]
+fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
+    let stage = stage().scripted(TWO, Script::fault(Fault::KeyLimit));
+    stage.write(".config/parallel-llm-mcp/config.toml", CAST);
+    let chain = [("synthesizer", FIRST)];
+    let models = [&*format!("{ONE}@persona=critic"), THREE, &*format!("{TWO}@persona=rail,stance=for")];
+    let call = stage.call(["ask", "Which design?"]).args(models.iter().flat_map(|model| ["-m", model]));
+    let output = call.settings(chain).run();
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    Take the first design, and test it.
+    ---
+    fused by google/gemini-4-argon from 2 answers, starting from seat 2 (0 % changed)
+    missing: x-ai/grok-4.7 (rail, for) failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, or wait until it resets)
+    2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let fusing = stage.chats().into_iter().find(|chat| chat.model.as_deref() == Some(FIRST)).unwrap();
+    let prompt = fusing.body.to_string();
+    for word in ["critic", "flaw", "rail", "trains", "stance"] {
+        assert!(!prompt.contains(word), "{word}: {prompt}");
+    }
+    let asking = |model: &str| stage.call(["ask", "-m", model, "Why?"]).settings(chain).run().told();
+    let before = stage.chats().len();
+    insta::assert_snapshot!(asking("x-ai/grok-4.7@persona=critc"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_invalid]: there is no persona `critc`
+      next: did you mean `critic`?
+    ");
+    insta::assert_snapshot!(asking("x-ai/grok-4.7@stance=maybe"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_invalid]: cannot read the model `x-ai/grok-4.7@stance=maybe`: `stance` is `for` or `against`; a persona may have one in words of its own
+      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
+    ");
+    insta::assert_snapshot!(stage.call(["ask", "--synthesizer", "x-ai/grok-4.7@persona=critic", "Why?"]).run().told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_invalid]: `x-ai/grok-4.7` is a synthesizer, which has neither a persona nor a stance: it fuses
+      next: name the persona at a seat of the panel
+    ");
+    assert_eq!(stage.chats().len(), before, "nothing is paid");
+}

@@ -191,7 +191,7 @@ fn a_model_that_cannot_be_read() {
     exit 2
     --- stdout
     --- stderr
-    error[model_invalid]: cannot read the model `x-ai/grok-4.7@speed=1`: there is no option `speed`: temperature, max_tokens, effort, strongest, accuracy
+    error[model_invalid]: cannot read the model `x-ai/grok-4.7@speed=1`: there is no option `speed`: temperature, max_tokens, effort, strongest, accuracy, persona, stance
       next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
     ");
     insta::assert_snapshot!(check(&["-m", "", "Why?"]), @"

@@ -115,7 +115,7 @@ fn all_is_well() {
     );
     insta::assert_snapshot!(lines.join("\n"), @"
     program: ok: <program>
-    settings: ok: settings files: your own at <home>/.config/parallel-llm-mcp/config.toml; 4 presets
+    settings: ok: settings files: your own at <home>/.config/parallel-llm-mcp/config.toml; 4 presets, 3 personas
     settings: ok: nobody else can change them, or read what is secret in them
     network: ok: OpenRouter is at http://<authority>/api/v1 (environment OPENROUTER_BASE_URL)
     network: ok: no proxy is named
@@ -593,4 +593,22 @@ fn what_a_program_that_keeps_a_key_does_is_told_before_the_check_is_given_up() {
             .count()
     };
     assert_eq!((told("keys"), told("models")), (3, 3), "{diagnosis}");
+}
+
+#[test]
+fn a_persona_that_nobody_has_written_is_found() {
+    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
+    let text = format!(
+        "panel = ['lab/a@persona=skeptc', 'lab/a@persona=skeptic']\nsynthesizer = 'lab/a@stance=for'\n{PRESETS}nice.panel = ['lab/a@persona=zzz']\n"
+    );
+    stage.write(".config/parallel-llm-mcp/config.toml", text);
+    let output = doctor(&stage, &openrouter).run();
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    insta::assert_snapshot!(told(&output, "settings").join("\n"), @"
+    ok settings files: your own at <home>/.config/parallel-llm-mcp/config.toml; 5 presets, 3 personas
+    failed lab/a@persona=skeptc (panel): there is no persona `skeptc`; did you mean `skeptic`?
+    failed lab/a@stance=for (synthesizer): `lab/a` is a synthesizer, which has neither a persona nor a stance: it fuses; name the persona at a seat of the panel
+    warning lab/a@persona=zzz (presets.nice.panel): there is no persona `zzz`; choose one of: plain, proponent, skeptic
+    ok nobody else can change them, or read what is secret in them
+    ");
 }

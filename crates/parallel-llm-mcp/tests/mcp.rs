@@ -707,3 +707,27 @@ fn two_calls_that_go_on_with_one_run_at_once_are_one_and_a_refusal() {
     }
     assert_eq!(stage.asked("z-ai/glm-5.3"), 2);
 }
+
+#[test]
+fn a_persona_is_named_like_any_option() {
+    let stage = stage();
+    stage.write(".config/parallel-llm-mcp/config.toml", "[personas.critic]\nsystem = 'Find the flaw.'\n");
+    let mut client = Client::new(&stage, &[]);
+    let names = told(&client.call("list_models", json!({})))["personas"].clone();
+    assert_eq!(names, json!(["critic", "plain", "proponent", "skeptic"]));
+    let model = format!("{}@persona=critic,stance=for", PANEL[0]);
+    let result = client.call("process_prompt", json!({"prompt": "Which?", "models": [model]}));
+    let report = told(&result);
+    let seat = &report["answers"][0];
+    assert_eq!((&seat["persona"], &seat["stance"]), (&json!("critic"), &json!("for")), "{report}");
+    let messages = &stage.chats()[0].body["messages"];
+    let system = messages[0]["content"].as_str().unwrap();
+    assert!(system.starts_with("Find the flaw.\n\nArgue from this stance: you are for "), "{messages}");
+    assert_eq!(messages[1], json!({"role": "user", "content": "Which?"}));
+    let plan = client.call("get_run", json!({"run_id": report["run_id"], "part": "plan"}));
+    assert!(text(&plan).contains("Find the flaw."), "the owner is told all of it");
+    let unknown = json!({"prompt": "Which?", "models": [format!("{}@persona=critc", PANEL[0])]});
+    let refused = client.call("process_prompt", unknown);
+    assert_eq!(told(&refused)["next"], "did you mean `critic`?", "{refused}");
+    assert_eq!(stage.chats().len(), 1);
+}

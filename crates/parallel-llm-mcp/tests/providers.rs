@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use parallel_llm_provider::Known;
 use parallel_llm_testkit::simulator::Script;
 use parallel_llm_testkit::{Call, Output, Stage, seats};
 use serde_json::json;
@@ -358,4 +359,38 @@ fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
     ");
     running.signal("TERM");
     assert_eq!(running.wait().code, Some(0));
+}
+
+#[test]
+fn a_persona_and_the_callers_instructions_reach_every_protocol() {
+    let stage = stage();
+    stage.write(USER, "[personas.critic]\nsystem = 'Find the flaw.'\n");
+    let address = |dialect: &str| stage.simulator().base_url_of(dialect).unwrap();
+    let seats = ["x-ai/grok-4.7", "anthropic:claude-opus-5.5", "gemini:gemini-4-argon", "openai:gpt-6.1-sol"];
+    let seats = seats.map(|seat| format!("{seat}@persona=critic"));
+    let call = ask(&stage, &seats.each_ref().map(String::as_str)).args(["--system", "Be brief."]);
+    let known = ["anthropic", "gemini", "openai"].map(|id| Known::by_id(id).unwrap());
+    let call = known.into_iter().fold(call.args(["--strategy", "vote"]), |call, known| {
+        let call = call.env(known.base_url_variable, &address(known.id));
+        call.env(known.key_variable, stage.simulator().api_key())
+    });
+    let output = run(&stage, call);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let requests = stage.simulator().requests();
+    let posts = requests.iter().filter(|request| request.method == "POST");
+    let mut sent: Vec<String> = posts
+        .map(|post| {
+            let fields = ["system", "systemInstruction", "messages", "contents"];
+            let fields = fields.iter().filter(|field| !post.body[**field].is_null());
+            let told: Vec<String> = fields.map(|field| format!("{field} {}", post.body[*field])).collect();
+            told.join(" ")
+        })
+        .collect();
+    sent.sort();
+    insta::assert_snapshot!(sent.join("\n"), @r#"
+    messages [{"content":"Find the flaw.\n\nBe brief.","role":"system"},{"content":"Which design?","role":"user"}]
+    messages [{"content":"Find the flaw.\n\nBe brief.","role":"system"},{"content":"Which design?","role":"user"}]
+    system "Find the flaw.\n\nBe brief." messages [{"content":[{"text":"Which design?","type":"text"}],"role":"user"}]
+    systemInstruction {"parts":[{"text":"Find the flaw.\n\nBe brief."}]} contents [{"parts":[{"text":"Which design?"}],"role":"user"}]
+    "#);
 }

@@ -13,7 +13,7 @@ const EXCERPT_CHARS_MAX: usize = 200;
 #[derive(Debug)]
 pub(crate) struct NewRun {
     pub(crate) plan: Arc<RunPlan>,
-    /// The plan as it is stored: without messages where only metadata is kept.
+    /// The plan as it is stored: without any text of a prompt where only metadata is kept.
     pub(crate) plan_json: String,
     pub(crate) question_excerpt: Option<String>,
 }
@@ -24,7 +24,7 @@ impl NewRun {
         let stored = if keeps_texts(&plan) {
             serde_json::to_string(&*plan)
         } else {
-            serde_json::to_string(&RunPlan { messages: Arc::default(), ..(*plan).clone() })
+            serde_json::to_string(&plan.without_texts())
         };
         let plan_json = stored.expect("a plan is plain data with string keys");
         Self { plan, plan_json, question_excerpt }

@@ -48,12 +48,12 @@ impl RunPlan {
         self.called(asked, chain, steps).into_iter().filter_map(|place| self.worst_request(place)).sum()
     }
 
-    /// The most one request of this place can cost, where its price is known: a seat reads the question, a synthesizer
-    /// and a step also what others have answered.
+    /// The most one request of this place can cost, where its price is known: a seat reads the question and what it is told
+    /// besides, a synthesizer and a step also what others have answered.
     pub fn worst_request(&self, place: Place) -> Option<PicoUsd> {
         let seat = self.seat_at(place)?;
         let read = match place {
-            Place::Seat(_) => return budget::worst_call(seat, self.input_bytes()),
+            Place::Seat(_) => return budget::worst_call(seat, self.input_bytes() + seat.brief_bytes()),
             // One answer alone is not fused.
             Place::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
             Place::Synthesizer(_) => {

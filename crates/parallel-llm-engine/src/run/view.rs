@@ -1,12 +1,15 @@
 //! What is known of one seat, or of one synthesizer: the part of the fold that is about it alone.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Failure};
+use crate::brief::Brief;
 use crate::code::Code;
 use crate::event::{Attempt, Event};
 use crate::money::PicoUsd;
-use crate::panel::ModelRef;
+use crate::panel::{ModelRef, Seat};
 use crate::place::Place;
 use crate::retry::Retry;
 
@@ -63,6 +66,8 @@ pub struct SeatView {
     pub place: Place,
     /// Which model.
     pub model: ModelRef,
+    /// What it is told beside the question, where it is told anything.
+    pub brief: Option<Arc<Brief>>,
     /// How it stands.
     pub status: SeatStatus,
     /// Whether its answer came too late to be considered for the run's.
@@ -108,6 +113,7 @@ impl SeatView {
         Self {
             place,
             model,
+            brief: None,
             status: SeatStatus::Waiting,
             late: false,
             answer: None,
@@ -127,6 +133,18 @@ impl SeatView {
             unpriced: 0,
             newest_unpriced: false,
             is_spared: false,
+        }
+    }
+
+    pub(super) fn of_seat(seat: &Seat) -> Self {
+        Self { brief: seat.brief.clone(), ..Self::new(Place::Seat(seat.number), seat.model.clone()) }
+    }
+
+    /// Its model, and in brackets who it is asked to be.
+    pub fn who(&self) -> String {
+        match &self.brief {
+            Some(brief) => format!("{} ({brief})", self.model),
+            None => self.model.to_string(),
         }
     }
 

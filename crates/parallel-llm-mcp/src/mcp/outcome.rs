@@ -83,7 +83,7 @@ fn links(report: &Report, answer_rest: Option<Rest>, left_out: &[usize]) -> Vec<
         .map(|rest| address::link(run_id, "answer", "The whole answer".to_owned(), rest.whole_bytes));
     let of_seat = |index: &usize| {
         let seat = &report.answers[*index];
-        let title = format!("The answer of seat {}, {}", seat.seat, seat.model);
+        let title = format!("The answer of seat {}, {}", seat.seat, seat.who());
         address::link(run_id, &format!("answer:{}", seat.seat), title, seat.text_bytes)
     };
     answer.into_iter().chain(left_out.iter().map(of_seat)).take(LINKS_MAX).collect()
@@ -271,7 +271,7 @@ fn text_of(report: &Report, agreement: Option<String>, next: Option<&str>) -> St
     } else {
         parts.extend(report.error.iter().map(told));
         let finished = report.answers.iter().filter_map(|seat| Some((seat, seat.text.as_ref()?)));
-        let heading = |seat: &SeatReport| format!("[seat {}, {}, {}]", seat.seat, seat.model, seat.status);
+        let heading = |seat: &SeatReport| format!("[seat {}, {}, {}]", seat.seat, seat.who(), seat.status);
         parts.extend(finished.map(|(seat, text)| format!("{}\n{text}", heading(seat))));
     }
     parts.push([Some(summary(report)), agreement].into_iter().flatten().collect::<Vec<_>>().join("\n"));
@@ -327,6 +327,8 @@ mod tests {
     fn seat(number: u8, status: &str, text: Option<String>) -> SeatReport {
         let failure = Failure::new(Code::Upstream, "m".repeat(600));
         SeatReport {
+            persona: None,
+            stance: None,
             provider: "openrouter".to_owned(),
             seat: number,
             model: format!("laboratory/a-model-of-some-length-{number}"),

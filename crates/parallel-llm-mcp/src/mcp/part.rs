@@ -55,8 +55,8 @@ impl Part {
         }
     }
 
-    /// The text of this part of a run; the events are with whoever stores them.
-    pub(super) fn text(self, run: &Run) -> Result<Arc<str>, Failure> {
+    /// The text of this part of a run as this asker is told it; the events are with whoever stores them.
+    pub(super) fn text(self, asker: &Asker, run: &Run) -> Result<Arc<str>, Failure> {
         let missing = |what: String| {
             Err(Failure::new(Code::Usage, what).with_next("see `part` `report` for what there is"))
         };
@@ -80,7 +80,7 @@ impl Part {
             }
             Self::Prompt if run.plan.messages.is_empty() => gone(),
             Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
-            Self::Plan => Ok(format!("{:#}", attachment::plan_json(&run.plan)).into()),
+            Self::Plan => Ok(format!("{:#}", attachment::plan_json(&asker.told_plan(&run.plan))).into()),
             Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
         }
     }

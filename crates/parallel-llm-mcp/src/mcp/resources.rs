@@ -169,7 +169,7 @@ async fn text(address: &Address, service: &Service, run: &RunHandle) -> Result<S
         None => Ok(first_text(&told().content)),
         Some(Part::Report) => Ok(told().structured_content.unwrap_or_default().to_string()),
         Some(Part::Events) => part::events(service, run).await,
-        Some(part) => Ok(run.look(|run: &Run| part.text(run))?.to_string()),
+        Some(part) => Ok(run.look(|run: &Run| part.text(service.asker(), run))?.to_string()),
     }
 }
 

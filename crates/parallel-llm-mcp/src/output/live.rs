@@ -18,6 +18,8 @@ use super::seat::{SeatLine, seconds};
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 /// The widest column for a model's name.
 const MODEL_CHARS: usize = 32;
+/// How much of that tells who a seat is asked to be.
+const BRIEF_CHARS: usize = 12;
 /// The longest word for how a seat stands.
 const WORD_CHARS: usize = 9;
 
@@ -76,8 +78,7 @@ fn redraw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> usize {
 
 fn line(console: &Console, task: Option<&str>, seat: &SeatView, now_ms: u64) -> String {
     let told = SeatLine::of(seat, now_ms);
-    let task = task.map(|task| format!("{task}: ")).unwrap_or_default();
-    let model = safe::excerpt(&format!("{task}{}", told.model), MODEL_CHARS);
+    let model = named(task, seat);
     let head = format!("{} {model:<MODEL_CHARS$} ", told.glyph);
     let tail = told.reason.or_else(|| tail_of(&seat.partial)).unwrap_or_default();
     let rest =
@@ -85,6 +86,16 @@ fn line(console: &Console, task: Option<&str>, seat: &SeatView, now_ms: u64) -> 
     // One column stays free: a full line would wrap on some terminals.
     let room = console.columns().saturating_sub(head.chars().count() + told.word.len() + 1);
     format!("{head}{}{}", console.tone(told.tone, told.word), safe::clip(&rest, room).trim_end())
+}
+
+/// Who it is, as wide as its column at most. Where that is too narrow, the model gives way: seats of one model are told
+/// apart by who they are asked to be.
+fn named(task: Option<&str>, seat: &SeatView) -> String {
+    let task = task.map(|task| format!("{task}: ")).unwrap_or_default();
+    let brief = seat.brief.as_ref().map(|brief| safe::excerpt(&brief.to_string(), BRIEF_CHARS));
+    let brief = brief.map(|brief| format!(" ({brief})")).unwrap_or_default();
+    let room = MODEL_CHARS - brief.chars().count();
+    safe::excerpt(&format!("{task}{}", seat.model), room) + &brief
 }
 
 /// The newest words of a text on its way.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parallel_llm_engine::live::{Update, Watch};
 use parallel_llm_engine::panel::Seat;
 use parallel_llm_engine::retry::Retry;
-use parallel_llm_engine::run::{Run, RunStatus};
+use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::{Event, Recorded};
 
 use super::console::Console;
@@ -38,7 +38,7 @@ pub async fn show_next(console: &Console, run: &mut Run, watch: &mut Watch) {
 
 /// How far a run is, for whoever comes to it in the middle: who has answered and who is awaited.
 pub fn standing(run: &Run) -> String {
-    let awaited: Vec<String> = run.awaited().map(|view| view.model.to_string()).collect();
+    let awaited: Vec<String> = run.awaited().map(SeatView::who).collect();
     let awaited =
         if awaited.is_empty() { String::new() } else { format!(", waiting for {}", awaited.join(", ")) };
     let (id, answered, seats) = (run.plan.run_id, run.answered(), run.seats.len());
@@ -80,8 +80,7 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
         event => {
             let attempt = event.attempt();
             let who = attempt.map(|attempt| attempt.place.to_string()).unwrap_or_default();
-            let model =
-                attempt.and_then(|attempt| run.place(attempt.place)).map(|seat| seat.model.to_string());
+            let model = attempt.and_then(|attempt| run.place(attempt.place)).map(SeatView::who);
             format!("{who} {}: {}", model.unwrap_or_default(), told(event))
         }
     };

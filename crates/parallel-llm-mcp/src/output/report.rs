@@ -192,6 +192,12 @@ pub struct SeatReport {
     pub model: String,
     /// The id of the provider it was asked at.
     pub provider: String,
+    /// The name of the persona the seat was asked to be; left out where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
+    /// The side the seat was asked to take, `for` or `against`; left out where it was asked to take none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stance: Option<String>,
     /// The model that answered, as its provider named it.
     pub served_model: Option<String>,
     /// `waiting`, `streaming`, `answered`, `cut`, `failed`, `refused`, `cancelled`, `skipped` or `unknown`.
@@ -421,13 +427,15 @@ impl WorthReport {
 
 impl SeatReport {
     fn of(seat: &SeatView, number: u8) -> Self {
-        let answer = seat.answer.as_ref();
+        let (answer, brief) = (seat.answer.as_ref(), seat.brief.as_deref());
         let text = text_of(seat);
         let stored_bytes = answer.map_or(0, |answer| answer.text_bytes);
         Self {
             seat: number,
             model: seat.model.to_string(),
             provider: seat.model.provider.0.clone(),
+            persona: brief.and_then(|brief| brief.persona.clone()),
+            stance: brief.and_then(|brief| brief.stance.as_ref()).map(ToString::to_string),
             served_model: answer.and_then(|answer| answer.served_model.clone()),
             status: seat.status.as_str().to_owned(),
             late: seat.late,
@@ -444,6 +452,15 @@ impl SeatReport {
             elapsed_ms: seat.elapsed_ms,
             generation_id: seat.generation_id.clone(),
         }
+    }
+}
+
+impl SeatReport {
+    /// Its model, and in brackets who it was asked to be.
+    pub fn who(&self) -> String {
+        let names: Vec<&str> =
+            [&self.persona, &self.stance].into_iter().flatten().map(String::as_str).collect();
+        if names.is_empty() { self.model.clone() } else { format!("{} ({})", self.model, names.join(", ")) }
     }
 }
 

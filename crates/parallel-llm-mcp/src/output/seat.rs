@@ -18,7 +18,7 @@ pub struct SeatLine {
     pub word: &'static str,
     /// How it is to be taken.
     pub tone: Tone,
-    /// The model.
+    /// The model, and in brackets who it is asked to be.
     pub model: String,
     /// Time, tokens and money, as far as known.
     pub figures: String,
@@ -35,7 +35,7 @@ impl SeatLine {
             seat.retry_at_ms.map(|at| format!(", trying again in {}", seconds(at.saturating_sub(now_ms))));
         let reason =
             seat.failure.as_ref().map(|failure| told(failure) + retry.as_deref().unwrap_or_default());
-        Self { glyph, word, tone, model: seat.model.to_string(), figures: figures(seat, now_ms), reason }
+        Self { glyph, word, tone, model: seat.who(), figures: figures(seat, now_ms), reason }
     }
 }
 

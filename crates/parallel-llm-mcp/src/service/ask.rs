@@ -195,9 +195,14 @@ impl Service {
 
     /// The model a reference names; `None` where it cannot be read, which resolving says.
     pub(super) fn model_of(&self, reference: &str) -> Option<ModelRef> {
+        self.entry_of(reference).map(|entry| entry.model)
+    }
+
+    /// The same with all that the reference says.
+    pub(super) fn entry_of(&self, reference: &str) -> Option<PanelEntry> {
         let is_provider = |id: &str| self.parts.providers.iter().any(|known| known.0 == id);
         let default = self.parts.providers.first()?;
-        PanelEntry::parse(reference, default, is_provider).ok().map(|entry| entry.model)
+        PanelEntry::parse(reference, default, is_provider).ok()
     }
 }
 

@@ -5,8 +5,10 @@
 //! here, and in its own in the log alone; no next step tells somebody else to do what only the owner can. The code
 //! decides, so every code has its row.
 
+use std::borrow::Cow;
+
 use parallel_llm_engine::outcome::Warning;
-use parallel_llm_engine::{Code, Event, Failure, Recorded};
+use parallel_llm_engine::{Code, Event, Failure, Recorded, RunPlan};
 
 use super::Asker;
 use crate::output::report::{ErrorReport, Report};
@@ -163,6 +165,12 @@ impl Asker {
         report
     }
 
+    /// What was planned as this asker is told it. What a persona says is the owner's: others use it by its name. A model
+    /// may repeat it to whoever asks for it.
+    pub fn told_plan<'a>(&self, plan: &'a RunPlan) -> Cow<'a, RunPlan> {
+        if *self == Self::Owner { Cow::Borrowed(plan) } else { Cow::Owned(plan.without_briefs()) }
+    }
+
     /// What happened in a run as this asker is told it.
     #[must_use]
     pub fn told_event(&self, mut recorded: Recorded) -> Recorded {
@@ -171,6 +179,9 @@ impl Asker {
         }
         match &mut recorded.event {
             Event::Cut { failure, .. } | Event::Failed { failure, .. } => soften(failure),
+            Event::Reopened { reopening, .. } => {
+                reopening.seats.iter_mut().for_each(|seat| *seat = seat.without_text());
+            }
             Event::Decided { outcome } => {
                 outcome.failure.iter_mut().chain(&mut outcome.unfused).for_each(soften);
                 outcome.warnings.iter_mut().for_each(soften_warning);

@@ -19,6 +19,8 @@ pub struct Overview {
     pub synthesizer: Vec<String>,
     /// Names of presets.
     pub presets: Vec<String>,
+    /// Names of personas.
+    pub personas: Vec<String>,
     /// How answers become one text.
     pub strategy: String,
     /// Output cap of each call in tokens.
@@ -89,6 +91,7 @@ impl Service {
             panel: settings.panel.clone(),
             synthesizer: settings.synthesizer.clone(),
             presets: settings.presets.keys().cloned().collect(),
+            personas: settings.personas.keys().cloned().collect(),
             strategy: settings.strategy.clone(),
             max_tokens: settings.max_tokens,
             budget_usd: settings.budget.as_usd(),

@@ -162,8 +162,8 @@ impl Service {
         (shelf, is_ready)
     }
 
-    /// Every model that the settings name, once, with each place that names it.
-    pub(super) fn named_models(&self) -> Vec<Named> {
+    /// Every reference of the settings, with the place that it stands in.
+    pub(super) fn references(&self) -> Vec<(String, &String)> {
         let settings = self.settings();
         let mut references: Vec<(String, &String)> = Vec::new();
         references.extend(settings.panel.iter().map(|model| ("panel".to_owned(), model)));
@@ -173,8 +173,13 @@ impl Service {
             references.extend(preset.panel.iter().flatten().map(of("panel")));
             references.extend(preset.synthesizer.iter().flatten().map(of("synthesizer")));
         }
+        references
+    }
+
+    /// Every model that the settings name, once, with each place that names it.
+    pub(super) fn named_models(&self) -> Vec<Named> {
         let mut named: Vec<Named> = Vec::new();
-        for (place, reference) in references {
+        for (place, reference) in self.references() {
             let Some(model) = self.model_of(reference) else { continue };
             match named.iter_mut().find(|named| named.model == model) {
                 Some(known) if known.places.contains(&place) => {}

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use parallel_llm_engine::panel::UNSAID;
+use parallel_llm_engine::persona::Persona;
 use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::Known;
 
@@ -15,6 +16,7 @@ use super::invalid;
 use super::kind::{self, Kind, Value};
 use super::layer::{Entry, Layer};
 use super::origin::Origin;
+use super::persona;
 use super::preset::{self, Preset, Presets};
 use super::provider_table::{self, Table};
 use super::reader::{Item, Key, Reader, check_count, in_order};
@@ -24,6 +26,12 @@ use super::table::{Reach, Setting};
 const PRESETS: &str = "presets";
 /// The table that providers stand in.
 const PROVIDERS: &str = "providers";
+/// The table that personas stand in.
+const PERSONAS: &str = "personas";
+/// How personas are written.
+const PERSONAS_WRITTEN: &str = "write personas as `[personas.NAME]`";
+/// The most personas one file may define: they are listed to models like presets.
+const PERSONAS_MAX: usize = 64;
 /// How presets are written.
 const PRESETS_WRITTEN: &str = "write presets as `[presets.NAME]`";
 /// How providers are written.
@@ -92,6 +100,8 @@ impl<'a> Own<'a> {
 pub(super) struct Document {
     pub(super) layer: Layer,
     pub(super) presets: Presets,
+    /// Personas by their names, and where each stands.
+    pub(super) personas: BTreeMap<String, (Origin, Persona)>,
     /// What is said of providers, by their names.
     pub(super) providers: BTreeMap<String, Table>,
 }
@@ -106,9 +116,10 @@ impl Document {
             match Setting::by_name(key.get_ref()) {
                 Some(setting) => document.layer.set(setting, reading.entry(setting, key, value)?),
                 None if key.get_ref() == PRESETS => document.presets = reading.presets(value)?,
+                None if key.get_ref() == PERSONAS => document.personas = reading.personas(key, value)?,
                 None if key.get_ref() == PROVIDERS => document.providers = reading.providers(key, value)?,
                 None => {
-                    let known = Setting::names().chain([PRESETS, PROVIDERS]);
+                    let known = Setting::names().chain([PRESETS, PERSONAS, PROVIDERS]);
                     return Err(reading.reader.unknown(key, known));
                 }
             }
@@ -178,6 +189,30 @@ impl Reading<'_> {
         }
         let table = self.reader.table(PROVIDERS, value, PROVIDERS_WRITTEN)?;
         provider_table::read_all(self.reader, table, value.span())
+    }
+
+    /// Personas are the user's own word, too: a stranger's would be sent to models as if the user had said it, before
+    /// every question that is asked in that folder. A project may name those that the user has.
+    fn personas(
+        &self,
+        key: &Key<'_>,
+        value: &Item<'_>,
+    ) -> Result<BTreeMap<String, (Origin, Persona)>, Failure> {
+        if let Owner::Project(_) = self.owner {
+            let failure =
+                invalid("a project file may not set `personas`: a stranger does not speak to models for you")
+                    .with_next("take it out, or write it into your own file");
+            return Err(self.refuse(key.span(), failure));
+        }
+        let table = self.reader.table(PERSONAS, value, PERSONAS_WRITTEN)?;
+        check_count(PERSONAS, table.len(), PERSONAS_MAX)
+            .map_err(|failure| self.refuse(value.span(), failure))?;
+        let read = |(name, value): (&Key<'_>, &Item<'_>)| {
+            let table = self.reader.table(name.get_ref(), value, PERSONAS_WRITTEN)?;
+            let persona = persona::read(self.reader, name, table)?;
+            Ok((name.get_ref().to_string(), (self.origin(name.span()), persona)))
+        };
+        in_order(table).into_iter().map(read).collect()
     }
 
     fn preset(&self, name: &Key<'_>, value: &Item<'_>) -> Result<(String, Preset), Failure> {

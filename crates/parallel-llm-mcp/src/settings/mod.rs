@@ -15,6 +15,7 @@ mod kept;
 mod kind;
 mod layer;
 mod origin;
+mod persona;
 mod places;
 mod preset;
 mod provider;
@@ -31,6 +32,7 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::code::Code;
+use parallel_llm_engine::persona::Personas;
 use parallel_llm_engine::plan::{DayLimit, Defaults, Timers};
 use parallel_llm_engine::request::{Effort, StoreMode};
 use parallel_llm_engine::routing::{DataCollection, Session};
@@ -140,6 +142,8 @@ pub struct Settings {
     pub places: Option<Places>,
     /// Presets by their names, the built-in ones among them.
     pub presets: Presets,
+    /// Personas by their names, the built-in ones among them.
+    pub personas: Personas,
     /// The user file, where there is one.
     pub user_file: Option<PathBuf>,
     /// The project file, where there is one.
@@ -197,6 +201,11 @@ impl Settings {
         settings.presets = preset::built_in();
         settings.presets.extend(user.presets);
         settings.presets.extend(project.presets);
+        let shown = user.personas.iter();
+        let shown = shown.map(|(name, (origin, persona))| persona::shown(name, persona, origin.clone()));
+        settings.shown.extend(shown);
+        settings.personas = persona::built_in();
+        settings.personas.extend(user.personas.into_iter().map(|(name, (_, persona))| (name, persona)));
         settings.user_file = user_source.map(|source| source.path);
         settings.project_file = project_source.map(|source| source.path);
         settings.surroundings = Surroundings::of(environment);
@@ -221,6 +230,7 @@ impl Settings {
         Defaults {
             panel: self.panel.clone(),
             synthesizers: self.synthesizer.clone(),
+            personas: self.personas.clone(),
             strategy: self.strategy.clone(),
             max_tokens: self.max_tokens,
             budget: self.budget,
@@ -346,6 +356,7 @@ impl Settings {
             keys_file: None,
             places: None,
             presets: Presets::new(),
+            personas: Personas::new(),
             user_file: None,
             project_file: None,
             surroundings: Surroundings::default(),

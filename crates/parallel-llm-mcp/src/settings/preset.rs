@@ -27,7 +27,7 @@ const STRONGEST: &str = "~anthropic/claude-opus-latest*3";
 const QUICK_SEATS: usize = 3;
 
 /// What a preset may hold besides settings: the sampling temperature, which providers take from 0 to 2.
-const TEMPERATURE: (&str, Kind) = ("temperature", Kind::Decimal { min: 0.0, max: 2.0 });
+pub(super) const TEMPERATURE: (&str, Kind) = ("temperature", Kind::Decimal { min: 0.0, max: 2.0 });
 /// The settings that a preset may hold.
 const SETTINGS: [Setting; 5] =
     [Setting::Panel, Setting::Synthesizer, Setting::Strategy, Setting::MaxTokens, Setting::BudgetUsd];

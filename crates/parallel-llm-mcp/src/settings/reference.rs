@@ -7,7 +7,7 @@ use parallel_llm_provider::{Known, Protocol};
 use super::environment::OTHERS;
 use super::file::PROJECT_FILE;
 use super::table::{Reach, Setting};
-use super::{preset, provider_table};
+use super::{persona, preset, provider_table};
 
 /// What the page begins with.
 const OPENING: &str = "\
@@ -74,6 +74,38 @@ kind = \"openai\"
 key_variable = \"WORK_OPENAI_KEY\"
 ";
 
+/// What is said of personas before their keys.
+const PERSONAS: &str = "
+## Personas
+
+A persona is a table `[personas.NAME]` in the user's file: who a seat is asked to be. `lab/model@persona=critic` gives
+it to a seat, wherever models are named; what stands at the seat wins over it, and it wins over flags and settings that
+hold for all seats. It is read from no project's file: a stranger does not speak to models for you. A project may name
+those that you have. A name has up to 40 lower-case letters, digits or `-`.
+
+Its `system`, then its `stance` in a sentence of ours, are the beginning of the seat's system message; what the caller
+sends as such follows, and is never dropped. A synthesizer has no persona, and is not told of any. At a seat a stance is
+`for` or `against`, with or without a persona: `lab/model@stance=against`.
+
+";
+
+/// Personas as they are written. A test reads them.
+pub(super) const PERSONAS_EXAMPLE: &str = "\
+[personas.critic]
+system = \"You review designs. Say what breaks first, and under which load.\"
+temperature = 0.3
+
+[personas.rail]
+stance = \"for distances under 800 km, trains beat planes\"
+
+[presets.review]
+panel = [
+  \"~openai/gpt-sol-latest@persona=critic\",
+  \"~google/gemini-pro-latest@persona=skeptic,effort=high\",
+  \"~anthropic/claude-opus-latest\",
+]
+";
+
 /// The whole page.
 pub fn reference() -> String {
     let mut page = format!("{OPENING}\n```toml\n{EXAMPLE}```\n\n## Settings\n");
@@ -82,6 +114,7 @@ pub fn reference() -> String {
     }
     page.push_str(&providers());
     page.push_str(&presets());
+    page.push_str(&personas());
     page.push_str("\n## Other variables\n\n");
     for (name, about) in OTHERS {
         let _ = writeln!(page, "- `{name}`: {about}");
@@ -175,6 +208,18 @@ fn presets() -> String {
             .panel
             .map_or_else(|| "the settings as they are".to_owned(), |panel| format!("`{}`", panel.join(" ")));
         let _ = writeln!(text, "- `{name}`: {panel}");
+    }
+    text
+}
+
+fn personas() -> String {
+    let mut text = format!("{PERSONAS}```toml\n{PERSONAS_EXAMPLE}```\n\n");
+    for (key, written, about) in persona::KEYS {
+        let _ = writeln!(text, "- `{key}` ({written}): {about}");
+    }
+    text.push_str("\nThese are there without a file; one of yours of the same name wins.\n\n");
+    for (name, persona) in persona::built_in() {
+        let _ = writeln!(text, "- `{name}`: \"{}\"", persona.system.unwrap_or_default());
     }
     text
 }

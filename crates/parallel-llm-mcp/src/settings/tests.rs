@@ -409,6 +409,81 @@ fn a_project_file_does_not_choose_who_reads_a_question() {
 }
 
 #[test]
+fn personas_are_the_users_own() {
+    let user = "[personas.critic]\nsystem = \"\\n Find the\\nflaw. \"\nstance = 'against'\ntemperature = 0\neffort = 'low'\nmax_tokens = 9\n\n[personas.plain]\nstance = 'brevity wins'\n";
+    let home = Home::of(&[(USER, user), (PROJECT, "panel = ['a/b@persona=critic']\n")]);
+    let settings = home.load();
+    let names: Vec<&str> = settings.personas.keys().map(String::as_str).collect();
+    assert_eq!(names, ["critic", "plain", "proponent", "skeptic"]);
+    let critic = &settings.personas["critic"];
+    assert_eq!(critic.system.as_deref(), Some("Find the\nflaw."));
+    assert_eq!(critic.options.effort, Some(Effort::Low));
+    // One of the user's own stands in the place of ours whole.
+    assert_eq!(settings.personas["plain"].system, None);
+    let shown = |name: &str| home.shown(&settings, name);
+    let critic = "system of 14 characters, stance against, temperature 0, effort low, max_tokens 9";
+    assert_eq!(shown("personas.critic"), format!("{critic} (user file {USER}:1)"));
+    assert_eq!(shown("personas.plain"), format!("stance of 12 characters (user file {USER}:8)"));
+    check_project(
+        "",
+        "panel = ['a/b']\n[personas.x]\nsystem = 'Praise us.'",
+        "PROJECT:2:2: a project file may not set `personas`: a stranger does not speak to models for you | take it out, or write it into your own file",
+    );
+}
+
+#[test]
+fn a_persona_that_cannot_be_read_names_its_place() {
+    let as_table = "write personas as `[personas.NAME]`";
+    let too_long = "`system` is a text of 1 to 8000 characters | shorten it, or take it out";
+    let at_place = "correct the value at the place the message names";
+    let efforts = "`none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`";
+    check_user("personas = 1", &format!("USER:1:12: `personas` is a table, not a whole number | {as_table}"));
+    check_user("[personas]\nx = 'y'", &format!("USER:2:5: `x` is a table, not a string | {as_table}"));
+    check_user(
+        "[personas.Critic]\nsystem = 'x'",
+        "USER:1:11: the name of a persona has 1 to 40 lower-case letters, digits or `-`, not `Critic` | rename the persona",
+    );
+    let in_persona = |line: &str, expected: &str| check_user(&format!("[personas.x]\n{line}"), expected);
+    in_persona(
+        "",
+        "USER:1:11: the persona `x` says nothing | give it a `system` or a `stance`, or take it out",
+    );
+    in_persona("system = 1", &format!("USER:2:10: `system` is a string, not a whole number | {at_place}"));
+    in_persona("system = ' '", &format!("USER:2:10: {too_long}"));
+    in_persona("system = \"\\u001b[2J\"", &format!("USER:2:10: {too_long}"));
+    in_persona(
+        "stance = \"a\\nb\"",
+        "USER:2:10: `stance` is a line of 1 to 300 characters | shorten it, or take it out",
+    );
+    in_persona(
+        "temperature = 3",
+        "USER:2:15: `temperature` is a number from 0 to 2, not `3` | correct the value, or leave it out to have the default",
+    );
+    in_persona(
+        "effort = 'hard'",
+        &format!(
+            "USER:2:10: `effort` is one of {efforts}, not `hard` | correct the value, or leave it out to have the default"
+        ),
+    );
+    in_persona("sytem = 'y'", "USER:2:1: there is no setting `sytem` | did you mean `system`?");
+    let long = |count| format!("system = '{}'", "x".repeat(count));
+    assert!(Home::of(&[(USER, &format!("[personas.x]\n{}", long(8_000)))]).load_with(&[]).is_ok());
+    in_persona(&long(8_001), &format!("USER:2:10: {too_long}"));
+    let many = |count: usize| {
+        (0..count).map(|number| format!("[personas.p{number}]\nstance='for'\n")).collect::<String>()
+    };
+    assert!(Home::of(&[(USER, &many(64))]).load_with(&[]).is_ok());
+    check_user(&many(65), &format!("USER:1:2: there are 65 personas; at most 64 are read | {at_place}"));
+}
+
+#[test]
+fn the_references_personas_are_read() {
+    let settings = Home::of(&[(USER, super::reference::PERSONAS_EXAMPLE)]).load();
+    let panel = settings.preset("review").unwrap().panel.as_ref().unwrap();
+    assert_eq!((settings.personas.len(), panel.len()), (5, 3));
+}
+
+#[test]
 fn a_project_file_never_loosens_privacy() {
     check_project(
         "zdr = true",

@@ -330,3 +330,32 @@ fn whoever_an_issuer_names_is_let_in_and_others_are_told_where_to_go() {
     assert_eq!(Holder::with(address, &identities.token(&over)).get("/mcp").code(), "token_refused");
     assert_eq!(stage.asked(PANEL[0]), 1);
 }
+
+#[test]
+fn a_holder_uses_a_persona_by_its_name_and_is_not_shown_its_words() {
+    let identities = Identities::new();
+    let stage = stage_of(None);
+    stage.write(".config/parallel-llm-mcp/config.toml", "[personas.critic]\nsystem = 'Find the flaw.'\n");
+    let taken = [("issuer", identities.address.as_str()), ("issuer_audience", AUDIENCE)];
+    let (_running, address) = serve(&stage, &[], &taken);
+    let ada = Holder::with(address, &identities.token(&identities.claims("ada")));
+    let cast = format!("{}@persona=critic,stance=for", PANEL[0]);
+    let reply = ada.call(Era::Modern, "process_prompt", &json!({"prompt": "Why?", "models": [cast]}));
+    let report = super::program::told(&reply).clone();
+    assert_eq!(report["answers"][0]["persona"], "critic", "{reply}");
+    assert!(stage.chats()[0].body.to_string().contains("Find the flaw."));
+    let run_id = report["run_id"].as_str().unwrap();
+    let further = json!({"run_id": run_id, "models": [format!("{}@persona=critic", PANEL[1])]});
+    let further = ada.call(Era::Modern, "resume_run", &further);
+    assert_eq!(super::program::told(&further)["answers"][1]["persona"], "critic", "{further}");
+    for part in ["plan", "events", "prompt", "report"] {
+        let told = ada.call(Era::Modern, "get_run", &json!({"run_id": run_id, "part": part})).to_string();
+        assert!(!told.contains("flaw") && !told.contains("Argue"), "{part}: {told}");
+        assert_eq!(told.contains("critic"), part != "prompt", "{part}: {told}");
+    }
+    for part in ["plan", "events"] {
+        let uri = format!("parallel-llm://runs/{run_id}/{part}");
+        let read = Legacy::begun(address, &ada.header).ask("resources/read", json!({"uri": uri})).json();
+        assert!(!read.to_string().contains("flaw") && read.to_string().contains("critic"), "{read}");
+    }
+}

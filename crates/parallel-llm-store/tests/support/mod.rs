@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parallel_llm_engine::brief::Brief;
 use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
 use parallel_llm_engine::panel::ProviderId;
@@ -72,11 +73,14 @@ pub(crate) fn a_seat(number: u8, name: &str) -> Seat {
         context_tokens: Some(200_000),
         effort: None,
         inputs: None,
+        brief: None,
     }
 }
 
 pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
     let question = format!("What does the {CANARY}\n   sing,   and {}", "why? ".repeat(60));
+    let system = Some(format!("Be the {CANARY}.").into());
+    let brief = Some(Arc::new(Brief { persona: Some("bird".to_owned()), stance: None, system }));
     Arc::new(RunPlan {
         version: 1,
         run_id: run_id(number),
@@ -88,7 +92,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
             Message::text(Role::User, question),
         ]
         .into(),
-        seats: vec![a_seat(1, "lab/one"), a_seat(2, "lab/two")],
+        seats: vec![Seat { brief, ..a_seat(1, "lab/one") }, a_seat(2, "lab/two")],
         synthesizers: vec![a_seat(1, "lab/three")],
         strategy: serde_json::from_value("synthesize".into()).unwrap(),
         knobs: Knobs::default(),

@@ -77,7 +77,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     }
     let text = match part {
         Part::Events => events(call, &report.run_id).await?.into(),
-        part => part.text(&call.service.find(&report.run_id).await?.run())?,
+        part => part.text(call.service.asker(), &call.service.find(&report.run_id).await?.run())?,
     };
     let offset = values.whole("offset").and_then(|offset| usize::try_from(offset).ok()).unwrap_or_default();
     Ok(part::page(&report.run_id, &name, &text, offset))

@@ -15,12 +15,12 @@ use crate::service::Overview;
 pub(super) const NAME: &str = "list_models";
 
 const ABOUT: &str = "List the models that can be asked, with prices, and the settings in force: panel, synthesizer, \
-    presets, limits.";
+    presets, personas, limits.";
 
 /// What each list beside the models takes at most, in bytes: a few dozen entries. The models get what is left of a
 /// result.
-const LISTS: [(&str, usize); 4] =
-    [("panel", 2_000), ("synthesizer", 800), ("presets", 800), ("providers", 1_000)];
+const LISTS: [(&str, usize); 5] =
+    [("panel", 2_000), ("synthesizer", 800), ("presets", 800), ("personas", 400), ("providers", 1_000)];
 
 /// Room for the sentence that says how to find the rest, in bytes.
 const NEXT_BYTES_MAX: usize = 150;

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::persona;
+
 use super::system::{OTHERS, OTHERS_WRITE, foreign_owner, mode, quoted};
-use super::{Finding, Service, aside};
+use super::{Finding, Health, Service, aside};
 
 pub(super) async fn look(service: &Service) -> Vec<Finding> {
     let settings = service.settings();
@@ -17,7 +19,9 @@ pub(super) async fn look(service: &Service) -> Vec<Finding> {
         [] => "no settings file; defaults and environment hold".to_owned(),
         found => format!("settings files: {}", found.join(", ")),
     };
-    let mut findings = vec![Finding::ok(format!("{found}; {} presets", settings.presets.len()))];
+    let (presets, personas) = (settings.presets.len(), settings.personas.len());
+    let mut findings = vec![Finding::ok(format!("{found}; {presets} presets, {personas} personas"))];
+    findings.extend(miscast(service));
     let holds_secret = settings.providers.iter().any(|provider| !provider.headers.is_empty());
     let own = settings.user_file.clone().map(|path| (path, holds_secret));
     // It is refused where others may read it; that is known by now.
@@ -25,6 +29,23 @@ pub(super) async fn look(service: &Service) -> Vec<Finding> {
     let files: Vec<(PathBuf, bool)> = own.into_iter().chain(kept).collect();
     findings.extend(aside(move || files_findings(&files)).await);
     findings
+}
+
+/// Seats of the settings that no run can cast: nobody has said who they are to be, or they are no seats of the panel.
+fn miscast(service: &Service) -> Vec<Finding> {
+    let wrong = |(place, reference): (String, &String)| {
+        let entry = service.entry_of(reference)?;
+        let failure = if place.ends_with("synthesizer") {
+            persona::refuse(&entry).err()?
+        } else {
+            persona::find(entry.options.persona.as_deref()?, &service.settings().personas).err()?
+        };
+        // A preset is asked by name only.
+        let state = if place.starts_with("presets.") { Health::Warning } else { Health::Failed };
+        let found = format!("{reference} ({place}): {}", failure.message);
+        Some(Finding::of(state, found, Some(failure.next_step().to_owned())))
+    };
+    service.references().into_iter().filter_map(wrong).collect()
 }
 
 /// The user's own files and their folders: who may write them decides where keys go.
