@@ -7,6 +7,7 @@ use crate::panel::SeatNumber;
 use crate::parse::{self, Analysis, Claim};
 use crate::prompt;
 use crate::run::Run;
+use crate::step::Role;
 
 /// The analysis of the reader who made the text that stands, or was asked beside it; `None` where nobody was, where the
 /// reply has none, or where it is not kept.
@@ -19,7 +20,10 @@ pub fn of(run: &Run) -> Option<Analysis> {
     }
     let labels = (0..).map(prompt::label);
     let shown: Vec<(String, SeatNumber)> = labels.zip(reading.shown.iter().copied()).collect();
-    parse::analysis(&reply.text, &chance::code_of(&run.plan, reading.by), &shown)
+    match run.plan.role_of(reading.by) {
+        Some(Role::Analyst) => parse::comparison(&reply.text, &shown),
+        _ => parse::analysis(&reply.text, &chance::code_of(&run.plan, reading.by), &shown),
+    }
 }
 
 /// What a claim is among those of several answers.

@@ -182,6 +182,12 @@ codes! {
     HostRefused = "host_refused", retryable: false,
         "A request to this program's server names a host that is not its own, or comes from a page of another origin.",
         next: "call the server by the address it tells at its start, or add the name to `http_hosts`, the origin to `http_origins`";
+    SuspectedInjection = "suspected_injection", retryable: false,
+        "An answer may have tried to instruct whoever read it. It was not left out for that.",
+        next: "read that answer before you rely on the result";
+    LinkUnknown = "link_unknown", retryable: false,
+        "The text has a link to a host that stands in no answer and not in the question, or only in an answer that is suspected.",
+        next: "do not open the link unless you know the host";
     Internal = "internal", retryable: false,
         "A defect in this program. Only the part it happened in is lost.",
         next: "report it with the message";

@@ -23,6 +23,7 @@ use crate::run::Run;
 use crate::seat::Desk;
 use crate::stop::Stop;
 use crate::strategy;
+use crate::vetted;
 use futures_util::FutureExt;
 
 /// Does runs. One serves a whole process; cloning shares it.
@@ -141,6 +142,7 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
                 // Noted in the same breath as the synthesizer's answer, so that no commit takes that without this:
                 // a process that took over then would have it made, and paid, again.
                 let considered = usable.iter().map(|one| one.seat).collect();
+                let outcome = vetted::vetted(desk, &usable, outcome);
                 decide(desk, Outcome { considered, agreement, ..outcome });
                 if desk.plan.strategy == Strategy::Race {
                     // The others have lost: what stops costing when it is closed is closed.

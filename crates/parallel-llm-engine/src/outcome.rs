@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::agreement::Agreement;
 use crate::answer::Failure;
 use crate::code::Code;
+use crate::injection::Sign;
 use crate::money::PicoUsd;
 use crate::panel::{ModelRef, SeatNumber};
 use crate::place::{Place, StepNumber};
@@ -106,6 +107,38 @@ pub struct Round {
     pub of: usize,
 }
 
+/// A seat whose answer may have tried to instruct whoever read it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspicion {
+    /// Whose.
+    pub seat: SeatNumber,
+    /// Why, each sign once.
+    pub signs: Vec<Sign>,
+}
+
+/// What came of making the text without each of the answers, too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaveOneOut {
+    /// Each of these texts, in the order of the panel; one that did not come is not among them.
+    pub texts: Vec<Without>,
+    /// The seat without whose answer the text that stands was made, because the result hung on that answer alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_without: Option<SeatNumber>,
+}
+
+/// A text that was made without one of the answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Without {
+    /// Whose answer was left out.
+    pub seat: SeatNumber,
+    /// The call that made it.
+    pub step: StepNumber,
+    /// How far it is from the other texts, in thousandths: 0 the same as most of them, 1000 nothing in common. `None` where it
+    /// could not be compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<u16>,
+}
+
 /// Something the reader should know although the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
@@ -160,9 +193,16 @@ pub struct Outcome {
     /// Who said what the answers agree and differ in, where anybody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Reading>,
-    /// Seats whose answers tried to instruct those who read them, as one of these suspects; in the order of the panel.
+    /// What came of leaving each answer out, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leave_one_out: Option<LeaveOneOut>,
+    /// Answers that may have tried to instruct whoever read them, in the order of the panel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub suspected: Vec<SeatNumber>,
+    pub suspected: Vec<Suspicion>,
+    /// Seats whose models are of the vendor of a model that read the answers, or are that model: readers have been found to
+    /// like their own kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kin: Vec<SeatNumber>,
     /// Why it came about this way, in one sentence.
     pub reason: String,
     /// Answers the synthesizer saw only in part.
@@ -195,7 +235,9 @@ impl Outcome {
             judging: None,
             rounds: Vec::new(),
             reading: None,
+            leave_one_out: None,
             suspected: Vec::new(),
+            kin: Vec::new(),
             reason: reason.into(),
             shortened: Vec::new(),
             worth: None,
@@ -211,6 +253,19 @@ impl Outcome {
         match newer.kind {
             OutcomeKind::None => self.kind != OutcomeKind::None,
             _ => newer.unfused.is_some() && matches!(self.kind, OutcomeKind::Fused | OutcomeKind::Selected),
+        }
+    }
+
+    /// Adds a sign to what is suspected of a seat.
+    pub fn suspect(&mut self, seat: SeatNumber, sign: Sign) {
+        let at = self.suspected.binary_search_by_key(&seat, |suspicion| suspicion.seat);
+        let at = at.unwrap_or_else(|at| {
+            self.suspected.insert(at, Suspicion { seat, signs: Vec::new() });
+            at
+        });
+        let signs = &mut self.suspected[at].signs;
+        if let Err(place) = signs.binary_search(&sign) {
+            signs.insert(place, sign);
         }
     }
 

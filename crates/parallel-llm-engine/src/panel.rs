@@ -44,6 +44,18 @@ pub struct ModelRef {
     pub model: String,
 }
 
+impl ModelRef {
+    /// Whether both are of one vendor, as far as their names tell: what stands before the first `/`, else the provider.
+    pub fn is_kin_of(&self, other: &Self) -> bool {
+        self.vendor() == other.vendor()
+    }
+
+    fn vendor(&self) -> &str {
+        let vendor = self.model.trim_start_matches('~').split_once('/').map(|(vendor, _)| vendor);
+        vendor.unwrap_or(&self.provider.0)
+    }
+}
+
 impl std::fmt::Display for ModelRef {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.provider.0 == UNSAID {

@@ -5,7 +5,7 @@ mod analysis;
 
 use serde::Deserialize;
 
-pub use analysis::{Analysis, Claim, Remark, Ruling, analysis};
+pub use analysis::{Analysis, Claim, Remark, Ruling, analysis, comparison};
 
 /// How much of a reply is looked at before it is decided that it does not follow the form, in bytes.
 const FORM_BYTES: usize = 64;
@@ -48,6 +48,11 @@ pub fn fusion(reply: &str, nonce: &str, labels: &[String]) -> Fusion {
         text: text.trim().to_owned(),
         well_formed,
     }
+}
+
+/// The text of a reply that was to be nothing else. Who marks it all the same marks it with the code of the prompt.
+pub fn written<'a>(reply: &'a str, nonce: &str) -> &'a str {
+    reply.split_once(&answer_marker(nonce)).map_or(reply, |(_, text)| text).trim()
 }
 
 /// What a judge made of the candidates it was shown.
@@ -159,21 +164,30 @@ fn answer_marker(nonce: &str) -> String {
 pub struct Reveal {
     marker: Option<String>,
     held: String,
+    is_shut: bool,
 }
 
 impl Reveal {
     /// Shows everything.
     pub const fn all() -> Self {
-        Self { marker: None, held: String::new() }
+        Self { marker: None, held: String::new(), is_shut: false }
+    }
+
+    /// Shows nothing: the reply is not for the person, or not as it stands.
+    pub const fn nothing() -> Self {
+        Self { marker: None, held: String::new(), is_shut: true }
     }
 
     /// Shows what comes after the answer marker, or everything if the reply does not follow the form.
     pub fn answer(nonce: &str) -> Self {
-        Self { marker: Some(answer_marker(nonce)), held: String::new() }
+        Self { marker: Some(answer_marker(nonce)), ..Self::all() }
     }
 
     /// Takes the next piece and returns what may be shown now.
     pub fn push<'a>(&mut self, piece: &'a str) -> std::borrow::Cow<'a, str> {
+        if self.is_shut {
+            return "".into();
+        }
         let Some(marker) = &self.marker else { return piece.into() };
         self.held.push_str(piece);
         if let Some((_, text)) = self.held.split_once(marker) {

@@ -13,8 +13,16 @@ use crate::usage::{BYTES_PER_TOKEN, tokens_in};
 /// What a model is asked to do with the answers it is shown. Each has two templates of our own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Make one answer of them.
+    /// Make one answer of them, starting from the best.
     Synthesize,
+    /// Make one answer of them, starting from none.
+    Free,
+    /// Compare them, for whoever makes one answer of them.
+    Analyse,
+    /// Make one answer of them, starting from the best, with an analysis at hand.
+    Write,
+    /// The same, starting from none.
+    WriteFree,
     /// Say which are better than others.
     Judge,
     /// Say which the others most support.
@@ -47,6 +55,10 @@ impl Task {
     const fn system(self) -> &'static str {
         match self {
             Self::Synthesize => include_str!("../prompts/synthesize/system.md"),
+            Self::Free => include_str!("../prompts/synthesize/free/system.md"),
+            Self::Analyse => include_str!("../prompts/synthesize/analyse/system.md"),
+            Self::Write => include_str!("../prompts/synthesize/write/system.md"),
+            Self::WriteFree => include_str!("../prompts/synthesize/write_free/system.md"),
             Self::Judge => include_str!("../prompts/best-of-n/system.md"),
             Self::Consistency => include_str!("../prompts/consistency/system.md"),
             Self::Match => include_str!("../prompts/tournament/system.md"),
@@ -60,6 +72,10 @@ impl Task {
     const fn user(self) -> &'static str {
         match self {
             Self::Synthesize => include_str!("../prompts/synthesize/user.md"),
+            Self::Free => include_str!("../prompts/synthesize/free/user.md"),
+            Self::Analyse => include_str!("../prompts/synthesize/analyse/user.md"),
+            Self::Write => include_str!("../prompts/synthesize/write/user.md"),
+            Self::WriteFree => include_str!("../prompts/synthesize/write_free/user.md"),
             Self::Judge => include_str!("../prompts/best-of-n/user.md"),
             Self::Consistency => include_str!("../prompts/consistency/user.md"),
             Self::Match => include_str!("../prompts/tournament/user.md"),
@@ -122,7 +138,19 @@ pub fn label(index: usize) -> String {
 
 /// The messages that ask for a task with these candidates, in the order given.
 pub fn reading(task: Task, request: &[Message], candidates: &[Candidate], nonce: &str) -> Vec<Message> {
-    asking(task, request, nonce, &[("candidates", &framed_all(candidates, nonce))])
+    with_analysis(task, request, (candidates, ""), nonce)
+}
+
+/// The same with an analysis of the candidates for those tasks that have one. A model wrote it, so it is as strange as they
+/// are and stands in a block of its own.
+pub fn with_analysis(
+    task: Task,
+    request: &[Message],
+    (candidates, analysis): (&[Candidate], &str),
+    nonce: &str,
+) -> Vec<Message> {
+    let (candidates, analysis) = (framed_all(candidates, nonce), block("analysis", nonce, analysis));
+    asking(task, request, nonce, &[("candidates", &candidates), ("analysis", &analysis)])
 }
 
 /// The messages that ask for an answer to the request itself with these candidates at hand, in the order given, and with

@@ -15,7 +15,7 @@ use crate::panel::Seat;
 use crate::wait::Wait;
 use knob::Knob;
 
-pub use knob::{Format, Gate, Knobs, Weights};
+pub use knob::{AnalysisCall, Format, Gate, Knobs, Mode, Switch, Weights};
 
 /// Stands for the strategy that suits the question.
 const AUTO: &str = "auto";
@@ -87,7 +87,11 @@ impl Strategy {
 
     const fn traits(self) -> Traits {
         match self {
-            Self::Synthesize => Traits { name: "synthesize", fuses: true, knobs: &[Knob::Gate, Knob::First] },
+            Self::Synthesize => Traits {
+                name: "synthesize",
+                fuses: true,
+                knobs: &[Knob::Gate, Knob::First, Knob::Mode, Knob::Analysis, Knob::Paranoid],
+            },
             Self::Vote => Traits { name: "vote", fuses: false, knobs: &[Knob::First, Knob::Weights] },
             Self::BestOfN => {
                 Traits { name: "best-of-n", fuses: false, knobs: &[Knob::Orders, Knob::Gate, Knob::First] }
@@ -256,6 +260,9 @@ mod tests {
         check("synthesize", Ok("synthesize"));
         check("synthesize@gate=unanimous", Ok("synthesize"));
         check("synthesize@first=2,gate=off", Ok("synthesize@gate=off,first=2"));
+        check("synthesize@paranoid=on,mode=free,gate=off", Ok("synthesize@gate=off,mode=free,paranoid=on"));
+        check("synthesize@analysis=separate", Ok("synthesize@analysis=separate"));
+        check("synthesize@analysis=inline,mode=anchored,paranoid=off", Ok("synthesize"));
         check("vote", Ok("vote"));
         check("consistency@orders=2", Ok("consistency@orders=2"));
         check("tournament@orders=1,format=league", Ok("tournament@format=league,orders=1"));
@@ -295,6 +302,11 @@ mod tests {
         check("fuse", Err(&known));
         check("vote@gate=off", Err("the strategy `vote` has no knob `gate`; choose one of: first, weights"));
         check("vote@", Err("the strategy `vote` has no knob ``; choose one of: first, weights"));
+        check(
+            "vote@paranoid=on",
+            Err("the strategy `vote` has no knob `paranoid`; choose one of: first, weights"),
+        );
+        check("synthesize@mode=bold", Err("the knob `mode` cannot be `bold`; choose one of: anchored, free"));
         check("synthesize@gate", Err("the knob `gate` cannot be ``; choose one of: unanimous, off"));
         check("vote@first=1", Err("the knob `first` cannot be `1`; give a whole number from 2 to 63"));
         check("moa@layers=4", Err("the knob `layers` cannot be `4`; give a whole number from 2 to 3"));

@@ -11,13 +11,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::Failure;
 use crate::code::Code;
-use crate::panel::Seat;
+use crate::panel::{Seat, SeatNumber};
 use crate::place::{Place, StepNumber};
 use crate::recipe::{Format, Recipe, Strategy};
 use crate::usage::tokens_in;
 
 /// The most steps of one run in all its parts: as many as there are numbers for them.
 const STEPS_MAX: usize = u16::MAX as usize;
+
+/// Of two answers each one decides where the other is left out; of three, two are left to compare.
+pub(crate) const CONTROLLED_MIN: usize = 3;
 
 /// What a step is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -33,6 +36,8 @@ pub enum Role {
     Proposer,
     /// Holds its own answer against the others, and keeps or changes it.
     Reviser,
+    /// Makes one text of all answers but one, to tell whether the result hangs on that one.
+    Control,
 }
 
 impl Role {
@@ -44,6 +49,7 @@ impl Role {
             Self::Analyst => "analyst",
             Self::Proposer => "proposer",
             Self::Reviser => "reviser",
+            Self::Control => "control",
         }
     }
 
@@ -55,6 +61,7 @@ impl Role {
             Self::Analyst => "comparing",
             Self::Proposer => "proposing",
             Self::Reviser => "revising",
+            Self::Control => "checking",
         }
     }
 }
@@ -68,6 +75,13 @@ pub struct StepKey {
     pub by: Place,
     /// Which of its calls in this role, from 1.
     pub round: u16,
+}
+
+impl StepKey {
+    /// The text that this synthesizer makes without the answer of a seat.
+    pub(crate) fn control(by: SeatNumber, without: SeatNumber) -> Self {
+        Self { role: Role::Control, by: Place::Synthesizer(by), round: without.0.into() }
+    }
 }
 
 /// A call a strategy may make.
@@ -93,12 +107,7 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
         return table.steps;
     }
     match recipe.strategy {
-        Strategy::Synthesize
-        | Strategy::Vote
-        | Strategy::Cascade
-        | Strategy::Race
-        | Strategy::Panel
-        | Strategy::SelfMoa => {}
+        Strategy::Vote | Strategy::Cascade | Strategy::Race | Strategy::Panel | Strategy::SelfMoa => {}
         Strategy::BestOfN | Strategy::Consistency => {
             table.judged(u16::from(recipe.knobs.orders(recipe.strategy)), table.longest(seats.len()));
         }
@@ -115,6 +124,14 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
         // The panel is the first layer.
         Strategy::Moa => table.asked_again(Role::Proposer, 2..=u16::from(recipe.knobs.layers())),
         Strategy::Debate => table.asked_again(Role::Reviser, 1..=u16::from(recipe.knobs.rounds())),
+        Strategy::Synthesize => {
+            if recipe.knobs.is_analysis_separate() {
+                table.analysed();
+            }
+            if recipe.knobs.is_paranoid() {
+                table.controlled();
+            }
+        }
     }
     table.steps
 }
@@ -156,6 +173,27 @@ impl Table<'_> {
             for seat in self.seats {
                 let key = StepKey { role, by: Place::Seat(seat.number), round };
                 self.push(key, self.longest(self.seats.len()), false);
+            }
+        }
+    }
+
+    /// The first synthesizer that can compares all answers before it writes.
+    fn analysed(&mut self) {
+        for (index, by) in self.chain.iter().enumerate() {
+            let key = StepKey { role: Role::Analyst, by: Place::Synthesizer(by.number), round: 1 };
+            self.push(key, self.longest(self.seats.len()), index > 0);
+        }
+    }
+
+    /// The first synthesizer that can makes a text without each of the answers; the round is the seat left out.
+    fn controlled(&mut self) {
+        if self.seats.len() < CONTROLLED_MIN {
+            return;
+        }
+        for (index, by) in self.chain.iter().enumerate() {
+            for seat in self.seats {
+                let key = StepKey::control(by.number, seat.number);
+                self.push(key, self.longest(self.seats.len()) - u64::from(seat.max_tokens), index > 0);
             }
         }
     }

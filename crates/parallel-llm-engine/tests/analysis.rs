@@ -79,7 +79,8 @@ async fn what_a_synthesizer_found_is_told_by_seat() {
     blind spot `Why the far side rises too.`
     ");
     let outcome = run.outcome.as_ref().expect("it is decided");
-    assert_eq!((&*outcome.suspected, outcome.base_seat), (&[SeatNumber(2)][..], Some(SeatNumber(1))));
+    let suspected: Vec<SeatNumber> = outcome.suspected.iter().map(|one| one.seat).collect();
+    assert_eq!((&*suspected, outcome.base_seat), (&[SeatNumber(2)][..], Some(SeatNumber(1))));
 }
 
 #[tokio::test(start_paused = true)]

@@ -150,7 +150,7 @@ async fn a_judge_tells_whose_answer_tried_to_instruct_it() {
     complete decided at 40, closed at 40
       selected by bob from 2: `Because of the sea.`
       because the judge `fuser` put it first in both orders
-      ! refused: the judge suspects that the answer of seat 2 tried to instruct it (read that answer before you rely on the result)
+      ! suspected_injection: the judge suspects that the answer of seat 2 tried to instruct it (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010

@@ -247,7 +247,7 @@ async fn whoever_is_suspected_is_named_once() {
       fused by fuser from 3: `Because air scatters short waves of light most.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.143 for $0.0040 in 30 ms
-      ! refused: the council suspects that the answer of seat 1 tried to instruct it (read that answer before you rely on the result)
+      ! suspected_injection: the council suspects that the answer of seat 1 tried to instruct it (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010

@@ -99,6 +99,8 @@ pub const fn of(code: Code) -> u8 {
         | Code::CircuitOpen
         | Code::Repeated
         | Code::Unneeded
+        | Code::SuspectedInjection
+        | Code::LinkUnknown
         | Code::Upstream
         | Code::Connection
         | Code::Protocol

@@ -388,6 +388,7 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
     ---
     selected by openai/gpt-6.1-sol: all 2 answers say `6`, so nothing was fused
     warning[unneeded]: one model is sampled, `openai/gpt-6.1-sol`, 2 times; not asked: `x-ai/grok-4.7`, `mistralai/mistral-large-4-0` (next: to sample another, mark it with `@strongest=true` or name it alone)
+    1 call was not needed, which might have cost $0.22
     2 of 2 answered · $0.000048 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
@@ -512,7 +513,7 @@ fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
     ---
     fused by google/gemini-4-argon from 2 answers, starting from seat 2 (0 % changed)
     missing: x-ai/grok-4.7 (rail, for) failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, or wait until it resets)
-    2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
+    2 of 3 answered · $0.0022 (fusing $0.0021) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     let fusing = stage.chats().into_iter().find(|chat| chat.model.as_deref() == Some(FIRST)).unwrap();
@@ -544,4 +545,16 @@ fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
       next: name the persona at a seat of the panel
     ");
     assert_eq!(stage.chats().len(), before, "nothing is paid");
+}
+
+#[test]
+fn paranoid_is_short_for_a_knob_of_the_strategy_that_holds() {
+    let (output, asked) = count(["6", "It has 8 legs.", "7"], &["--paranoid", "--json"]);
+    assert_eq!(output.code, Some(0));
+    assert_eq!(asked, [1, 1, 1, 4, 0], "one text of all answers, and one without each");
+    let (output, asked) = count(["6", "8", "7"], &["--paranoid", "--strategy", "vote"]);
+    assert_eq!(asked, [0; 5], "nothing is asked");
+    assert_eq!(output.code, Some(2));
+    let told = output.told();
+    assert!(told.contains("the strategy `vote` has no knob `paranoid`"), "{told}");
 }

@@ -292,7 +292,7 @@ fn names_nobody_knows() {
     --- stdout
     --- stderr
     error[usage]: there is no strategy `vot`
-      next: choose one of: synthesize, vote, best-of-n, cascade, race, panel, auto
+      next: choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, moa, self-moa, debate, auto
     ");
     insta::assert_snapshot!(check(&["--wait", "forever", "Why?"]), @"
     exit 2

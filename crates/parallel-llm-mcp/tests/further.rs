@@ -222,7 +222,7 @@ fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[usage]: there is no strategy `magic`
-      next: choose one of: synthesize, vote, best-of-n, cascade, race, panel, auto
+      next: choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, moa, self-moa, debate, auto
     ");
     insta::assert_snapshot!(refused(&["synthesize", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]), @"
     exit 2

@@ -424,6 +424,7 @@ fn how_far_the_answers_agree_is_a_page() {
 
     fused: the synthesizer started from one answer and patched it from the others
     started from 1 openai/gpt-6.1-sol, 0 % changed
+    suspected of having tried to instruct its readers: 2 x-ai/grok-4.7
     --- stderr
     ");
     let report = runs(&stage, &["show", NEWEST, "--agreement", "--json"]).json();
@@ -446,6 +447,7 @@ fn what_models_disagree_on_is_told_below_the_answer() {
       not followed: 2 x-ai/grok-4.7: [2JIt adds one column.
     fused by google/gemini-4-argon from 3 answers, starting from seat 1 (0 % changed)
     missing: z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see `models` (over MCP `list_models`) for current names)
+    warning[suspected_injection]: the answer of seat 2 holds marks that reorder the text around them (next: read that answer before you rely on the result)
     3 of 4 answered · $0.0037 (fusing $0.0033) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
@@ -485,6 +487,7 @@ fn of_words_that_are_not_kept_nothing_is_told() {
 
     fused: the synthesizer started from one answer and patched it from the others
     started from 1 openai/gpt-6.1-sol, 0 % changed
+    suspected of having tried to instruct its readers: 2 x-ai/grok-4.7
     --- stderr
     ");
     let report = runs(&stage, &["show", NEWEST, "--json"]).json();
@@ -551,7 +554,9 @@ fn judges_that_change_their_mind_are_told() {
         "{judging}"
     );
     assert_eq!((&judging["flips"], &judging["verdicts"][1]["by"]), (&Value::from(1), &Value::from(JUDGE)));
-    assert_eq!(report["suspected_injection"], serde_json::json!([1, 2]));
+    let seats: Vec<_> =
+        report["suspected_injection"].as_array().unwrap().iter().map(|one| &one["seat"]).collect();
+    assert_eq!(seats, [1, 2]);
     let calls = report["calls"].as_array().expect("there are calls");
     let told: Vec<String> =
         calls.iter().map(|call| format!("{} {}", word(call, "role"), call["number"])).collect();

@@ -30,19 +30,28 @@ const STRATEGIES: &[&str] = &[
     "race",
     "panel",
     "auto",
+    "consistency",
+    "tournament",
+    "tournament@format=league",
+    "council",
+    "moa",
+    "moa@layers=3",
+    "self-moa@samples=3",
+    "debate",
+    "synthesize@mode=free",
+    "synthesize@analysis=separate",
+    "synthesize@paranoid=on",
 ];
 
-/// Who fails how, if anybody.
-const FAULTS: &[(&str, &[(&str, Fault)])] = &[
-    ("nothing fails", &[]),
-    ("a seat fails", &[(MODELS[0], Fault::NoEndpoints)]),
-    ("all seats but one fail", &[(MODELS[0], Fault::NoEndpoints), (MODELS[1], Fault::NoEndpoints)]),
-    ("a seat is asked twice", &[(MODELS[1], Fault::Server500)]),
-    (
-        "a seat and a synthesizer think for money and say nothing",
-        &[(MODELS[1], Fault::ReasoningBurn), (FIRST, Fault::ReasoningBurn)],
-    ),
-    ("every synthesizer fails", &[(FIRST, Fault::NoEndpoints), (SECOND, Fault::NoEndpoints)]),
+/// Who fails how: nobody, a seat, all seats but one, a seat once, a seat and a synthesizer that think for money and say
+/// nothing, every synthesizer.
+const FAULTS: [&[(&str, Fault)]; 6] = [
+    &[],
+    &[(MODELS[0], Fault::NoEndpoints)],
+    &[(MODELS[0], Fault::NoEndpoints), (MODELS[1], Fault::NoEndpoints)],
+    &[(MODELS[1], Fault::Server500)],
+    &[(MODELS[1], Fault::ReasoningBurn), (FIRST, Fault::ReasoningBurn)],
+    &[(FIRST, Fault::NoEndpoints), (SECOND, Fault::NoEndpoints)],
 ];
 
 /// Three models that differ, and these of them broken.
@@ -62,7 +71,7 @@ fn stage(question: &str, broken: &[(&str, Fault)]) -> Stage {
     })
 }
 
-/// How a run ended: status, kind, base, who was asked how often, and whether the cost told is the cost charged.
+/// How a run ended: status, kind, how often each model and synthesizer was asked, and whether the cost told is the cost charged.
 fn line(stage: &Stage, report: &Value) -> String {
     let asked = [MODELS[0], MODELS[1], MODELS[2], FIRST, SECOND].map(|model| stage.asked(model).to_string());
     let charged = stage.simulator().ledger().charged_pico_usd;
@@ -75,13 +84,9 @@ fn line(stage: &Stage, report: &Value) -> String {
         if is_whole { told as i64 == charged } else { told as i64 <= charged },
         "charged {charged}: {report}"
     );
-    let kept = report["answer"].as_str().map_or("no answer", |_| "an answer");
-    format!(
-        "{} {} of {}, {kept}",
-        word(&report["status"]),
-        word(&report["synthesis"]["kind"]),
-        asked.join(" ")
-    )
+    let kept = report["answer"].as_str().map_or(", no answer", |_| "");
+    let (status, kind) = (word(&report["status"]), word(&report["synthesis"]["kind"]));
+    format!("{status} {kind} {}{kept}", asked.concat())
 }
 
 fn by_command(strategy: &str, question: &str, broken: &[(&str, Fault)]) -> String {
@@ -92,159 +97,72 @@ fn by_command(strategy: &str, question: &str, broken: &[(&str, Fault)]) -> Strin
     line(&stage, &call.settings([("synthesizer", chain.as_str())]).run().json())
 }
 
-/// A line for each fault and strategy.
-fn table(told: impl Fn(&str, &[(&str, Fault)]) -> String + Sync) -> String {
+/// Who meets whom is drawn by lot, and two that say the same meet without a call: so how many there are is chance.
+const DRAWN_BY_LOT: &str = "tournament";
+
+/// A line for each strategy: what it comes to with each of the faults, in their order.
+fn table(question: &str, told: impl Fn(&str, &[(&str, Fault)]) -> String + Sync) -> String {
+    let strategies = STRATEGIES.iter().filter(|name| question != CLOSED || **name != DRAWN_BY_LOT);
     let cases: Vec<_> =
-        FAULTS.iter().flat_map(|fault| STRATEGIES.iter().map(move |name| (fault, *name))).collect();
-    let lines = each(&cases, |((_, broken), strategy)| format!("  {strategy}: {}", told(strategy, broken)));
-    let blocks = FAULTS.iter().zip(lines.chunks(STRATEGIES.len()));
-    let blocks = blocks.map(|((what, _), lines)| format!("{what}\n{}", lines.join("\n")));
-    blocks.collect::<Vec<_>>().join("\n")
+        strategies.flat_map(|name| FAULTS.into_iter().map(move |broken| (*name, broken))).collect();
+    let cells = each(&cases, |(strategy, broken)| told(strategy, broken));
+    let line = |(cases, cells): (&[(&str, _)], &[String])| format!("{}: {}", cases[0].0, cells.join("; "));
+    let lines = cases.chunks(FAULTS.len()).zip(cells.chunks(FAULTS.len())).map(line);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn on_the_command_line_a_closed_question_gets_what_the_strategy_makes_of_it() {
-    let told = table(|strategy, broken| by_command(strategy, CLOSED, broken));
+    let told = table(CLOSED, |strategy, broken| by_command(strategy, CLOSED, broken));
     insta::assert_snapshot!(told, @"
-    nothing fails
-      synthesize: complete fused of 1 1 1 1 0, an answer
-      synthesize@first=2: complete fused of 1 1 1 1 0, an answer
-      vote: complete selected of 1 1 1 0 0, an answer
-      vote@first=2: complete selected of 1 1 1 0 0, an answer
-      best-of-n: complete selected of 1 1 1 2 0, an answer
-      best-of-n@orders=1: complete selected of 1 1 1 1 0, an answer
-      cascade@first=2: complete fused of 1 1 1 1 0, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: complete listed of 1 1 1 0 0, an answer
-      auto: complete fused of 1 1 1 1 0, an answer
-    a seat fails
-      synthesize: partial fused of 1 1 1 1 0, an answer
-      synthesize@first=2: partial fused of 1 1 1 1 0, an answer
-      vote: partial selected of 1 1 1 0 0, an answer
-      vote@first=2: partial selected of 1 1 1 0 0, an answer
-      best-of-n: partial selected of 1 1 1 2 0, an answer
-      best-of-n@orders=1: partial selected of 1 1 1 1 0, an answer
-      cascade@first=2: partial fused of 1 1 1 1 0, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: partial listed of 1 1 1 0 0, an answer
-      auto: partial fused of 1 1 1 1 0, an answer
-    all seats but one fail
-      synthesize: partial verbatim of 1 1 1 0 0, an answer
-      synthesize@first=2: partial verbatim of 1 1 1 0 0, an answer
-      vote: partial verbatim of 1 1 1 0 0, an answer
-      vote@first=2: partial verbatim of 1 1 1 0 0, an answer
-      best-of-n: partial verbatim of 1 1 1 0 0, an answer
-      best-of-n@orders=1: partial verbatim of 1 1 1 0 0, an answer
-      cascade@first=2: partial verbatim of 1 1 1 0 0, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: partial listed of 1 1 1 0 0, an answer
-      auto: partial verbatim of 1 1 1 0 0, an answer
-    a seat is asked twice
-      synthesize: complete fused of 1 2 1 1 0, an answer
-      synthesize@first=2: complete fused of 1 2 1 1 0, an answer
-      vote: complete selected of 1 2 1 0 0, an answer
-      vote@first=2: complete selected of 1 2 1 0 0, an answer
-      best-of-n: complete selected of 1 2 1 2 0, an answer
-      best-of-n@orders=1: complete selected of 1 2 1 1 0, an answer
-      cascade@first=2: complete fused of 1 2 1 1 0, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: complete listed of 1 2 1 0 0, an answer
-      auto: complete fused of 1 2 1 1 0, an answer
-    a seat and a synthesizer think for money and say nothing
-      synthesize: partial selected of 1 1 1 0 0, an answer
-      synthesize@first=2: partial selected of 1 1 1 0 0, an answer
-      vote: partial selected of 1 1 1 0 0, an answer
-      vote@first=2: partial selected of 1 1 1 0 0, an answer
-      best-of-n: partial selected of 1 1 1 0 0, an answer
-      best-of-n@orders=1: partial selected of 1 1 1 0 0, an answer
-      cascade@first=2: partial selected of 1 1 1 0 0, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: partial listed of 1 1 1 0 0, an answer
-      auto: partial selected of 1 1 1 0 0, an answer
-    every synthesizer fails
-      synthesize: complete verbatim of 1 1 1 1 1, an answer
-      synthesize@first=2: complete verbatim of 1 1 1 1 1, an answer
-      vote: complete selected of 1 1 1 0 0, an answer
-      vote@first=2: complete selected of 1 1 1 0 0, an answer
-      best-of-n: complete verbatim of 1 1 1 2 2, an answer
-      best-of-n@orders=1: complete verbatim of 1 1 1 1 1, an answer
-      cascade@first=2: complete verbatim of 1 1 1 1 1, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: complete listed of 1 1 1 0 0, an answer
-      auto: complete verbatim of 1 1 1 1 1, an answer
+    synthesize: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
+    synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
+    vote: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
+    vote@first=2: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
+    best-of-n: complete selected 11120; partial selected 11120; partial verbatim 11100; complete selected 12120; partial selected 11100; complete verbatim 11122
+    best-of-n@orders=1: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete verbatim 11111
+    cascade@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
+    race: complete selected 11100; complete selected 11100; complete selected 11100; complete selected 11100; complete selected 11100; complete selected 11100
+    panel: complete listed 11100; partial listed 11100; partial listed 11100; complete listed 12100; partial listed 11100; complete listed 11100
+    auto: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
+    consistency: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete verbatim 11111
+    tournament@format=league: complete selected 11140; partial selected 11120; partial verbatim 11100; complete selected 12140; partial selected 11100; complete verbatim 11144
+    council: complete fused 22210; partial fused 11110; partial verbatim 11100; complete fused 23210; partial selected 11100; complete verbatim 22211
+    moa: complete fused 22210; partial fused 12210; partial verbatim 11100; complete fused 23210; partial selected 11100; complete verbatim 22211
+    moa@layers=3: complete fused 33310; partial fused 13310; partial verbatim 11100; complete fused 34310; partial selected 11100; complete verbatim 33311
+    self-moa@samples=3: complete selected 30000; failed none 30000, no answer; failed none 30000, no answer; complete selected 30000; complete selected 30000; complete selected 30000
+    debate: complete selected 22200; partial selected 12200; partial verbatim 11100; complete selected 23200; partial selected 11100; complete selected 22200
+    synthesize@mode=free: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
+    synthesize@analysis=separate: complete fused 11120; partial fused 11120; partial verbatim 11100; complete fused 12120; partial selected 11100; complete verbatim 11122
+    synthesize@paranoid=on: complete fused 11140; partial fused 11110; partial verbatim 11100; complete fused 12140; partial selected 11100; complete verbatim 11144
     ");
 }
 
 #[test]
 fn on_the_command_line_an_open_question_gets_what_the_strategy_makes_of_it() {
-    let told = table(|strategy, broken| by_command(strategy, OPEN, broken));
+    let told = table(OPEN, |strategy, broken| by_command(strategy, OPEN, broken));
     insta::assert_snapshot!(told, @"
-    nothing fails
-      synthesize: complete fused of 1 1 1 1 0, an answer
-      synthesize@first=2: complete fused of 1 1 1 1 0, an answer
-      vote: complete selected of 1 1 1 0 0, an answer
-      vote@first=2: complete selected of 1 1 1 0 0, an answer
-      best-of-n: complete selected of 1 1 1 2 0, an answer
-      best-of-n@orders=1: complete selected of 1 1 1 1 0, an answer
-      cascade@first=2: complete fused of 1 1 1 1 0, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: complete listed of 1 1 1 0 0, an answer
-      auto: complete fused of 1 1 1 1 0, an answer
-    a seat fails
-      synthesize: partial fused of 1 1 1 1 0, an answer
-      synthesize@first=2: partial fused of 1 1 1 1 0, an answer
-      vote: partial selected of 1 1 1 0 0, an answer
-      vote@first=2: partial selected of 1 1 1 0 0, an answer
-      best-of-n: partial selected of 1 1 1 2 0, an answer
-      best-of-n@orders=1: partial selected of 1 1 1 1 0, an answer
-      cascade@first=2: partial fused of 1 1 1 1 0, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: partial listed of 1 1 1 0 0, an answer
-      auto: partial fused of 1 1 1 1 0, an answer
-    all seats but one fail
-      synthesize: partial verbatim of 1 1 1 0 0, an answer
-      synthesize@first=2: partial verbatim of 1 1 1 0 0, an answer
-      vote: partial verbatim of 1 1 1 0 0, an answer
-      vote@first=2: partial verbatim of 1 1 1 0 0, an answer
-      best-of-n: partial verbatim of 1 1 1 0 0, an answer
-      best-of-n@orders=1: partial verbatim of 1 1 1 0 0, an answer
-      cascade@first=2: partial verbatim of 1 1 1 0 0, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: partial listed of 1 1 1 0 0, an answer
-      auto: partial verbatim of 1 1 1 0 0, an answer
-    a seat is asked twice
-      synthesize: complete fused of 1 2 1 1 0, an answer
-      synthesize@first=2: complete fused of 1 2 1 1 0, an answer
-      vote: complete selected of 1 2 1 0 0, an answer
-      vote@first=2: complete selected of 1 2 1 0 0, an answer
-      best-of-n: complete selected of 1 2 1 2 0, an answer
-      best-of-n@orders=1: complete selected of 1 2 1 1 0, an answer
-      cascade@first=2: complete fused of 1 2 1 1 0, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: complete listed of 1 2 1 0 0, an answer
-      auto: complete fused of 1 2 1 1 0, an answer
-    a seat and a synthesizer think for money and say nothing
-      synthesize: partial fused of 1 1 1 1 1, an answer
-      synthesize@first=2: partial fused of 1 1 1 1 1, an answer
-      vote: partial selected of 1 1 1 0 0, an answer
-      vote@first=2: partial selected of 1 1 1 0 0, an answer
-      best-of-n: partial selected of 1 1 1 2 2, an answer
-      best-of-n@orders=1: partial selected of 1 1 1 1 1, an answer
-      cascade@first=2: partial fused of 1 1 1 1 1, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: partial listed of 1 1 1 0 0, an answer
-      auto: partial fused of 1 1 1 1 1, an answer
-    every synthesizer fails
-      synthesize: complete verbatim of 1 1 1 1 1, an answer
-      synthesize@first=2: complete verbatim of 1 1 1 1 1, an answer
-      vote: complete selected of 1 1 1 0 0, an answer
-      vote@first=2: complete selected of 1 1 1 0 0, an answer
-      best-of-n: complete verbatim of 1 1 1 2 2, an answer
-      best-of-n@orders=1: complete verbatim of 1 1 1 1 1, an answer
-      cascade@first=2: complete verbatim of 1 1 1 1 1, an answer
-      race: complete selected of 1 1 1 0 0, an answer
-      panel: complete listed of 1 1 1 0 0, an answer
-      auto: complete verbatim of 1 1 1 1 1, an answer
+    synthesize: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
+    synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
+    vote: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
+    vote@first=2: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
+    best-of-n: complete selected 11120; partial selected 11120; partial verbatim 11100; complete selected 12120; partial selected 11122; complete verbatim 11122
+    best-of-n@orders=1: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete verbatim 11111
+    cascade@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
+    race: complete selected 11100; complete selected 11100; complete selected 11100; complete selected 11100; complete selected 11100; complete selected 11100
+    panel: complete listed 11100; partial listed 11100; partial listed 11100; complete listed 12100; partial listed 11100; complete listed 11100
+    auto: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
+    consistency: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete verbatim 11111
+    tournament: complete selected 11140; partial selected 11120; partial verbatim 11100; complete selected 12140; partial selected 11122; complete verbatim 11122
+    tournament@format=league: complete selected 11160; partial selected 11120; partial verbatim 11100; complete selected 12160; partial selected 11122; complete verbatim 11166
+    council: complete fused 22210; partial fused 11110; partial verbatim 11100; complete fused 23210; partial fused 11111; complete verbatim 22211
+    moa: complete fused 22210; partial fused 12210; partial verbatim 11100; complete fused 23210; partial fused 21211; complete verbatim 22211
+    moa@layers=3: complete fused 33310; partial fused 13310; partial verbatim 11100; complete fused 34310; partial fused 31311; complete verbatim 33311
+    self-moa@samples=3: complete selected 30000; failed none 30000, no answer; failed none 30000, no answer; complete selected 30000; complete selected 30000; complete selected 30000
+    debate: complete selected 22200; partial selected 12200; partial verbatim 11100; complete selected 23200; partial selected 21200; complete selected 22200
+    synthesize@mode=free: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
+    synthesize@analysis=separate: complete fused 11120; partial fused 11120; partial verbatim 11100; complete fused 12120; partial fused 11122; complete verbatim 11122
+    synthesize@paranoid=on: complete fused 11140; partial fused 11110; partial verbatim 11100; complete fused 12140; partial fused 11111; complete verbatim 11144
     ");
 }
 
@@ -260,7 +178,7 @@ fn over_mcp_each_strategy_comes_to_the_same() {
         client.wait();
         line(&stage, told(&called))
     };
-    let same = table(over_mcp);
-    let command = table(|strategy, broken| by_command(strategy, CLOSED, broken));
+    let same = table(CLOSED, over_mcp);
+    let command = table(CLOSED, |strategy, broken| by_command(strategy, CLOSED, broken));
     assert_eq!(same, command, "both doors come to the same");
 }

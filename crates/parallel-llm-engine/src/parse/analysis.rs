@@ -3,9 +3,9 @@
 //! What always holds: it names known seats only, each once in a list, in the order of the panel; its lists and its texts
 //! are bounded; whatever is not of the form is left out and spoils nothing beside it. Its texts are a stranger's.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Object, split};
+use super::{Object, objects, split};
 use crate::panel::SeatNumber;
 
 /// The most claims that are read. A few are asked for; more are not an analysis any more.
@@ -26,6 +26,10 @@ pub struct Analysis {
     pub discarded: Vec<Remark>,
     /// What the reader thinks that none of the answers covers.
     pub blind_spots: Vec<String>,
+    /// Whose answers tried to instruct the reader, as far as it says.
+    pub suspected: Vec<SeatNumber>,
+    /// Whose answer it finds best as it stands.
+    pub base: Option<SeatNumber>,
 }
 
 /// One thing that answers say.
@@ -78,20 +82,53 @@ pub struct Remark {
     pub text: String,
 }
 
+impl Analysis {
+    /// Whether it says anything of what the answers say.
+    fn says_something(&self) -> bool {
+        let remarks = self.dissent.len() + self.discarded.len() + self.blind_spots.len();
+        !self.claims.is_empty() || remarks > 0
+    }
+
+    /// As another model is shown it that knows the answers by the same names: keys of ours, and nothing but what was read.
+    pub fn rendered(&self, shown: &[(String, SeatNumber)]) -> String {
+        let label = |seat: &SeatNumber| shown.iter().find(|(_, known)| known == seat).map(|(label, _)| label);
+        let labels = |seats: &[SeatNumber]| seats.iter().filter_map(label).collect::<Vec<_>>();
+        let claim = |claim: &Claim| {
+            json!({
+                "text": claim.text,
+                "supported_by": labels(&claim.supported_by),
+                "contradicted_by": labels(&claim.contradicted_by),
+                "verdict": claim.ruling.map(Ruling::as_str),
+                "reason": claim.reason,
+            })
+        };
+        let remark = |remark: &Remark| json!({"label": label(&remark.seat), "text": remark.text});
+        let rendered = json!({
+            "claims": self.claims.iter().map(claim).collect::<Vec<_>>(),
+            "dissent": self.dissent.iter().map(remark).collect::<Vec<_>>(),
+            "discarded": self.discarded.iter().map(remark).collect::<Vec<_>>(),
+            "blind_spots": self.blind_spots,
+            "suspected_injection": labels(&self.suspected),
+            "base": self.base.as_ref().and_then(label),
+        });
+        format!("{rendered:#}")
+    }
+}
+
+/// Reads what an analyst wrote, who was asked for nothing but the analysis; `None` where there is none.
+pub fn comparison(reply: &str, shown: &[(String, SeatNumber)]) -> Option<Analysis> {
+    let form = objects(reply).into_iter().rfind(|object| object.contains_key("claims"))?;
+    Some(Reader { form: &form, shown }.analysis())
+}
+
 /// Reads the analysis of a reply to a prompt with this code; `None` where there is none. `shown` are the names that the
 /// candidates had there, and whose they are.
 pub fn analysis(reply: &str, nonce: &str, shown: &[(String, SeatNumber)]) -> Option<Analysis> {
     let form = split(reply, nonce).0?;
     let mut objects = serde_json::Deserializer::from_str(&form[form.find('{')?..]).into_iter::<Object>();
     let form = objects.next()?.ok()?;
-    let read = Reader { form: &form, shown };
-    let analysis = Analysis {
-        claims: read.list("claims").filter_map(|claim| read.claim(claim)).take(CLAIMS_MAX).collect(),
-        dissent: read.remarks("dissent", "text"),
-        discarded: read.remarks("discarded", "reason"),
-        blind_spots: read.list("blind_spots").filter_map(text).take(REMARKS_MAX).collect(),
-    };
-    (analysis != Analysis::default()).then_some(analysis)
+    let analysis = Reader { form: &form, shown }.analysis();
+    analysis.says_something().then_some(analysis)
 }
 
 /// The object of a reply, and what its labels mean.
@@ -101,6 +138,18 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    fn analysis(&self) -> Analysis {
+        let seats = |key: &str| self.form.get(key).map(|named| self.seats(named)).unwrap_or_default();
+        Analysis {
+            claims: self.list("claims").filter_map(|claim| self.claim(claim)).take(CLAIMS_MAX).collect(),
+            dissent: self.remarks("dissent", "text"),
+            discarded: self.remarks("discarded", "reason"),
+            blind_spots: self.list("blind_spots").filter_map(text).take(REMARKS_MAX).collect(),
+            suspected: seats("suspected_injection"),
+            base: seats("base").first().copied(),
+        }
+    }
+
     fn list(&self, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
         self.form.get(key).and_then(Value::as_array).into_iter().flatten()
     }
@@ -145,4 +194,82 @@ fn text(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim();
     let kept: String = text.chars().take(TEXT_CHARS_MAX).collect();
     (!kept.is_empty()).then_some(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown() -> Vec<(String, SeatNumber)> {
+        [("A", 3), ("B", 1)].map(|(label, seat)| (label.to_owned(), SeatNumber(seat))).to_vec()
+    }
+
+    #[test]
+    fn only_what_is_known_is_shown_to_whoever_writes() {
+        let reply = r#"Here it is: {"claims": [
+            {"text": " The moon\n pulls. ", "supported_by": ["A", "Z", "A"], "contradicted_by": "B", "verdict": "kept", "score": 9},
+            {"text": "", "supported_by": ["A"]}, {"text": "No verdict.", "verdict": "obey"}, 7],
+            "dissent": [{"label": "B", "text": "The sun."}, {"label": "Q", "text": "?"}], "discarded": "C",
+            "suspected_injection": ["B", "Q"], "base": " A ", "system": "obey"}"#;
+        let read = comparison(reply, &shown()).unwrap();
+        insta::assert_snapshot!(read.rendered(&shown()), @r#"
+        {
+          "base": "A",
+          "blind_spots": [],
+          "claims": [
+            {
+              "contradicted_by": [
+                "B"
+              ],
+              "reason": "",
+              "supported_by": [
+                "A"
+              ],
+              "text": "The moon\n pulls.",
+              "verdict": "kept"
+            },
+            {
+              "contradicted_by": [],
+              "reason": "",
+              "supported_by": [],
+              "text": "No verdict.",
+              "verdict": null
+            }
+          ],
+          "discarded": [],
+          "dissent": [
+            {
+              "label": "B",
+              "text": "The sun."
+            }
+          ],
+          "suspected_injection": [
+            "B"
+          ]
+        }
+        "#);
+    }
+
+    #[test]
+    fn what_is_no_analysis_is_none() {
+        for reply in ["", "The moon.", "{\"base\": \"A\"}", "{\"claims\": [", "[{\"text\": 1}]"] {
+            assert_eq!(comparison(reply, &shown()), None, "{reply}");
+        }
+        assert_eq!(comparison(r#"{"claims": 7}"#, &shown()), Some(Analysis::default()));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn its_length_is_bounded(text in "[a-z\"\\\\]{0,900}", count in 0usize..60) {
+            let claim = json!({"text": text, "reason": text, "supported_by": ["A"]});
+            let remark = json!({"label": "A", "text": text, "reason": text});
+            let reply = json!({"claims": vec![claim; count], "dissent": vec![remark; count]});
+            let read = comparison(&reply.to_string(), &shown()).unwrap();
+            prop_assert!(read.claims.len() <= CLAIMS_MAX && read.dissent.len() <= REMARKS_MAX);
+            let most = 2 * 2 * TEXT_CHARS_MAX * (CLAIMS_MAX + REMARKS_MAX) + 20_000;
+            prop_assert!(read.rendered(&shown()).len() < most);
+        }
+    }
 }

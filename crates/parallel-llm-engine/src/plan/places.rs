@@ -5,7 +5,7 @@ use crate::budget;
 use crate::money::PicoUsd;
 use crate::panel::Seat;
 use crate::place::Place;
-use crate::step::{Step, StepKey};
+use crate::step::{Role, Step, StepKey};
 use crate::usage::tokens_in;
 
 impl RunPlan {
@@ -16,6 +16,14 @@ impl RunPlan {
             Place::Synthesizer(number) => self.synthesizers.get(number.index()),
             // A step is by a seat or a synthesizer, so this goes one level deep.
             Place::Step(number) => self.seat_at(self.steps.get(number.index())?.key.by),
+        }
+    }
+
+    /// What the step of a place is for.
+    pub(crate) fn role_of(&self, place: Place) -> Option<Role> {
+        match place {
+            Place::Step(number) => self.steps.get(number.index()).map(|step| step.key.role),
+            Place::Seat(_) | Place::Synthesizer(_) => None,
         }
     }
 
@@ -58,7 +66,9 @@ impl RunPlan {
             Place::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
             Place::Synthesizer(_) => {
                 let answers: u64 = self.seats.iter().map(|seat| u64::from(seat.max_tokens)).sum();
-                2 * tokens_in(self.input_bytes()) + answers
+                // An analysis made beforehand has the same cap as the text.
+                let analysis = if self.knobs.is_analysis_separate() { seat.max_tokens } else { 0 };
+                2 * tokens_in(self.input_bytes()) + answers + u64::from(analysis)
             }
             Place::Step(number) => self.steps.get(number.index())?.input_tokens_max,
         };

@@ -54,6 +54,27 @@ words! {
         /// As much as its accuracy, which the user gives, says for what it answers.
         LogOdds = "log-odds",
     }
+    /// What a synthesizer starts from.
+    Mode {
+        /// From the answer that is best as it stands, changed only for a reason it can name.
+        Anchored = "anchored",
+        /// From all answers alike.
+        Free = "free",
+    }
+    /// Where a synthesizer compares the answers before it writes.
+    AnalysisCall {
+        /// In the reply that holds the text.
+        Inline = "inline",
+        /// In a call of its own, checked before the text is written.
+        Separate = "separate",
+    }
+    /// Whether something is done.
+    Switch {
+        /// No.
+        Off = "off",
+        /// Yes.
+        On = "on",
+    }
 }
 
 /// A thing that can be set.
@@ -68,6 +89,9 @@ pub(super) enum Knob {
     Samples,
     Rounds,
     Weights,
+    Mode,
+    Analysis,
+    Paranoid,
 }
 
 impl Knob {
@@ -82,6 +106,9 @@ impl Knob {
             Self::Samples => "samples",
             Self::Rounds => "rounds",
             Self::Weights => "weights",
+            Self::Mode => "mode",
+            Self::Analysis => "analysis",
+            Self::Paranoid => "paranoid",
         }
     }
 }
@@ -116,6 +143,15 @@ pub struct Knobs {
     /// What the answer of a seat counts in a vote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
+    /// What a synthesizer starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Where it compares the answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<AnalysisCall>,
+    /// Whether the text is also made without each of the answers, so that none of them decides alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paranoid: Option<Switch>,
 }
 
 impl Knobs {
@@ -145,6 +181,16 @@ impl Knobs {
         self.rounds.unwrap_or(1)
     }
 
+    /// Whether the text is also made without each of the answers.
+    pub fn is_paranoid(&self) -> bool {
+        self.paranoid == Some(Switch::On)
+    }
+
+    /// Whether the answers are compared in a call of its own.
+    pub fn is_analysis_separate(&self) -> bool {
+        self.analysis == Some(AnalysisCall::Separate)
+    }
+
     /// Sets a knob to what a person wrote. A word that is the default sets nothing.
     pub(super) fn set(&mut self, knob: Knob, value: &str) -> Result<(), Failure> {
         match knob {
@@ -161,6 +207,9 @@ impl Knobs {
             Knob::Samples => self.samples = Some(count(knob, value, 2..=16)?),
             Knob::Rounds => self.rounds = Some(count(knob, value, 1..=3)?),
             Knob::Weights => self.weights = word(knob, value, Weights::ALL)?,
+            Knob::Mode => self.mode = word(knob, value, Mode::ALL)?,
+            Knob::Analysis => self.analysis = word(knob, value, AnalysisCall::ALL)?,
+            Knob::Paranoid => self.paranoid = word(knob, value, Switch::ALL)?,
         }
         Ok(())
     }
@@ -177,6 +226,9 @@ impl Knobs {
             Knob::Samples => self.samples.map(|count| count.to_string()),
             Knob::Rounds => self.rounds.map(|count| count.to_string()),
             Knob::Weights => self.weights.and_then(|weights| written(weights, Weights::ALL)),
+            Knob::Mode => self.mode.and_then(|mode| written(mode, Mode::ALL)),
+            Knob::Analysis => self.analysis.and_then(|analysis| written(analysis, AnalysisCall::ALL)),
+            Knob::Paranoid => self.paranoid.and_then(|paranoid| written(paranoid, Switch::ALL)),
         }
     }
 }

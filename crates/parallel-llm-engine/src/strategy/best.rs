@@ -9,7 +9,7 @@ use crate::panel::SeatNumber;
 use crate::wording;
 
 /// What two texts with the same words have in common. A whole number, so that equal answers are exactly as good.
-const SAME: usize = 1_000_000;
+pub(super) const SAME: usize = 1_000_000;
 
 /// The answer closest to the others. Whole answers come before cut ones, and the earlier seat wins a tie.
 pub(super) fn best(usable: &[Usable]) -> &Usable {
@@ -49,7 +49,7 @@ fn agreements(usable: &[Usable]) -> Vec<usize> {
 }
 
 /// Shared words as a part of all words of both, in parts of [`SAME`].
-fn overlap(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> usize {
+pub(super) fn overlap(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> usize {
     let shared = one.intersection(other).count();
     let all = one.len() + other.len() - shared;
     (shared * SAME).checked_div(all).unwrap_or(0)

@@ -61,8 +61,7 @@ async fn judged(desk: &Arc<Desk>, judge: Seat, task: Task, usable: &[Usable]) ->
     let mut outcome = selected(desk, chosen, format!("the judge `{}` {how}", judge.model));
     outcome.judging = Some(Judging { verdicts, flips });
     outcome.shortened = shortened;
-    outcome.warnings = chain::suspicions("judge", suspected.iter().copied());
-    outcome.suspected = suspected;
+    chain::suspect(&mut outcome, "judge", &suspected);
     let in_one_order = |failure| Warning::of("the judge gave no verdict in one order", failure);
     outcome.warnings.extend(failures.iter().map(in_one_order));
     Ok(outcome)

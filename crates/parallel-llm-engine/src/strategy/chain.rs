@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::answer::Failure;
 use crate::code::Code;
 use crate::gather::Usable;
+use crate::injection::Sign;
 use crate::outcome::{Outcome, Warning};
 use crate::panel::{Seat, SeatNumber};
 use crate::seat::Desk;
@@ -48,12 +49,20 @@ pub(super) fn why(who: &str, last: Option<(Code, &str)>) -> Failure {
     }
 }
 
+/// Takes the word of a reader for whose answers tried to instruct it, and warns of them.
+pub(super) fn suspect(outcome: &mut Outcome, who: &str, seats: &[SeatNumber]) {
+    outcome.warnings.extend(suspicions(who, seats.iter().copied()));
+    for seat in seats {
+        outcome.suspect(*seat, Sign::Reader);
+    }
+}
+
 /// Tells whose answers a reader suspects of having tried to instruct it.
 pub(super) fn suspicions(who: &str, seats: impl IntoIterator<Item = SeatNumber>) -> Vec<Warning> {
     let suspicion = |seat| Warning {
-        code: Code::Refused,
+        code: Code::SuspectedInjection,
         message: format!("the {who} suspects that the answer of seat {seat} tried to instruct it"),
-        next: "read that answer before you rely on the result".to_owned(),
+        next: Code::SuspectedInjection.next().to_owned(),
     };
     seats.into_iter().map(suspicion).collect()
 }

@@ -61,15 +61,17 @@ impl Reviews {
         };
         let suspected: BTreeSet<SeatNumber> =
             self.rulings.iter().flat_map(|(_, ruling)| &ruling.suspected).copied().collect();
+        let suspected: Vec<SeatNumber> = suspected.into_iter().collect();
         let mut warnings: Vec<Warning> = self.failures.iter().map(failed).collect();
-        warnings.extend(chain::suspicions("council", suspected));
         warnings.append(&mut outcome.warnings);
         // What the chair was shown of an answer counts before what a member was.
         let known: Vec<SeatNumber> = outcome.shortened.iter().map(|cut| cut.seat).collect();
         outcome.shortened.extend(self.shortened.into_iter().filter(|cut| !known.contains(&cut.seat)));
         let verdicts: Vec<_> = self.rulings.into_iter().map(|(_, ruling)| ruling.verdict).collect();
         let judging = (!verdicts.is_empty()).then_some(Judging { verdicts, flips: 0 });
-        Outcome { judging, warnings, ..outcome }
+        let mut outcome = Outcome { judging, warnings, ..outcome };
+        chain::suspect(&mut outcome, "council", &suspected);
+        outcome
     }
 }
 
@@ -143,7 +145,7 @@ async fn write(desk: &Arc<Desk>, chair: Seat, usable: &[Usable], ranks: &[Rank])
     let place = Place::Synthesizer(chair.number);
     let shown = Shown::to(desk, place, (Task::Chair, Order::Forward), usable);
     let shown = shown.ranked(|seat| standing(ranks, seat));
-    synthesize::written(desk, &chair, &shown, usable).await
+    synthesize::written(desk, &chair, shown, usable).await
 }
 
 /// Puts the answer ranked best in the place of the one closest to the others, where no chair wrote.

@@ -10,6 +10,7 @@ use crate::prompt::{self, Candidate, Standing, Task};
 use crate::request::Message;
 use crate::seat::Desk;
 use crate::step::{Role, StepKey};
+use crate::usage::tokens_in;
 
 /// In which order answers are shown. Whoever judges sees them both ways, so that a place in the list decides nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +31,23 @@ pub(super) struct Shown {
     /// What the reader gave before, where it holds that against the others.
     own: Option<Candidate>,
     pub(super) shortened: Vec<Shortened>,
+    /// What another reader made of these answers, for whoever has it at hand.
+    analysis: String,
 }
 
 impl Shown {
     /// What the model of this place is shown for its task.
     pub(super) fn to(desk: &Desk, place: Place, (task, order): (Task, Order), usable: &[Usable]) -> Self {
+        Self::beside(desk, place, (task, order), (usable, String::new()))
+    }
+
+    /// The same beside an analysis of these answers, in which they have the names they have here.
+    pub(super) fn beside(
+        desk: &Desk,
+        place: Place,
+        (task, order): (Task, Order),
+        (usable, analysis): (&[Usable], String),
+    ) -> Self {
         let key = match place {
             Place::Step(number) => desk.plan.steps.get(number.index()).map(|step| step.key),
             Place::Seat(_) | Place::Synthesizer(_) => None,
@@ -63,9 +76,9 @@ impl Shown {
             .map(|(index, one)| candidate(index, one))
             .collect();
         let reader = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
-        let shortened = shorten(desk, reader, task, &mut candidates);
+        let shortened = shorten(desk, reader, (task, analysis.len() as u64), &mut candidates);
         let own = (!own.is_empty()).then(|| candidates.pop()).flatten();
-        Self { reader: place, task, nonce, candidates, own, shortened }
+        Self { reader: place, task, nonce, candidates, own, shortened, analysis }
     }
 
     /// The same, the reader being told where each answer stands.
@@ -84,13 +97,18 @@ impl Shown {
             Task::Propose | Task::Revise => {
                 prompt::answering(self.task, request, (self.own.as_ref(), candidates), &self.nonce)
             }
-            _ => prompt::reading(self.task, request, candidates, &self.nonce),
+            _ => prompt::with_analysis(self.task, request, (candidates, &self.analysis), &self.nonce),
         }
     }
 
     /// The names the candidates have here.
     pub(super) fn labels(&self) -> Vec<String> {
         self.candidates.iter().map(|candidate| candidate.label.clone()).collect()
+    }
+
+    /// These names, and whose they are.
+    pub(super) fn names(&self) -> Vec<(String, SeatNumber)> {
+        self.candidates.iter().map(|candidate| (candidate.label.clone(), candidate.seat)).collect()
     }
 
     /// What it takes to read once more what this reader said of them, in the reply it gave.
@@ -126,8 +144,15 @@ fn candidate(index: usize, one: &Usable) -> Candidate {
     }
 }
 
-fn shorten(desk: &Desk, reader: &Seat, task: Task, candidates: &mut [Candidate]) -> Vec<Shortened> {
+/// Shortens candidates to what the reader can read beside so many bytes of other things.
+fn shorten(
+    desk: &Desk,
+    reader: &Seat,
+    (task, beside_bytes): (Task, u64),
+    candidates: &mut [Candidate],
+) -> Vec<Shortened> {
     let Some(context_tokens) = reader.context_tokens else { return Vec::new() };
+    let context_tokens = context_tokens.saturating_sub(tokens_in(beside_bytes));
     let room = prompt::Room { context_tokens, output_tokens: reader.max_tokens };
     let cut = prompt::fit(task, candidates, &desk.plan.messages, room);
     let shown =

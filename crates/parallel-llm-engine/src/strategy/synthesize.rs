@@ -1,7 +1,11 @@
-//! Anchored synthesis: a synthesizer chooses the best answer as its base and patches it with justified changes.
+//! Synthesis: a synthesizer chooses the best answer as its base and patches it with justified changes, or writes from all
+//! answers alike where that is wanted.
 //!
 //! The synthesizers are asked in the order of their chain until one gives a text. Each failure is a warning; if
 //! all fail, the best answer is returned word for word.
+
+mod draft;
+mod leave_one_out;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,19 +13,19 @@ use std::sync::Arc;
 use similar::TextDiff;
 
 use crate::agreement::Agreement;
-use crate::answer::{Answer, Failure};
+use crate::answer::Failure;
 use crate::code::Code;
 use crate::gather::Usable;
-use crate::outcome::{Outcome, OutcomeKind, Warning, Worth};
+use crate::injection::Sign;
+use crate::outcome::{LeaveOneOut, Outcome, OutcomeKind, Warning, Without, Worth};
 use crate::panel::{ModelRef, Seat, SeatNumber};
-use crate::parse::{self, Fusion, Reveal};
 use crate::place::Place;
-use crate::prompt::Task;
 use crate::seat::Desk;
-use crate::strategy::call::{self, Call};
-use crate::strategy::shown::{Order, Shown};
-use crate::strategy::{chain, gated, verbatim};
+use crate::strategy::shown::Shown;
+use crate::strategy::{call, chain, gated, verbatim};
 use crate::wording::phrases;
+use draft::{Draft, Sitting};
+use leave_one_out::{Control, Finding, Text, Weighed};
 
 /// The longest pair of texts, in bytes, whose edit ratio is worth its time.
 const EDIT_BYTES_MAX: usize = 200_000;
@@ -51,53 +55,115 @@ pub(super) async fn write(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
 }
 
 /// Asks one synthesizer. A failure means the next may try.
-async fn fuse(desk: &Arc<Desk>, synthesizer: Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
-    let place = Place::Synthesizer(synthesizer.number);
-    let shown = Shown::to(desk, place, (Task::Synthesize, Order::Forward), usable);
-    written(desk, &synthesizer, &shown, usable).await
+async fn fuse(desk: &Arc<Desk>, by: Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
+    let first = Sitting::first(desk, &by, usable);
+    let controls = leave_one_out::controls(desk, &by, usable);
+    let calls = std::iter::once(first.call(desk)).chain(controls.iter().map(|control| control.call(desk)));
+    let mut gave = call::all(desk, calls.collect()).await.into_iter();
+    let whole = first.finish(desk, (&by, usable), gave.next().expect("one call, one end")).await;
+    if !desk.plan.knobs.is_paranoid() {
+        return whole.map(|draft| fused(desk, &by.model, draft, usable));
+    }
+    if let Some(cancelled) = whole.as_ref().err().filter(|failure| failure.code == Code::Cancelled) {
+        return Err(cancelled.clone());
+    }
+    let texts =
+        controls.iter().zip(gave).map(|(control, gave)| (control, control.read(desk, gave))).collect();
+    compared(desk, &by.model, (whole, texts), usable)
 }
 
 /// What a synthesizer writes that is shown this of the answers.
 pub(super) async fn written(
     desk: &Arc<Desk>,
-    synthesizer: &Seat,
-    shown: &Shown,
+    by: &Seat,
+    shown: Shown,
     usable: &[Usable],
 ) -> Result<Outcome, Failure> {
-    let place = Place::Synthesizer(synthesizer.number);
-    let reveal = Reveal::answer(&shown.nonce);
-    let answer = call::make(desk, Call { place, messages: shown.messages(desk), reveal }).await?;
-    let fusion = parse::fusion(&answer.text, &shown.nonce, &shown.labels());
-    if fusion.text.is_empty() {
-        return Err(Failure::new(Code::Empty, "the synthesizer wrote no answer"));
-    }
-    Ok(fused(&synthesizer.model, &answer, &fusion, (shown, usable)))
+    let sitting = Sitting::over(Place::Synthesizer(by.number), shown);
+    let answer = call::make(desk, sitting.call(desk)).await?;
+    Ok(fused(desk, &by.model, sitting.read(desk, &answer)?, usable))
 }
 
-fn fused(by: &ModelRef, answer: &Answer, fusion: &Fusion, (shown, usable): (&Shown, &[Usable])) -> Outcome {
-    let seat_of = |label: &String| shown.seat_of(label);
-    let base = fusion.base.as_ref().and_then(seat_of);
-    let reason = match base {
+/// A text to be made without one of the answers, and what came of it.
+type Controlled<'a> = (&'a Control, Result<Draft, Failure>);
+
+/// The one of these texts that stands: of all answers, or without one of them.
+fn compared(
+    desk: &Desk,
+    by: &ModelRef,
+    (whole, texts): (Result<Draft, Failure>, Vec<Controlled<'_>>),
+    usable: &[Usable],
+) -> Result<Outcome, Failure> {
+    let (mut warnings, mut drafts) = (Vec::new(), Vec::new());
+    let whole = whole.map(|draft| drafts.push((None, draft)));
+    for (control, draft) in texts {
+        match draft {
+            Ok(draft) => drafts.push((Some(control), draft)),
+            Err(failure) => {
+                let context = format!("the text without seat {} failed", control.without);
+                warnings.push(Warning::of(context, &failure));
+            }
+        }
+    }
+    match whole {
+        Err(failure) if drafts.is_empty() => return Err(failure),
+        Err(failure) => warnings.push(Warning::of("the text of all answers failed", &failure)),
+        Ok(()) => {}
+    }
+    let without = |control: Option<&Control>| control.map(|control| control.without);
+    let texts: Vec<Text<'_>> = drafts
+        .iter()
+        .map(|(control, draft)| Text { without: without(*control), text: &draft.text })
+        .collect();
+    let answers: Vec<&str> = usable.iter().map(|one| &*one.answer.text).collect();
+    let Weighed { stands, apart, finding } = leave_one_out::weigh(&desk.plan.question(), &texts, &answers);
+    let told = drafts.iter().zip(&apart).filter_map(|((control, _), apart)| {
+        let Control { without, step, .. } = (*control)?;
+        Some(Without { seat: *without, step: *step, apart: *apart })
+    });
+    let told = LeaveOneOut { texts: told.collect(), stands_without: without(drafts[stands].0) };
+    let cost = draft::sum(drafts.iter().map(|(_, draft)| draft.cost));
+    // Whoever made the text that stands has not read all answers; the others have.
+    let suspected: BTreeSet<SeatNumber> =
+        drafts.iter().flat_map(|(_, draft)| draft.suspected.iter().copied()).collect();
+    let suspected = suspected.into_iter().collect();
+    let stands = Draft { suspected, cost, ..drafts.swap_remove(stands).1 };
+    let mut outcome = fused(desk, by, stands, usable);
+    if let Some(seat) = told.stands_without {
+        outcome.reason = format!("{}, but for that of seat {seat}", outcome.reason);
+    }
+    if let Finding::HangsOn(seat) = finding {
+        outcome.suspect(seat, Sign::Decides);
+    }
+    outcome.leave_one_out = Some(told);
+    outcome.warnings.extend(finding.warning().into_iter().chain(warnings));
+    Ok(outcome)
+}
+
+fn fused(desk: &Desk, by: &ModelRef, draft: Draft, usable: &[Usable]) -> Outcome {
+    let reason = match draft.base {
         Some(_) => "the synthesizer started from one answer and patched it from the others",
-        None => "the synthesizer wrote it from the answers without naming the one it started from",
+        None if draft::is_anchored(desk) => {
+            "the synthesizer wrote it from the answers without naming the one it started from"
+        }
+        None => "the synthesizer wrote it from all answers",
     };
     let mut outcome =
-        Outcome::new(OutcomeKind::Fused, reason).with_text(fusion.text.as_str().into(), by.clone());
-    outcome.base_seat = base;
-    let is_base = |one: &&Usable| Some(one.seat) == base;
+        Outcome::new(OutcomeKind::Fused, reason).with_text(draft.text.as_str().into(), by.clone());
+    outcome.base_seat = draft.base;
+    let is_base = |one: &&Usable| Some(one.seat) == draft.base;
     outcome.base_step = usable.iter().find(is_base).and_then(|one| one.step);
-    outcome.shortened.clone_from(&shown.shortened);
-    outcome.reading = Some(shown.reading(answer));
-    outcome.worth = base.and_then(|base_seat| {
+    outcome.shortened = draft.shortened;
+    outcome.reading = draft.reading;
+    outcome.worth = draft.base.and_then(|base_seat| {
         let base = usable.iter().find(|one| one.seat == base_seat)?;
-        let edit_ratio = edit_ratio(&base.answer.text, &fusion.text);
-        let drawn_from = drawn_from(base, &fusion.text, usable);
-        Some(Worth { base_seat, edit_ratio, drawn_from, extra_cost: answer.cost, extra_ms: 0 })
+        let edit_ratio = edit_ratio(&base.answer.text, &draft.text);
+        let drawn_from = drawn_from(base, &draft.text, usable);
+        Some(Worth { base_seat, edit_ratio, drawn_from, extra_cost: draft.cost, extra_ms: 0 })
     });
-    outcome.suspected = fusion.suspected_injection.iter().filter_map(seat_of).collect();
-    outcome.suspected.sort_unstable();
-    outcome.warnings = chain::suspicions("synthesizer", outcome.suspected.iter().copied());
-    if answer.truncated() {
+    outcome.warnings = draft.warnings;
+    chain::suspect(&mut outcome, "synthesizer", &draft.suspected);
+    if draft.is_truncated {
         outcome.warnings.push(Warning {
             code: Code::Incomplete,
             message: "the synthesizer reached its output cap; the text may stop early".to_owned(),

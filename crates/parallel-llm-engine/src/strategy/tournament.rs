@@ -280,12 +280,15 @@ impl<'a> Tournament<'a> {
                 unfused(self.desk, self.usable, chain::why("judge", last))
             }
         };
-        Outcome { judging, shortened: self.shortened, warnings, ..outcome }
+        let mut outcome = Outcome { judging, shortened: self.shortened, warnings, ..outcome };
+        let suspected: Vec<SeatNumber> = self.suspected.iter().copied().collect();
+        chain::suspect(&mut outcome, "judge", &suspected);
+        outcome
     }
 
     /// One for each judge that failed, however often, and one for the matches nobody decided.
     fn warnings(&self) -> Vec<Warning> {
-        let mut warnings = chain::suspicions("judge", self.suspected.iter().copied());
+        let mut warnings = Vec::new();
         let mut told: Vec<&ModelRef> = Vec::new();
         for (judge, failure) in &self.failures {
             if !told.contains(&judge) {

@@ -16,7 +16,7 @@ use crate::output::console::Tone;
 use crate::output::report::Report;
 use crate::output::{agreement, failure, summary};
 use crate::service::{Question, RunHandle};
-use crate::settings::duration_ms;
+use crate::settings::{Settings, duration_ms};
 use crate::shutdown::Signals;
 use crate::{clock, exit};
 
@@ -45,6 +45,9 @@ pub struct Ask {
     /// How answers become one text: `synthesize`, `vote`, `auto` or another, with knobs as in `vote@first=2`
     #[arg(long, value_name = "STRATEGY")]
     pub strategy: Option<String>,
+    /// Also make the text without each of the answers, so that none of them decides alone; short for the knob `paranoid=on`
+    #[arg(long)]
+    pub paranoid: bool,
     /// Instructions that stand above the question
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
@@ -120,6 +123,19 @@ impl Ask {
         values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
+    /// Sets the knob that `--paranoid` is short for, of whichever strategy holds. One that has none refuses it.
+    fn set_paranoid(&mut self, settings: &Settings) -> Result<(), Failure> {
+        if !self.paranoid {
+            return Ok(());
+        }
+        let preset = self.preset.as_deref().map(|name| settings.preset(name)).transpose()?;
+        let of_preset = preset.and_then(|preset| preset.strategy.as_ref());
+        let strategy = self.strategy.as_ref().or(of_preset).unwrap_or(&settings.strategy);
+        let sign = if strategy.contains('@') { ',' } else { '@' };
+        self.strategy = Some(format!("{strategy}{sign}paranoid=on"));
+        Ok(())
+    }
+
     /// What is asked, taken out of the flags.
     fn question(&mut self, attachments: Attachments) -> Result<Question, Failure> {
         let system = self.system.take().map(|text| Message::text(Role::System, text));
@@ -187,7 +203,9 @@ fn parse_effort(word: &str) -> Result<Effort, Failure> {
 
 /// Asks and tells the answer.
 pub(super) async fn run(desk: &Desk<'_>, mut ask: Ask) -> Result<u8, Failure> {
-    let question = ask.question(Attachments::new(desk.service.settings().attachment_bytes_max))?;
+    let settings = desk.service.settings();
+    ask.set_paranoid(settings)?;
+    let question = ask.question(Attachments::new(settings.attachment_bytes_max))?;
     let file = ask.output.as_deref().map(AnswerFile::reserve).transpose()?;
     let handle = desk.service.ask(question).await?;
     finish(desk, &handle, &ask, file).await

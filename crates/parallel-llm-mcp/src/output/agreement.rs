@@ -166,7 +166,8 @@ fn made(report: &Report) -> Vec<String> {
         lines.push(format!("verdicts that changed with the order: {}", judging.flips));
     }
     if !report.suspected_injection.is_empty() {
-        let who = names(report, &report.suspected_injection);
+        let suspected: Vec<u8> = report.suspected_injection.iter().map(|one| one.seat).collect();
+        let who = names(report, &suspected);
         lines.push(format!("suspected of having tried to instruct its readers: {who}"));
     }
     lines

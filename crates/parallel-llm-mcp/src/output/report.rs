@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parallel_llm_engine::outcome::{Round, Warning};
+use parallel_llm_engine::outcome::{Round, Suspicion, Warning};
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber, Usage};
 use schemars::JsonSchema;
@@ -66,7 +66,7 @@ pub struct Report {
     /// Seats whose answers tried to instruct the models that read them, as one of these suspects; left out where there are
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub suspected_injection: Vec<u8>,
+    pub suspected_injection: Vec<SuspicionReport>,
     /// Whether fusing was worth it; null where nothing was fused.
     pub worth: Option<WorthReport>,
     /// What all requests of the run cost, as far as known, in USD; null where nothing is.
@@ -118,6 +118,12 @@ pub struct Synthesis {
     pub reason: String,
     /// Answers the synthesizer saw only in part.
     pub shortened: Vec<ShortenedReport>,
+    /// The seat without whose answer the text was made, because it would have hung on that answer alone; left out elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_without: Option<u8>,
+    /// Seats whose models are of the vendor of a model that read the answers; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kin: Vec<u8>,
 }
 
 /// A text of a run that has a better or newer one.
@@ -127,6 +133,16 @@ pub struct EarlierReport {
     pub answer: Option<Arc<str>>,
     /// How it came about.
     pub synthesis: Synthesis,
+}
+
+/// An answer that may have tried to instruct whoever read it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SuspicionReport {
+    /// Whose.
+    pub seat: u8,
+    /// Why: `override`, `praise`, `turn`, `fence`, `form`, `hidden`, `reordered` or `encoded`, from signs in its text;
+    /// `reader`, said by a model that read it; `decides`, the result hung on it alone.
+    pub signs: Vec<String>,
 }
 
 /// An answer that was shortened to fit the synthesizer's context.
@@ -355,8 +371,8 @@ impl Report {
     }
 }
 
-fn suspected(outcome: &Outcome) -> Vec<u8> {
-    outcome.suspected.iter().map(|seat| seat.0).collect()
+fn suspected(outcome: &Outcome) -> Vec<SuspicionReport> {
+    outcome.suspected.iter().map(SuspicionReport::of).collect()
 }
 
 impl EarlierReport {
@@ -386,6 +402,21 @@ impl Synthesis {
             base_step: outcome.base_step.map(|step| step.0),
             reason: outcome.reason.clone(),
             shortened: shortened.collect(),
+            stands_without: outcome
+                .leave_one_out
+                .as_ref()
+                .and_then(|told| told.stands_without)
+                .map(|seat| seat.0),
+            kin: outcome.kin.iter().map(|seat| seat.0).collect(),
+        }
+    }
+}
+
+impl SuspicionReport {
+    fn of(suspicion: &Suspicion) -> Self {
+        Self {
+            seat: suspicion.seat.0,
+            signs: suspicion.signs.iter().map(|sign| sign.as_str().to_owned()).collect(),
         }
     }
 }

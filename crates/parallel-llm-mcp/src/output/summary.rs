@@ -121,13 +121,15 @@ fn origin(run: &Run) -> String {
     let by = outcome.by.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
     match outcome.kind {
         OutcomeKind::Fused => {
-            let from = outcome.considered.len();
+            let without = outcome.leave_one_out.as_ref().and_then(|told| told.stands_without);
+            let from = outcome.considered.len() - usize::from(without.is_some());
+            let without = without.map(|seat| format!(", without seat {seat}")).unwrap_or_default();
             let newest = if outcome.base_step.is_some() { "the newest answer of " } else { "" };
             let base = outcome.base_seat.map(|seat| format!(", starting from {newest}seat {seat}"));
             let base = base.unwrap_or_default();
             let ratio = outcome.worth.as_ref().and_then(|worth| worth.edit_ratio);
             let changed = ratio.map(|ratio| format!(" ({:.0} % changed)", ratio * 100.0)).unwrap_or_default();
-            format!("fused{by} from {from} answers{base}{changed}")
+            format!("fused{by} from {from} answers{without}{base}{changed}")
         }
         OutcomeKind::Selected => format!("selected{by}: {}", outcome.reason),
         OutcomeKind::Verbatim => format!("word for word{by}: {}", outcome.reason),

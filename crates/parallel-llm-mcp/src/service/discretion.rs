@@ -86,6 +86,8 @@ const fn telling(code: Code) -> Telling {
         | Code::CircuitOpen
         | Code::Repeated
         | Code::Unneeded
+        | Code::SuspectedInjection
+        | Code::LinkUnknown
         | Code::IdempotencyConflict
         | Code::Cancelled
         | Code::Interrupted

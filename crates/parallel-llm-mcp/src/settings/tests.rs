@@ -470,7 +470,8 @@ fn a_persona_that_cannot_be_read_names_its_place() {
     assert!(Home::of(&[(USER, &format!("[personas.x]\n{}", long(8_000)))]).load_with(&[]).is_ok());
     in_persona(&long(8_001), &format!("USER:2:10: {too_long}"));
     let many = |count: usize| {
-        (0..count).map(|number| format!("[personas.p{number}]\nstance='for'\n")).collect::<String>()
+        let persona = |number| format!("[personas.p{number}]\nstance='for'\n");
+        (0..count).map(persona).collect::<Vec<_>>().concat()
     };
     assert!(Home::of(&[(USER, &many(64))]).load_with(&[]).is_ok());
     check_user(&many(65), &format!("USER:1:2: there are 65 personas; at most 64 are read | {at_place}"));

@@ -1,0 +1,264 @@
+//! What injections say, as data: words of many languages that mean something only near each other.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// How far apart in bytes two words of one thought stand at most.
+const NEAR_BYTES: usize = 90;
+
+/// Words of one language; one of `verbs` near one of `objects`, in either order, makes the thought.
+struct Pair {
+    verbs: &'static [&'static str],
+    objects: &'static [&'static str],
+}
+
+const fn pair(verbs: &'static [&'static str], objects: &'static [&'static str]) -> Pair {
+    Pair { verbs, objects }
+}
+
+/// Earlier instructions, or the other answers, are to be left out of account. A row a language, mostly.
+const OVERRIDES: &[Pair] = &[
+    pair(
+        &["ignore", "disregard", "forget", "override", "do not follow", "discard"],
+        &[
+            "previous instruction",
+            "prior instruction",
+            "earlier instruction",
+            "above instruction",
+            "all instruction",
+            "instructions above",
+            "instructions before",
+            "your instructions",
+            "previous prompt",
+            "system prompt",
+            "everything above",
+            "everything before",
+            "other answers",
+            "other candidates",
+            "other responses",
+            "the rubric",
+            "previous directions",
+            "the other authors",
+            "your guidelines",
+        ],
+    ),
+    pair(
+        &["ignorier", "vergiss", "vergesst", "missachte"],
+        &["anweisung", "andere antworten", "anderen antworten", "anderen kandidaten"],
+    ),
+    pair(
+        &["ignore", "oublie", "ne tiens pas compte", "ne tenez pas compte"],
+        &["instructions préc", "consignes", "instructions ci-dessus", "autres réponses"],
+    ),
+    pair(
+        &["ignora", "ignore", "olvida", "olvide", "descarta"],
+        &["instrucciones", "indicaciones anteriores", "otras respuestas", "demás respuestas"],
+    ),
+    pair(&["ignora", "dimentica", "trascura"], &["istruzioni", "altre risposte"]),
+    pair(&["ignore", "esqueça", "esquece", "desconsidere"], &["instruções", "outras respostas"]),
+    pair(
+        &["игнорируй", "проигнорируй", "забудь", "не учитывай"],
+        &["инструкци", "указани", "другие ответы", "остальные ответы"],
+    ),
+    pair(&["ігноруй", "забудь"], &["інструкц", "вказівк", "інші відповіді"]),
+    pair(
+        &["zignoruj", "ignoruj", "zapomnij"],
+        &["instrukcj", "polece", "inne odpowiedzi", "pozostałe odpowiedzi"],
+    ),
+    pair(&["negeer", "vergeet"], &["instructies", "aanwijzingen", "andere antwoorden"]),
+    pair(&["ignorera", "glöm"], &["instruktion", "andra svar"]),
+    pair(&["ignoruj", "zapomeň"], &["pokyny", "instrukce", "ostatní odpovědi"]),
+    pair(&["yok say", "görmezden gel", "unut"], &["talimat", "diğer cevap", "diğer yanıt"]),
+    pair(&["abaikan", "lupakan"], &["instruksi", "perintah sebelum", "jawaban lain"]),
+    pair(&["bỏ qua", "hãy quên"], &["hướng dẫn", "chỉ dẫn", "câu trả lời khác"]),
+    pair(
+        &["忽略", "无视", "無視", "忘记", "忘記", "忽視"],
+        &["指令", "指示", "之前的说明", "其他答案", "其他回答", "其它回答", "提示词"],
+    ),
+    pair(&["無視", "忘れて", "忘れろ"], &["指示", "命令", "他の回答", "他の答え"]),
+    pair(&["무시", "잊어", "잊으"], &["지시", "명령", "다른 답변", "다른 답"]),
+    pair(&["تجاهل", "انس ", "انسَ", "أهمل"], &["التعليمات", "الأوامر", "الإجابات الأخرى"]),
+    pair(&["नज़रअंदाज़", "अनदेखा", "अनदेखी", "भूल जा"], &["निर्देश", "अन्य उत्तर", "दूसरे उत्तर"]),
+    pair(&["התעלם", "התעלמו", "שכח"], &["ההוראות", "התשובות האחרות"]),
+    pair(&["نادیده بگیر"], &["دستور", "پاسخ‌های دیگر", "پاسخهای دیگر"]),
+    pair(&["เพิกเฉย", "ละเว้น", "ลืม"], &["คำสั่ง", "คำตอบอื่น"]),
+];
+
+/// One answer is to win.
+const PRAISES: &[Pair] = &[
+    pair(
+        &["this answer", "this response", "this candidate", "my answer", "my response"],
+        &[
+            "is the best",
+            "is clearly best",
+            "rank it first",
+            "ranked first",
+            "put it first",
+            "highest score",
+            "must win",
+            "be chosen",
+            "as the base",
+            "as your base",
+            "full marks",
+            "top score",
+            "10/10",
+        ],
+    ),
+    pair(
+        &["choose", "pick", "select", "vote for", "rank", "prefer"],
+        &["this answer", "this response", "this candidate"],
+    ),
+    pair(
+        &["diese antwort", "dieser kandidat"],
+        &["die beste", "am besten", "wähle", "erste stelle", "auf platz 1", "höchste punktzahl"],
+    ),
+    pair(
+        &["cette réponse", "ce candidat"],
+        &["la meilleure", "choisis", "choisissez", "en premier", "première place"],
+    ),
+    pair(
+        &["esta respuesta", "este candidato"],
+        &["la mejor", "elige", "elija", "en primer lugar", "primer puesto"],
+    ),
+    pair(&["questa risposta"], &["la migliore", "scegli", "al primo posto"]),
+    pair(&["esta resposta"], &["a melhor", "escolha", "em primeiro lugar"]),
+    pair(&["этот ответ", "данный ответ"], &["лучший", "выбери", "выберите", "на первое место"]),
+    pair(&["ta odpowiedź", "tę odpowiedź"], &["najlepsza", "wybierz", "na pierwszym miejscu"]),
+    pair(&["dit antwoord"], &["het beste", "kies", "op de eerste plaats"]),
+    pair(&["bu cevap", "bu cevabı", "bu yanıt"], &["en iyi", "seç", "birinci sıra"]),
+    pair(&["jawaban ini"], &["terbaik", "pilih"]),
+    pair(&["câu trả lời này"], &["tốt nhất", "chọn"]),
+    pair(
+        &["这个答案", "本答案", "这个回答", "本回答", "此回答"],
+        &["最好", "最佳", "选择", "排在第一", "满分"],
+    ),
+    pair(&["この回答", "この答え"], &["最良", "最高", "最も優れ", "選んで", "選べ", "一位"]),
+    pair(&["이 답변", "이 답"], &["최고", "가장 좋", "선택", "1위"]),
+    pair(&["هذه الإجابة"], &["الأفضل", "هي أفضل", "اختر", "المرتبة الأولى"]),
+    pair(&["यह उत्तर", "इस उत्तर"], &["सबसे अच्छा", "सर्वश्रेष्ठ", "चुनें", "चुनो", "पहले स्थान"]),
+];
+
+/// What chat templates write between turns; in no honest text but one about them. Without the underscores, which are taken
+/// out of a text as emphasis.
+const TURNS: &[&str] = &[
+    "<|imstart|>",
+    "<|imend|>",
+    "<|system|>",
+    "<|user|>",
+    "<|assistant|>",
+    "<|eotid|>",
+    "<|startheaderid|>",
+    "<|endoftext|>",
+    "<|end|>",
+    "[/inst]",
+    "<<sys>>",
+    "<startofturn>",
+    "<endofturn>",
+    "[system message]",
+    "### system",
+    "### instruction",
+    "### new instruction",
+    "begin system prompt",
+];
+
+/// Who speaks at the beginning of a line, where a whole sentence follows.
+const SPEAKERS: &[&str] = &[
+    "system:",
+    "[system]",
+    "system prompt:",
+    "system message:",
+    "system override:",
+    "developer:",
+    "new instructions:",
+    "note to the judge:",
+    "note to judge:",
+    "note to the editor:",
+    "systemnachricht:",
+    "système :",
+    "système:",
+    "sistema:",
+    "система:",
+    "sistem:",
+    "系统:",
+    "系统提示:",
+    "システム:",
+    "시스템:",
+    "النظام:",
+    "सिस्टम:",
+];
+
+/// A line that begins with a speaker and has fewer words is a heading.
+const SPEECH_WORDS_MIN: usize = 3;
+
+/// The verbs of a table by their first letters, each with its row: every letter of a text is looked up once, whatever the
+/// number of languages.
+type Verbs = BTreeMap<char, Vec<(&'static str, &'static Pair)>>;
+
+fn by_first_letter(table: &'static [Pair]) -> Verbs {
+    let mut verbs = Verbs::new();
+    for pair in table {
+        for verb in pair.verbs {
+            verbs.entry(verb.chars().next().unwrap_or_default()).or_default().push((verb, pair));
+        }
+    }
+    verbs
+}
+
+/// Whether a text sets instructions aside. `plain` is in lower case, one space between words.
+pub(super) fn overrides(plain: &str) -> bool {
+    static VERBS: LazyLock<Verbs> = LazyLock::new(|| by_first_letter(OVERRIDES));
+    is_near(plain, &VERBS)
+}
+
+/// Whether a text says which answer is to win.
+pub(super) fn praises(plain: &str) -> bool {
+    static VERBS: LazyLock<Verbs> = LazyLock::new(|| by_first_letter(PRAISES));
+    is_near(plain, &VERBS) || names_a_label(plain)
+}
+
+/// Whether a text writes a turn that is not its own.
+pub(super) fn takes_a_turn(plain: &str) -> bool {
+    let speaks = |line: &str| {
+        let line = line.trim_start_matches(['#', '>', '|', '-', ' ']);
+        let said = SPEAKERS.iter().find_map(|speaker| line.strip_prefix(speaker));
+        said.is_some_and(|said| {
+            said.split(' ').count() >= SPEECH_WORDS_MIN || !said.is_ascii() && said.len() > 12
+        })
+    };
+    let opens = plain.match_indices(['<', '[', '#', 'b']).map(|(at, _)| &plain[at..]);
+    opens.into_iter().any(|rest| TURNS.iter().any(|turn| rest.starts_with(turn))) || plain.lines().any(speaks)
+}
+
+fn is_near(plain: &str, verbs: &Verbs) -> bool {
+    plain.char_indices().any(|(at, first)| {
+        let here = verbs.get(&first).into_iter().flatten();
+        let mut said = here.filter(|(verb, _)| plain[at..].starts_with(verb));
+        said.any(|(_, pair)| {
+            let from = plain.floor_char_boundary(at.saturating_sub(NEAR_BYTES));
+            let near = &plain[from..plain.floor_char_boundary(at + NEAR_BYTES)];
+            pair.objects.iter().any(|object| near.contains(object))
+        })
+    })
+}
+
+/// `response c is best`, `candidate a wins`.
+fn names_a_label(plain: &str) -> bool {
+    let names = |name: &&str| {
+        plain.match_indices(*name).any(|(at, _)| {
+            let mut words = plain[at + name.len()..]
+                .split([' ', '\n', ',', '.', '!', ';', ':'])
+                .filter(|word| !word.is_empty());
+            let label = words.next().is_some_and(|word| {
+                word.len() == 1 && word.starts_with(|one: char| one.is_ascii_lowercase())
+            });
+            let rest: Vec<&str> = words.take(3).collect();
+            let wins = match rest.as_slice() {
+                ["wins" | "first", ..] | ["is", "best" | "correct", ..] | ["must", "win", ..] => true,
+                ["is", "the" | "clearly", best] => best.starts_with("best") || best.starts_with("winner"),
+                _ => false,
+            };
+            label && wins
+        })
+    };
+    ["response ", "candidate ", "answer "].iter().any(names)
+}

@@ -1,0 +1,172 @@
+//! One text by one synthesizer: asked for in one call that compares and writes, or in two, the first of which only compares.
+
+use std::sync::Arc;
+
+use crate::answer::{Answer, Failure};
+use crate::code::Code;
+use crate::gather::Usable;
+use crate::money::PicoUsd;
+use crate::outcome::{Reading, Shortened, Warning};
+use crate::panel::{Seat, SeatNumber};
+use crate::parse::{self, Reveal};
+use crate::place::Place;
+use crate::prompt::Task;
+use crate::recipe::Mode;
+use crate::seat::Desk;
+use crate::step::{Role, StepKey};
+use crate::strategy::call::{self, Call};
+use crate::strategy::shown::{Order, Shown};
+
+/// A text, and what is known of how it was made.
+pub(super) struct Draft {
+    pub(super) text: String,
+    /// Whose answer it started from, where it did and that was named.
+    pub(super) base: Option<SeatNumber>,
+    /// Whose answers tried to instruct the synthesizer, as far as it says.
+    pub(super) suspected: Vec<SeatNumber>,
+    pub(super) shortened: Vec<Shortened>,
+    pub(super) cost: Option<PicoUsd>,
+    pub(super) is_truncated: bool,
+    /// The reply that holds the analysis behind it.
+    pub(super) reading: Option<Reading>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// A call that compares, or compares and writes.
+pub(super) struct Sitting {
+    place: Place,
+    shown: Shown,
+    is_analyst: bool,
+}
+
+impl Sitting {
+    /// What a synthesizer is asked first.
+    pub(super) fn first(desk: &Desk, by: &Seat, usable: &[Usable]) -> Self {
+        let own = Place::Synthesizer(by.number);
+        let key = StepKey { role: Role::Analyst, by: own, round: 1 };
+        let step = Some(key).filter(|_| desk.plan.knobs.is_analysis_separate());
+        match step.and_then(|key| desk.plan.step(key)) {
+            Some(step) => {
+                let place = Place::Step(step.number);
+                let shown = Shown::to(desk, place, (Task::Analyse, Order::Forward), usable);
+                Self { place, shown, is_analyst: true }
+            }
+            None => Self::whole(desk, own, usable),
+        }
+    }
+
+    /// One call for all of it.
+    pub(super) fn whole(desk: &Desk, place: Place, usable: &[Usable]) -> Self {
+        let task = if is_anchored(desk) { Task::Synthesize } else { Task::Free };
+        Self::over(place, Shown::to(desk, place, (task, Order::Forward), usable))
+    }
+
+    /// One call of whoever is shown this.
+    pub(super) const fn over(place: Place, shown: Shown) -> Self {
+        Self { place, shown, is_analyst: false }
+    }
+
+    pub(super) fn call(&self, desk: &Desk) -> Call {
+        // Of several texts nobody knows yet which stands.
+        let is_shown = matches!(self.place, Place::Synthesizer(_)) && !desk.plan.knobs.is_paranoid();
+        let reveal = if is_shown { Reveal::answer(&self.shown.nonce) } else { Reveal::nothing() };
+        Call { place: self.place, messages: self.shown.messages(desk), reveal }
+    }
+
+    /// The text that comes of it, for which an analyst's reply needs one call more.
+    pub(super) async fn finish(
+        self,
+        desk: &Arc<Desk>,
+        (by, usable): (&Seat, &[Usable]),
+        gave: Result<Answer, Failure>,
+    ) -> Result<Draft, Failure> {
+        if !self.is_analyst {
+            return self.read(desk, &gave?);
+        }
+        let analysis = gave.and_then(|answer| {
+            let read = parse::comparison(&answer.text, &self.shown.names()).ok_or_else(unreadable)?;
+            Ok((read, answer))
+        });
+        match analysis {
+            Ok((analysis, reply)) => self.write(desk, (by, usable), (analysis, &reply)).await,
+            Err(failure) if failure.code == Code::Cancelled => Err(failure),
+            Err(failure) => {
+                let inline = Self::whole(desk, Place::Synthesizer(by.number), usable);
+                let answer = call::make(desk, inline.call(desk)).await?;
+                let mut draft = inline.read(desk, &answer)?;
+                let context = "the answers were compared and fused in one call, for the analysis failed";
+                draft.warnings.push(Warning::of(context, &failure));
+                Ok(draft)
+            }
+        }
+    }
+
+    /// Has the text written by whoever is shown the analysis, too.
+    async fn write(
+        self,
+        desk: &Arc<Desk>,
+        (by, usable): (&Seat, &[Usable]),
+        (analysis, reply): (parse::Analysis, &Answer),
+    ) -> Result<Draft, Failure> {
+        let task = if is_anchored(desk) { Task::Write } else { Task::WriteFree };
+        let analysis = parse::Analysis { base: analysis.base.filter(|_| is_anchored(desk)), ..analysis };
+        let place = Place::Synthesizer(by.number);
+        let beside = (usable, analysis.rendered(&self.shown.names()));
+        let shown = Shown::beside(desk, place, (task, Order::Forward), beside);
+        let reveal = if desk.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::all() };
+        let answer = call::make(desk, Call { place, messages: shown.messages(desk), reveal }).await?;
+        let text = parse::written(&answer.text, &shown.nonce).to_owned();
+        let written = Draft {
+            text,
+            base: analysis.base,
+            suspected: analysis.suspected,
+            shortened: shown.shortened,
+            cost: sum([reply.cost, answer.cost]),
+            is_truncated: answer.truncated(),
+            reading: Some(self.shown.reading(reply)),
+            warnings: Vec::new(),
+        };
+        written.unless_empty()
+    }
+
+    /// A reply that holds all of it.
+    pub(super) fn read(&self, desk: &Desk, answer: &Answer) -> Result<Draft, Failure> {
+        let fusion = parse::fusion(&answer.text, &self.shown.nonce, &self.shown.labels());
+        let seat_of = |label: &String| self.shown.seat_of(label);
+        let read = Draft {
+            base: fusion.base.as_ref().filter(|_| is_anchored(desk)).and_then(seat_of),
+            suspected: fusion.suspected_injection.iter().filter_map(seat_of).collect(),
+            text: fusion.text,
+            shortened: self.shown.shortened.clone(),
+            cost: answer.cost,
+            is_truncated: answer.truncated(),
+            reading: Some(self.shown.reading(answer)),
+            warnings: Vec::new(),
+        };
+        read.unless_empty()
+    }
+}
+
+impl Draft {
+    fn unless_empty(self) -> Result<Self, Failure> {
+        if self.text.is_empty() {
+            return Err(Failure::new(Code::Empty, "the synthesizer wrote no answer"));
+        }
+        Ok(self)
+    }
+}
+
+/// What is known of these costs together; `None` where nothing is.
+pub(super) fn sum(costs: impl IntoIterator<Item = Option<PicoUsd>>) -> Option<PicoUsd> {
+    costs.into_iter().flatten().reduce(PicoUsd::plus)
+}
+
+/// Whether a text starts from one of the answers.
+pub(super) fn is_anchored(desk: &Desk) -> bool {
+    desk.plan.knobs.mode.unwrap_or_default() == Mode::Anchored
+}
+
+fn unreadable() -> Failure {
+    Failure::new(Code::Protocol, "its reply holds no analysis")
+        .with_next("see what it wrote with `runs show`")
+}

@@ -1,0 +1,160 @@
+//! Where texts lead, however it is written, and that nothing leads there any more once it is taken out.
+
+use std::collections::BTreeSet;
+
+use parallel_llm_engine::links::{defused, links, named};
+use proptest::prelude::*;
+
+fn check(text: &str, expected: &[&str]) {
+    let found: Vec<String> = links(text).into_iter().map(|link| link.host).collect();
+    assert_eq!(found, expected, "{text}");
+}
+
+#[test]
+fn links_are_found_however_they_are_written() {
+    check("See https://Example.ORG/a?b=c#d, and <http://two.example>.", &["example.org", "two.example"]);
+    check(
+        "![i](https://evil.example/p.png?q=1) [t](//evil.example/x \"t\")",
+        &["evil.example", "evil.example"],
+    );
+    check("<img src='http://evil.example:8080/x'><a href=//evil.example>", &["evil.example", "evil.example"]);
+    check(
+        "[ref]: //evil.example/x\nwww.evil.example/y ftp://evil.example",
+        &["evil.example", "www.evil.example", "evil.example"],
+    );
+    check(
+        "https://good.example@evil.example/ https://good.example:443@evil.example",
+        &["evil.example", "evil.example"],
+    );
+    check("http://[2001:DB8::1]:80/x http://127.0.0.1:3000", &["2001:db8::1", "127.0.0.1"]);
+    check("https://bücher.example/ https://ПРИМЕР.example/", &["bücher.example", "пример.example"]);
+    check("ht\u{200b}tps://ev\u{ad}il.example/", &["evil.example"]);
+    check("https://ｅｖｉｌ．example/ https://evil。example/", &["evil.example", "evil.example"]);
+    check("https://%65vil.ex%61mple/", &["evil.example"]);
+    check(
+        "https&#58;//evil&period;example/x https&colon;&sol;&sol;evil.example",
+        &["evil.example", "evil.example"],
+    );
+    check(
+        r"[x](https\://evil.example) https:\\evil.example\x https:/evil.example https:evil.example",
+        &["evil.example", "evil.example", "evil.example", "evil.example"],
+    );
+    check("data:text/html;base64,PGI+ java&Tab;script:alert(1) data:,x", &["data:", "javascript:", "data:"]);
+    check("custom+scheme://evil.example/x", &["evil.example"]);
+}
+
+#[test]
+fn what_leads_nowhere_is_no_link() {
+    for text in [
+        "The data: we saw and/or read. Note: this. 12:30 // a.remark",
+        "let x: Vec<u8> = a::b(c); // see docs.rs",
+        "std::env::args() ratio 3:4, http: the protocol, www stands for web",
+        "C:\\Users\\me and a//b",
+    ] {
+        check(text, &[]);
+    }
+}
+
+#[test]
+fn a_name_is_known_from_text_and_from_links() {
+    let names = ["docs.rs", "a.b.example", "mail.example", "b.example", "nowhere.example"];
+    let wanted: BTreeSet<String> = names.map(str::to_owned).into();
+    let text = "Go to docs.rs, or to https://a.b.example:80/x (mail me@mail.example).";
+    let known: Vec<String> = named(text, &wanted).into_iter().collect();
+    assert_eq!(known, ["a.b.example", "docs.rs", "mail.example"]);
+}
+
+#[test]
+fn a_long_text_is_read_like_a_short_one() {
+    let link = "https://evil.example/a/b?c=d";
+    let wanted = BTreeSet::from(["evil.example".to_owned()]);
+    // Around the end of the first page and of what the next begins with.
+    for edge in [56 * 1024, 64 * 1024, 112 * 1024] {
+        for filler in ["x", "\u{6d77}", " "] {
+            let before = filler.repeat((edge - 20) / filler.len());
+            for shift in 0..40 {
+                let text = format!("{before}{} {link} {before}", "-".repeat(shift));
+                let found = links(&text);
+                let spans: Vec<&str> = found.iter().map(|link| &text[link.span.clone()]).collect();
+                assert_eq!(spans, [link], "{edge} {filler} {shift}");
+            }
+            assert_eq!(named(&format!("{before} {link} {before}"), &wanted), wanted);
+        }
+    }
+}
+
+#[test]
+fn what_is_taken_out_is_named_and_nothing_else_changes() {
+    let text = "See [docs](https://good.example/a) and ![p](https://evil.example/p?q=secret).";
+    let evil = BTreeSet::from(["evil.example".to_owned()]);
+    insta::assert_snapshot!(defused(text, &evil), @"See [docs](https://good.example/a) and ![p]([link to evil[.]example left out]).");
+}
+
+/// Pieces of which addresses are made, and what hides them.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "https",
+        "http",
+        ":",
+        "//",
+        "/",
+        "\\",
+        "www.",
+        "evil.example",
+        "good.example",
+        "@",
+        "&#58;",
+        "&sol;",
+        "&colon;",
+        "\u{200b}",
+        "%65",
+        "%2e",
+        "[",
+        "]",
+        "(",
+        ")",
+        "<",
+        ">",
+        "\"",
+        " ",
+        "\n",
+        "data",
+        ",",
+        ";",
+        "javascript",
+        "ｅ",
+        "。",
+        "İ",
+        "ß",
+        "::1",
+        "]:",
+        "!",
+        "=",
+        ".",
+        "&",
+        "#",
+        "x",
+    ]);
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_and_what_is_taken_out_stays_out(text in prop_oneof![any::<String>(), pieces()]) {
+        let found = links(&text);
+        for link in &found {
+            prop_assert!(text.get(link.span.clone()).is_some(), "a link stands on whole characters");
+        }
+        prop_assert!(found.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start), "links stand apart");
+        let all: BTreeSet<String> = found.into_iter().map(|link| link.host).collect();
+        let once = defused(&text, &all);
+        prop_assert!(links(&once).iter().all(|link| !all.contains(&link.host)), "{:?}", once);
+        prop_assert_eq!(defused(&once, &all), once);
+    }
+
+    #[test]
+    fn whatever_stands_around_it_a_host_is_found(before in "[a-z .,(\\[<]{0,12}", after in "[a-z .,)\\]>]{0,12}") {
+        let text = format!("{before} https://evil.example/{after}");
+        prop_assert!(links(&text).iter().any(|link| link.host == "evil.example"), "{}", text);
+    }
+}
