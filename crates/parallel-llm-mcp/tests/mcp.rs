@@ -541,7 +541,7 @@ fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
 fn contradictions_and_dissent_are_told_in_a_line() {
     let safe = "The migration is safe to run online with a short lock timeout.";
     let unsafe_ = "The migration is not safe to run online with a short lock timeout.";
-    let stage = stage_of(PANEL.into_iter().zip([safe, unsafe_, safe].map(Script::answering)));
+    let stage = stage_of(PANEL.into_iter().zip([safe, unsafe_, unsafe_].map(Script::answering)));
     let mut client = Client::new(&stage, &[]);
     let result = client.call(
         "process_prompt",
@@ -551,7 +551,7 @@ fn contradictions_and_dissent_are_told_in_a_line() {
     insta::assert_snapshot!(line, @"2 of 3 say the same; 1 contradiction; dissent: seat 1: The migration is safe to run online with a short lock timeout.");
     let agreement = &told(&result)["agreement"];
     assert_eq!(agreement["contradictions"], json!([0]), "{agreement}");
-    assert_eq!(agreement["claims"][0]["contradicted_by"], json!([1, 3]), "{agreement}");
+    assert_eq!(agreement["claims"][0]["contradicted_by"], json!([1]), "{agreement}");
 }
 
 #[test]
