@@ -47,12 +47,16 @@ pub struct ModelRef {
 impl ModelRef {
     /// Whether both are of one vendor, as far as their names tell: what stands before the first `/`, else the provider.
     pub fn is_kin_of(&self, other: &Self) -> bool {
-        self.vendor() == other.vendor()
+        self.maker().0 == other.maker().0
     }
 
-    fn vendor(&self) -> &str {
-        let vendor = self.model.trim_start_matches('~').split_once('/').map(|(vendor, _)| vendor);
-        vendor.unwrap_or(&self.provider.0)
+    /// Its vendor, and its name there. Where the name does not tell, the provider is the vendor; a router's `:free` and the
+    /// like are ways to be served, not other models, and a `~` names an alias.
+    pub(crate) fn maker(&self) -> (&str, &str) {
+        let named = self.model.trim_start_matches('~');
+        let (vendor, name) = named.split_once('/').unwrap_or((&self.provider.0, named));
+        let served = if self.provider.0 == UNSAID { name.split(':').next() } else { None };
+        (vendor, served.unwrap_or(name))
     }
 }
 

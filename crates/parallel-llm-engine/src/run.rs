@@ -62,6 +62,15 @@ impl RunStatus {
     }
 }
 
+/// Calls of the plan that were not needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spared {
+    /// How many: seats, the synthesizer, judges.
+    pub calls: usize,
+    /// The most they could have cost together, as far as prices are known.
+    pub cost_max: PicoUsd,
+}
+
 /// What is known of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -366,14 +375,14 @@ impl Run {
         self.seats.iter().filter(move |seat| !is_enough && is_missing(seat))
     }
 
-    /// The calls of the plan that were not made because the answers there were agreed, or because one was enough.
-    pub fn spared(&self) -> Vec<Place> {
+    /// What was not paid for because the answers there were agreed, or because one was enough; `None` where nothing was.
+    pub fn spared(&self) -> Option<Spared> {
         let is_settled = |outcome: &Outcome| {
             let is_unanimous = outcome.agreement.as_ref().is_some_and(Agreement::is_unanimous);
             outcome.kind == OutcomeKind::Selected && (is_unanimous || self.plan.strategy == Strategy::Race)
         };
         if !self.is_decided() || !self.outcome.as_ref().is_some_and(is_settled) {
-            return Vec::new();
+            return None;
         }
         let steps = self.plan.steps.as_slice();
         let planned = self.plan.called(&self.plan.seats, self.chain(), steps).into_iter();
@@ -381,7 +390,9 @@ impl Run {
             self.place(*place)
                 .is_some_and(|view| view.attempts == 0 && (view.is_spared() || !view.status.is_final()))
         };
-        planned.filter(is_spared).collect()
+        let places: Vec<Place> = planned.filter(is_spared).collect();
+        let cost_max = places.iter().filter_map(|place| self.plan.worst_request(*place)).sum();
+        (!places.is_empty()).then_some(Spared { calls: places.len(), cost_max })
     }
 
     /// Those whose end is not known yet: seats, and the synthesizers and steps that were asked.

@@ -3,7 +3,7 @@
 //! Pure. The correlations are priors, measured elsewhere on other questions, and say nothing of this panel: five
 //! flagships of five labs on HELM-MMLU, 0.534; two models of one lab, 0.65 to 0.66.
 
-use crate::panel::{ModelRef, UNSAID};
+use crate::panel::ModelRef;
 
 /// How far the errors of two models of one vendor go together.
 const SAME_VENDOR: f64 = 0.65;
@@ -20,25 +20,17 @@ pub fn effective(models: &[&ModelRef]) -> f64 {
 }
 
 fn correlation(one: &ModelRef, other: &ModelRef) -> f64 {
-    match (maker(one), maker(other)) {
+    match (one.maker(), other.maker()) {
         (one, other) if one == other => 1.0,
         ((one, _), (other, _)) if one == other => SAME_VENDOR,
         _ => OTHER_VENDOR,
     }
 }
 
-/// Who made a model, and its name there. Where the name does not tell, the provider is its maker; `:free` and the like
-/// are ways to be served, not other models, and a `~` names an alias.
-fn maker(model: &ModelRef) -> (&str, &str) {
-    let served = if model.provider.0 == UNSAID { model.model.split(':').next() } else { None };
-    let name = served.unwrap_or(&model.model).trim_start_matches('~');
-    name.split_once('/').unwrap_or((&model.provider.0, name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::panel::ProviderId;
+    use crate::panel::{ProviderId, UNSAID};
 
     fn check(models: &[&str], expected: f64) {
         let model = |name: &&str| {

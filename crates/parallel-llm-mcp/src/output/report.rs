@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parallel_llm_engine::outcome::{Round, Suspicion, Warning};
-use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::run::{Run, SeatView, Spared};
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -423,9 +423,8 @@ impl SuspicionReport {
 
 impl SparedReport {
     fn of(run: &Run) -> Option<Self> {
-        let spared = run.spared();
-        let cost_max: PicoUsd = spared.iter().filter_map(|place| run.plan.worst_request(*place)).sum();
-        (!spared.is_empty()).then(|| Self { calls: spared.len(), cost_max_usd: cost_max.as_usd() })
+        let Spared { calls, cost_max } = run.spared()?;
+        Some(Self { calls, cost_max_usd: cost_max.as_usd() })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
 
-use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Failure, OutcomeKind, PicoUsd, RunStatus};
+use parallel_llm_engine::run::{Run, Spared};
+use parallel_llm_engine::{Failure, OutcomeKind, RunStatus};
 
 use super::console::{Console, Tone};
 use super::cost::Cost;
@@ -92,11 +92,9 @@ fn agreement(run: &Run) -> Option<String> {
 
 /// Says what was not paid for because it was not needed.
 fn spared(run: &Run) -> Option<String> {
-    let spared = run.spared();
-    let cost_max: PicoUsd = spared.iter().filter_map(|place| run.plan.worst_request(*place)).sum();
-    let calls = if spared.len() == 1 { "call was" } else { "calls were" };
-    (!spared.is_empty())
-        .then(|| format!("{} {calls} not needed, which might have cost {cost_max}", spared.len()))
+    let Spared { calls, cost_max } = run.spared()?;
+    let were = if calls == 1 { "call was" } else { "calls were" };
+    Some(format!("{calls} {were} not needed, which might have cost {cost_max}"))
 }
 
 /// Offers what can be had of the run without paying again: its answers that are not yet in a text.
