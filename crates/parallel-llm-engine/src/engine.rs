@@ -124,7 +124,7 @@ impl Underway {
 
 /// Waits for the panel, makes one text of its answers, and collects the seats left behind.
 async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
-    let gathered = panel.gather().await;
+    let gathered = strategy::gather(desk, &mut panel).await;
     panel.let_go(gathered);
     match gathered {
         Gathered::Enough => {

@@ -140,6 +140,17 @@ impl Event {
         }
     }
 
+    /// The same end, told as that of a request that was given up before.
+    pub(crate) fn given_up(self) -> Self {
+        match self {
+            Self::Answered { attempt, answer } | Self::Cut { attempt, answer, .. } => {
+                Self::Cancelled { attempt, answer: Some(answer), cost: None }
+            }
+            Self::Failed { attempt, cost, .. } => Self::Cancelled { attempt, answer: None, cost },
+            event => event,
+        }
+    }
+
     /// What the event tells of the cost of its request, as far as that is known.
     pub fn cost(&self) -> Option<PicoUsd> {
         match self {

@@ -2,6 +2,7 @@
 //!
 //! What always holds: an answer counts only once it is noted; seats left behind go on and are collected later.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
@@ -52,6 +53,10 @@ pub(crate) struct Panel {
     quorum: Quorum,
     /// Seats that are asked only where those before them do not settle it, in the order of the panel.
     held_back: Vec<Seat>,
+    /// Ends of calls beside the seats, not looked at yet.
+    beside: Vec<Event>,
+    /// Calls beside the seats that were given up.
+    set_aside: BTreeSet<Place>,
     pub(crate) usable: Vec<Usable>,
     pub(crate) failures: Vec<(SeatNumber, Failure)>,
 }
@@ -61,9 +66,16 @@ impl Panel {
     /// been noted already, and nothing is sent before that is durable.
     pub(crate) async fn begin(desk: &Arc<Desk>, before: &Run) -> Result<Self, Failure> {
         let quorum = Quorum::new(desk.plan.wait);
-        let (usable, failures, held_back) = (Vec::new(), Vec::new(), Vec::new());
-        let seats = JoinSet::new();
-        let mut panel = Self { desk: Arc::clone(desk), seats, quorum, held_back, usable, failures };
+        let mut panel = Self {
+            desk: Arc::clone(desk),
+            seats: JoinSet::new(),
+            quorum,
+            held_back: Vec::new(),
+            beside: Vec::new(),
+            set_aside: BTreeSet::new(),
+            usable: Vec::new(),
+            failures: Vec::new(),
+        };
         // Whoever wants more than the answer there is does not want it later.
         let first = if before.outcome.is_none() { wave::first(&desk.plan) } else { usize::MAX };
         let mut at_once = Vec::new();
@@ -157,16 +169,27 @@ impl Panel {
     /// Takes ends in until there is enough. The last end is noted, not committed: it goes along with what the
     /// strategy does next.
     pub(crate) async fn gather(&mut self) -> Gathered {
+        loop {
+            if let Some(gathered) = self.more().await {
+                return gathered;
+            }
+            // A failed write shows where the next call wants to be sent, and in the report.
+            let _ = self.desk.log.commit().await;
+        }
+    }
+
+    /// Takes in what comes next; `None` where more is waited for. What is noted is not committed.
+    pub(crate) async fn more(&mut self) -> Option<Gathered> {
         let desk = Arc::clone(&self.desk);
         loop {
             let until = match self.quorum.verdict(desk.deadline.part_ms()) {
-                Verdict::Impossible if desk.stop.is_cancelled() => return Gathered::Cancelled,
+                Verdict::Impossible if desk.stop.is_cancelled() => return Some(Gathered::Cancelled),
                 Verdict::Enough | Verdict::Impossible if self.is_open() => {
                     self.ask_next();
-                    continue;
+                    return None;
                 }
-                Verdict::Enough => return Gathered::Enough,
-                Verdict::Impossible => return Gathered::Nothing,
+                Verdict::Enough => return Some(Gathered::Enough),
+                Verdict::Impossible => return Some(Gathered::Nothing),
                 Verdict::Wait { until_ms } => until_ms,
             };
             // Without an answer there is nothing to stop for: the seats end by themselves with the run.
@@ -175,7 +198,7 @@ impl Panel {
             let hedge_at = self.hedge_at();
             tokio::select! {
                 biased;
-                () = desk.stop.cancelled() => return Gathered::Cancelled,
+                () = desk.stop.cancelled() => return Some(Gathered::Cancelled),
                 Some(ended) = self.seats.join_next() => {
                     self.take(ended.expect(GUARDED));
                     // Those that ended during the last commit share the next.
@@ -186,15 +209,41 @@ impl Panel {
                 () = sleep_until(hedge_at.unwrap_or(patience)), if hedge_at.is_some() => self.ask_next(),
                 () = sleep_until(patience), if !self.usable.is_empty() => {
                     if self.is_late() {
-                        return Gathered::Enough;
+                        return Some(Gathered::Enough);
                     }
                 }
             }
             if matches!(self.quorum.verdict(desk.deadline.part_ms()), Verdict::Wait { .. }) {
-                // A failed write shows where the next call wants to be sent, and in the report.
-                let _ = desk.log.commit().await;
+                return None;
             }
         }
+    }
+
+    /// Takes in the next end, whether or not there is enough; says whether the run was given up before it came.
+    pub(crate) async fn one_more(&mut self) -> Option<Gathered> {
+        let desk = Arc::clone(&self.desk);
+        tokio::select! {
+            biased;
+            () = desk.stop.cancelled() => return Some(Gathered::Cancelled),
+            Some(ended) = self.seats.join_next() => self.take(ended.expect(GUARDED)),
+            else => {}
+        }
+        None
+    }
+
+    /// Makes a call beside those of the seats, which comes to its end among them.
+    pub(crate) fn ask_beside(&mut self, asking: Asking, admission: Admission) {
+        self.seats.spawn(Box::pin(asking.finish(admission)));
+    }
+
+    /// The end of a call made beside those of the seats, told once.
+    pub(crate) fn ended_beside(&mut self) -> Option<Event> {
+        self.beside.pop()
+    }
+
+    /// What this call comes to is kept and told, but as given up: its end may be on its way already.
+    pub(crate) fn set_aside(&mut self, place: Place) {
+        self.set_aside.insert(place);
     }
 
     /// Collects the seats left behind while something else is done with the answers there are. What they give is
@@ -232,6 +281,8 @@ impl Panel {
 
     fn take(&mut self, event: Event) {
         let elapsed_ms = self.desk.deadline.part_ms();
+        let is_set_aside = event.attempt().is_some_and(|attempt| self.set_aside.contains(&attempt.place));
+        let event = if is_set_aside { event.given_up() } else { event };
         if let Some(Attempt { place: Place::Seat(seat), .. }) = event.attempt() {
             let usable = match &event {
                 Event::Answered { answer, .. } => usable(seat, answer, false),
@@ -247,6 +298,8 @@ impl Panel {
                 }
                 _ => {}
             }
+        } else if !is_set_aside {
+            self.beside.push(event.clone());
         }
         self.desk.log.stage(event);
     }

@@ -90,7 +90,7 @@ impl Strategy {
             Self::Synthesize => Traits {
                 name: "synthesize",
                 fuses: true,
-                knobs: &[Knob::Gate, Knob::First, Knob::Mode, Knob::Analysis, Knob::Paranoid],
+                knobs: &[Knob::Gate, Knob::First, Knob::Early, Knob::Mode, Knob::Analysis, Knob::Paranoid],
             },
             Self::Vote => Traits { name: "vote", fuses: false, knobs: &[Knob::First, Knob::Weights] },
             Self::BestOfN => {
@@ -188,6 +188,7 @@ impl Recipe {
             })?;
             knobs.set(*knob, value)?;
         }
+        knobs.check()?;
         Ok(Self { strategy, knobs })
     }
 

@@ -171,6 +171,8 @@ impl Reopening {
         let recipe = Recipe { strategy: self.strategy, knobs: self.knobs };
         let seats = [plan.seats.as_slice(), &self.seats].concat();
         recipe.check_seats(&seats)?;
+        // Whoever makes another text has waited for the first.
+        let recipe = Recipe { knobs: Knobs { early: None, ..recipe.knobs }, ..recipe };
         self.steps = step::planned(recipe, &seats, &self.synthesizers, plan.input_bytes());
         step::number_on(&mut self.steps, plan.steps.len())?;
         Ok(self)

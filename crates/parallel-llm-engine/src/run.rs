@@ -19,7 +19,7 @@ use crate::plan::RunPlan;
 use crate::recipe::Strategy;
 use crate::reopening::Reopening;
 use crate::request::StoreMode;
-use crate::step::Step;
+use crate::step::{Role, Step};
 
 pub use view::{SeatStatus, SeatView};
 
@@ -164,6 +164,9 @@ impl Run {
             }
             event => {
                 let Some(attempt) = event.attempt() else { return };
+                if matches!(event, Event::Sent { .. }) && attempt.number == 1 {
+                    self.note_reads(attempt.place);
+                }
                 if let Some(seat) = self.place_mut(attempt.place) {
                     seat.apply(attempt, event, recorded.elapsed_ms);
                     seat.late |= is_decided && event.answer().is_some() && seat.has_given();
@@ -404,6 +407,29 @@ impl Run {
     pub fn called(&self) -> impl Iterator<Item = &SeatView> {
         let is_asked = |view: &&SeatView| view.attempts > 0 || view.status.is_final();
         self.synthesizers.iter().chain(&self.steps).filter(is_asked)
+    }
+
+    /// Texts that were, or may be, begun early in its newest part, the last first.
+    pub(crate) fn drafts(&self) -> impl Iterator<Item = &SeatView> {
+        let is_draft = |view: &&SeatView| self.plan.role_of(view.place) == Some(Role::Draft);
+        self.steps.iter().rev().filter(is_draft)
+    }
+
+    /// The one of these that came to its end and that no outcome tells of yet.
+    pub(crate) fn draft(&self) -> Option<&SeatView> {
+        self.drafts().find(|view| view.status == SeatStatus::Answered && !view.told_of)
+    }
+
+    /// A text that is begun early is made of the answers that are there when it is asked for.
+    fn note_reads(&mut self, place: Place) {
+        if self.plan.role_of(place) != Some(Role::Draft) {
+            return;
+        }
+        let seats = self.seats.iter().zip((1..).map(SeatNumber));
+        let reads = seats.filter(|(seat, _)| seat.has_given()).map(|(_, number)| number).collect();
+        if let Some(view) = self.place_mut(place) {
+            view.reads = reads;
+        }
     }
 
     /// The view of a seat of the panel.

@@ -31,7 +31,7 @@ use crate::port::{Call, Caller, Permit, ReplyEnd, ReplyPart};
 use crate::request::Message;
 use crate::retry::{self, Retry, RetryBudget, Trial};
 use crate::run::SeatView;
-use crate::stop::{Sending, Stop};
+use crate::stop::{Curtain, Revocation, Sending, Stop};
 use crate::timer::{ReplyClock, time_over};
 
 /// A text on its way is kept each second, or each sixteen kilobytes, whichever comes first.
@@ -61,6 +61,10 @@ pub(crate) struct Asking {
     messages: Arc<[Message]>,
     reveal: Reveal,
     deadline: Deadline,
+    stop: Stop,
+    sending: Sending,
+    /// Where the call may be given up before anybody has seen of it.
+    curtain: Option<Curtain>,
     chance: Chance,
     /// Requests an earlier part of the run sent.
     before: u32,
@@ -118,6 +122,9 @@ impl Asking {
             messages,
             reveal,
             deadline: desk.deadline,
+            stop: desk.stop.clone(),
+            sending: desk.sending.clone(),
+            curtain: None,
             chance: Chance::new(&desk.plan, &format!("jitter of {place}")),
             before,
             attempt: 1,
@@ -132,10 +139,22 @@ impl Asking {
         Self { deadline, ..self }
     }
 
+    /// The same, and what gives up this call alone.
+    pub(crate) fn revocable(self) -> (Self, Revocation) {
+        let (stop, sending, curtain) = (self.stop.of_one(), self.sending.of_one(), Curtain::default());
+        let revocation = Revocation::new(stop.clone(), sending.clone(), curtain.clone());
+        (Self { stop, sending, curtain: Some(curtain), ..self }, revocation)
+    }
+
+    /// Lets go of a call that was to be admitted and is not made.
+    pub(crate) fn forgo(mut self) {
+        self.settle(Some(PicoUsd::ZERO));
+    }
+
     /// Holds the money and asks for admission. Where it is given at once, `Sent` is noted, so that the calls of
     /// a whole panel share one commit.
     pub(crate) fn admit(&mut self) -> Admission {
-        if self.desk.sending.is_over() {
+        if self.sending.is_over() {
             return Admission::Cancelled;
         }
         if Instant::now() >= self.deadline.call {
@@ -194,7 +213,7 @@ impl Asking {
             match retry {
                 Retry::After { ms } => {
                     let wait = tokio::time::sleep(Duration::from_millis(ms));
-                    if self.desk.sending.unless_over(wait).await.is_none() {
+                    if self.sending.unless_over(wait).await.is_none() {
                         return self.unsent(self.attempt());
                     }
                     if self.is_key_refused() {
@@ -219,14 +238,14 @@ impl Asking {
             Admission::Cancelled => return Err(Box::new(self.unsent(before))),
             Admission::Waiting(admission) => {
                 let desk = Arc::clone(&self.desk);
-                let admitted = desk.sending.unless_over(timeout_at(self.deadline.call, admission)).await;
+                let admitted = self.sending.unless_over(timeout_at(self.deadline.call, admission)).await;
                 // What ends all calls at once frees their turns: such a turn comes too late.
                 let admitted = match admitted {
                     Some(Ok(admitted)) if Instant::now() < self.deadline.call => Some(admitted),
                     Some(_) => Some(Err(time_over(&desk.plan.timers, &self.deadline))),
                     None => None,
                 };
-                match admitted.filter(|_| !desk.sending.is_over()) {
+                match admitted.filter(|_| !self.sending.is_over()) {
                     Some(Ok(permit)) => {
                         desk.log.stage(Event::Sent { attempt: self.attempt() });
                         permit
@@ -238,7 +257,7 @@ impl Asking {
         };
         match self.desk.log.commit().await {
             // No longer wanted while its note became durable: it does not leave, however it is billed.
-            Ok(()) if self.desk.sending.is_over() => Err(Box::new(self.unsent(self.attempt()))),
+            Ok(()) if self.sending.is_over() => Err(Box::new(self.unsent(self.attempt()))),
             Ok(()) => Ok(permit),
             Err(failure) => Err(Box::new(self.never(before, failure))),
         }
@@ -261,7 +280,8 @@ impl Asking {
     /// Sends the request and reads its reply to the end, within the timers.
     async fn read(&mut self, permit: Permit) -> Reply {
         let desk = Arc::clone(&self.desk);
-        let mut closing = std::pin::pin!(desk.stop.closing(permit.stops_billing()));
+        let stop = self.stop.clone();
+        let mut closing = std::pin::pin!(stop.closing(permit.stops_billing()));
         let mut parts = permit.send();
         let mut clock = ReplyClock::starting_now(&desk.plan.timers, self.deadline);
         let mut saving = Saving::new(clock.sent);
@@ -329,7 +349,7 @@ impl Asking {
                 clock.content();
                 reply.text.push_str(&piece);
                 let shown = self.reveal.push(&piece);
-                if !shown.is_empty() {
+                if !shown.is_empty() && self.curtain.as_ref().is_none_or(Curtain::rises) {
                     self.desk.hub.text(self.place, &shown);
                 }
             }
@@ -394,7 +414,7 @@ impl Asking {
             jitter: self.chance.unit(),
         });
         match decision {
-            Retry::After { .. } | Retry::Without { .. } if self.desk.sending.is_over() => Retry::Never,
+            Retry::After { .. } | Retry::Without { .. } if self.sending.is_over() => Retry::Never,
             Retry::After { .. } if self.is_key_refused() => Retry::Never,
             Retry::After { .. } if !self.desk.retries.withdraw(&self.seat.model.provider) => Retry::Never,
             decision => decision,

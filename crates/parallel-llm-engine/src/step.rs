@@ -22,6 +22,10 @@ const STEPS_MAX: usize = u16::MAX as usize;
 /// Of two answers each one decides where the other is left out; of three, two are left to compare.
 pub(crate) const CONTROLLED_MIN: usize = 3;
 
+/// How often a text is begun before the panel is done: each may have been paid for in vain, and what comes so late that
+/// a third is given up is better waited for.
+const DRAFTS_MAX: u16 = 3;
+
 /// What a step is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +42,8 @@ pub enum Role {
     Reviser,
     /// Makes one text of all answers but one, to tell whether the result hangs on that one.
     Control,
+    /// Makes one text of the answers there are while others are waited for.
+    Draft,
 }
 
 impl Role {
@@ -50,6 +56,7 @@ impl Role {
             Self::Proposer => "proposer",
             Self::Reviser => "reviser",
             Self::Control => "control",
+            Self::Draft => "draft",
         }
     }
 
@@ -62,6 +69,7 @@ impl Role {
             Self::Proposer => "proposing",
             Self::Reviser => "revising",
             Self::Control => "checking",
+            Self::Draft => "drafting",
         }
     }
 }
@@ -78,6 +86,11 @@ pub struct StepKey {
 }
 
 impl StepKey {
+    /// A text that this synthesizer begins before the panel is done.
+    pub(crate) const fn draft(by: SeatNumber, round: u16) -> Self {
+        Self { role: Role::Draft, by: Place::Synthesizer(by), round }
+    }
+
     /// The text that this synthesizer makes without the answer of a seat.
     pub(crate) fn control(by: SeatNumber, without: SeatNumber) -> Self {
         Self { role: Role::Control, by: Place::Synthesizer(by), round: without.0.into() }
@@ -130,6 +143,9 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
             }
             if recipe.knobs.is_paranoid() {
                 table.controlled();
+            }
+            if let Some(early) = recipe.knobs.early {
+                table.drafted(seats.len().saturating_sub(early.into()));
             }
         }
     }
@@ -195,6 +211,16 @@ impl Table<'_> {
                 let key = StepKey::control(by.number, seat.number);
                 self.push(key, self.longest(self.seats.len()) - u64::from(seat.max_tokens), index > 0);
             }
+        }
+    }
+
+    /// The first synthesizer begins its text before so many of the answers are there, each of which may have it begin anew.
+    fn drafted(&mut self, late: usize) {
+        let Some(by) = self.chain.first() else { return };
+        let rounds = u16::try_from(late).unwrap_or(u16::MAX).min(DRAFTS_MAX);
+        for round in 1..=rounds {
+            let key = StepKey::draft(by.number, round);
+            self.push(key, self.longest(self.seats.len()), false);
         }
     }
 

@@ -1,4 +1,7 @@
-//! How a run is given up: sparing what is paid for anyway, or at once.
+//! How a run is given up, or one call of it: sparing what is paid for anyway, or at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +40,11 @@ impl Stop {
         if stops_billing { self.cancelled.cancelled().await } else { self.aborted.cancelled().await }
     }
 
+    /// What gives up with this, and may be given up before it.
+    pub(crate) fn of_one(&self) -> Self {
+        Self { cancelled: self.cancelled.child_token(), aborted: self.aborted.child_token() }
+    }
+
     /// Whether requests may leave, in a part of the run that begins now.
     pub(crate) fn sending(&self) -> Sending {
         Sending(self.cancelled.child_token())
@@ -45,10 +53,15 @@ impl Stop {
 
 /// Whether requests may still leave: until the run is given up or its answer is settled. A late seat is worth its answer,
 /// not another payment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sending(CancellationToken);
 
 impl Sending {
+    /// What ends with this, and may end before it.
+    pub(crate) fn of_one(&self) -> Self {
+        Self(self.0.child_token())
+    }
+
     /// The answer is settled: nothing leaves any more.
     pub(crate) fn end(&self) {
         self.0.cancel();
@@ -62,5 +75,55 @@ impl Sending {
     /// What this comes to, or `None` where nothing leaves any more before it does.
     pub(crate) async fn unless_over<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.0.run_until_cancelled(work).await
+    }
+}
+
+/// Gives up one call, as long as nobody has seen any of its text.
+#[derive(Debug)]
+pub(crate) struct Revocation {
+    stop: Stop,
+    sending: Sending,
+    curtain: Curtain,
+}
+
+impl Revocation {
+    /// What gives up the call that has these.
+    pub(crate) const fn new(stop: Stop, sending: Sending, curtain: Curtain) -> Self {
+        Self { stop, sending, curtain }
+    }
+
+    /// Gives the call up; `false` where some of its text has been shown already, so that it goes on.
+    pub(crate) fn revoke(&self) -> bool {
+        let is_revoked = self.curtain.stays_down();
+        if is_revoked {
+            self.sending.end();
+            self.stop.cancel();
+        }
+        is_revoked
+    }
+}
+
+/// Between a text on its way and whoever watches: it rises once, or is never to rise.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Curtain(Arc<AtomicU8>);
+
+impl Curtain {
+    const DOWN: u8 = 0;
+    const UP: u8 = 1;
+    const CLOSED: u8 = 2;
+
+    /// Rises, where it may; says whether it is up.
+    pub(crate) fn rises(&self) -> bool {
+        self.becomes(Self::UP)
+    }
+
+    /// Stays down for good, where it has not risen; says whether it does.
+    fn stays_down(&self) -> bool {
+        self.becomes(Self::CLOSED)
+    }
+
+    fn becomes(&self, state: u8) -> bool {
+        let now = self.0.compare_exchange(Self::DOWN, state, Ordering::AcqRel, Ordering::Acquire);
+        now.map_or_else(|now| now == state, |_| true)
     }
 }

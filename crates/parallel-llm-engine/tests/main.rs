@@ -15,6 +15,7 @@ mod consistency;
 mod council;
 mod debate;
 mod defect;
+mod early;
 mod format;
 mod hostile;
 mod hub;

@@ -6,7 +6,7 @@
 mod client;
 
 use client::{Client, told};
-use parallel_llm_testkit::simulator::{Fault, Script};
+use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::{Stage, each};
 use serde_json::{Value, json};
 
@@ -71,11 +71,14 @@ fn stage(question: &str, broken: &[(&str, Fault)]) -> Stage {
     })
 }
 
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or("-").to_owned()
+}
+
 /// How a run ended: status, kind, how often each model and synthesizer was asked, and whether the cost told is the cost charged.
 fn line(stage: &Stage, report: &Value) -> String {
     let asked = [MODELS[0], MODELS[1], MODELS[2], FIRST, SECOND].map(|model| stage.asked(model).to_string());
     let charged = stage.simulator().ledger().charged_pico_usd;
-    let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let told = (report["cost_usd"].as_f64().unwrap_or_default() * 1e12).round();
     // Who loses a race is given up, and nobody tells what that cost.
     let is_whole = report["cost_lacks_calls"] == false;
@@ -181,4 +184,41 @@ fn over_mcp_each_strategy_comes_to_the_same() {
     let same = table(CLOSED, over_mcp);
     let command = table(CLOSED, |strategy, broken| by_command(strategy, CLOSED, broken));
     assert_eq!(same, command, "both doors come to the same");
+}
+
+/// A run whose synthesizer begins with two answers of three, the last and each text taking so long to begin: its end, its
+/// calls, and the reason it gives.
+fn begun_with_two(last_ms: u64, text_ms: u64) -> String {
+    let after = |ms| Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() });
+    let stage = stage(OPEN, &[]).scripted(MODELS[2], after(last_ms)).scripted(FIRST, after(text_ms));
+    let asking = ["ask", "-m", MODELS[0], "-m", MODELS[1], "-m", MODELS[2], "--json", "--linger", OPEN];
+    let call = stage.call(asking).args(["--strategy", "synthesize@early=2"]);
+    let report = call.settings([("synthesizer", FIRST)]).run().json();
+    let told = |list: &str, name: &str| {
+        let told = report[list].as_array().expect("they are told").iter();
+        told.map(|one| format!("{} {}", word(&one[name]), word(&one["status"])))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let reason = word(&report["synthesis"]["reason"]);
+    let (line, calls) = (line(&stage, &report), told("calls", "role"));
+    format!("{line}: {reason}\n{}\n{calls}", told("answers", "model"))
+}
+
+#[test]
+fn a_text_begun_early_does_not_wait_for_who_is_late() {
+    insta::assert_snapshot!(begun_with_two(3_000, 0), @"
+    complete fused 11110: the synthesizer started from one answer and patched it from the others, and began when 2 of 3 had answered
+    openai/gpt-6.1-sol answered, x-ai/grok-4.7 answered, mistralai/mistral-large-4-0 answered
+    draft answered
+    ");
+}
+
+#[test]
+fn a_text_begun_early_is_begun_anew_for_who_comes_before_its_first_word() {
+    insta::assert_snapshot!(begun_with_two(300, 2_000), @"
+    complete fused 11120: the synthesizer started from one answer and patched it from the others
+    openai/gpt-6.1-sol answered, x-ai/grok-4.7 answered, mistralai/mistral-large-4-0 answered
+    synthesizer answered, draft cancelled
+    ");
 }

@@ -92,6 +92,7 @@ pub(super) enum Knob {
     Mode,
     Analysis,
     Paranoid,
+    Early,
 }
 
 impl Knob {
@@ -109,6 +110,7 @@ impl Knob {
             Self::Mode => "mode",
             Self::Analysis => "analysis",
             Self::Paranoid => "paranoid",
+            Self::Early => "early",
         }
     }
 }
@@ -152,6 +154,9 @@ pub struct Knobs {
     /// Whether the text is also made without each of the answers, so that none of them decides alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paranoid: Option<Switch>,
+    /// How many answers there are when a synthesizer begins, while the others are waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early: Option<u8>,
 }
 
 impl Knobs {
@@ -210,8 +215,20 @@ impl Knobs {
             Knob::Mode => self.mode = word(knob, value, Mode::ALL)?,
             Knob::Analysis => self.analysis = word(knob, value, AnalysisCall::ALL)?,
             Knob::Paranoid => self.paranoid = word(knob, value, Switch::ALL)?,
+            // One answer is not fused, and a panel has 64 seats at most.
+            Knob::Early => self.early = Some(count(knob, value, 2..=63)?),
         }
         Ok(())
+    }
+
+    /// Fails where what is set does not go together.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let late = [(self.is_paranoid(), "paranoid=on"), (self.is_analysis_separate(), "analysis=separate")];
+        let against = late.iter().find(|(is_set, _)| *is_set && self.early.is_some());
+        against.map_or(Ok(()), |(_, other)| {
+            let message = format!("the knobs `early` and `{other}` do not go together: with `{other}` nothing can be shown early");
+            Err(Failure::new(Code::Usage, message).with_next("leave one of them out"))
+        })
     }
 
     /// What it is set to, as it is written.
@@ -229,6 +246,7 @@ impl Knobs {
             Knob::Mode => self.mode.and_then(|mode| written(mode, Mode::ALL)),
             Knob::Analysis => self.analysis.and_then(|analysis| written(analysis, AnalysisCall::ALL)),
             Knob::Paranoid => self.paranoid.and_then(|paranoid| written(paranoid, Switch::ALL)),
+            Knob::Early => self.early.map(|count| count.to_string()),
         }
     }
 }

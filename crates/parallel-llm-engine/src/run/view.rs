@@ -9,7 +9,7 @@ use crate::brief::Brief;
 use crate::code::Code;
 use crate::event::{Attempt, Event};
 use crate::money::PicoUsd;
-use crate::panel::{ModelRef, Seat};
+use crate::panel::{ModelRef, Seat, SeatNumber};
 use crate::place::Place;
 use crate::retry::Retry;
 
@@ -94,6 +94,8 @@ pub struct SeatView {
     pub elapsed_ms: Option<u64>,
     /// The text so far, while it is on its way. Shown, never the truth.
     pub partial: String,
+    /// Of a text that was begun early: whose answers were there then.
+    pub(crate) reads: Vec<SeatNumber>,
     /// Whether an outcome has been settled since it gave what it gave.
     pub(crate) told_of: bool,
     /// How it stood before it was asked again, until that request leaves.
@@ -127,6 +129,7 @@ impl SeatView {
             sent_ms: None,
             elapsed_ms: None,
             partial: String::new(),
+            reads: Vec::new(),
             told_of: false,
             stood: None,
             under_way: false,

@@ -13,6 +13,7 @@ mod chain;
 mod consistency;
 mod council;
 mod debate;
+mod early;
 mod judge;
 mod moa;
 mod panel;
@@ -35,7 +36,10 @@ use crate::recipe::{Gate, Strategy};
 use crate::request::StoreMode;
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::seat::Desk;
+use crate::step::Role;
 use best::{best, best_among, closest_first};
+
+pub(crate) use early::gather;
 
 /// What there is where a defect ended a strategy: the best answer, word for word. What was paid for is given.
 pub(crate) fn fallback(desk: &Desk, usable: &[Usable]) -> Outcome {
@@ -51,9 +55,13 @@ pub(crate) fn considered(desk: &Desk, usable: &[Usable]) -> Vec<Usable> {
         run.ended_ms(one.seat).is_some_and(|ended_ms| ended_ms <= began_ms)
     };
     let mut considered: Vec<Usable> = desk.hub.look(|run| {
-        let began_ms = run.called().filter(has_given).filter_map(|view| view.sent_ms).min();
+        let is_text = |view: &&SeatView| desk.plan.role_of(view.place) != Some(Role::Draft);
+        let began_ms = run.called().filter(has_given).filter(is_text).filter_map(|view| view.sent_ms).min();
         let was_there = |one: &&Usable| began_ms.is_none_or(|began_ms| was_there(run, one, began_ms));
-        usable.iter().filter(was_there).cloned().collect()
+        match run.draft() {
+            Some(draft) => usable.iter().filter(|one| draft.reads.contains(&one.seat)).cloned().collect(),
+            None => usable.iter().filter(was_there).cloned().collect(),
+        }
     });
     // So that the order of arrival leaves no trace.
     considered.sort_by_key(|one| one.seat);

@@ -8,6 +8,7 @@ mod draft;
 mod leave_one_out;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use similar::TextDiff;
@@ -20,7 +21,9 @@ use crate::injection::Sign;
 use crate::outcome::{LeaveOneOut, Outcome, OutcomeKind, Warning, Without, Worth};
 use crate::panel::{ModelRef, Seat, SeatNumber};
 use crate::place::Place;
+use crate::run::{SeatStatus, SeatView};
 use crate::seat::Desk;
+use crate::strategy::call::Call;
 use crate::strategy::shown::Shown;
 use crate::strategy::{call, chain, gated, verbatim};
 use crate::wording::phrases;
@@ -40,7 +43,46 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
     if let Some(outcome) = gated(desk, usable, agreement) {
         return outcome;
     }
-    write(desk, usable).await
+    let mut outcome = match begun_early(desk, usable) {
+        Some(outcome) => outcome,
+        None => write(desk, usable).await,
+    };
+    outcome.warnings.extend(failed_early(desk));
+    outcome
+}
+
+/// The call that makes a text of these answers in one of the plan's steps.
+pub(super) fn draft(desk: &Desk, place: Place, usable: &[Usable]) -> Call {
+    Sitting::whole(desk, place, usable).call(desk)
+}
+
+/// The text that was begun before all had answered, where it came to its end.
+fn begun_early(desk: &Desk, usable: &[Usable]) -> Option<Outcome> {
+    let (view, given_up) = desk.hub.look(|run| {
+        let given_up = run.drafts().filter(|view| view.status == SeatStatus::Cancelled).count();
+        run.draft().map(|view| (view.clone(), given_up))
+    })?;
+    let draft = Sitting::whole(desk, view.place, usable).read(desk, view.answer.as_ref()?).ok()?;
+    let mut outcome = fused(desk, &view.model, draft, usable);
+    let (there, seats) = (usable.len(), desk.plan.seats.len());
+    let _ = write!(outcome.reason, ", and began when {there} of {seats} had answered");
+    if given_up > 0 {
+        let _ = write!(outcome.reason, ", having given up {given_up} begun sooner");
+    }
+    if let Some(worth) = &mut outcome.worth {
+        worth.extra_ms = view.elapsed_ms.unwrap_or_default();
+    }
+    Some(outcome)
+}
+
+/// What is to be known of texts begun early that came to nothing by themselves.
+fn failed_early(desk: &Desk) -> Vec<Warning> {
+    let failed = |view: &&SeatView| !matches!(view.status, SeatStatus::Answered | SeatStatus::Cancelled);
+    desk.hub.look(|run| {
+        let failed = run.drafts().filter(|view| !view.told_of).filter(failed);
+        let why = failed.filter_map(|view| view.failure.as_ref());
+        why.map(|why| Warning::of("a text begun early failed", why)).collect()
+    })
 }
 
 /// Has one text made of the answers by the first of the chain that can; if none can, the best answer stands.

@@ -16,11 +16,13 @@ const CHAIN: [&str; 3] = ["fuser-1", "fuser-2", "fuser-3"];
 const MORE: [&str; 2] = ["ivy", "joe"];
 const OTHERS: [&str; 2] = ["fuser-4", "fuser-5"];
 /// How answers become one text.
-const RECIPES: [&str; 10] = [
+const RECIPES: [&str; 12] = [
     "synthesize",
     "synthesize",
     "synthesize@gate=off",
     "synthesize@gate=off,first=2",
+    "synthesize@early=2",
+    "synthesize@early=2,first=3,gate=off",
     "vote",
     "vote@first=2",
     "vote@first=3",

@@ -139,20 +139,21 @@ impl History {
     }
 }
 
-/// A fused text is durable with the reply it was taken from, or that reply is one an earlier process left behind: a
-/// process that takes over in between must not have to pay again.
+/// A fused text is durable with the reply it was taken from, or that reply is a draft or one that an earlier process left
+/// behind: a process that takes over in between must not have to pay again.
 fn told_together(commits: &[Vec<Recorded>]) {
     let mut left_behind = false;
     for commit in commits {
         for recorded in commit {
-            left_behind |= matches!(recorded.event, Event::Reopened { .. });
-            let Event::Decided { outcome } = &recorded.event else { continue };
-            let is_reply = |other: &Recorded| {
-                let is_fuser =
-                    matches!(other.event.attempt().map(|one| one.place), Some(Place::Synthesizer(_)));
-                is_fuser && matches!(other.event, Event::Answered { .. })
+            let is_reply = |other: &Recorded, is_place: fn(Place) -> bool| {
+                let is_own = other.event.attempt().is_some_and(|attempt| is_place(attempt.place));
+                is_own && matches!(other.event, Event::Answered { .. })
             };
-            let is_together = commit.iter().any(is_reply);
+            left_behind |= matches!(recorded.event, Event::Reopened { .. })
+                || is_reply(recorded, |place| matches!(place, Place::Step(_)));
+            let Event::Decided { outcome } = &recorded.event else { continue };
+            let is_together =
+                commit.iter().any(|other| is_reply(other, |place| matches!(place, Place::Synthesizer(_))));
             assert!(
                 outcome.kind != OutcomeKind::Fused || is_together || left_behind,
                 "a fused text and its reply are one commit"

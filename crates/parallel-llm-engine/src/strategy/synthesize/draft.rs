@@ -68,7 +68,11 @@ impl Sitting {
 
     pub(super) fn call(&self, desk: &Desk) -> Call {
         // Of several texts nobody knows yet which stands.
-        let is_shown = matches!(self.place, Place::Synthesizer(_)) && !desk.plan.knobs.is_paranoid();
+        let is_last = match self.place {
+            Place::Synthesizer(_) => true,
+            place => desk.plan.role_of(place) == Some(Role::Draft),
+        };
+        let is_shown = is_last && !desk.plan.knobs.is_paranoid();
         let reveal = if is_shown { Reveal::answer(&self.shown.nonce) } else { Reveal::nothing() };
         Call { place: self.place, messages: self.shown.messages(desk), reveal }
     }

@@ -1,0 +1,153 @@
+//! A text that is begun before the panel is done: with enough answers there, a synthesizer is asked for a text of these
+//! while the others are waited for.
+//!
+//! What always holds: a text of which a word has been shown is not taken back, and of one that is given up nobody sees a
+//! word. Until then an answer that says something else has the text begun anew, with that answer.
+
+use std::sync::Arc;
+
+use crate::agreement::Agreement;
+use crate::event::Event;
+use crate::gather::{Gathered, Panel, Usable};
+use crate::panel::SeatNumber;
+use crate::place::Place;
+use crate::seat::{Admission, Asking, Desk};
+use crate::step::StepKey;
+use crate::stop::Revocation;
+use crate::strategy::call::Call;
+use crate::strategy::synthesize;
+use crate::strategy::{agreement, is_gated};
+
+/// Waits for the panel, and for a text begun early where that is wanted.
+pub(crate) async fn gather(desk: &Arc<Desk>, panel: &mut Panel) -> Gathered {
+    let Some(mut early) = Early::of(desk) else { return panel.gather().await };
+    let mut is_enough = false;
+    loop {
+        let gathered = if is_enough { panel.one_more().await } else { panel.more().await };
+        match gathered {
+            Some(Gathered::Enough) => is_enough = true,
+            Some(gathered) => return gathered,
+            None => {}
+        }
+        let has_text = early.take_end(panel);
+        if !has_text {
+            early.weigh(panel, is_enough);
+        }
+        if is_enough && early.draft.is_none() && !has_text {
+            return Gathered::Enough;
+        }
+        // A failed write shows where the next call wants to be sent, and in the report.
+        let _ = desk.log.commit().await;
+        if has_text {
+            return Gathered::Enough;
+        }
+    }
+}
+
+/// The drafts of a part of a run.
+struct Early<'a> {
+    desk: &'a Arc<Desk>,
+    /// Who writes them.
+    by: SeatNumber,
+    /// How many answers there must be.
+    from: usize,
+    /// How many there have been.
+    rounds: u16,
+    draft: Option<Draft>,
+    /// Whether one has failed by itself: the usual way is gone then.
+    is_over: bool,
+}
+
+/// A text on its way.
+struct Draft {
+    place: Place,
+    /// Whose answers it is made of.
+    reads: Vec<SeatNumber>,
+    revocation: Revocation,
+}
+
+impl<'a> Early<'a> {
+    /// `None` where nobody wants it, or where the run has had its chance: whoever wants another text of it does not want it
+    /// sooner, and what became of a draft of a process that is gone is known or was paid for in vain.
+    fn of(desk: &'a Arc<Desk>) -> Option<Self> {
+        let from = desk.plan.knobs.early?.into();
+        let by = desk.hub.look(|run| {
+            let is_fresh = run.outcome.is_none() && run.drafts().all(|view| view.attempts == 0);
+            run.chain().first().filter(|_| is_fresh).map(|by| by.number)
+        })?;
+        Some(Self { desk, by, from, rounds: 0, draft: None, is_over: false })
+    }
+
+    /// Looks at the end of a draft, where it has come; says whether there is its text.
+    fn take_end(&mut self, panel: &mut Panel) -> bool {
+        let Some(end) = panel.ended_beside() else { return false };
+        self.draft = None;
+        self.is_over = true;
+        matches!(end, Event::Answered { .. })
+    }
+
+    /// Begins a draft, lets it go on, or gives it up for another, as the answers that have come want it.
+    fn weigh(&mut self, panel: &mut Panel, is_enough: bool) {
+        let mut usable = panel.usable.clone();
+        usable.sort_by_key(|one| one.seat);
+        if let Some(draft) = &self.draft {
+            if !is_news(self.desk, &usable, &draft.reads) || !draft.revocation.revoke() {
+                return;
+            }
+            panel.set_aside(draft.place);
+            self.draft = None;
+        }
+        let is_early = !is_enough && !self.is_over && usable.len() >= self.from;
+        if is_early
+            && !self.lacks_strongest(panel)
+            && !is_gated(self.desk, agreement(self.desk, &usable).as_ref())
+        {
+            self.begin(panel, &usable);
+        }
+    }
+
+    /// Whether the seat that is best by the user's word is still to end: nothing is made without it.
+    fn lacks_strongest(&self, panel: &Panel) -> bool {
+        let has_ended = |number| {
+            panel.usable.iter().any(|one| one.seat == number)
+                || panel.failures.iter().any(|(seat, _)| *seat == number)
+        };
+        self.desk.plan.seats.iter().any(|seat| seat.strongest && !has_ended(seat.number))
+    }
+
+    fn begin(&mut self, panel: &mut Panel, usable: &[Usable]) {
+        let plan = &self.desk.plan;
+        let Some(step) = plan.step(StepKey::draft(self.by, self.rounds + 1)) else { return };
+        let place = Place::Step(step.number);
+        let Call { place, messages, reveal } = synthesize::draft(self.desk, place, usable);
+        let seat = plan.seat_at(place).expect("a step of the plan has somebody to make it");
+        let asking = Asking::new(self.desk, place, seat, messages.into(), reveal);
+        let (mut asking, revocation) = asking.revocable();
+        match asking.admit() {
+            admission @ Admission::Noted(_) => {
+                panel.ask_beside(asking, admission);
+                self.rounds += 1;
+                let reads = usable.iter().map(|one| one.seat).collect();
+                self.draft = Some(Draft { place, reads, revocation });
+            }
+            // By its turn others may have answered; and what may not be sent is told when it is needed.
+            _ => asking.forgo(),
+        }
+    }
+}
+
+/// Whether somebody says something else than most of those who are read, as far as is known.
+fn is_news(desk: &Desk, usable: &[Usable], reads: &[SeatNumber]) -> bool {
+    let question = desk.plan.question();
+    let compared =
+        |usable: &[&Usable]| Agreement::of(&question, usable.iter().map(|one| (one.seat, &*one.answer.text)));
+    let (read, late): (Vec<&Usable>, Vec<&Usable>) = usable.iter().partition(|one| reads.contains(&one.seat));
+    if late.is_empty() {
+        return false;
+    }
+    let said = compared(&read);
+    let Some(most) = said.as_ref().and_then(Agreement::most) else { return true };
+    let all = compared(&[read, late.clone()].concat());
+    let same = all.iter().flat_map(|all| &all.clusters).find(|cluster| cluster.seats.contains(&most[0]));
+    !same.is_some_and(|same| late.iter().all(|one| same.seats.contains(&one.seat)))
+}

@@ -1,0 +1,396 @@
+//! A text that is begun while answers are still waited for: when it stands, when it is begun anew, and that nobody sees a
+//! word of one that is given up.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::event::Recorded;
+use parallel_llm_engine::live::{Hub, Update};
+use parallel_llm_engine::plan::RunPlan;
+use parallel_llm_engine::recipe::Recipe;
+use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::{Code, PicoUsd, Place, StepNumber};
+
+use crate::always;
+use crate::scene::{QUESTION, Scene, scene};
+use crate::script::{Reply, after, fails, failure, form, fuses, hangs, says};
+
+const HOW_MANY: &str = "How many legs has a spider?";
+
+/// Three who answer one after the other, the last so late, and who makes a text of what they say.
+fn three_and(last_ms: u64, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+    let panel = [
+        ("ada", says(10, "The moon pulls.")),
+        ("bob", says(20, "Moon, sun.")),
+        ("cyd", says(last_ms, "Gravity.")),
+    ];
+    scene(panel.into_iter().chain(chain)).asks(QUESTION, "synthesize@early=2")
+}
+
+/// A text whose first word comes after so many milliseconds, and its end as many later.
+fn writes(ms: u64, text: &'static str) -> Reply {
+    after(ms).compose(move |call| form(call, "{}", text)).wait(ms).text(" Done.").end()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_whose_first_word_is_seen_is_not_begun_anew() {
+    let told = three_and(150, [("fuser", writes(100, "Both."))]);
+    insta::assert_snapshot!(told.run().await.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `The moon pulls.`
+    20 answered 2 `Moon, sun.` | 20 sent step 1
+    150 answered 3 `Gravity.`
+    220 answered step 1 `<<analysis b…` (104)
+    220 decided fused
+    220 closed $0.0040
+    complete decided at 220, closed at 220
+      fused by fuser: `Both. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from, and began when 2 of 3 had answered
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered late, 1 request 150 ms, $0.0010
+      step 1 fuser answered, 1 request 200 ms, $0.0010 drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_says_something_else_before_it_has_it_begun_anew() {
+    let told = three_and(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
+    insta::assert_snapshot!(told.run().await.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `The moon pulls.`
+    20 answered 2 `Moon, sun.` | 20 sent step 1
+    110 answered 3 `Gravity.` | 110 sent s1
+    110 cancelled step 1
+    210 answered s1 `<<analysis f…` (105) | 210 decided fused
+    210 closed $0.0040
+    complete decided at 210, closed at 210
+      fused by fuser: `Three. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 110 ms, $0.0010
+      s1 fuser answered, 1 request 100 ms, $0.0010
+      step 1 fuser cancelled, 1 request 90 ms, ~?: cancelled: given up before it had answered drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_answer_that_comes_in_time_is_in_the_text() {
+    let panel = [
+        ("ada", says(10, "The moon pulls.")),
+        ("bob", says(20, "Moon, sun.")),
+        ("cyd", says(30, "Gravity.")),
+        ("dan", says(400, "Nobody knows.")),
+    ];
+    let chain = [("fuser", writes(100, "Two.")), ("fuser", writes(100, "Three."))];
+    let told = scene(panel.into_iter().chain(chain)).asks(QUESTION, "synthesize@early=2");
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 230, closed at 400
+      fused by fuser: `Three. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from, and began when 3 of 4 had answered, having given up 1 begun sooner
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered late, 1 request 400 ms, $0.0010
+      step 1 fuser cancelled, 1 request 10 ms, ~?: cancelled: given up before it had answered drafting
+      step 2 fuser answered, 1 request 200 ms, $0.0010 drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_agrees_with_most_leaves_it_as_it_is() {
+    let panel = |last: &'static str| {
+        let first = [("ada", says(10, "8")), ("bob", says(10, "It has 8 legs.")), ("cyd", says(20, "6"))];
+        let chain = [("dan", says(50, last)), ("fuser", fuses(100, "6", "Eight."))];
+        scene(first.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=3")
+    };
+    insta::assert_snapshot!(panel("The answer is 8.").run().await.end(), @"
+    complete decided at 120, closed at 120
+      fused by fuser: `Eight.`
+      because the synthesizer wrote it from the answers without naming the one it started from, and began when 3 of 4 had answered
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 20 ms, $0.0010
+      4 dan answered late, 1 request 50 ms, $0.0010
+      step 1 fuser answered, 1 request 100 ms, $0.0010 drafting
+    ");
+    insta::assert_snapshot!(panel("6").run().await.end(), @"
+    complete decided at 150, closed at 150
+      fused by fuser from 3: `Eight.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 100 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 20 ms, $0.0010
+      4 dan answered, 1 request 50 ms, $0.0010
+      s1 fuser answered, 1 request 100 ms, $0.0010
+      step 1 fuser cancelled, 1 request 30 ms, ~?: cancelled: given up before it had answered drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_begun_where_all_agree_so_far() {
+    let panel = |last: &'static str| {
+        let panel = [("ada", says(10, "8")), ("bob", says(20, "8 legs")), ("cyd", says(50, last))];
+        let chain = [("fuser", fuses(100, "8", "Eight."))];
+        scene(panel.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=2")
+    };
+    insta::assert_snapshot!(panel("8").run().await.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `8`
+    20 answered 2 `8 legs`
+    50 answered 3 `8` | 50 decided selected
+    50 closed $0.0030
+    complete decided at 50, closed at 50
+      selected by ada from 1: `8`
+      because all 3 answers say `8 legs`, so nothing was fused
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 50 ms, $0.0010
+    ");
+    insta::assert_snapshot!(panel("6").run().await.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `8`
+    20 answered 2 `8 legs`
+    50 answered 3 `6` | 50 sent s1
+    150 answered s1 `<<analysis f…` (110) | 150 decided fused
+    150 closed $0.0040
+    complete decided at 150, closed at 150
+      fused by fuser: `Eight.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 50 ms, $0.0010
+      s1 fuser answered, 1 request 100 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_paid_for_anyway_is_kept_and_shown_to_nobody() {
+    let chain = [("fuser", writes(100, "Two.").billed_anyway()), ("fuser", writes(50, "Three."))];
+    let seen = async |hub: Arc<Hub>| {
+        let (mut run, mut watch) = hub.watch();
+        let mut seen = Vec::new();
+        while !run.closed {
+            match watch.next().await {
+                Update::Event(recorded) => run.apply(&recorded),
+                Update::Text { place, text, .. } if !matches!(place, Place::Seat(_)) => {
+                    seen.push(format!("{place}: {text}"));
+                }
+                _ => {}
+            }
+        }
+        seen
+    };
+    let (told, seen) = three_and(110, chain).run_beside(seen).await;
+    insta::assert_snapshot!(told.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `The moon pulls.`
+    20 answered 2 `Moon, sun.` | 20 sent step 1
+    110 answered 3 `Gravity.` | 110 sent s1
+    210 answered s1 `<<analysis f…` (105) | 210 decided fused
+    220 cancelled step 1 `<<analysis b…` (103)
+    220 closed $0.0050
+    complete decided at 210, closed at 220
+      fused by fuser: `Three. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 110 ms, $0.0010
+      s1 fuser answered, 1 request 100 ms, $0.0010
+      step 1 fuser cancelled, 1 request 200 ms, $0.0010: cancelled: given up before it had answered drafting
+    ");
+    insta::assert_snapshot!(seen.join(" | "), @"synthesizer 1: Three. | synthesizer 1:  Done.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_fails_is_told_and_the_panel_waited_for() {
+    let chain = [("fuser", fails(30, failure(Code::Auth))), ("fuser", fuses(50, "Gravity", "All."))];
+    insta::assert_snapshot!(three_and(110, chain).run().await.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 answered 1 `The moon pulls.`
+    20 answered 2 `Moon, sun.` | 20 sent step 1
+    50 failed step 1 auth, never again
+    110 answered 3 `Gravity.` | 110 sent s1
+    160 answered s1 `<<analysis f…` (108) | 160 decided fused
+    160 closed $0.0040
+    complete decided at 160, closed at 160
+      fused by fuser from 3: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 50 ms
+      ! auth: a text begun early failed: scripted auth (check that the key is current and belongs to this provider)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 110 ms, $0.0010
+      s1 fuser answered, 1 request 50 ms, $0.0010
+      step 1 fuser failed, 1 request 30 ms, ~?: auth: scripted auth drafting
+    ");
+    let cut = after(30).compose(|call| form(call, "{}", "Half")).fail(failure(Code::Connection));
+    let chain = [("fuser", cut), ("fuser", fuses(50, "Gravity", "All."))];
+    insta::assert_snapshot!(three_and(110, chain).run().await.end(), @"
+    complete decided at 160, closed at 160
+      fused by fuser from 3: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 50 ms
+      ! connection: a text begun early failed: scripted connection (check the network and the base URL)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 110 ms, $0.0010
+      s1 fuser answered, 1 request 50 ms, $0.0010
+      step 1 fuser cut, 1 request 30 ms, ~?: connection: scripted connection drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_stands_though_the_panel_is_done_before_it() {
+    let told = three_and(60, [("fuser", writes(30, "Two."))]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 80, closed at 80
+      fused by fuser: `Two. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from, and began when 2 of 3 had answered
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered late, 1 request 60 ms, $0.0010
+      step 1 fuser answered, 1 request 60 ms, $0.0010 drafting
+    ");
+    let told = three_and(5_000, [("fuser", writes(300, "Two."))]).wait(Wait::Seats { count: 2 });
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 620, closed at 5000
+      fused by fuser: `Two. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered late, 1 request 5000 ms, $0.0010
+      s1 fuser answered, 1 request 600 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_strongest_is_waited_for_before_it_is_begun() {
+    let strongest = |plan: &mut RunPlan| plan.seats[2].strongest = true;
+    let told = three_and(50, [("dan", hangs()), ("fuser", writes(10, "Three."))]).plan(strongest);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    partial decided at 70, closed at 300000
+      fused by fuser: `Three. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from, and began when 3 of 4 had answered
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 50 ms, $0.0010
+      4 dan failed, 1 request 300000 ms, ~?: timeout: no text or reasoning came within 300 s (raise the setting `first_text_timeout_ms` (now 300000))
+      step 1 fuser answered, 1 request 20 ms, $0.0010 drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_queues_for_a_text_that_is_early() {
+    let told = three_and(110, [("fuser", writes(10, "All.").held_back(5))]);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    complete decided at 135, closed at 135
+      fused by fuser: `All. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 110 ms, $0.0010
+      s1 fuser answered, 1 request 20 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_run_gives_it_up() {
+    let told = three_and(500, [("fuser", hangs())]).cancel_at(100);
+    insta::assert_snapshot!(told.run().await.end(), @"
+    cancelled decided at 100, closed at 100
+      none
+      because cancelled: the run was cancelled
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
+      step 1 fuser cancelled, 1 request 80 ms, ~?: cancelled: given up before it had answered drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_goes_with_seats_that_are_held_back() {
+    let panel = [
+        ("ada", says(10, "8")),
+        ("bob", says(20, "6")),
+        ("cyd", says(30, "8 legs")),
+        ("dan", says(500, "8")),
+    ];
+    let chain = [("fuser", writes(100, "Two.")), ("fuser", writes(100, "Three."))];
+    let told = scene(panel.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@first=2,early=2");
+    insta::assert_snapshot!(told.run().await.story(), @"
+    0 started | 0 sent 1 | 0 sent 2
+    10 answered 1 `8`
+    20 answered 2 `6` | 20 sent 3 | 20 sent 4 | 20 sent step 1
+    50 answered 3 `8 legs` | 50 sent step 2
+    50 cancelled step 1
+    250 answered step 2 `<<analysis 7…` (105)
+    250 decided fused
+    520 answered 4 `8`
+    520 closed $0.0050
+    complete decided at 250, closed at 520
+      fused by fuser: `Three. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from, and began when 3 of 4 had answered, having given up 1 begun sooner
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered late, 1 request 500 ms, $0.0010
+      step 1 fuser cancelled, 1 request 30 ms, ~?: cancelled: given up before it had answered drafting
+      step 2 fuser answered, 1 request 200 ms, $0.0010 drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_takes_the_run_up_pays_for_no_text_twice() {
+    let story = || three_and(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
+    always::never_pays_twice(story).await;
+    // The text is there, and its process is gone before it is told.
+    let whole = three_and(150, [("fuser", writes(100, "Both."))]).run().await;
+    let has_text = |commit: &[Recorded]| {
+        commit.iter().any(|recorded| {
+            recorded.event.answer().is_some()
+                && recorded.event.attempt().is_some_and(|attempt| attempt.place == Place::Step(StepNumber(1)))
+        })
+    };
+    let last = whole.commits.iter().position(|commit| has_text(commit)).expect("it comes to its end");
+    let told =
+        three_and(150, [("fuser", writes(100, "Another."))]).after(&whole.commits[..=last]).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 220, closed at 220
+      fused by fuser: `Both. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from, and began when 2 of 3 had answered
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered late, 1 request 150 ms, $0.0010
+      step 1 fuser answered, 1 request 200 ms, $0.0010 drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_that_may_be_paid_for_is_planned() {
+    let planned = |recipe: &str| three_and(1, [("fuser", hangs())]).asks(QUESTION, recipe).planned();
+    let worst = |recipe: &str| planned(recipe).worst_case;
+    let late = planned("synthesize@early=2");
+    assert_eq!(late.steps.len(), 1);
+    let step = late.worst_request(Place::Step(late.steps[0].number)).expect("the price is known");
+    assert_eq!(worst("synthesize@early=2"), worst("synthesize").plus(step));
+    assert!(step > PicoUsd::ZERO);
+    assert_eq!(worst("synthesize@early=3"), worst("synthesize"));
+    let many = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus"].map(|name| (name, hangs()));
+    let many = scene(many.into_iter().chain([("fuser", hangs())])).asks(QUESTION, "synthesize@early=2");
+    assert_eq!(many.planned().steps.len(), 3);
+}
+
+#[test]
+fn what_cannot_be_early_is_said() {
+    let told = |text: &str| {
+        let told = Recipe::parse(text).map(|recipe| recipe.to_string());
+        told.unwrap_or_else(|failure| format!("{}; {}", failure.message, failure.next_step()))
+    };
+    insta::assert_snapshot!(told("synthesize@early=2,mode=free"), @"synthesize@early=2,mode=free");
+    insta::assert_snapshot!(told("synthesize@early=2,paranoid=on"), @"the knobs `early` and `paranoid=on` do not go together: with `paranoid=on` nothing can be shown early; leave one of them out");
+    insta::assert_snapshot!(told("synthesize@analysis=separate,early=2"), @"the knobs `early` and `analysis=separate` do not go together: with `analysis=separate` nothing can be shown early; leave one of them out");
+    insta::assert_snapshot!(told("synthesize@early=1"), @"the knob `early` cannot be `1`; give a whole number from 2 to 63");
+    insta::assert_snapshot!(told("vote@early=2"), @"the strategy `vote` has no knob `early`; choose one of: first, weights");
+}
