@@ -65,6 +65,12 @@ impl Agreement {
         (!is_level).then_some(&largest.seats)
     }
 
+    /// How many answers say what that of a seat says, itself included; 0 where that cannot be told.
+    pub(crate) fn count_of(&self, seat: SeatNumber) -> usize {
+        let own = self.clusters.iter().find(|cluster| cluster.seats.contains(&seat));
+        own.map_or(0, |own| own.seats.len())
+    }
+
     /// The same without the words of the answers, for runs of which no text is kept.
     #[must_use]
     pub(crate) fn without_words(mut self) -> Self {

@@ -15,7 +15,6 @@ use crate::outcome::Outcome;
 use crate::panel::SeatNumber;
 use crate::plan::RunPlan;
 use crate::port::{Caller, Journal, Lease};
-use crate::recipe::Strategy;
 use crate::reconcile;
 use crate::reopening::Reopening;
 use crate::retry::RetryBudget;
@@ -144,7 +143,7 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
                 let considered = usable.iter().map(|one| one.seat).collect();
                 let outcome = vetted::vetted(desk, &usable, outcome);
                 decide(desk, Outcome { considered, agreement, ..outcome });
-                if desk.plan.strategy == Strategy::Race {
+                if desk.plan.strategy.needs_one() {
                     // The others have lost: what stops costing when it is closed is closed.
                     desk.stop.cancel();
                 }

@@ -1,4 +1,5 @@
-//! What of a fused text stands in none of the answers it was made of, nor in the question: a view of the texts of a run.
+//! What of a fused text stands in none of the answers, those of every layer included, nor in the question: a view of the texts
+//! of a run.
 //!
 //! Pure, and by wording alone: a thought in other words counts as new, and a denial in the old ones does not. What always
 //! holds: where a text is missing, or all are too long to be compared, nothing is said.
@@ -8,7 +9,9 @@ use std::collections::HashSet;
 use crate::closed::{Form, Value};
 use crate::outcome::OutcomeKind;
 use crate::panel::SeatNumber;
-use crate::run::Run;
+use crate::place::Place;
+use crate::run::{Run, SeatView};
+use crate::step::{Role, StepKey};
 use crate::wording::all_phrases;
 
 /// The most bytes of texts that are compared: as much as an edit ratio is worth.
@@ -34,14 +37,23 @@ pub struct Novelty {
 pub fn of(run: &Run) -> Option<Novelty> {
     let outcome = run.outcome.as_ref().filter(|outcome| outcome.kind == OutcomeKind::Fused)?;
     let text = outcome.text.as_deref().filter(|text| !text.is_empty())?;
-    let answer = |seat: &SeatNumber| {
-        let answer = run.seat(*seat)?.answer.as_ref()?;
-        Some(&*answer.text).filter(|text| !text.is_empty())
-    };
-    let answers: Vec<&str> = outcome.considered.iter().map(answer).collect::<Option<_>>()?;
+    let answer = |seat: &SeatNumber| text_of(run.seat(*seat)?);
+    let panel = outcome.considered.iter().map(answer);
+    let again =
+        outcome.rounds.iter().flat_map(|round| round.answered.iter().map(|seat| (*seat, round.round)));
+    let again = again.map(|(seat, round)| {
+        let key = StepKey { role: Role::Proposer, by: Place::Seat(seat), round };
+        text_of(run.place(Place::Step(run.plan.step(key)?.number))?)
+    });
+    let answers: Vec<&str> = panel.chain(again).collect::<Option<_>>()?;
     let question = run.plan.question();
     let bytes = answers.iter().map(|answer| answer.len()).sum::<usize>() + question.len() + text.len();
     (bytes <= COMPARED_BYTES_MAX).then(|| told(text, &question, &answers))
+}
+
+/// What a place gave, where its words are kept.
+fn text_of(view: &SeatView) -> Option<&str> {
+    Some(&*view.answer.as_ref()?.text).filter(|text| !text.is_empty())
 }
 
 fn told(text: &str, question: &str, answers: &[&str]) -> Novelty {

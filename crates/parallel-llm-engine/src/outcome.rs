@@ -28,14 +28,14 @@ pub enum OutcomeKind {
     None,
 }
 
-/// A candidate that was shortened to fit the synthesizer's context.
+/// A candidate that was shortened to fit its reader's context, or because no more of it was wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortened {
     /// Whose answer.
     pub seat: SeatNumber,
     /// Its length in characters.
     pub from_chars: u64,
-    /// How much of it the synthesizer was shown.
+    /// How much of it the reader was shown.
     pub to_chars: u64,
 }
 
@@ -105,6 +105,16 @@ pub struct Round {
     pub equal: usize,
     /// Of how many.
     pub of: usize,
+    /// Seats whose answer from before it nobody was shown, where only some were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unshown: Vec<SeatNumber>,
+}
+
+impl Round {
+    /// Whether there were several answers after it and all said the same.
+    pub fn is_unanimous(&self) -> bool {
+        self.of > 1 && self.equal == self.of
+    }
 }
 
 /// A seat whose answer may have tried to instruct whoever read it.
@@ -181,6 +191,10 @@ pub struct Outcome {
     /// The seats whose answers were there to choose from; one that came later is not among them.
     #[serde(default)]
     pub considered: Vec<SeatNumber>,
+    /// Those of them whose answers the synthesizer or judge was not shown, because only some were and others are closer to
+    /// all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unshown: Vec<SeatNumber>,
     /// Which of these say the same, where that can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
@@ -205,7 +219,7 @@ pub struct Outcome {
     pub kin: Vec<SeatNumber>,
     /// Why it came about this way, in one sentence.
     pub reason: String,
-    /// Answers the synthesizer saw only in part.
+    /// Answers that their reader saw only in part.
     #[serde(default)]
     pub shortened: Vec<Shortened>,
     /// Whether fusing was worth it; only where something was fused.
@@ -231,6 +245,7 @@ impl Outcome {
             base_seat: None,
             base_step: None,
             considered: Vec::new(),
+            unshown: Vec::new(),
             agreement: None,
             judging: None,
             rounds: Vec::new(),

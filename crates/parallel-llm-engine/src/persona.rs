@@ -1,7 +1,8 @@
 //! Personas: who a seat is asked to be, written once in the settings and named in model references.
 //!
 //! What always holds: an unknown name is refused before anything is paid, what stands at a seat wins over its persona,
-//! and neither a persona's name nor its words enter the prompt of a synthesizer or of a step.
+//! and a persona holds for every answer of its seat: neither its name nor its words enter the prompt of whoever fuses, judges or
+//! ranks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -87,7 +87,7 @@ impl Task {
     }
 
     /// Whether the question itself is to be answered, for which the files that came with it are needed.
-    const fn answers(self) -> bool {
+    pub(crate) const fn answers(self) -> bool {
         matches!(self, Self::Propose | Self::Revise)
     }
 }
@@ -101,6 +101,8 @@ const CANDIDATE_CHARS_MIN: usize = 500;
 /// Stands where the end of a candidate was cut off.
 const CUT_MARK: &str = "\n[shortened here to fit]";
 
+/// How a reader is to take the votes.
+const VOTES: &str = include_str!("../prompts/synthesize/votes.md");
 /// Asks a seat to argue from a stance, which is a sentence of the user's own.
 const STANCE: &str = include_str!("../prompts/persona/stance.md");
 
@@ -117,6 +119,17 @@ pub struct Candidate {
     pub stops_early: bool,
     /// Where it stands among the others, for a reader that is to know.
     pub standing: Option<Standing>,
+    /// How many others come to the same, for a reader that is to know.
+    pub votes: Option<Votes>,
+}
+
+/// How many of the other candidates come to the same as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Votes {
+    /// Those that do.
+    pub same: usize,
+    /// Of how many others.
+    pub of: usize,
 }
 
 /// Where a candidate stands in a ranking by the authors of the others.
@@ -177,8 +190,9 @@ fn asking(task: Task, request: &[Message], nonce: &str, values: &[(&str, &str)])
 }
 
 fn framed_all(candidates: &[Candidate], nonce: &str) -> String {
+    let counted = candidates.iter().any(|one| one.votes.is_some()).then(|| VOTES.trim_end().to_owned());
     let framed = |one: &Candidate| framed(&format!("candidate {}", one.label), one, nonce);
-    candidates.iter().map(framed).collect::<Vec<_>>().join("\n\n")
+    counted.into_iter().chain(candidates.iter().map(framed)).collect::<Vec<_>>().join("\n\n")
 }
 
 /// What a seat is told that is to argue from this stance.
@@ -196,6 +210,10 @@ fn framed(name: &str, candidate: &Candidate, nonce: &str) -> String {
         let shared = if shared { ", shared" } else { "" };
         framed.push_str(&format!("By the other members the {name} was ranked {place} of {of}{shared}.\n"));
     }
+    if let Some(Votes { same, of }) = candidate.votes {
+        let others = if of == 1 { "other" } else { "others" };
+        framed.push_str(&format!("The {name} comes to the same as {same} of {of} {others}.\n"));
+    }
     framed + &block(name, nonce, &candidate.text)
 }
 
@@ -206,9 +224,11 @@ pub struct Room {
     pub context_tokens: u64,
     /// The output at its cap.
     pub output_tokens: u32,
+    /// The most of each candidate; `None` for all of it.
+    pub candidate_tokens: Option<u32>,
 }
 
-/// Shortens the longest candidates until the prompt fits.
+/// Shortens each candidate to its most, and then the longest until the prompt fits.
 /// Returns the seats that were shortened, with their lengths in characters before.
 pub fn fit(
     task: Task,
@@ -220,8 +240,11 @@ pub fn fit(
     let bytes = if task.answers() { Message::weight_bytes } else { Message::text_bytes };
     let fixed = tokens_in(ours + request.iter().map(bytes).sum::<u64>());
     let free = room.context_tokens.saturating_sub(fixed + u64::from(room.output_tokens) + MARGIN_TOKENS);
-    let allowance = usize::try_from(free * BYTES_PER_TOKEN).unwrap_or(usize::MAX);
-    let cap = level(candidates.iter().map(|candidate| candidate.text.len()), allowance);
+    let in_bytes =
+        |tokens: u64| usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
+    let most = room.candidate_tokens.map_or(usize::MAX, |tokens| in_bytes(tokens.into()));
+    let lengths = candidates.iter().map(|candidate| candidate.text.len().min(most));
+    let cap = level(lengths, in_bytes(free)).min(most);
     let mut shortened = Vec::new();
     for candidate in candidates.iter_mut().filter(|candidate| candidate.text.len() > cap) {
         let chars = candidate.text.chars().count();
@@ -330,6 +353,7 @@ mod tests {
             text: text.to_owned(),
             stops_early: index % 2 == 1,
             standing: None,
+            votes: None,
         }
     }
 
@@ -348,13 +372,28 @@ mod tests {
         let request = [Message::text(Role::User, "q")];
         let (task, output_tokens) = (Task::Synthesize, 100);
         let fixed = tokens_in((task.system().len() + task.user().len() + 1) as u64) + MARGIN_TOKENS + 100;
-        let room = Room { context_tokens: fixed + 1_500, output_tokens };
+        let room = Room { context_tokens: fixed + 1_500, output_tokens, candidate_tokens: None };
         let shortened = fit(task, &mut candidates, &request, room);
         assert_eq!(shortened, [(SeatNumber(2), 3_000), (SeatNumber(3), 4_000)]);
         assert_eq!(candidates[0].text.len(), 900);
         assert!(candidates.iter().map(|candidate| candidate.text.len()).sum::<usize>() <= 4_500);
-        let room = Room { context_tokens: 1_000_000, output_tokens };
+        let room = Room { context_tokens: 1_000_000, ..room };
         assert!(fit(task, &mut candidates, &request, room).is_empty());
+    }
+
+    #[test]
+    fn no_more_of_each_is_shown_than_is_wanted() {
+        let lengths = [900, 601, 600].map(|length| "a".repeat(length));
+        let mut candidates: Vec<Candidate> =
+            lengths.iter().zip(0..).map(|(text, index)| candidate(index, text)).collect();
+        let (request, room) = (
+            [Message::text(Role::User, "q")],
+            Room { context_tokens: u64::MAX, output_tokens: u32::MAX, candidate_tokens: Some(200) },
+        );
+        let shortened = fit(Task::Judge, &mut candidates, &request, room);
+        assert_eq!(shortened, [(SeatNumber(1), 900), (SeatNumber(2), 601)]);
+        let lengths: Vec<usize> = candidates.iter().map(|candidate| candidate.text.len()).collect();
+        assert_eq!(lengths, [600, 600, 600]);
     }
 
     proptest! {

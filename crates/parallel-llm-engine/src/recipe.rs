@@ -86,34 +86,35 @@ impl Strategy {
     ];
 
     const fn traits(self) -> Traits {
-        match self {
-            Self::Synthesize => Traits {
-                name: "synthesize",
-                fuses: true,
-                knobs: &[Knob::Gate, Knob::First, Knob::Early, Knob::Mode, Knob::Analysis, Knob::Paranoid],
-            },
-            Self::Vote => Traits { name: "vote", fuses: false, knobs: &[Knob::First, Knob::Weights] },
-            Self::BestOfN => {
-                Traits { name: "best-of-n", fuses: false, knobs: &[Knob::Orders, Knob::Gate, Knob::First] }
+        use Knob::{
+            Analysis, Early, First, Format, Gate, HedgeAfterMs, Layers, Mode, Orders, Paranoid, Rounds,
+            Samples, ShowVotes, ShownTokensMax, TopK, Weights,
+        };
+        let (name, fuses, knobs): (_, _, &[Knob]) = match self {
+            Self::Synthesize => (
+                "synthesize",
+                true,
+                &[Gate, First, Early, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+            ),
+            Self::Vote => ("vote", false, &[First, Weights]),
+            Self::BestOfN => ("best-of-n", false, &[Orders, Gate, First, ShownTokensMax]),
+            Self::Cascade => {
+                ("cascade", true, &[First, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes])
             }
-            Self::Cascade => Traits { name: "cascade", fuses: true, knobs: &[Knob::First] },
-            Self::Race => Traits { name: "race", fuses: false, knobs: &[Knob::HedgeAfterMs] },
-            Self::Panel => Traits { name: "panel", fuses: false, knobs: &[] },
-            Self::Consistency => {
-                Traits { name: "consistency", fuses: false, knobs: &[Knob::Orders, Knob::Gate, Knob::First] }
-            }
-            Self::Tournament => Traits {
-                name: "tournament",
-                fuses: false,
-                knobs: &[Knob::Format, Knob::Orders, Knob::Gate, Knob::First],
-            },
-            Self::Council => Traits { name: "council", fuses: true, knobs: &[Knob::Gate, Knob::First] },
-            Self::Moa => Traits { name: "moa", fuses: true, knobs: &[Knob::Layers, Knob::Gate, Knob::First] },
-            Self::SelfMoa => Traits { name: "self-moa", fuses: true, knobs: &[Knob::Samples, Knob::Gate] },
-            Self::Debate => {
-                Traits { name: "debate", fuses: false, knobs: &[Knob::Rounds, Knob::Gate, Knob::First] }
-            }
-        }
+            Self::Race => ("race", false, &[HedgeAfterMs]),
+            Self::Panel => ("panel", false, &[]),
+            Self::Consistency => ("consistency", false, &[Orders, Gate, First, TopK, ShownTokensMax]),
+            Self::Tournament => ("tournament", false, &[Format, Orders, Gate, First, ShownTokensMax]),
+            Self::Council => ("council", true, &[Gate, First, ShownTokensMax]),
+            Self::Moa => ("moa", true, &[Layers, Gate, First, Mode, Analysis, TopK, ShowVotes]),
+            Self::SelfMoa => (
+                "self-moa",
+                true,
+                &[Samples, Gate, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+            ),
+            Self::Debate => ("debate", false, &[Rounds, Gate, First]),
+        };
+        Traits { name, fuses, knobs }
     }
 
     /// The name used in flags, settings and JSON.
@@ -124,6 +125,11 @@ impl Strategy {
     /// Those of a chain of synthesizers whom it may ask for a text: all or none.
     pub const fn fusers(self, chain: &[Seat]) -> &[Seat] {
         if self.traits().fuses { chain } else { &[] }
+    }
+
+    /// Whether one answer is enough for it, whichever comes first: the others are then not missed.
+    pub(crate) const fn needs_one(self) -> bool {
+        matches!(self, Self::Race)
     }
 
     /// What may stand where a strategy is named.
@@ -211,17 +217,14 @@ impl Recipe {
     pub(crate) fn first(self, seats: usize) -> usize {
         match self.strategy {
             Strategy::Cascade => usize::from(self.knobs.first.unwrap_or(FIRST_OF_CASCADE)),
-            Strategy::Race if self.knobs.hedge_after_ms.is_some() => 1,
+            _ if self.knobs.hedge_after_ms.is_some() => 1,
             _ => self.knobs.first.map_or(seats, usize::from),
         }
     }
 
     /// The rule that says when to stop waiting, where `wait` is the one that was set.
     pub(crate) const fn wait(self, wait: Wait) -> Wait {
-        match self.strategy {
-            Strategy::Race => Wait::First,
-            _ => wait,
-        }
+        if self.strategy.needs_one() { Wait::First } else { wait }
     }
 }
 
@@ -263,6 +266,10 @@ mod tests {
         check("synthesize@first=2,gate=off", Ok("synthesize@gate=off,first=2"));
         check("synthesize@paranoid=on,mode=free,gate=off", Ok("synthesize@gate=off,mode=free,paranoid=on"));
         check("synthesize@analysis=separate", Ok("synthesize@analysis=separate"));
+        check("cascade@paranoid=on,mode=free", Ok("cascade@mode=free,paranoid=on"));
+        check("moa@show_votes=on,top_k=3,layers=3", Ok("moa@layers=3,top_k=3,show_votes=on"));
+        check("best-of-n@shown_tokens_max=4000", Ok("best-of-n@shown_tokens_max=4000"));
+        check("synthesize@show_votes=off", Ok("synthesize"));
         check("synthesize@analysis=inline,mode=anchored,paranoid=off", Ok("synthesize"));
         check("vote", Ok("vote"));
         check("consistency@orders=2", Ok("consistency@orders=2"));
@@ -316,6 +323,11 @@ mod tests {
             Err("the knob `samples` cannot be `1`; give a whole number from 2 to 16"),
         );
         check("debate@rounds=0", Err("the knob `rounds` cannot be `0`; give a whole number from 1 to 3"));
+        check(
+            "council@shown_tokens_max=199",
+            Err("the knob `shown_tokens_max` cannot be `199`; give a whole number from 200 to 1000000"),
+        );
+        check("consistency@top_k=1", Err("the knob `top_k` cannot be `1`; give a whole number from 2 to 63"));
         check("vote@first=two", Err("the knob `first` cannot be `two`; give a whole number from 2 to 63"));
     }
 }

@@ -12,11 +12,10 @@ use crate::answer::Failure;
 use crate::code::Code;
 use crate::event::{Event, Recorded};
 use crate::money::PicoUsd;
-use crate::outcome::{Outcome, OutcomeKind, Warning};
+use crate::outcome::{Outcome, OutcomeKind, Round, Warning};
 use crate::panel::{Seat, SeatNumber};
 use crate::place::Place;
 use crate::plan::RunPlan;
-use crate::recipe::Strategy;
 use crate::reopening::Reopening;
 use crate::request::StoreMode;
 use crate::step::{Role, Step};
@@ -372,7 +371,7 @@ impl Run {
 
     /// Seats without a whole answer that were to give one. Who loses a race is not missed.
     pub fn missing(&self) -> impl Iterator<Item = &SeatView> {
-        let is_enough = self.plan.strategy == Strategy::Race
+        let is_enough = self.plan.strategy.needs_one()
             && self.outcome.as_ref().is_some_and(|outcome| outcome.kind != OutcomeKind::None);
         let is_missing = move |seat: &&SeatView| seat.status != SeatStatus::Answered && !seat.is_spared();
         self.seats.iter().filter(move |seat| !is_enough && is_missing(seat))
@@ -381,8 +380,9 @@ impl Run {
     /// What was not paid for because the answers there were agreed, or because one was enough; `None` where nothing was.
     pub fn spared(&self) -> Option<Spared> {
         let is_settled = |outcome: &Outcome| {
-            let is_unanimous = outcome.agreement.as_ref().is_some_and(Agreement::is_unanimous);
-            outcome.kind == OutcomeKind::Selected && (is_unanimous || self.plan.strategy == Strategy::Race)
+            let is_unanimous = outcome.agreement.as_ref().is_some_and(Agreement::is_unanimous)
+                || outcome.rounds.last().is_some_and(Round::is_unanimous);
+            outcome.kind == OutcomeKind::Selected && (is_unanimous || self.plan.strategy.needs_one())
         };
         if !self.is_decided() || !self.outcome.as_ref().is_some_and(is_settled) {
             return None;
@@ -393,7 +393,14 @@ impl Run {
             self.place(*place)
                 .is_some_and(|view| view.attempts == 0 && (view.is_spared() || !view.status.is_final()))
         };
-        let places: Vec<Place> = planned.filter(is_spared).collect();
+        // A seat that gave nothing would not have been asked again.
+        let would_be_made = |place: &Place| match self.plan.step_at(*place).map(|step| step.key.by) {
+            Some(Place::Seat(seat)) => {
+                self.seat(seat).is_some_and(|view| view.has_given() || view.is_spared())
+            }
+            _ => true,
+        };
+        let places: Vec<Place> = planned.filter(is_spared).filter(would_be_made).collect();
         let cost_max = places.iter().filter_map(|place| self.plan.worst_request(*place)).sum();
         (!places.is_empty()).then_some(Spared { calls: places.len(), cost_max })
     }

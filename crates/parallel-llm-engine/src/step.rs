@@ -13,7 +13,7 @@ use crate::answer::Failure;
 use crate::code::Code;
 use crate::panel::{Seat, SeatNumber};
 use crate::place::{Place, StepNumber};
-use crate::recipe::{Format, Recipe, Strategy};
+use crate::recipe::{Format, Knobs, Recipe, Strategy};
 use crate::usage::tokens_in;
 
 /// The most steps of one run in all its parts: as many as there are numbers for them.
@@ -107,22 +107,29 @@ pub struct Step {
     pub key: StepKey,
     /// The most it reads, in tokens.
     pub input_tokens_max: u64,
-    /// Whether it is made only where another one failed: like a later synthesizer, it is not in the worst case.
+    /// Whether it is made only in place of another: like a later synthesizer, it is not in the worst case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_spare: bool,
 }
 
 /// The steps that this recipe may make with these places, numbered from 1. `prompt_bytes` is what every seat is sent.
 pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_bytes: u64) -> Vec<Step> {
-    let mut table = Table { seats, chain, prompt_tokens: tokens_in(prompt_bytes), steps: Vec::new() };
+    let knobs = recipe.knobs;
+    let (shown_max, prompt_tokens) = (knobs.shown_max(seats.len()), tokens_in(prompt_bytes));
+    let mut table = Table { seats, chain, knobs, shown_max, prompt_tokens, steps: Vec::new() };
     // With one answer there is nothing to judge, to rank or to read.
     if seats.len() < 2 {
         return table.steps;
     }
     match recipe.strategy {
-        Strategy::Vote | Strategy::Cascade | Strategy::Race | Strategy::Panel | Strategy::SelfMoa => {}
+        Strategy::Synthesize
+        | Strategy::Vote
+        | Strategy::Cascade
+        | Strategy::Race
+        | Strategy::Panel
+        | Strategy::SelfMoa => {}
         Strategy::BestOfN | Strategy::Consistency => {
-            table.judged(u16::from(recipe.knobs.orders(recipe.strategy)), table.longest(seats.len()));
+            table.judged(u16::from(recipe.knobs.orders(recipe.strategy)), longest(knobs, seats, shown_max));
         }
         Strategy::Tournament => {
             let count = u16::try_from(seats.len()).unwrap_or(u16::MAX);
@@ -131,25 +138,31 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
                 Format::League => (count - 1).saturating_mul(count) / 2,
             };
             let orders = u16::from(recipe.knobs.orders(recipe.strategy));
-            table.judged(matches.saturating_mul(orders), table.longest(2));
+            table.judged(matches.saturating_mul(orders), longest(knobs, seats, 2));
         }
         Strategy::Council => table.reviewed(),
         // The panel is the first layer.
         Strategy::Moa => table.asked_again(Role::Proposer, 2..=u16::from(recipe.knobs.layers())),
         Strategy::Debate => table.asked_again(Role::Reviser, 1..=u16::from(recipe.knobs.rounds())),
-        Strategy::Synthesize => {
-            if recipe.knobs.is_analysis_separate() {
-                table.analysed();
-            }
-            if recipe.knobs.is_paranoid() {
-                table.controlled();
-            }
-            if let Some(early) = recipe.knobs.early {
-                table.drafted(seats.len().saturating_sub(early.into()));
-            }
-        }
+    }
+    // Whichever strategy has these knobs ends in a text that a synthesizer writes.
+    if recipe.knobs.is_analysis_separate() {
+        table.analysed();
+    }
+    if recipe.knobs.is_paranoid() {
+        table.controlled();
+    }
+    if let Some(early) = recipe.knobs.early {
+        table.drafted(seats.len().saturating_sub(early.into()));
     }
     table.steps
+}
+
+/// The longest so many answers of these seats at their caps, as they are shown, in tokens.
+pub(crate) fn longest<'a>(knobs: Knobs, seats: impl IntoIterator<Item = &'a Seat>, count: usize) -> u64 {
+    let mut caps: Vec<u64> = seats.into_iter().map(|seat| knobs.shown_tokens(seat.max_tokens)).collect();
+    caps.sort_unstable_by_key(|cap| Reverse(*cap));
+    caps.iter().take(count).sum()
 }
 
 /// Numbers the steps of a further part of a run on from those there are.
@@ -168,6 +181,9 @@ pub(crate) fn number_on(steps: &mut [Step], before: usize) -> Result<(), Failure
 struct Table<'a> {
     seats: &'a [Seat],
     chain: &'a [Seat],
+    knobs: Knobs,
+    /// How many answers a reader is shown.
+    shown_max: usize,
     prompt_tokens: u64,
     steps: Vec<Step>,
 }
@@ -183,33 +199,41 @@ impl Table<'_> {
         }
     }
 
-    /// Every seat answers again in each round, having read all answers of the one before.
+    /// Every seat answers again in each round, having read the answers of the one before, as whoever it is asked to be.
     fn asked_again(&mut self, role: Role, rounds: RangeInclusive<u16>) {
         for round in rounds {
             for seat in self.seats {
                 let key = StepKey { role, by: Place::Seat(seat.number), round };
-                self.push(key, self.longest(self.seats.len()), false);
+                let read = longest(self.knobs, self.seats, self.shown_max) + tokens_in(seat.brief_bytes());
+                self.push(key, read, false);
             }
         }
     }
 
-    /// The first synthesizer that can compares all answers before it writes.
+    /// The first synthesizer that can compares the answers before it writes.
     fn analysed(&mut self) {
         for (index, by) in self.chain.iter().enumerate() {
             let key = StepKey { role: Role::Analyst, by: Place::Synthesizer(by.number), round: 1 };
-            self.push(key, self.longest(self.seats.len()), index > 0);
+            self.push(key, longest(self.knobs, self.seats, self.shown_max), index > 0);
         }
     }
 
-    /// The first synthesizer that can makes a text without each of the answers; the round is the seat left out.
+    /// The first synthesizer that can makes a text without each of the answers it is shown; the round is the seat left out.
     fn controlled(&mut self) {
-        if self.seats.len() < CONTROLLED_MIN {
+        if self.shown_max < CONTROLLED_MIN {
             return;
         }
+        // Which are shown is not known yet, only how many: those that read most are counted, the others take their place.
+        let mut by_cap: Vec<&Seat> = self.seats.iter().collect();
+        by_cap.sort_by_key(|seat| seat.max_tokens);
+        let counted: Vec<SeatNumber> =
+            by_cap.into_iter().take(self.shown_max).map(|seat| seat.number).collect();
         for (index, by) in self.chain.iter().enumerate() {
             for seat in self.seats {
+                let others = self.seats.iter().filter(|other| other.number != seat.number);
+                let read = longest(self.knobs, others, self.shown_max - 1);
                 let key = StepKey::control(by.number, seat.number);
-                self.push(key, self.longest(self.seats.len()) - u64::from(seat.max_tokens), index > 0);
+                self.push(key, read, index > 0 || !counted.contains(&seat.number));
             }
         }
     }
@@ -220,7 +244,7 @@ impl Table<'_> {
         let rounds = u16::try_from(late).unwrap_or(u16::MAX).min(DRAFTS_MAX);
         for round in 1..=rounds {
             let key = StepKey::draft(by.number, round);
-            self.push(key, self.longest(self.seats.len()), false);
+            self.push(key, longest(self.knobs, self.seats, self.shown_max), false);
         }
     }
 
@@ -232,16 +256,9 @@ impl Table<'_> {
         }
         for seat in self.seats {
             let key = StepKey { role: Role::Reviewer, by: Place::Seat(seat.number), round: 1 };
-            let others = self.longest(self.seats.len()) - u64::from(seat.max_tokens);
-            self.push(key, others, false);
+            let others = self.seats.iter().filter(|other| other.number != seat.number);
+            self.push(key, longest(self.knobs, others, self.seats.len()), false);
         }
-    }
-
-    /// The longest so many answers of the panel at their caps, in tokens.
-    fn longest(&self, count: usize) -> u64 {
-        let mut caps: Vec<u64> = self.seats.iter().map(|seat| u64::from(seat.max_tokens)).collect();
-        caps.sort_unstable_by_key(|cap| Reverse(*cap));
-        caps.iter().take(count).sum()
     }
 
     /// The question is counted twice, as for a synthesizer: the words around it are ours and short.

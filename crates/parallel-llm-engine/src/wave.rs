@@ -6,7 +6,6 @@
 use crate::agreement::Agreement;
 use crate::panel::SeatNumber;
 use crate::plan::RunPlan;
-use crate::recipe::Strategy;
 
 /// How many seats of the panel are asked at once.
 pub(crate) fn first(plan: &RunPlan) -> usize {
@@ -15,23 +14,22 @@ pub(crate) fn first(plan: &RunPlan) -> usize {
 
 /// How many of those held back are asked next, where it is not settled.
 pub(crate) fn next(plan: &RunPlan, held_back: usize) -> usize {
-    if plan.strategy == Strategy::Race { held_back.min(1) } else { held_back }
+    if plan.strategy.needs_one() { held_back.min(1) } else { held_back }
 }
 
 /// When the next are asked although those before them are still at it, in milliseconds from the start of the part.
 pub(crate) fn hedge_ms(plan: &RunPlan, asked: usize) -> Option<u64> {
-    let after_ms = plan.knobs.hedge_after_ms.filter(|_| plan.strategy == Strategy::Race)?;
-    Some(u64::from(after_ms).saturating_mul(asked as u64))
+    Some(u64::from(plan.knobs.hedge_after_ms?).saturating_mul(asked as u64))
 }
 
-/// Whether these answers settle it, so that nobody else is asked: in a race there is one, elsewhere all say the same.
+/// Whether these answers settle it, so that nobody else is asked: there is one where one is enough, elsewhere all say the same.
 pub(crate) fn is_settled<'a>(
     plan: &RunPlan,
     answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,
 ) -> bool {
     let mut answers = answers.into_iter();
-    match plan.strategy {
-        Strategy::Race => answers.next().is_some(),
-        _ => Agreement::of(&plan.question(), answers).is_some_and(|agreement| agreement.is_unanimous()),
+    if plan.strategy.needs_one() {
+        return answers.next().is_some();
     }
+    Agreement::of(&plan.question(), answers).is_some_and(|agreement| agreement.is_unanimous())
 }

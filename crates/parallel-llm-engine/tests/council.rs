@@ -51,7 +51,7 @@ async fn the_members_rank_and_the_chair_writes() {
     40 closed $0.0070
     complete decided at 40, closed at 40
       fused by fuser from 3: `Because air scatters short waves of light most.`
-      because the synthesizer started from one answer and patched it from the others
+      because the chair started from one answer and patched it from the others
       edited 0.143 for $0.0040 in 30 ms
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
@@ -137,7 +137,7 @@ async fn a_member_that_fails_is_left_out() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 40, closed at 40
       fused by fuser from 3: `Because air scatters short waves of light most.`
-      because the synthesizer started from one answer and patched it from the others
+      because the chair started from one answer and patched it from the others
       edited 0.143 for ? in 30 ms
       ! auth: the reviewer `bob` of seat 2 gave no ranking: scripted auth (check that the key is current and belongs to this provider)
       ! protocol: the reviewer `cyd` of seat 3 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
@@ -162,7 +162,7 @@ async fn without_any_ranking_the_chair_works_all_the_same() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 40, closed at 40
       fused by fuser from 3: `Because air scatters short waves of light most.`
-      because the synthesizer started from one answer and patched it from the others
+      because the chair started from one answer and patched it from the others
       edited 0.143 for $0.0040 in 30 ms
       ! protocol: the reviewer `ada` of seat 1 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
       ! protocol: the reviewer `bob` of seat 2 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
@@ -185,7 +185,7 @@ async fn two_answers_are_not_ranked() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 30, closed at 30
       fused by fuser from 2: `Because air scatters short waves of light most.`
-      because the synthesizer started from one answer and patched it from the others
+      because the chair started from one answer and patched it from the others
       edited 0.143 for $0.0010 in 20 ms
       1 ada answered, 1 request 10 ms, $0.0010
       2 cyd answered, 1 request 10 ms, $0.0010
@@ -245,7 +245,7 @@ async fn whoever_is_suspected_is_named_once() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 40, closed at 40
       fused by fuser from 3: `Because air scatters short waves of light most.`
-      because the synthesizer started from one answer and patched it from the others
+      because the chair started from one answer and patched it from the others
       edited 0.143 for $0.0040 in 30 ms
       ! suspected_injection: the council suspects that the answer of seat 1 tried to instruct it (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010

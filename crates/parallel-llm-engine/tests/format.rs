@@ -9,7 +9,7 @@ use parallel_llm_engine::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::outcome::{Judging, Round, Shortened, Verdict, Warning, Worth};
 use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
-use parallel_llm_engine::recipe::{Knobs, Strategy};
+use parallel_llm_engine::recipe::{Knobs, Strategy, Switch};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::routing::{DataCollection, Session};
@@ -337,6 +337,7 @@ fn events_of_a_run_with_layers() -> Vec<Recorded> {
         untold: seats(&[3]),
         equal: 2,
         of: 4,
+        ..Round::default()
     };
     let outcome = Outcome {
         base_step: Some(StepNumber(9)),
@@ -485,4 +486,19 @@ fn a_limit_of_one_asker_is_a_limit_with_a_name() {
     let text = r#"{"asked_by":"ci","usd":5000000000000,"setting":"budget_day"}"#;
     assert_eq!(serde_json::to_string(&limit).expect("it is JSON"), text);
     assert_eq!(serde_json::from_str::<DayLimit>(text).expect("it is read"), limit);
+}
+
+#[test]
+fn what_a_reader_was_not_shown_is_read() {
+    let (two, unshown) = (SeatNumber(2), r#""unshown":[2]"#);
+    let outcome = Outcome { unshown: vec![two], ..Outcome::new(OutcomeKind::Fused, "") };
+    let round = Round { unshown: vec![two], ..Round::default() };
+    let knobs = Knobs { top_k: Some(3), show_votes: Some(Switch::On), ..Knobs::default() };
+    let json = |value: serde_json::Result<String>| value.expect("it is JSON");
+    assert!(json(serde_json::to_string(&outcome)).contains(unshown));
+    assert!(json(serde_json::to_string(&round)).contains(unshown));
+    assert_eq!(json(serde_json::to_string(&knobs)), r#"{"top_k":3,"show_votes":"on"}"#);
+    let again = serde_json::from_str::<Outcome>(&json(serde_json::to_string(&outcome)));
+    assert_eq!(again.expect("it is read"), outcome);
+    assert!(!json(serde_json::to_string(&Round::default())).contains("unshown"));
 }

@@ -35,6 +35,7 @@ mod rounds;
 mod scene;
 mod script;
 mod self_moa;
+mod shown;
 mod simulation;
 mod story;
 mod synthesize;

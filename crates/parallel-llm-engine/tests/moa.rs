@@ -2,12 +2,13 @@
 //! becomes of calls that fail in each layer, and that no answer reaches beyond its block in the next.
 
 use parallel_llm_engine::place::Place;
+use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::{Attachment, Code, Message, Part, Reopening, Role, Run, SeatNumber, StepNumber};
 
 use crate::rounds::{
     costs_what_was_asked, markers, money, nonce_of, pays_nothing_twice, prompt_of, sent, speaks,
 };
-use crate::scene::{Scene, Told, scene};
+use crate::scene::{Scene, Told, brief, scene};
 use crate::script::{COST, Reply, after, fails, failure, fuses, hangs, prompt, says};
 
 const WHY: &str = "Why is the sky blue?";
@@ -66,7 +67,7 @@ async fn every_seat_answers_again_and_the_last_layer_is_fused() {
       step 3 cyd answered, 1 request 30 ms, $0.0010 proposing
     ");
     assert_eq!(base(&told), (Some(SeatNumber(3)), Some(StepNumber(3))));
-    insta::assert_snapshot!(rounds(&told).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [], followed: [], untold: [(1), (2), (3)], equal: 0, of: 3 }");
+    insta::assert_snapshot!(rounds(&told).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [], followed: [], untold: [(1), (2), (3)], equal: 0, of: 3, unshown: [] }");
     costs_what_was_asked(&told);
 }
 
@@ -213,8 +214,8 @@ async fn a_seat_whose_further_call_fails_keeps_its_newest_answer() {
     ");
     assert_eq!(base(&told), (Some(SeatNumber(2)), Some(StepNumber(2))));
     insta::assert_snapshot!(rounds(&told).join("\n"), @"
-    Round { round: 2, answered: [(2), (3)], changed: [], followed: [], untold: [(2), (3)], equal: 0, of: 3 }
-    Round { round: 3, answered: [(1), (3)], changed: [], followed: [], untold: [(1), (3)], equal: 0, of: 3 }
+    Round { round: 2, answered: [(2), (3)], changed: [], followed: [], untold: [(2), (3)], equal: 0, of: 3, unshown: [] }
+    Round { round: 3, answered: [(1), (3)], changed: [], followed: [], untold: [(1), (3)], equal: 0, of: 3, unshown: [] }
     ");
     let read = prompt_of(&told, Place::Synthesizer(SeatNumber(1)));
     assert!([ADA[2], BOB[1], CYD[2]].iter().all(|text| read.contains(text)), "{read}");
@@ -316,9 +317,92 @@ async fn a_layer_that_agrees_is_the_last() {
       step 2 bob answered, 1 request 20 ms, $0.0010 proposing
       step 3 cyd answered, 1 request 30 ms, $0.0010 proposing
     ");
-    insta::assert_snapshot!(rounds(&told).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [(2)], followed: [(2)], untold: [], equal: 3, of: 3 }");
+    insta::assert_snapshot!(rounds(&told).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [(2)], followed: [(2)], untold: [], equal: 3, of: 3, unshown: [] }");
+    let spared = told.run.spared().expect("a layer and a synthesizer");
+    let calls = told.plan.steps[3..].iter().map(|step| Place::Step(step.number));
+    let calls = calls.chain([Place::Synthesizer(SeatNumber(1))]);
+    let cost_max = calls.filter_map(|place| told.plan.worst_request(place)).sum();
+    assert_eq!((spared.calls, spared.cost_max), (4, cost_max));
     let told = scene(panel()).asks(HOW_MANY, "moa@layers=3,gate=off").run().await;
-    assert_eq!(told.asked.len(), 10);
+    assert_eq!((told.asked.len(), told.run.spared().is_none()), (10, true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_seat_that_failed_would_have_been_asked_again_is_not_called_spared() {
+    let told = scene([
+        ("ada", says(10, "8")),
+        ("bob", fails(10, failure(Code::Auth))),
+        ("cyd", says(10, "8")),
+        ("fuser", hangs()),
+    ]);
+    let told = told.asks(HOW_MANY, "moa").run().await;
+    assert_eq!(told.run.spared().map(|spared| spared.calls), Some(3), "two of layer 2 and a synthesizer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seat_answers_again_as_whoever_it_is_asked_to_be_and_ranks_as_itself() {
+    for (recipe, asked_again) in [("moa", "step 1"), ("debate", "step 1"), ("council", "nobody")] {
+        let sailing = |plan: &mut RunPlan| plan.seats[0].brief = Some(brief("sailor", "You sail."));
+        let told = three_and(recipe, fuser()).plan(sailing).run().await;
+        let told: Vec<(String, Vec<Message>)> =
+            sent(&told).into_iter().map(|(place, messages)| (place.to_string(), messages)).collect();
+        assert!(told.len() > 5, "{recipe}");
+        for (place, messages) in told {
+            let text = messages[0].texts().next().unwrap_or_default();
+            let is_sailor = place == "seat 1" || place == asked_again;
+            assert_eq!(text.starts_with("You sail."), is_sailor, "{recipe}, {place}: {text}");
+            let count = if is_sailor || !place.starts_with("seat") { 2 } else { 1 };
+            assert_eq!(messages.len(), count, "{recipe}, {place}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_layer_is_compared_before_and_fused_without_a_base() {
+    let chain =
+        [("fuser", says(10, r#"{"base": "A", "claims": []}"#)), ("fuser", says(10, "It is the air."))];
+    let told = three_and("moa@mode=free,analysis=separate", chain).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 80, closed at 80
+      fused by fuser: `It is the air.`
+      because the synthesizer wrote it from the answers alike
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+      step 1 ada answered, 1 request 10 ms, $0.0010 proposing
+      step 2 bob answered, 1 request 20 ms, $0.0010 proposing
+      step 3 cyd answered, 1 request 30 ms, $0.0010 proposing
+      step 4 fuser answered, 1 request 10 ms, $0.0010 comparing
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_layer_and_the_synthesizer_are_shown_the_closest() {
+    let panel = [
+        ("ada", speaks(10, ADA)),
+        ("bob", speaks(20, &["Bananas.", "Why bananas?", "Bananas!"])),
+        ("cyd", speaks(30, &["The air scatters light.", "Air scatters blue light, yes.", "Air."])),
+    ];
+    let told = scene(panel.into_iter().chain(fuser())).asks(WHY, "moa@top_k=2").run().await;
+    let reads = |place, text: &str| prompt_of(&told, place).lines().any(|line| line == format!("| {text}"));
+    for step in 1..=3 {
+        let place = Place::Step(StepNumber(step));
+        assert!(reads(place, ADA[0]) && reads(place, "The air scatters light.") && !reads(place, "Bananas."));
+    }
+    let place = Place::Synthesizer(SeatNumber(1));
+    assert!(reads(place, ADA[1]) && !reads(place, "Why bananas?"));
+    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    assert_eq!((&outcome.unshown, &outcome.rounds[0].unshown), (&vec![SeatNumber(2)], &vec![SeatNumber(2)]));
+    assert_eq!(outcome.considered.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_stands_in_an_answer_of_any_layer_is_not_new() {
+    let text = "Air scatters blue light. It is the sea. Bananas grow in the sun.";
+    let told = three_and("moa", [("fuser", fuses(10, "Short waves", text))]).run().await;
+    let novelty = parallel_llm_engine::novelty::of(&told.run).expect("it is fused");
+    assert_eq!(novelty.passages, ["Bananas grow in the sun."]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,7 +11,7 @@ use crate::script::{Reply, after, fails, failure, form, label_of, prompt, says};
 const HOW_MANY: &str = "How many legs has a spider?";
 
 /// A synthesizer that follows whoever tells it to, and else says what the others say.
-fn gullible(ms: u64, obeyed: &'static str, honest: &'static str) -> Reply {
+pub(crate) fn gullible(ms: u64, obeyed: &'static str, honest: &'static str) -> Reply {
     let compose = move |call: &_| {
         let text = if prompt(call).contains("gnore") { obeyed } else { honest };
         form(call, &format!(r#"{{"base": "{}"}}"#, label_of(call, "legs")), text)

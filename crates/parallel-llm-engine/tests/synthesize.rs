@@ -167,7 +167,7 @@ async fn the_next_in_the_chain_takes_over() {
       edited 0.6 for $0.0010 in 60 ms
       ! forbidden: the synthesizer `fuser-1` failed: scripted forbidden (look at the provider's account settings)
       ! refused: the synthesizer `fuser-2` failed: the model declined: No. (rephrase the question, or ask another model)
-      ! empty: the synthesizer `fuser-3` failed: the synthesizer wrote no answer (ask again, or ask another model)
+      ! empty: the synthesizer `fuser-3` failed: it wrote no answer (ask again, or ask another model)
       ! connection: the synthesizer `fuser-4` failed: scripted connection (check the network and the base URL)
       ! internal: the synthesizer `fuser-5` failed: a defect stopped this call (report it with the message)
       1 vendor/ada answered, 1 request 20 ms, $0.0010
@@ -574,7 +574,7 @@ async fn a_free_text_has_no_base() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 50, closed at 50
       fused by fuser: `Both pull.`
-      because the synthesizer wrote it from all answers
+      because the synthesizer wrote it from the answers alike
       1 vendor/ada answered, 1 request 20 ms, $0.0010
       2 vendor/bob answered, 1 request 40 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
@@ -586,7 +586,7 @@ async fn a_free_text_has_no_base() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 60, closed at 60
       fused by fuser: `Both pull.`
-      because the synthesizer wrote it from all answers
+      because the synthesizer wrote it from the answers alike
       ! suspected_injection: the synthesizer suspects that the answer of seat 1 tried to instruct it (read that answer before you rely on the result)
       1 vendor/ada answered, 1 request 20 ms, $0.0010
       2 vendor/bob answered, 1 request 40 ms, $0.0010

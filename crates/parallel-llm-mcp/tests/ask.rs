@@ -2,7 +2,7 @@
 
 use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Script};
 use parallel_llm_testkit::{Output, Stage, mask_report, seats, synthesis};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const ONE: &str = "openai/gpt-6.1-sol";
 const TWO: &str = "x-ai/grok-4.7";
@@ -557,4 +557,40 @@ fn paranoid_is_short_for_a_knob_of_the_strategy_that_holds() {
     assert_eq!(output.code, Some(2));
     let told = output.told();
     assert!(told.contains("the strategy `vote` has no knob `paranoid`"), "{told}");
+}
+
+#[test]
+fn whose_answers_the_synthesizer_was_not_shown_is_told() {
+    let answers = ["6", "It has 8 legs.", "The answer is **8**."];
+    let (output, asked) = count(answers, &["--strategy", "synthesize@top_k=2"]);
+    assert_eq!(asked, [1, 1, 1, 1, 0]);
+    insta::assert_snapshot!(told(&output), @"
+    exit 0
+    The answer is **8**.
+    ---
+    fused by google/gemini-4-argon from 2 of 3 answers, starting from seat 3 (0 % changed)
+    2 of 3 answers say `8 legs`
+    3 of 3 answered · $0.0023 (fusing $0.0022) · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let (output, _) = count(answers, &["--strategy", "synthesize@top_k=2", "--json"]);
+    let synthesis = &output.json()["synthesis"];
+    assert_eq!((&synthesis["considered"], &synthesis["unshown"]), (&json!([1, 2, 3]), &json!([1])));
+    let (output, _) = count(answers, &["--strategy", "moa@top_k=2", "--json"]);
+    assert_eq!(output.json()["rounds"][0]["unshown"], json!([1]));
+}
+
+#[test]
+fn what_all_that_were_shown_say_is_a_consensus() {
+    let analysis = r#"{"claims": [{"text": "Eight.", "supported_by": ["A", "B"]}]}"#;
+    let reply = format!("<<analysis>>\n{analysis}\n<<answer>>\nIt has 8 legs.");
+    let consensus = |strategy: &str| {
+        let [one, two, three] = ["6", "It has 8 legs.", "8"].map(Script::answering);
+        let stage = stage().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
+        let stage = stage.scripted(FIRST, Script::answering(&reply));
+        let asking = stage.call(["ask", "-m", ONE, "-m", TWO, "-m", THREE, HOW_MANY, "--json"]);
+        let output = asking.args(["--synthesizer", FIRST, "--strategy", strategy]).run();
+        output.json()["agreement"]["consensus"].clone()
+    };
+    assert_eq!([consensus("synthesize"), consensus("synthesize@top_k=2")], [json!([]), json!([0])]);
 }

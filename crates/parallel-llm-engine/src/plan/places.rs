@@ -5,7 +5,7 @@ use crate::budget;
 use crate::money::PicoUsd;
 use crate::panel::Seat;
 use crate::place::Place;
-use crate::step::{Role, Step, StepKey};
+use crate::step::{Role, Step, StepKey, longest};
 use crate::usage::tokens_in;
 
 impl RunPlan {
@@ -21,8 +21,13 @@ impl RunPlan {
 
     /// What the step of a place is for.
     pub(crate) fn role_of(&self, place: Place) -> Option<Role> {
+        self.step_at(place).map(|step| step.key.role)
+    }
+
+    /// The step of a place, where it is one.
+    pub(crate) fn step_at(&self, place: Place) -> Option<&Step> {
         match place {
-            Place::Step(number) => self.steps.get(number.index()).map(|step| step.key.role),
+            Place::Step(number) => self.steps.get(number.index()),
             Place::Seat(_) | Place::Synthesizer(_) => None,
         }
     }
@@ -65,7 +70,7 @@ impl RunPlan {
             // One answer alone is not fused.
             Place::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
             Place::Synthesizer(_) => {
-                let answers: u64 = self.seats.iter().map(|seat| u64::from(seat.max_tokens)).sum();
+                let answers = longest(self.knobs, &self.seats, self.knobs.shown_max(self.seats.len()));
                 // An analysis made beforehand has the same cap as the text.
                 let analysis = if self.knobs.is_analysis_separate() { seat.max_tokens } else { 0 };
                 2 * tokens_in(self.input_bytes()) + answers + u64::from(analysis)

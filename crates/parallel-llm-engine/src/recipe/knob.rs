@@ -93,6 +93,9 @@ pub(super) enum Knob {
     Analysis,
     Paranoid,
     Early,
+    TopK,
+    ShownTokensMax,
+    ShowVotes,
 }
 
 impl Knob {
@@ -111,6 +114,9 @@ impl Knob {
             Self::Analysis => "analysis",
             Self::Paranoid => "paranoid",
             Self::Early => "early",
+            Self::TopK => "top_k",
+            Self::ShownTokensMax => "shown_tokens_max",
+            Self::ShowVotes => "show_votes",
         }
     }
 }
@@ -157,6 +163,15 @@ pub struct Knobs {
     /// How many answers there are when a synthesizer begins, while the others are waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early: Option<u8>,
+    /// How many answers a reader is shown: those closest to all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u8>,
+    /// How much of each answer a reader is shown, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_tokens_max: Option<u32>,
+    /// Whether a synthesizer is told how many answers say the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub show_votes: Option<Switch>,
 }
 
 impl Knobs {
@@ -191,6 +206,21 @@ impl Knobs {
         self.paranoid == Some(Switch::On)
     }
 
+    /// How many of so many answers a reader is shown.
+    pub fn shown_max(&self, answers: usize) -> usize {
+        self.top_k.map_or(answers, |most| answers.min(usize::from(most)))
+    }
+
+    /// How much a reader is shown of an answer of so many tokens.
+    pub fn shown_tokens(&self, answer_tokens: u32) -> u64 {
+        self.shown_tokens_max.map_or(answer_tokens, |most| answer_tokens.min(most)).into()
+    }
+
+    /// Whether a synthesizer is told how many answers say the same.
+    pub fn shows_votes(&self) -> bool {
+        self.show_votes == Some(Switch::On)
+    }
+
     /// Whether the answers are compared in a call of its own.
     pub fn is_analysis_separate(&self) -> bool {
         self.analysis == Some(AnalysisCall::Separate)
@@ -217,6 +247,11 @@ impl Knobs {
             Knob::Paranoid => self.paranoid = word(knob, value, Switch::ALL)?,
             // One answer is not fused, and a panel has 64 seats at most.
             Knob::Early => self.early = Some(count(knob, value, 2..=63)?),
+            // One answer alone is not fused, and a panel has 64 seats at most.
+            Knob::TopK => self.top_k = Some(count(knob, value, 2..=63)?),
+            // Less would not be an answer any more, and no model reads more.
+            Knob::ShownTokensMax => self.shown_tokens_max = Some(count(knob, value, 200..=1_000_000)?),
+            Knob::ShowVotes => self.show_votes = word(knob, value, Switch::ALL)?,
         }
         Ok(())
     }
@@ -247,6 +282,9 @@ impl Knobs {
             Knob::Analysis => self.analysis.and_then(|analysis| written(analysis, AnalysisCall::ALL)),
             Knob::Paranoid => self.paranoid.and_then(|paranoid| written(paranoid, Switch::ALL)),
             Knob::Early => self.early.map(|count| count.to_string()),
+            Knob::TopK => self.top_k.map(|count| count.to_string()),
+            Knob::ShownTokensMax => self.shown_tokens_max.map(|tokens| tokens.to_string()),
+            Knob::ShowVotes => self.show_votes.and_then(|votes| written(votes, Switch::ALL)),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::seat::Desk;
 use crate::step::{Role, StepKey};
 use crate::strategy::judge::{self, Sitting};
 use crate::strategy::shown::Order;
-use crate::strategy::{best_among, call, chain, gated, selected, verbatim};
+use crate::strategy::{best_among, call, chain, gated, limited, selected, verbatim};
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     first_of(desk, Task::Judge, usable, agreement).await
@@ -35,12 +35,20 @@ pub(super) async fn first_of(
     if let Some(outcome) = gated(desk, usable, agreement) {
         return outcome;
     }
-    chain::ask(desk, usable, "judge", |judge| judged(desk, judge, task, usable)).await
+    let (shown, unshown) = limited(desk, usable, agreement);
+    let outcome =
+        chain::ask(desk, usable, "judge", |judge| judged(desk, judge, task, (usable, &shown))).await;
+    Outcome { unshown, ..outcome }
 }
 
-/// What one judge comes to. A failure means that it gave no verdict at all.
-async fn judged(desk: &Arc<Desk>, judge: Seat, task: Task, usable: &[Usable]) -> Result<Outcome, Failure> {
-    let Judged { verdicts, suspected, shortened, mut failures } = verdicts(desk, &judge, task, usable).await;
+/// What one judge comes to that is shown these of the answers. A failure means that it gave no verdict at all.
+async fn judged(
+    desk: &Arc<Desk>,
+    judge: Seat,
+    task: Task,
+    (usable, shown): (&[Usable], &[Usable]),
+) -> Result<Outcome, Failure> {
+    let Judged { verdicts, suspected, shortened, mut failures } = verdicts(desk, &judge, task, shown).await;
     let tops: Vec<SeatNumber> =
         verdicts.iter().filter_map(|verdict| verdict.ranking.first().copied()).collect();
     let (chosen, how) = match (tops.as_slice(), failures.as_slice()) {
@@ -76,12 +84,12 @@ struct Judged {
     failures: Vec<Failure>,
 }
 
-async fn verdicts(desk: &Arc<Desk>, judge: &Seat, task: Task, usable: &[Usable]) -> Judged {
+async fn verdicts(desk: &Arc<Desk>, judge: &Seat, task: Task, shown: &[Usable]) -> Judged {
     let orders = u16::from(desk.plan.knobs.orders(desk.plan.strategy));
     let sittings = [Order::Forward, Order::Backward].into_iter().zip(1..=orders);
     let sittings = sittings.filter_map(|(order, round)| {
         let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
-        Sitting::over(desk, key, (task, order), usable)
+        Sitting::over(desk, key, (task, order), shown)
     });
     let sittings: Vec<Sitting> = sittings.collect();
     let mut judged =

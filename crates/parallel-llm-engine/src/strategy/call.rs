@@ -18,7 +18,7 @@ use crate::seat::{Admission, Asking, Desk};
 /// A call to be made.
 pub(super) struct Call {
     pub(super) place: Place,
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Arc<[Message]>,
     /// What of its reply is shown while it comes.
     pub(super) reveal: Reveal,
 }
@@ -59,7 +59,7 @@ fn begin(desk: &Arc<Desk>, deadline: Deadline, Call { place, messages, reveal }:
         return Begun::Before(gave);
     }
     let seat = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
-    let mut asking = Box::new(Asking::new(desk, place, seat, messages.into(), reveal).within(deadline));
+    let mut asking = Box::new(Asking::new(desk, place, seat, messages, reveal).within(deadline));
     let admission = asking.admit();
     Begun::Now(asking, admission)
 }

@@ -23,6 +23,9 @@ use crate::strategy::judge::{self, Ruling, Sitting};
 use crate::strategy::shown::{Order, Shown};
 use crate::strategy::{best_among, call, chain, gated, synthesize, verbatim};
 
+/// The word for whoever writes.
+const CHAIR: &str = "chair";
+
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     if let [only] = usable {
         return verbatim(desk, only, "only one answer came, so there was nothing to fuse");
@@ -36,7 +39,7 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
         return Outcome::none(why.clone());
     }
     let ranks = ranks(usable, &reviews.rulings);
-    let written = chain::ask(desk, usable, "chair", |chair| write(desk, chair, usable, &ranks)).await;
+    let written = chain::ask(desk, usable, CHAIR, |chair| write(desk, chair, usable, &ranks)).await;
     let mut outcome = best_ranked(desk, usable, &ranks, written);
     if let Some(worth) = &mut outcome.worth {
         worth.extra_ms = desk.deadline.elapsed_ms().saturating_sub(began_ms);
@@ -145,7 +148,7 @@ async fn write(desk: &Arc<Desk>, chair: Seat, usable: &[Usable], ranks: &[Rank])
     let place = Place::Synthesizer(chair.number);
     let shown = Shown::to(desk, place, (Task::Chair, Order::Forward), usable);
     let shown = shown.ranked(|seat| standing(ranks, seat));
-    synthesize::written(desk, &chair, shown, usable).await
+    synthesize::written(desk, (CHAIR, &chair), shown, usable).await
 }
 
 /// Puts the answer ranked best in the place of the one closest to the others, where no chair wrote.

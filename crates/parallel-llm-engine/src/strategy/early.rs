@@ -98,11 +98,12 @@ impl<'a> Early<'a> {
             self.draft = None;
         }
         let is_early = !is_enough && !self.is_over && usable.len() >= self.from;
-        if is_early
-            && !self.lacks_strongest(panel)
-            && !is_gated(self.desk, agreement(self.desk, &usable).as_ref())
-        {
-            self.begin(panel, &usable);
+        if !is_early || self.lacks_strongest(panel) {
+            return;
+        }
+        let agreement = agreement(self.desk, &usable);
+        if !is_gated(self.desk, agreement.as_ref()) {
+            self.begin(panel, &usable, agreement.as_ref());
         }
     }
 
@@ -115,13 +116,13 @@ impl<'a> Early<'a> {
         self.desk.plan.seats.iter().any(|seat| seat.strongest && !has_ended(seat.number))
     }
 
-    fn begin(&mut self, panel: &mut Panel, usable: &[Usable]) {
+    fn begin(&mut self, panel: &mut Panel, usable: &[Usable], agreement: Option<&Agreement>) {
         let plan = &self.desk.plan;
         let Some(step) = plan.step(StepKey::draft(self.by, self.rounds + 1)) else { return };
         let place = Place::Step(step.number);
-        let Call { place, messages, reveal } = synthesize::draft(self.desk, place, usable);
+        let Call { place, messages, reveal } = synthesize::draft(self.desk, place, usable, agreement);
         let seat = plan.seat_at(place).expect("a step of the plan has somebody to make it");
-        let asking = Asking::new(self.desk, place, seat, messages.into(), reveal);
+        let asking = Asking::new(self.desk, place, seat, messages, reveal);
         let (mut asking, revocation) = asking.revocable();
         match asking.admit() {
             admission @ Admission::Noted(_) => {

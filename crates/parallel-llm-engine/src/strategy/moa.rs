@@ -30,7 +30,7 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
     };
     let mut outcome = match gated(desk, &standing.newest, standing.agreement.as_ref()) {
         Some(outcome) => outcome,
-        None => synthesize::write(desk, &standing.newest).await,
+        None => synthesize::write(desk, &standing.newest, standing.agreement.as_ref()).await,
     };
     if let Some(worth) = &mut outcome.worth {
         let layers_cost = standing.cost(desk);

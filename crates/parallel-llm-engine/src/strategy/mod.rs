@@ -32,12 +32,13 @@ use crate::answer::Failure;
 use crate::code::Code;
 use crate::gather::Usable;
 use crate::outcome::{Outcome, OutcomeKind};
+use crate::panel::SeatNumber;
 use crate::recipe::{Gate, Strategy};
 use crate::request::StoreMode;
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::seat::Desk;
 use crate::step::Role;
-use best::{best, best_among, closest_first};
+use best::{best, best_among, closest, closest_first};
 
 pub(crate) use early::gather;
 
@@ -94,6 +95,17 @@ pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
         Strategy::SelfMoa => self_moa::decide(desk, usable, agreement).await,
         Strategy::Debate => debate::decide(desk, usable, agreement).await,
     }
+}
+
+/// The answers that a reader is shown where not all are, and the seats whose are not. The strongest seat's always is:
+/// leaving it out costs most.
+fn limited(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> (Vec<Usable>, Vec<SeatNumber>) {
+    let strongest = desk.plan.seats.iter().filter(|seat| seat.strongest).map(|seat| seat.number);
+    let strongest: Vec<SeatNumber> = strongest.collect();
+    let shown = closest(usable, desk.plan.knobs.shown_max(usable.len()), &strongest, agreement);
+    let is_shown = |seat: &SeatNumber| shown.iter().any(|one| one.seat == *seat);
+    let unshown = usable.iter().map(|one| one.seat).filter(|seat| !is_shown(seat)).collect();
+    (shown, unshown)
 }
 
 /// Whether nobody is asked to read the answers because all say the same. Who asks for another text of them wants one.

@@ -20,7 +20,7 @@ use crate::seat::Desk;
 use crate::step::{Role, StepKey};
 use crate::strategy::call::{self, Call};
 use crate::strategy::shown::{Order, Shown};
-use crate::strategy::{agreement, is_gated};
+use crate::strategy::{agreement, is_gated, limited};
 
 /// What the seats are asked for in a round.
 #[derive(Clone, Copy)]
@@ -113,11 +113,12 @@ impl Standing {
     ) -> Result<(), Failure> {
         let round_name = format!("{} {round}", again.word);
         let (mut asked, mut calls): (Vec<(SeatNumber, StepNumber)>, Vec<Call>) = (Vec::new(), Vec::new());
+        let (read, unshown) = limited(desk, &self.newest, self.agreement.as_ref());
         for one in &self.newest {
             let key = StepKey { role: again.role, by: Place::Seat(one.seat), round };
             let Some(step) = desk.plan.step(key).map(|step| step.number) else { continue };
             let place = Place::Step(step);
-            let shown = Shown::to(desk, place, (again.task, Order::Forward), &self.newest);
+            let shown = Shown::to(desk, place, (again.task, Order::Forward), &read);
             self.warnings.extend(shortened(one.seat, &round_name, &shown));
             calls.push(Call { place, messages: shown.messages(desk), reveal: Reveal::all() });
             asked.push((one.seat, step));
@@ -152,7 +153,7 @@ impl Standing {
             }
         }
         self.agreement = agreement(desk, &self.newest);
-        self.rounds.push(Round { round, ..self.compared(desk, &before, answered) });
+        self.rounds.push(Round { round, unshown, ..self.compared(desk, &before, answered) });
         Ok(())
     }
 

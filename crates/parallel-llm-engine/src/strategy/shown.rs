@@ -1,4 +1,7 @@
-//! Answers as a model is shown them: without their authors, in an order that says nothing, shortened only to fit.
+//! Answers as a model is shown them: without their authors, in an order that says nothing, shortened only to fit and to what is
+//! wanted of each.
+
+use std::sync::Arc;
 
 use crate::answer::Answer;
 use crate::chance::{self, Chance};
@@ -6,10 +9,11 @@ use crate::gather::Usable;
 use crate::outcome::{Reading, Shortened};
 use crate::panel::{Seat, SeatNumber};
 use crate::place::Place;
-use crate::prompt::{self, Candidate, Standing, Task};
+use crate::prompt::{self, Candidate, Standing, Task, Votes};
 use crate::request::Message;
 use crate::seat::Desk;
 use crate::step::{Role, StepKey};
+use crate::strategy::agreement;
 use crate::usage::tokens_in;
 
 /// In which order answers are shown. Whoever judges sees them both ways, so that a place in the list decides nothing.
@@ -76,7 +80,8 @@ impl Shown {
             .map(|(index, one)| candidate(index, one))
             .collect();
         let reader = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
-        let shortened = shorten(desk, reader, (task, analysis.len() as u64), &mut candidates);
+        let beside_bytes = if task.answers() { reader.brief_bytes() } else { analysis.len() as u64 };
+        let shortened = shorten(desk, reader, (task, beside_bytes), &mut candidates);
         let own = (!own.is_empty()).then(|| candidates.pop()).flatten();
         Self { reader: place, task, nonce, candidates, own, shortened, analysis }
     }
@@ -90,15 +95,28 @@ impl Shown {
         self
     }
 
-    /// The prompt.
-    pub(super) fn messages(&self, desk: &Desk) -> Vec<Message> {
-        let (request, candidates) = (&desk.plan.messages, self.candidates.as_slice());
-        match self.task {
-            Task::Propose | Task::Revise => {
-                prompt::answering(self.task, request, (self.own.as_ref(), candidates), &self.nonce)
-            }
-            _ => prompt::with_analysis(self.task, request, (candidates, &self.analysis), &self.nonce),
+    /// The same, the reader being told how many of them come to the same, where that is wanted and can be told. It is counted
+    /// among those shown: what is left out on purpose has no say.
+    #[must_use]
+    pub(super) fn counted(mut self, desk: &Desk, usable: &[Usable]) -> Self {
+        let agreement = desk.plan.knobs.shows_votes().then(|| agreement(desk, usable)).flatten();
+        for candidate in &mut self.candidates {
+            let same = agreement.as_ref().map_or(0, |agreement| agreement.count_of(candidate.seat));
+            candidate.votes = (same > 0).then(|| Votes { same: same - 1, of: usable.len() - 1 });
         }
+        self
+    }
+
+    /// The prompt. Who answers the question again does so as whoever it is asked to be.
+    pub(super) fn messages(&self, desk: &Desk) -> Arc<[Message]> {
+        let (request, candidates) = (&desk.plan.messages, self.candidates.as_slice());
+        if !self.task.answers() {
+            let beside = (candidates, self.analysis.as_str());
+            return prompt::with_analysis(self.task, request, beside, &self.nonce).into();
+        }
+        let messages = prompt::answering(self.task, request, (self.own.as_ref(), candidates), &self.nonce);
+        let reader = desk.plan.seat_at(self.reader).expect("a strategy calls places of its plan only");
+        reader.sent(&messages.into())
     }
 
     /// The names the candidates have here.
@@ -141,19 +159,23 @@ fn candidate(index: usize, one: &Usable) -> Candidate {
         text: one.answer.text.to_string(),
         stops_early: one.cut || one.answer.truncated(),
         standing: None,
+        votes: None,
     }
 }
 
-/// Shortens candidates to what the reader can read beside so many bytes of other things.
+/// Shortens candidates to what the reader is to be shown of each, and to what it can read beside so many bytes of other things.
 fn shorten(
     desk: &Desk,
     reader: &Seat,
     (task, beside_bytes): (Task, u64),
     candidates: &mut [Candidate],
 ) -> Vec<Shortened> {
-    let Some(context_tokens) = reader.context_tokens else { return Vec::new() };
-    let context_tokens = context_tokens.saturating_sub(tokens_in(beside_bytes));
-    let room = prompt::Room { context_tokens, output_tokens: reader.max_tokens };
+    let context_tokens = reader.context_tokens.unwrap_or(u64::MAX);
+    let room = prompt::Room {
+        context_tokens: context_tokens.saturating_sub(tokens_in(beside_bytes)),
+        output_tokens: reader.max_tokens,
+        candidate_tokens: desk.plan.knobs.shown_tokens_max,
+    };
     let cut = prompt::fit(task, candidates, &desk.plan.messages, room);
     let shown =
         |seat| candidates.iter().find(|one| one.seat == seat).map_or(0, |one| one.text.chars().count());

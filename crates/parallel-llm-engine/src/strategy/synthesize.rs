@@ -25,7 +25,7 @@ use crate::run::{SeatStatus, SeatView};
 use crate::seat::Desk;
 use crate::strategy::call::Call;
 use crate::strategy::shown::Shown;
-use crate::strategy::{call, chain, gated, verbatim};
+use crate::strategy::{call, chain, gated, limited, verbatim};
 use crate::wording::phrases;
 use draft::{Draft, Sitting};
 use leave_one_out::{Control, Finding, Text, Weighed};
@@ -36,6 +36,9 @@ const EDIT_BYTES_MAX: usize = 200_000;
 /// a phrase or two stand in every answer.
 const PHRASES_SHARE: usize = 50;
 
+/// The word for whoever writes.
+const SYNTHESIZER: &str = "synthesizer";
+
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     if let [only] = usable {
         return verbatim(desk, only, "only one answer came, so there was nothing to fuse");
@@ -43,27 +46,29 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
     if let Some(outcome) = gated(desk, usable, agreement) {
         return outcome;
     }
-    let mut outcome = match begun_early(desk, usable) {
+    let mut outcome = match begun_early(desk, usable, agreement) {
         Some(outcome) => outcome,
-        None => write(desk, usable).await,
+        None => write(desk, usable, agreement).await,
     };
     outcome.warnings.extend(failed_early(desk));
     outcome
 }
 
 /// The call that makes a text of these answers in one of the plan's steps.
-pub(super) fn draft(desk: &Desk, place: Place, usable: &[Usable]) -> Call {
-    Sitting::whole(desk, place, usable).call(desk)
+pub(super) fn draft(desk: &Desk, place: Place, usable: &[Usable], agreement: Option<&Agreement>) -> Call {
+    Sitting::whole(desk, place, &limited(desk, usable, agreement).0).call(desk)
 }
 
 /// The text that was begun before all had answered, where it came to its end.
-fn begun_early(desk: &Desk, usable: &[Usable]) -> Option<Outcome> {
+fn begun_early(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Option<Outcome> {
     let (view, given_up) = desk.hub.look(|run| {
         let given_up = run.drafts().filter(|view| view.status == SeatStatus::Cancelled).count();
         run.draft().map(|view| (view.clone(), given_up))
     })?;
-    let draft = Sitting::whole(desk, view.place, usable).read(desk, view.answer.as_ref()?).ok()?;
-    let mut outcome = fused(desk, &view.model, draft, usable);
+    let (shown, unshown) = limited(desk, usable, agreement);
+    let draft = Sitting::whole(desk, view.place, &shown).read(desk, view.answer.as_ref()?).ok()?;
+    let mut outcome = fused(desk, (SYNTHESIZER, &view.model), draft, &shown);
+    outcome.unshown = unshown;
     let (there, seats) = (usable.len(), desk.plan.seats.len());
     let _ = write!(outcome.reason, ", and began when {there} of {seats} had answered");
     if given_up > 0 {
@@ -86,17 +91,19 @@ fn failed_early(desk: &Desk) -> Vec<Warning> {
 }
 
 /// Has one text made of the answers by the first of the chain that can; if none can, the best answer stands.
-pub(super) async fn write(desk: &Arc<Desk>, usable: &[Usable]) -> Outcome {
+pub(super) async fn write(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     let began_ms = desk.deadline.elapsed_ms();
-    let fuse = |synthesizer| fuse(desk, synthesizer, usable);
-    let mut outcome = chain::ask(desk, usable, "synthesizer", fuse).await;
+    let (shown, unshown) = limited(desk, usable, agreement);
+    let fuse = |synthesizer| fuse(desk, synthesizer, &shown);
+    let mut outcome = chain::ask(desk, usable, SYNTHESIZER, fuse).await;
+    outcome.unshown = unshown;
     if let Some(worth) = &mut outcome.worth {
         worth.extra_ms = desk.deadline.elapsed_ms().saturating_sub(began_ms);
     }
     outcome
 }
 
-/// Asks one synthesizer. A failure means the next may try.
+/// Asks one synthesizer, who is shown these answers. A failure means the next may try.
 async fn fuse(desk: &Arc<Desk>, by: Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
     let first = Sitting::first(desk, &by, usable);
     let controls = leave_one_out::controls(desk, &by, usable);
@@ -104,7 +111,7 @@ async fn fuse(desk: &Arc<Desk>, by: Seat, usable: &[Usable]) -> Result<Outcome, 
     let mut gave = call::all(desk, calls.collect()).await.into_iter();
     let whole = first.finish(desk, (&by, usable), gave.next().expect("one call, one end")).await;
     if !desk.plan.knobs.is_paranoid() {
-        return whole.map(|draft| fused(desk, &by.model, draft, usable));
+        return whole.map(|draft| fused(desk, (SYNTHESIZER, &by.model), draft, usable));
     }
     if let Some(cancelled) = whole.as_ref().err().filter(|failure| failure.code == Code::Cancelled) {
         return Err(cancelled.clone());
@@ -114,16 +121,16 @@ async fn fuse(desk: &Arc<Desk>, by: Seat, usable: &[Usable]) -> Result<Outcome, 
     compared(desk, &by.model, (whole, texts), usable)
 }
 
-/// What a synthesizer writes that is shown this of the answers.
+/// What a model writes, under the word for what it is here, that is shown this of the answers.
 pub(super) async fn written(
     desk: &Arc<Desk>,
-    by: &Seat,
+    (who, by): (&str, &Seat),
     shown: Shown,
     usable: &[Usable],
 ) -> Result<Outcome, Failure> {
     let sitting = Sitting::over(Place::Synthesizer(by.number), shown);
     let answer = call::make(desk, sitting.call(desk)).await?;
-    Ok(fused(desk, &by.model, sitting.read(desk, &answer)?, usable))
+    Ok(fused(desk, (who, &by.model), sitting.read(desk, &answer)?, usable))
 }
 
 /// A text to be made without one of the answers, and what came of it.
@@ -170,7 +177,7 @@ fn compared(
         drafts.iter().flat_map(|(_, draft)| draft.suspected.iter().copied()).collect();
     let suspected = suspected.into_iter().collect();
     let stands = Draft { suspected, cost, ..drafts.swap_remove(stands).1 };
-    let mut outcome = fused(desk, by, stands, usable);
+    let mut outcome = fused(desk, (SYNTHESIZER, by), stands, usable);
     if let Some(seat) = told.stands_without {
         outcome.reason = format!("{}, but for that of seat {seat}", outcome.reason);
     }
@@ -182,14 +189,15 @@ fn compared(
     Ok(outcome)
 }
 
-fn fused(desk: &Desk, by: &ModelRef, draft: Draft, usable: &[Usable]) -> Outcome {
-    let reason = match draft.base {
-        Some(_) => "the synthesizer started from one answer and patched it from the others",
+fn fused(desk: &Desk, (who, by): (&str, &ModelRef), draft: Draft, usable: &[Usable]) -> Outcome {
+    let how = match draft.base {
+        Some(_) => "started from one answer and patched it from the others",
         None if draft::is_anchored(desk) => {
-            "the synthesizer wrote it from the answers without naming the one it started from"
+            "wrote it from the answers without naming the one it started from"
         }
-        None => "the synthesizer wrote it from all answers",
+        None => "wrote it from the answers alike",
     };
+    let reason = format!("the {who} {how}");
     let mut outcome =
         Outcome::new(OutcomeKind::Fused, reason).with_text(draft.text.as_str().into(), by.clone());
     outcome.base_seat = draft.base;
@@ -204,11 +212,11 @@ fn fused(desk: &Desk, by: &ModelRef, draft: Draft, usable: &[Usable]) -> Outcome
         Some(Worth { base_seat, edit_ratio, drawn_from, extra_cost: draft.cost, extra_ms: 0 })
     });
     outcome.warnings = draft.warnings;
-    chain::suspect(&mut outcome, "synthesizer", &draft.suspected);
+    chain::suspect(&mut outcome, who, &draft.suspected);
     if draft.is_truncated {
         outcome.warnings.push(Warning {
             code: Code::Incomplete,
-            message: "the synthesizer reached its output cap; the text may stop early".to_owned(),
+            message: format!("the {who} reached its output cap; the text may stop early"),
             next: "raise `--max-tokens`".to_owned(),
         });
     }

@@ -110,13 +110,17 @@ pub struct Synthesis {
     pub by: Option<String>,
     /// The seats whose answers were there to choose from.
     pub considered: Vec<u8>,
+    /// Those of them whose answers the synthesizer or judge was not shown, because `top_k` of them were; left out where there are
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unshown: Vec<u8>,
     /// The number of the call whose text it is or started from, where that is a seat's later answer and not the one in
     /// `answers`; left out elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_step: Option<u16>,
     /// Why it came about this way.
     pub reason: String,
-    /// Answers the synthesizer saw only in part.
+    /// Answers that their reader saw only in part.
     pub shortened: Vec<ShortenedReport>,
     /// The seat without whose answer the text was made, because it would have hung on that answer alone; left out elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,7 +149,7 @@ pub struct SuspicionReport {
     pub signs: Vec<String>,
 }
 
-/// An answer that was shortened to fit the synthesizer's context.
+/// An answer that was shortened to fit its reader's context, or because no more of it was wanted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShortenedReport {
     /// Whose.
@@ -182,6 +186,9 @@ pub struct RoundReport {
     pub equal: usize,
     /// Of how many.
     pub of: usize,
+    /// Seats whose answer from before it nobody was shown, because `top_k` of them were; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unshown: Vec<u8>,
 }
 
 /// Whether fusing was worth it.
@@ -399,6 +406,7 @@ impl Synthesis {
             kind: kind.to_owned(),
             by: outcome.by.as_ref().map(ToString::to_string),
             considered: outcome.considered.iter().map(|seat| seat.0).collect(),
+            unshown: outcome.unshown.iter().map(|seat| seat.0).collect(),
             base_step: outcome.base_step.map(|step| step.0),
             reason: outcome.reason.clone(),
             shortened: shortened.collect(),
@@ -439,6 +447,7 @@ impl RoundReport {
             untold: seats(&round.untold),
             equal: round.equal,
             of: round.of,
+            unshown: seats(&round.unshown),
         }
     }
 }

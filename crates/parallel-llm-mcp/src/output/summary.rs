@@ -120,14 +120,20 @@ fn origin(run: &Run) -> String {
     match outcome.kind {
         OutcomeKind::Fused => {
             let without = outcome.leave_one_out.as_ref().and_then(|told| told.stands_without);
-            let from = outcome.considered.len() - usize::from(without.is_some());
+            let shown = outcome.considered.len().saturating_sub(outcome.unshown.len());
+            let from = shown.saturating_sub(usize::from(without.is_some()));
+            let of = if outcome.unshown.is_empty() {
+                String::new()
+            } else {
+                format!(" of {}", outcome.considered.len())
+            };
             let without = without.map(|seat| format!(", without seat {seat}")).unwrap_or_default();
             let newest = if outcome.base_step.is_some() { "the newest answer of " } else { "" };
             let base = outcome.base_seat.map(|seat| format!(", starting from {newest}seat {seat}"));
             let base = base.unwrap_or_default();
             let ratio = outcome.worth.as_ref().and_then(|worth| worth.edit_ratio);
             let changed = ratio.map(|ratio| format!(" ({:.0} % changed)", ratio * 100.0)).unwrap_or_default();
-            format!("fused{by} from {from} answers{without}{base}{changed}")
+            format!("fused{by} from {from}{of} answers{without}{base}{changed}")
         }
         OutcomeKind::Selected => format!("selected{by}: {}", outcome.reason),
         OutcomeKind::Verbatim => format!("word for word{by}: {}", outcome.reason),

@@ -48,7 +48,7 @@ impl Sitting {
         match step.and_then(|key| desk.plan.step(key)) {
             Some(step) => {
                 let place = Place::Step(step.number);
-                let shown = Shown::to(desk, place, (Task::Analyse, Order::Forward), usable);
+                let shown = shown(desk, place, Task::Analyse, (usable, String::new()));
                 Self { place, shown, is_analyst: true }
             }
             None => Self::whole(desk, own, usable),
@@ -58,7 +58,7 @@ impl Sitting {
     /// One call for all of it.
     pub(super) fn whole(desk: &Desk, place: Place, usable: &[Usable]) -> Self {
         let task = if is_anchored(desk) { Task::Synthesize } else { Task::Free };
-        Self::over(place, Shown::to(desk, place, (task, Order::Forward), usable))
+        Self::over(place, shown(desk, place, task, (usable, String::new())))
     }
 
     /// One call of whoever is shown this.
@@ -116,7 +116,7 @@ impl Sitting {
         let analysis = parse::Analysis { base: analysis.base.filter(|_| is_anchored(desk)), ..analysis };
         let place = Place::Synthesizer(by.number);
         let beside = (usable, analysis.rendered(&self.shown.names()));
-        let shown = Shown::beside(desk, place, (task, Order::Forward), beside);
+        let shown = shown(desk, place, task, beside);
         let reveal = if desk.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::all() };
         let answer = call::make(desk, Call { place, messages: shown.messages(desk), reveal }).await?;
         let text = parse::written(&answer.text, &shown.nonce).to_owned();
@@ -154,10 +154,15 @@ impl Sitting {
 impl Draft {
     fn unless_empty(self) -> Result<Self, Failure> {
         if self.text.is_empty() {
-            return Err(Failure::new(Code::Empty, "the synthesizer wrote no answer"));
+            return Err(Failure::new(Code::Empty, "it wrote no answer"));
         }
         Ok(self)
     }
+}
+
+/// What the model of this place is shown of the answers, beside what is known of them already.
+fn shown(desk: &Desk, place: Place, task: Task, (usable, analysis): (&[Usable], String)) -> Shown {
+    Shown::beside(desk, place, (task, Order::Forward), (usable, analysis)).counted(desk, usable)
 }
 
 /// What is known of these costs together; `None` where nothing is.

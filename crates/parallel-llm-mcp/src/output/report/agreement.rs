@@ -110,7 +110,7 @@ pub struct RemarkReport {
     pub text: String,
 }
 
-/// What of a fused text stands in none of the answers it was made of, nor in the question. By wording alone.
+/// What of a fused text stands in none of the answers, those of every layer included, nor in the question. By wording alone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NovelReport {
     /// The part of its sentences and list items that share no three words in a row with them: 0 none, 1 all.
@@ -181,7 +181,9 @@ impl AnalysisReport {
             verdict: claim.ruling.map(|ruling| ruling.as_str().to_owned()),
             reason: claim.reason.clone(),
         });
-        let answers = outcome.considered.len();
+        // Who did not see an answer cannot say that it agrees.
+        let answers =
+            outcome.reading.as_ref().map_or(outcome.considered.len(), |reading| reading.shown.len());
         let standings: Vec<Standing> =
             analysis.claims.iter().map(|claim| Standing::of(claim, answers)).collect();
         let those = |wanted: Standing| {
