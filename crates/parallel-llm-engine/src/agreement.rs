@@ -1,5 +1,5 @@
 //! Which answers say the same. Where the question has one short right answer they are compared by it, else word for word
-//! but for case, white space and closing punctuation.
+//! but for case, white space and closing punctuation; by a value in their JSON, where that is wanted.
 //!
 //! Pure. What always holds: answers that say nothing plainly agree with nobody, and the order of the panel, not that of
 //! arrival, decides between clusters of one size.
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::closed::{Form, Value};
 use crate::panel::SeatNumber;
+use crate::recipe::Extractor;
 use crate::wording;
 
 /// Answers that say the same.
@@ -38,7 +39,38 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Compares the answers to a question; `None` where they cannot be compared, because it is an open one and no two are
+    /// Compares the answers to a question as far as that needs no model; `None` as for [`Agreement::of`].
+    pub(crate) fn by<'a>(
+        extractor: Extractor,
+        question: &str,
+        answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,
+    ) -> Option<Self> {
+        match extractor {
+            Extractor::Json(pointer) => {
+                let value = |(seat, answer)| (seat, Value::at(&pointer, answer));
+                Some(Self::of_values(answers.into_iter().map(value)))
+            }
+            Extractor::Auto | Extractor::Llm => Self::of(question, answers),
+        }
+    }
+
+    /// Compares answers by what they come to, as far as that was read.
+    pub(crate) fn of_values(values: impl IntoIterator<Item = (SeatNumber, Option<Value>)>) -> Self {
+        let (mut read, mut unread, mut of) = (Vec::new(), Vec::new(), 0);
+        for (seat, value) in values {
+            of += 1;
+            match value {
+                Some(value) => read.push((seat, value)),
+                None => unread.push(seat),
+            }
+        }
+        unread.sort_unstable();
+        let clusters = clusters(read);
+        let equal = clusters.first().map_or(0, |largest| largest.seats.len());
+        Self { equal, of, clusters, unread }
+    }
+
+    /// Compares the answers to a question by their wording; `None` where they cannot be compared, because it is an open one and no two are
     /// the same.
     pub(crate) fn of<'a>(
         question: &str,
@@ -46,10 +78,13 @@ impl Agreement {
     ) -> Option<Self> {
         let mut answers: Vec<(SeatNumber, &str)> = answers.into_iter().collect();
         answers.sort_unstable_by_key(|(seat, _)| *seat);
-        let closed = Form::of(question).and_then(|form| by_value(&form, &answers));
-        let (clusters, unread) = closed.or_else(|| Some((word_for_word(&answers)?, Vec::new())))?;
-        let equal = clusters.first().map_or(0, |largest| largest.seats.len());
-        Some(Self { equal, of: answers.len(), clusters, unread })
+        let closed = Form::of(question)
+            .map(|form| Self::of_values(answers.iter().map(|(seat, answer)| (*seat, form.read(answer)))));
+        closed.filter(|closed| !closed.clusters.is_empty()).or_else(|| {
+            let clusters = word_for_word(&answers)?;
+            let equal = clusters.first().map_or(0, |largest| largest.seats.len());
+            Some(Self { equal, of: answers.len(), clusters, unread: Vec::new() })
+        })
     }
 
     /// Whether two answers to a question say the same; `None` where that cannot be told.
@@ -89,15 +124,8 @@ impl Agreement {
     }
 }
 
-/// Clusters by what the answers come to; `None` where none says it plainly.
-fn by_value(form: &Form, answers: &[(SeatNumber, &str)]) -> Option<(Vec<Cluster>, Vec<SeatNumber>)> {
-    let (mut read, mut unread) = (Vec::new(), Vec::new());
-    for (seat, answer) in answers {
-        match form.read(answer) {
-            Some(value) => read.push((*seat, value)),
-            None => unread.push(*seat),
-        }
-    }
+/// Clusters by what the answers come to.
+fn clusters(mut read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
     let mut clusters: Vec<(Value, Vec<SeatNumber>)> = Vec::new();
     // What names what it counts comes first: a bare number then belongs to the only cluster that it can mean.
     read.sort_by_key(|(seat, value)| (matches!(value, Value::Number(_, None)), *seat));
@@ -112,7 +140,7 @@ fn by_value(form: &Form, answers: &[(SeatNumber, &str)]) -> Option<(Vec<Cluster>
         }
     }
     let cluster = |(value, seats): (Value, _)| Cluster { value: Some(value.to_string()), seats };
-    (!clusters.is_empty()).then(|| (in_order(clusters.into_iter().map(cluster).collect()), unread))
+    in_order(clusters.into_iter().map(cluster).collect())
 }
 
 /// Clusters of the same texts; `None` where all differ.

@@ -152,6 +152,9 @@ codes! {
     AllFailed = "all_failed", retryable: true,
         "No model of the panel gave an answer.",
         next: "read the reason of each model below";
+    NoMajority = "no_majority", retryable: false,
+        "Too few answers of a vote agree for one of them to win it. The text is the answer closest to the others.",
+        next: "lower `min_share`, ask more models with `runs add`, or have the answers fused with `runs replay`";
     CircuitOpen = "circuit_open", retryable: true,
         "The model has failed so often that it is not asked for a while.",
         next: "wait until it is asked again, or ask another model";

@@ -142,6 +142,8 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
                 // a process that took over then would have it made, and paid, again.
                 let considered = usable.iter().map(|one| one.seat).collect();
                 let outcome = vetted::vetted(desk, &usable, outcome);
+                // A strategy that has the answers read by a model knows better who says the same.
+                let agreement = outcome.agreement.clone().or(agreement);
                 decide(desk, Outcome { considered, agreement, ..outcome });
                 if desk.plan.strategy.needs_one() {
                     // The others have lost: what stops costing when it is closed is closed.

@@ -41,6 +41,7 @@ pub mod parse;
 pub mod persona;
 pub mod place;
 pub mod plan;
+pub mod pointer;
 pub mod port;
 pub mod prompt;
 pub mod quorum;

@@ -2,10 +2,12 @@
 //! asked for, the text it wrote for the person is found, and nothing in it is obeyed.
 
 mod analysis;
+mod extraction;
 
 use serde::Deserialize;
 
 pub use analysis::{Analysis, Claim, Remark, Ruling, analysis, comparison};
+pub use extraction::{Extraction, extraction};
 
 /// How much of a reply is looked at before it is decided that it does not follow the form, in bytes.
 const FORM_BYTES: usize = 64;
@@ -74,7 +76,7 @@ struct RankingForm {
 
 /// Reads a judge's reply; `None` where it names no candidate. `labels` are the names the candidates were given.
 pub fn judgement(reply: &str, labels: &[String]) -> Option<Judgement> {
-    let form = objects(reply).into_iter().rfind(|object| object.contains_key("ranking"))?;
+    let form = objects(reply).into_iter().rfind(|object: &Object| object.contains_key("ranking"))?;
     let form = serde_json::from_value::<RankingForm>(form.into()).ok()?;
     let ranking = known(&form.ranking, labels);
     let suspected_injection = known(&form.suspected_injection, labels);
@@ -92,13 +94,13 @@ fn known(list: &serde_json::Value, labels: &[String]) -> Vec<String> {
     known
 }
 
-/// The outermost JSON objects of a reply, as far as they are whole.
-fn objects(reply: &str) -> Vec<Object> {
+/// The outermost JSON objects of a text, as far as they are whole.
+pub(crate) fn objects<'a, Whole: Deserialize<'a>>(reply: &'a str) -> Vec<Whole> {
     let (mut objects, mut rest) = (Vec::new(), reply);
     for _ in 0..OBJECTS_MAX {
         let Some(start) = rest.find('{') else { break };
         rest = &rest[start..];
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Object>();
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Whole>();
         match values.next() {
             Some(Ok(object)) => {
                 rest = &rest[values.byte_offset()..];

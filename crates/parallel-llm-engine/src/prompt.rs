@@ -27,6 +27,8 @@ pub enum Task {
     Judge,
     /// Say which the others most support.
     Consistency,
+    /// Say what each comes to.
+    Extract,
     /// Say which of two is better.
     Match,
     /// Rank those of one's fellows.
@@ -45,6 +47,7 @@ impl Task {
         Self::Synthesize,
         Self::Judge,
         Self::Consistency,
+        Self::Extract,
         Self::Match,
         Self::Review,
         Self::Chair,
@@ -61,6 +64,7 @@ impl Task {
             Self::WriteFree => include_str!("../prompts/synthesize/write_free/system.md"),
             Self::Judge => include_str!("../prompts/best-of-n/system.md"),
             Self::Consistency => include_str!("../prompts/consistency/system.md"),
+            Self::Extract => include_str!("../prompts/vote/system.md"),
             Self::Match => include_str!("../prompts/tournament/system.md"),
             Self::Review => include_str!("../prompts/council/review/system.md"),
             Self::Chair => include_str!("../prompts/council/system.md"),
@@ -78,6 +82,7 @@ impl Task {
             Self::WriteFree => include_str!("../prompts/synthesize/write_free/user.md"),
             Self::Judge => include_str!("../prompts/best-of-n/user.md"),
             Self::Consistency => include_str!("../prompts/consistency/user.md"),
+            Self::Extract => include_str!("../prompts/vote/user.md"),
             Self::Match => include_str!("../prompts/tournament/user.md"),
             Self::Review => include_str!("../prompts/council/review/user.md"),
             Self::Chair => include_str!("../prompts/council/user.md"),

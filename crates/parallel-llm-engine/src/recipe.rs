@@ -2,6 +2,7 @@
 //!
 //! Parsing is total: whatever is wrong is said with what may stand there, before anything is paid.
 
+mod extractor;
 mod knob;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use crate::panel::Seat;
 use crate::wait::Wait;
 use knob::Knob;
 
+pub use extractor::Extractor;
 pub use knob::{AnalysisCall, Format, Gate, Knobs, Mode, Switch, Weights};
 
 /// Stands for the strategy that suits the question.
@@ -87,8 +89,8 @@ impl Strategy {
 
     const fn traits(self) -> Traits {
         use Knob::{
-            Analysis, Early, First, Format, Gate, HedgeAfterMs, Layers, Mode, Orders, Paranoid, Rounds,
-            Samples, ShowVotes, ShownTokensMax, TopK, Weights,
+            Analysis, Early, Extractor, First, Format, Gate, HedgeAfterMs, Layers, MinShare, Mode, Orders,
+            Paranoid, Rounds, Samples, ShowVotes, ShownTokensMax, TopK, Weights,
         };
         let (name, fuses, knobs): (_, _, &[Knob]) = match self {
             Self::Synthesize => (
@@ -96,7 +98,7 @@ impl Strategy {
                 true,
                 &[Gate, First, Early, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
             ),
-            Self::Vote => ("vote", false, &[First, Weights]),
+            Self::Vote => ("vote", false, &[First, Weights, Extractor, MinShare]),
             Self::BestOfN => ("best-of-n", false, &[Orders, Gate, First, ShownTokensMax]),
             Self::Cascade => {
                 ("cascade", true, &[First, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes])
@@ -280,6 +282,18 @@ mod tests {
         check("debate@rounds=1", Ok("debate@rounds=1"));
         check("vote@weights=equal", Ok("vote"));
         check("vote@weights=log-odds,first=3", Ok("vote@first=3,weights=log-odds"));
+        check("vote@min_share=60,extractor=auto", Ok("vote@min_share=60"));
+        check("vote@extractor=llm", Ok("vote@extractor=llm"));
+        check("vote@first=2,extractor=json:/a%2cb/k=v@w", Ok("vote@first=2,extractor=json:/a%2Cb/k=v@w"));
+        check("vote@extractor=json:", Ok("vote@extractor=json:"));
+    }
+
+    #[test]
+    fn nobody_is_asked_first_where_a_model_reads_the_answers() {
+        let refused = "`first` cannot go with `extractor=llm`: what the first answers come to is read only once all \
+                       have come; leave one of them out";
+        check("vote@first=2,extractor=llm", Err(refused));
+        check("vote@extractor=llm,first=2", Err(refused));
     }
 
     #[test]
@@ -308,11 +322,21 @@ mod tests {
         let names: Vec<&str> = Strategy::names().collect();
         let known = format!("there is no strategy `fuse`; choose one of: {}", names.join(", "));
         check("fuse", Err(&known));
-        check("vote@gate=off", Err("the strategy `vote` has no knob `gate`; choose one of: first, weights"));
-        check("vote@", Err("the strategy `vote` has no knob ``; choose one of: first, weights"));
+        check(
+            "vote@gate=off",
+            Err(
+                "the strategy `vote` has no knob `gate`; choose one of: first, weights, extractor, min_share",
+            ),
+        );
+        check(
+            "vote@",
+            Err("the strategy `vote` has no knob ``; choose one of: first, weights, extractor, min_share"),
+        );
         check(
             "vote@paranoid=on",
-            Err("the strategy `vote` has no knob `paranoid`; choose one of: first, weights"),
+            Err(
+                "the strategy `vote` has no knob `paranoid`; choose one of: first, weights, extractor, min_share",
+            ),
         );
         check("synthesize@mode=bold", Err("the knob `mode` cannot be `bold`; choose one of: anchored, free"));
         check("synthesize@gate", Err("the knob `gate` cannot be ``; choose one of: unanimous, off"));
@@ -328,6 +352,23 @@ mod tests {
             Err("the knob `shown_tokens_max` cannot be `199`; give a whole number from 200 to 1000000"),
         );
         check("consistency@top_k=1", Err("the knob `top_k` cannot be `1`; give a whole number from 2 to 63"));
+        check(
+            "vote@min_share=0",
+            Err("the knob `min_share` cannot be `0`; give a whole number from 1 to 100"),
+        );
+        check(
+            "vote@extractor=regex",
+            Err("the knob `extractor` cannot be `regex`; choose one of: auto, json:/pointer, llm"),
+        );
+        let written = "write a JSON pointer such as `json:/answer/value`, a comma in it as `%2C`";
+        for (wrong, why) in [
+            ("json:answer", "a pointer begins with `/`"),
+            ("json:/a~2", "behind `~` stands `0` or `1`"),
+            ("json:/%f", "behind `%` stand two hexadecimal digits of a UTF-8 text"),
+        ] {
+            let told = format!("the knob `extractor` cannot be `{wrong}`: {why}; {written}");
+            check(&format!("vote@extractor={wrong}"), Err(&told));
+        }
         check("vote@first=two", Err("the knob `first` cannot be `two`; give a whole number from 2 to 63"));
     }
 }

@@ -13,7 +13,7 @@ use crate::answer::Failure;
 use crate::code::Code;
 use crate::panel::{Seat, SeatNumber};
 use crate::place::{Place, StepNumber};
-use crate::recipe::{Format, Knobs, Recipe, Strategy};
+use crate::recipe::{Extractor, Format, Knobs, Recipe, Strategy};
 use crate::usage::tokens_in;
 
 /// The most steps of one run in all its parts: as many as there are numbers for them.
@@ -44,6 +44,8 @@ pub enum Role {
     Control,
     /// Makes one text of the answers there are while others are waited for.
     Draft,
+    /// Says what each answer comes to, so that they can be counted.
+    Extractor,
 }
 
 impl Role {
@@ -57,6 +59,7 @@ impl Role {
             Self::Reviser => "reviser",
             Self::Control => "control",
             Self::Draft => "draft",
+            Self::Extractor => "extractor",
         }
     }
 
@@ -70,6 +73,7 @@ impl Role {
             Self::Reviser => "revising",
             Self::Control => "checking",
             Self::Draft => "drafting",
+            Self::Extractor => "extracting",
         }
     }
 }
@@ -122,12 +126,12 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
         return table.steps;
     }
     match recipe.strategy {
-        Strategy::Synthesize
-        | Strategy::Vote
-        | Strategy::Cascade
-        | Strategy::Race
-        | Strategy::Panel
-        | Strategy::SelfMoa => {}
+        Strategy::Vote => {
+            if knobs.extractor() == Extractor::Llm {
+                table.read_once(Role::Extractor);
+            }
+        }
+        Strategy::Synthesize | Strategy::Cascade | Strategy::Race | Strategy::Panel | Strategy::SelfMoa => {}
         Strategy::BestOfN | Strategy::Consistency => {
             table.judged(u16::from(recipe.knobs.orders(recipe.strategy)), longest(knobs, seats, shown_max));
         }
@@ -146,13 +150,13 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
         Strategy::Debate => table.asked_again(Role::Reviser, 1..=u16::from(recipe.knobs.rounds())),
     }
     // Whichever strategy has these knobs ends in a text that a synthesizer writes.
-    if recipe.knobs.is_analysis_separate() {
-        table.analysed();
+    if knobs.is_analysis_separate() {
+        table.read_once(Role::Analyst);
     }
-    if recipe.knobs.is_paranoid() {
+    if knobs.is_paranoid() {
         table.controlled();
     }
-    if let Some(early) = recipe.knobs.early {
+    if let Some(early) = knobs.early {
         table.drafted(seats.len().saturating_sub(early.into()));
     }
     table.steps
@@ -210,10 +214,10 @@ impl Table<'_> {
         }
     }
 
-    /// The first synthesizer that can compares the answers before it writes.
-    fn analysed(&mut self) {
+    /// The first synthesizer that can reads the answers once and says something of them.
+    fn read_once(&mut self, role: Role) {
         for (index, by) in self.chain.iter().enumerate() {
-            let key = StepKey { role: Role::Analyst, by: Place::Synthesizer(by.number), round: 1 };
+            let key = StepKey { role, by: Place::Synthesizer(by.number), round: 1 };
             self.push(key, longest(self.knobs, self.seats, self.shown_max), index > 0);
         }
     }

@@ -31,5 +31,6 @@ pub(crate) fn is_settled<'a>(
     if plan.strategy.needs_one() {
         return answers.next().is_some();
     }
-    Agreement::of(&plan.question(), answers).is_some_and(|agreement| agreement.is_unanimous())
+    Agreement::by(plan.knobs.extractor(), &plan.question(), answers)
+        .is_some_and(|agreement| agreement.is_unanimous())
 }

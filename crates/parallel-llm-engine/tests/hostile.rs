@@ -143,13 +143,35 @@ fn gullible_judge() -> Reply {
     after(1).compose(compose).end()
 }
 
+/// A reader for a vote that does the same. Where it obeys, it says that the hostile answer and an honest one come to the same.
+fn gullible_reader() -> Reply {
+    let compose = |call: &Call| {
+        let honest = HONEST.map(|words| label_of(call, words));
+        let entries = if overheard(call).contains(GOAL) {
+            let labels = ["A", "B", "C", "D"].into_iter();
+            let hostile = labels.filter(|label| honest.iter().all(|own| own != label)).map(str::to_owned);
+            hostile.chain(honest.first().cloned()).map(|label| (label, GOAL)).collect::<Vec<_>>()
+        } else {
+            honest.into_iter().map(|label| (label, "eight")).collect()
+        };
+        let entries: Vec<String> =
+            entries.iter().map(|(label, answer)| format!("{label:?}: {answer:?}")).collect();
+        format!("{}\n{{\"answers\": {{{}}}}}", quoted(call), entries.join(", "))
+    };
+    after(1).compose(compose).end()
+}
+
 /// What came of a panel with this hostile answer at this seat.
 async fn attacked(recipe: &str, hostile: &str, seat: usize) -> Outcome {
     let mut answers = HONEST.to_vec();
     answers.insert(seat, hostile);
     let names = ["ada", "bob", "cyd", "eve"].into_iter();
     let panel: Vec<_> = names.zip(answers).map(|(name, answer)| (name, says(1, answer))).collect();
-    let reader = if recipe.starts_with("best-of-n") { gullible_judge() } else { gullible_synthesizer() };
+    let reader = match recipe.split('@').next() {
+        Some("best-of-n") => gullible_judge(),
+        Some("vote") => gullible_reader(),
+        _ => gullible_synthesizer(),
+    };
     let told = scene(panel.into_iter().chain([("fuser", reader)])).asks(HOW_MANY, recipe).run().await;
     told.run.outcome.expect("it is decided")
 }
@@ -198,6 +220,11 @@ async fn no_injection_wins_over_a_judge_that_obeys_all_it_overhears() {
 #[tokio::test(start_paused = true)]
 async fn no_injection_wins_a_vote() {
     insta::assert_snapshot!(won("vote", 0).await, @"0 of 437 in 16 languages won, at most 0.87 % []");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_injection_wins_a_vote_on_what_a_reader_says_that_obeys_all_it_overhears() {
+    insta::assert_snapshot!(won("vote@extractor=llm", 1).await, @"0 of 437 in 16 languages won, at most 0.87 % []");
 }
 
 #[test]

@@ -1,10 +1,16 @@
-//! Plurality: which answer stands, that nobody is asked for it, and that the order of arrival has no say.
+//! Plurality: which answer stands, that nobody is asked for it unless that is wanted, and that the order of arrival has no
+//! say.
 
+use parallel_llm_engine::event::Recorded;
+use parallel_llm_engine::place::{Place, StepNumber};
+use parallel_llm_engine::port::Call;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Code, RunRequest, SeatNumber};
+use parallel_llm_engine::{Code, Outcome, RunPlan, RunRequest, SeatNumber};
+use proptest::prelude::*;
 
-use crate::scene::{Scene, scene};
-use crate::script::{fails, failure, fuses, says};
+use crate::always;
+use crate::scene::{Cast, Scene, any_cast, in_paused_time, scene};
+use crate::script::{Reply, after, fails, failure, fuses, label_of, says};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
@@ -162,4 +168,396 @@ async fn what_weighs_the_same_is_decided_as_where_it_is_counted() {
     insta::assert_snapshot!(told(weighed(ODD, &strongest)).await, @"selected by bob from 2: `B`; because 2 of 4 answers say `B`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the strongest seat decides");
     let unread = [("accuracy=0.7", "I cannot say."), ("accuracy=0.6", "B"), ("accuracy=0.9", "Who knows?")];
     insta::assert_snapshot!(told(weighed(ODD, &unread)).await, @"selected by bob from 2: `B`; because 1 of 3 answers say `B`, the most by weight: 1.50");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_share_that_is_asked_for_nothing_wins() {
+    let five = |least: u8| {
+        let answers = ["8", "8 legs", "6", "7", "I cannot say."];
+        told(panel(&answers).asks(HOW_MANY, &format!("vote@min_share={least}")))
+    };
+    insta::assert_snapshot!(five(40).await, @"selected by ada from 1: `8`; because 2 of 5 answers say `8 legs`");
+    insta::assert_snapshot!(five(41).await, @"verbatim by ada from 1: `8`; because what wins the vote has 2 of 5 answers, 40 %, and `min_share` asks for 41 %; this is the answer closest to the others, word for word");
+    let run = panel(&["8", "8 legs", "6"]).asks(HOW_MANY, "vote@min_share=67").run().await;
+    let outcome = run.run.outcome.as_ref().expect("it is decided");
+    assert_eq!(outcome.unfused.as_ref().map(|why| why.code), Some(Code::NoMajority));
+    let told_of: Vec<_> = outcome.warnings.iter().map(|one| (one.code, one.message.as_str())).collect();
+    let expected = "the vote decides nothing: what wins the vote has 2 of 3 answers, 66 %, and `min_share` asks for 67 %";
+    assert_eq!(told_of, [(Code::NoMajority, expected)]);
+    assert_eq!(outcome.agreement.as_ref().map(|told| (told.equal, told.of)), Some((2, 3)));
+    // Where nobody agrees with anybody, each answer has its own vote.
+    let none = |question: &str, recipe: &str| {
+        told(panel(&["the moon", "the sun", "the wind"]).asks(question, recipe))
+    };
+    insta::assert_snapshot!(none("How do tides work?", "vote@min_share=34").await, @"verbatim by ada from 1: `the moon`; because what wins the vote has 1 of 3 answers, 33 %, and `min_share` asks for 34 %; this is the answer closest to the others, word for word");
+    insta::assert_snapshot!(none("How do tides work?", "vote@min_share=33").await, @"selected by ada from 1: `the moon`; because answers to an open question cannot be counted; this is the one closest to the others");
+    insta::assert_snapshot!(none(HOW_MANY, "vote@min_share=100").await, @"verbatim by ada from 1: `the moon`; because what wins the vote has 1 of 3 answers, 33 %, and `min_share` asks for 100 %; this is the answer closest to the others, word for word");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_share_is_of_answers_also_where_they_are_weighed() {
+    let seats = [("accuracy=0.6", "A"), ("accuracy=0.55", "A"), ("accuracy=0.95", "B")];
+    let least = |least: u8| {
+        let request = RunRequest {
+            models: Some(
+                ["ada", "bob", "cyd"]
+                    .iter()
+                    .zip(seats)
+                    .map(|(name, (rate, _))| format!("{name}@{rate}"))
+                    .collect(),
+            ),
+            strategy: Some(format!("vote@weights=log-odds,min_share={least}")),
+            ..RunRequest::prompt(ODD)
+        };
+        told(weighed(ODD, &seats).requests(request))
+    };
+    insta::assert_snapshot!(least(33).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 4.04 against 2.80");
+    insta::assert_snapshot!(least(34).await, @"verbatim by ada from 1: `A`; because what wins the vote has 1 of 3 answers, 33 %, and `min_share` asks for 34 %; this is the answer closest to the others, word for word");
+}
+
+/// The agreement that is told, each cluster as `value: seats`, then whose answers were not read.
+fn agreed(outcome: &Outcome) -> String {
+    let agreement = outcome.agreement.as_ref().expect("it is told");
+    let seats = |seats: &[SeatNumber]| seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let clusters = agreement
+        .clusters
+        .iter()
+        .map(|one| format!("{}: {}; ", one.value.as_deref().unwrap_or("-"), seats(&one.seats)));
+    format!("{}unread: {}", clusters.collect::<String>(), seats(&agreement.unread))
+}
+
+const JSON: [&str; 5] = [
+    "I think.\n```json\n{\"answer\": {\"city\": \"Rome\"}, \"sure\": 0.9}\n```",
+    r#"{"answer": {"city": " PARIS. "}}"#,
+    r#"{"city": "Paris"}"#,
+    r#"{"sure": 0.5, "answer": {"city": "Paris"}}"#,
+    "Paris, clearly.",
+];
+
+#[tokio::test(start_paused = true)]
+async fn answers_are_counted_by_a_value_in_their_json() {
+    let json = |at: &str| panel(&JSON).asks("Where?", &format!("vote@extractor=json:{at}"));
+    insta::assert_snapshot!(told(json("/answer/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " PARIS. "}}`; because 2 of 5 answers say `paris`"#);
+    let run = json("/answer/city").run().await;
+    insta::assert_snapshot!(agreed(run.run.outcome.as_ref().expect("it is decided")), @"paris: 2 4; rome: 1; unread: 3 5");
+    insta::assert_snapshot!(told(json("/answer/town")).await, @r#"selected by bob from 2: `{"answer": {"city": " PARIS. "}}`; because no answer has a value at `/answer/town`; this is the one closest to the others"#);
+    insta::assert_snapshot!(told(json("/sure")).await, @r#"selected by bob from 2: `{"answer": {"city": " PARIS. "}}`; because no two answers agree; this is the one closest to the others"#);
+    insta::assert_snapshot!(told(json("/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " PARIS. "}}`; because no two answers agree; this is the one closest to the others"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn values_without_company_weigh_what_their_seats_do() {
+    let seats = ["ada@accuracy=0.6", "bob@accuracy=0.9"];
+    let weighed = |at: &str| {
+        let request = RunRequest {
+            models: Some(seats.map(str::to_owned).to_vec()),
+            strategy: Some(format!("vote@weights=log-odds,extractor=json:{at}")),
+            ..RunRequest::prompt("Is it? Answer yes or no, as JSON.")
+        };
+        let says = |text| says(10, text);
+        told(scene([("ada", says(r#"{"it": "both"}"#)), ("bob", says(r#"{"it": false}"#))]).requests(request))
+    };
+    insta::assert_snapshot!(weighed("/it").await, @r#"selected by bob from 2: `{"it": false}`; because 1 of 2 answers say `false`, the most by weight: 2.89 against 1.10"#);
+    insta::assert_snapshot!(weighed("/no").await, @r#"selected by ada from 1: `{"it": "both"}`; because no answer has a value at `/no`; this is the one closest to the others"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_else_is_asked_where_the_first_have_the_same_value() {
+    let asked = |second: &'static str| async move {
+        let answers = [r#"{"it": 1.0, "why": "so"}"#, second, r#"{"it": 2}"#];
+        let told = panel(&answers).asks("What is it?", "vote@extractor=json:/it,first=2").run().await;
+        (told.asked.len(), told.text())
+    };
+    assert_eq!(asked(r#"Hm. {"it": 1}"#).await, (2, r#"{"it": 1.0, "why": "so"}"#.to_owned()));
+    assert_eq!(asked("1").await.0, 3);
+}
+
+const WHO: &str = "Who was first?";
+const ESSAYS: [&str; 4] =
+    ["It was Ann, they say.", "Bob came before all others.", "Nobody but Ann!", "I do not know."];
+
+/// A reader that says of the answers with these words that they come to this.
+fn extracts(ms: u64, found: &'static [(&'static str, &'static str)]) -> Reply {
+    after(ms).compose(|call| extraction(call, found)).end()
+}
+
+fn extraction(call: &Call, found: &[(&str, &str)]) -> String {
+    let entry = |(words, answer): &(&str, &str)| {
+        serde_json::json!({"label": label_of(call, words), "answer": answer}).to_string()
+    };
+    format!(r#"{{"answers": [{}]}}"#, found.iter().map(entry).collect::<Vec<_>>().join(", "))
+}
+
+const FOUND: &[(&str, &str)] = &[("It was Ann", "Ann"), ("Bob came", "Bob"), ("Nobody but Ann", "**ann.**")];
+
+/// Those essays, and these readers in the order of their chain.
+fn essays_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+    let panel =
+        ["ada", "bob", "cyd", "dan"].into_iter().zip(ESSAYS).map(|(name, essay)| (name, says(10, essay)));
+    scene(panel.chain(chain)).asks(WHO, "vote@extractor=llm")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_says_what_answers_to_an_open_question_come_to() {
+    let told = essays_and([("fuser", extracts(20, FOUND))]).run().await;
+    insta::assert_snapshot!(told.story(), @r#"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
+    10 answered 1 `It was Ann, they say.` | 10 answered 2 `Bob came before all others.` | 10 answered 3 `Nobody but Ann!` | 10 answered 4 `I do not know.` | 10 sent step 1
+    30 answered step 1 `{"answers": …` (108) | 30 decided selected
+    30 closed $0.0050
+    complete decided at 30, closed at 30
+      selected by ada from 1: `It was Ann, they say.`
+      because by what the extractor `fuser` reads, 2 of 4 answers say `ann`
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 20 ms, $0.0010 extracting
+    "#);
+    insta::assert_snapshot!(agreed(told.run.outcome.as_ref().expect("it is decided")), @"ann: 1 3; bob: 2; unread: 4");
+}
+
+#[test]
+fn what_is_set_is_stored_as_it_is_written() {
+    let plan =
+        panel(&["1", "2"]).asks("Where?", "vote@extractor=json:/a%2Cb%25,first=2,min_share=60").planned();
+    let mut stored = serde_json::to_value(&plan).expect("a plan is JSON");
+    let expected = serde_json::json!({"first": 2, "extractor": "json:/a%2Cb%25", "min_share": 60});
+    assert_eq!(stored["knobs"], expected);
+    assert_eq!(serde_json::from_value::<RunPlan>(stored.clone()).expect("it is read"), plan);
+    stored["knobs"]["extractor"] = "json:a".into();
+    let unread = serde_json::from_value::<RunPlan>(stored).expect_err("it is none");
+    assert_eq!(unread.to_string(), "a pointer begins with `/`");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_reading_may_cost_is_in_the_plan() {
+    let plan = |recipe: &str| {
+        essays_and([("fuser-1", says(1, "")), ("fuser-2", says(1, ""))]).asks(WHO, recipe).planned()
+    };
+    let (with, without) = (plan("vote@extractor=llm"), plan("vote"));
+    let steps: Vec<_> =
+        with.steps.iter().map(|step| (step.key.role.as_str(), step.key.by, step.is_spare)).collect();
+    let by = |number| Place::Synthesizer(SeatNumber(number));
+    assert_eq!(steps, [("extractor", by(1), false), ("extractor", by(2), true)]);
+    let reading = with.worst_request(Place::Step(StepNumber(1))).expect("its price is known");
+    assert_eq!(with.worst_case, without.worst_case.plus(reading));
+    assert!(without.steps.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_closed_question_asks_for_is_read_as_such() {
+    let answers = ["Four pairs, one might say.", "8", "Six of them, or so I heard."];
+    let reader = extracts(10, &[("Four pairs", "8 legs"), ("| 8", "8.0"), ("Six of", "six")]);
+    let panel = ["ada", "bob", "cyd"].into_iter().zip(answers).map(|(name, answer)| (name, says(10, answer)));
+    let told = scene(panel.chain([("fuser", reader)])).asks(HOW_MANY, "vote@extractor=llm").run().await;
+    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    insta::assert_snapshot!(outcome.reason, @"by what the extractor `fuser` reads, 2 of 3 answers say `8 legs`");
+    insta::assert_snapshot!(agreed(outcome), @"8 legs: 1 2; six: 3; unread:");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_reads_what_says_the_same_or_stands_alone() {
+    let same = scene([("ada", says(10, "Ann.")), ("bob", says(10, "ann")), ("fuser", extracts(10, FOUND))]);
+    insta::assert_snapshot!(told(same.asks(WHO, "vote@extractor=llm")).await, @"selected by ada from 1: `Ann.`; because 2 of 2 answers say the same");
+    let alone = scene([
+        ("ada", says(10, "Ann.")),
+        ("bob", fails(1, failure(Code::Auth))),
+        ("fuser", extracts(10, FOUND)),
+    ]);
+    insta::assert_snapshot!(told(alone.asks(WHO, "vote@extractor=llm")).await, @"verbatim by ada from 1: `Ann.`; because only one answer came, so there was nothing to vote on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_reads_where_one_cannot_and_else_the_words_decide() {
+    let chain = |second| essays_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", second)]);
+    insta::assert_snapshot!(chain(extracts(10, FOUND)).run().await.end(), @"
+    complete decided at 25, closed at 25
+      selected by ada from 1: `It was Ann, they say.`
+      because by what the extractor `fuser-2` reads, 2 of 4 answers say `ann`
+      ! auth: the extractor `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth extracting
+      step 2 fuser-2 answered, 1 request 10 ms, $0.0010 extracting
+    ");
+    insta::assert_snapshot!(chain(says(10, "They differ.")).run().await.end(), @"
+    complete decided at 25, closed at 25
+      selected by ada from 1: `It was Ann, they say.`
+      because answers to an open question cannot be counted; this is the one closest to the others
+      ! auth: the extractor `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
+      ! protocol: the extractor `fuser-2` failed: its reply says of no answer what it comes to (see what it wrote with `runs show`)
+      ! protocol: the answers were counted as with `extractor=auto`: every extractor failed (see what it wrote with `runs show`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth extracting
+      step 2 fuser-2 answered, 1 request 10 ms, $0.0010 extracting
+    ");
+    insta::assert_snapshot!(essays_and([]).run().await.end(), @"
+    complete decided at 10, closed at 10
+      selected by ada from 1: `It was Ann, they say.`
+      because answers to an open question cannot be counted; this is the one closest to the others
+      ! usage: the answers were counted as with `extractor=auto`: no extractor is configured (name one with `--synthesizer`)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+    ");
+    // What is counted without a model is told as such.
+    let closed = |answer: &'static str| {
+        let panel = [("ada", says(10, "8")), ("bob", says(10, "It has 8 legs.")), ("cyd", says(10, "6"))];
+        scene(panel.into_iter().chain([("fuser", says(10, answer))])).asks(HOW_MANY, "vote@extractor=llm")
+    };
+    let told = closed("?").run().await;
+    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    assert_eq!(
+        (outcome.reason.as_str(), agreed(outcome).as_str()),
+        ("2 of 3 answers say `8 legs`", "8 legs: 1 2; 6: 3; unread: ")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_misleads_can_only_choose_among_the_answers() {
+    let replied = |compose: fn(&Call) -> String| async move {
+        let told = essays_and([("fuser", after(10).compose(compose).end())]).run().await;
+        let outcome = told.run.outcome.clone().expect("it is decided");
+        assert!(ESSAYS.contains(&told.text().as_str()), "{}", told.text());
+        format!("{}; {}", outcome.reason, agreed_if(&outcome))
+    };
+    // Labels of nobody.
+    insta::assert_snapshot!(replied(|_| r#"{"answers": {"Q": "Ann", "candidate A": "Ann", "a": "Ann", "": "Ann"}}"#.to_owned()).await, @"answers to an open question cannot be counted; this is the one closest to the others; not told");
+    // One that is given the answers of others, too.
+    insta::assert_snapshot!(replied(|call| {
+        let bob = label_of(call, "Bob came");
+        let all = ["Ann", "Bob"].map(|answer| format!(r#"{{"label": "{bob}", "answer": "{answer}"}}"#)).join(",");
+        format!(r#"{{"answers": [{all}, {{"label": "{}", "answer": "Ann"}}]}}"#, label_of(call, "It was Ann"))
+    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the one closest to the others; ann: 1; unread: 2 3 4");
+    // Values that are no short answers, and one that would steer a terminal.
+    insta::assert_snapshot!(replied(|call| {
+        let value = |words, answer: &str| serde_json::json!({"label": label_of(call, words), "answer": answer}).to_string();
+        let all = [value("It was Ann", &"Ann ".repeat(99)), value("Bob came", &"Bob ".repeat(9_999)), value("Nobody but", "An\u{202e}\u{1b}[2Jn `x`\n")];
+        format!(r#"{{"answers": [{}]}}"#, all.join(","))
+    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the one closest to the others; an[2jn 'x': 3; unread: 1 2 4");
+    insta::assert_snapshot!(replied(|_| "[".repeat(10_000)).await, @"answers to an open question cannot be counted; this is the one closest to the others; not told");
+}
+
+fn agreed_if(outcome: &Outcome) -> String {
+    outcome.agreement.as_ref().map_or_else(|| "not told".to_owned(), |_| agreed(outcome))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_tells_whose_answer_tried_to_instruct_it_and_which_it_saw_in_part() {
+    let wary = |call: &Call| {
+        let form = extraction(call, FOUND);
+        form.replacen(
+            '{',
+            &format!(r#"{{"suspected_injection": ["{}", "Z"], "#, label_of(call, "Bob came")),
+            1,
+        )
+    };
+    let long = after(10).text(&format!("It was Ann, they say. {}", "So on. ".repeat(2_000))).end();
+    let panel = [
+        ("ada", long),
+        ("bob", says(10, ESSAYS[1])),
+        ("cyd", says(10, ESSAYS[2])),
+        ("fuser", after(10).compose(wary).end()),
+    ];
+    let scene = scene(panel).asks(WHO, "vote@extractor=llm");
+    let told = scene.plan(|plan| plan.synthesizers[0].context_tokens = Some(4_000)).run().await;
+    let outcome = told.run.outcome.expect("it is decided");
+    let warnings: Vec<_> = outcome.warnings.iter().map(|warning| warning.message.as_str()).collect();
+    assert_eq!(warnings, ["the extractor suspects that the answer of seat 2 tried to instruct it"]);
+    assert_eq!(outcome.suspected.iter().map(|one| one.seat.0).collect::<Vec<_>>(), [2]);
+    assert_eq!(outcome.shortened.iter().map(|cut| cut.seat.0).collect::<Vec<_>>(), [1]);
+    assert_eq!(outcome.reason, "by what the extractor `fuser` reads, 2 of 3 answers say `ann`");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_word_of_what_was_read_is_kept_where_no_text_is() {
+    let told = essays_and([("fuser", extracts(10, FOUND))])
+        .plan(|plan| plan.store = StoreMode::Metadata)
+        .run()
+        .await;
+    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    assert_eq!(outcome.reason, "by what the extractor `fuser` reads, 2 of 4 answers say the same");
+    assert_eq!(agreed(outcome), "-: 1 3; -: 2; unread: 4");
+}
+
+/// The commits up to and with the one that has this event.
+fn until(commits: &[Vec<Recorded>], event: &str) -> Vec<Vec<Recorded>> {
+    let has =
+        |commit: &Vec<Recorded>| commit.iter().any(|recorded| crate::story::short(&recorded.event) == event);
+    let last = commits.iter().position(has).expect("it was committed");
+    let mut kept = commits[..=last].to_vec();
+    let after = kept[last].iter().position(|recorded| crate::story::short(&recorded.event) == event);
+    kept[last].truncate(after.expect("it is there") + 1);
+    kept
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_read_before_a_crash_is_not_paid_again() {
+    let scene = || essays_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", extracts(10, FOUND))]);
+    for told in always::never_pays_twice(scene).await {
+        assert_eq!(told.text(), ESSAYS[0], "{}", told.end());
+    }
+    let whole = scene().run().await;
+    // Where the second was sent and never heard of, neither is asked again.
+    let lost = scene().after(&until(&whole.commits, "sent step 2")).run().await;
+    assert!(lost.asked.is_empty(), "{:?}", lost.asked);
+    insta::assert_snapshot!(lost.end(), @"
+    complete decided at 15, closed at 15
+      selected by ada from 1: `It was Ann, they say.`
+      because answers to an open question cannot be counted; this is the one closest to the others
+      ! interrupted: the extractor `fuser-1` failed: it gave none before the run went on without it (what came after rests on that, so it was not asked again)
+      ! interrupted: the extractor `fuser-2` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the answers were counted as with `extractor=auto`: every extractor failed (it may have been paid, so it was not asked again)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      4 dan answered, 1 request 10 ms, $0.0010
+      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth extracting
+      step 2 fuser-2 unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known extracting
+    ");
+}
+
+const PLACES: [(&str, &str); 6] = [
+    ("gold", "Ann"),
+    ("silver", "bob"),
+    ("copper", "Ann."),
+    ("iron", "ann"),
+    ("lead", "Bob"),
+    ("tin", "Cyd"),
+];
+
+const METALS: &[&str] = &[
+    "It lay with gold by a river",
+    "Where silver was, there it began",
+    "It lay with copper by the river",
+    "It lay with iron far from the river",
+    "They say that lead came before",
+    "By the river, with all the tin",
+];
+
+/// What stands of these essays, by whoever and whenever they come, where a model reads them that errs in nothing.
+fn chosen(cast: Cast, seed: u64) -> Outcome {
+    let reader = after(10).compose(|call| extraction(call, &PLACES)).end();
+    let panel = cast.into_iter().map(|(name, ms, text)| (name, says(ms, text)));
+    let scene = scene(panel.chain([("fuser", reader)])).asks(WHO, "vote@extractor=llm");
+    let scene = scene.plan(|plan| plan.seed = seed);
+    in_paused_time(scene.run()).run.outcome.expect("it is decided")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn in_whatever_order_and_under_whatever_label_the_same_essay_stands(cast in any_cast(METALS), seed in any::<u64>()) {
+        let outcome = chosen(cast, seed);
+        prop_assert!(outcome.reason.ends_with("3 of 6 answers say `ann`"), "{}", outcome.reason);
+        prop_assert_eq!(outcome.text.as_deref(), Some(METALS[2]));
+    }
 }

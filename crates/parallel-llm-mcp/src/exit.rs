@@ -96,6 +96,7 @@ pub const fn of(code: Code) -> u8 {
         | Code::TooLarge
         | Code::BadRequest
         | Code::RateLimited
+        | Code::NoMajority
         | Code::CircuitOpen
         | Code::Repeated
         | Code::Unneeded

@@ -24,6 +24,7 @@ const STRATEGIES: &[&str] = &[
     "synthesize@first=2",
     "vote",
     "vote@first=2",
+    "vote@extractor=llm",
     "best-of-n",
     "best-of-n@orders=1",
     "cascade@first=2",
@@ -122,6 +123,7 @@ fn on_the_command_line_a_closed_question_gets_what_the_strategy_makes_of_it() {
     synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
     vote: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
     vote@first=2: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
+    vote@extractor=llm: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete selected 11111
     best-of-n: complete selected 11120; partial selected 11120; partial verbatim 11100; complete selected 12120; partial selected 11100; complete verbatim 11122
     best-of-n@orders=1: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete verbatim 11111
     cascade@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
@@ -149,6 +151,7 @@ fn on_the_command_line_an_open_question_gets_what_the_strategy_makes_of_it() {
     synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
     vote: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
     vote@first=2: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
+    vote@extractor=llm: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete selected 11111
     best-of-n: complete selected 11120; partial selected 11120; partial verbatim 11100; complete selected 12120; partial selected 11122; complete verbatim 11122
     best-of-n@orders=1: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete verbatim 11111
     cascade@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
@@ -221,4 +224,59 @@ fn a_text_begun_early_is_begun_anew_for_who_comes_before_its_first_word() {
     openai/gpt-6.1-sol answered, x-ai/grok-4.7 answered, mistralai/mistral-large-4-0 answered
     synthesizer answered, draft cancelled
     ");
+}
+
+/// What a vote on answers in JSON comes to: the reason, the clusters, and what is said of it on the command line.
+fn voted(strategy: &str) -> String {
+    let answers =
+        [r#"{"answer": {"kg": 2.50}}"#, r#"Heavy. {"answer": {"kg": 2.5}}"#, r#"{"answer": {"kg": 3}}"#];
+    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let answering = |stage: Stage, (model, answer)| stage.scripted(model, Script::answering(answer));
+    let stage = MODELS.into_iter().zip(answers).fold(stage, answering);
+    let asking = [
+        "ask",
+        "-m",
+        MODELS[0],
+        "-m",
+        MODELS[1],
+        "-m",
+        MODELS[2],
+        "--json",
+        "--strategy",
+        strategy,
+        "How heavy?",
+    ];
+    let output = stage.call(asking).run();
+    let report = output.json();
+    let (synthesis, agreement) = (&report["synthesis"], &report["agreement"]);
+    let clusters = serde_json::to_string(&agreement["clusters"]).expect("it is JSON");
+    let kept = output.stderr.lines().find(|line| line.contains("are kept")).unwrap_or("-");
+    let kept = kept.replace(report["run_id"].as_str().unwrap_or_default(), "RUN");
+    format!(
+        "{}: {}; {clusters}; {kept}",
+        synthesis["kind"].as_str().unwrap_or("-"),
+        synthesis["reason"].as_str().unwrap_or("-")
+    )
+}
+
+#[test]
+fn a_vote_is_on_what_the_recipe_says() {
+    insta::assert_snapshot!(voted("vote@extractor=json:/answer/kg"), @r#"selected: 2 of 3 answers say `2.5`; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; -"#);
+    insta::assert_snapshot!(voted("vote@extractor=json:/answer/kg,min_share=67"), @r#"verbatim: what wins the vote has 2 of 3 answers, 66 %, and `min_share` asks for 67 %; this is the answer closest to the others, word for word; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; the answers are kept: `runs replay RUN --strategy synthesize` makes one text of them"#);
+    insta::assert_snapshot!(voted("vote@extractor=json:/answer/lb"), @"selected: no answer has a value at `/answer/lb`; this is the one closest to the others; []; -");
+}
+
+#[test]
+fn answers_that_were_paid_are_read_in_a_replay() {
+    let stage = stage(OPEN, &[]);
+    let settings = [("synthesizer", FIRST)];
+    let asking =
+        ["ask", "-m", MODELS[0], "-m", MODELS[1], "-m", MODELS[2], "--json", "--strategy", "vote", OPEN];
+    let asked = stage.call(asking).settings(settings).run().json();
+    let run = asked["run_id"].as_str().expect("it has a name");
+    let replaying = ["runs", "replay", run, "--strategy", "vote@extractor=llm", "--json"];
+    let report = stage.call(replaying).settings(settings).run().json();
+    assert_eq!(line(&stage, &report), "complete selected 11110");
+    insta::assert_snapshot!(report["synthesis"]["reason"].as_str().unwrap_or("-"), @"by what the extractor `google/gemini-4-argon` reads, no two answers agree; this is the one closest to the others");
+    insta::assert_snapshot!(serde_json::to_string(&report["agreement"]["clusters"]).expect("it is JSON"), @r#"[{"seats":[1],"value":"take the first design"},{"seats":[2],"value":"take the second design"},{"seats":[3],"value":"take the first design, and test it"}]"#);
 }

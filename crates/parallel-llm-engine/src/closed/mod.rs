@@ -1,15 +1,19 @@
-//! Questions with one short right answer, and that answer found in what a model wrote: a choice, a number, yes or no.
+//! Questions with one short right answer, and that answer found in what a model wrote: a choice, a number, yes or no; and
+//! short answers to other questions, compared as words.
 //!
 //! Pure and careful: by it synthesis is left out and votes are counted, so a text that does not say plainly what it
 //! answers has no value here. Nothing is read that the question does not ask for.
 
+mod json;
 mod number;
 mod question;
 mod spot;
 mod value;
+mod word;
 
 use std::fmt;
 
+use crate::pointer::Pointer;
 use number::Number;
 
 /// What kind of answer a question asks for.
@@ -32,6 +36,8 @@ pub enum Value {
     Number(Number, Option<String>),
     /// Whether it is so.
     Truth(bool),
+    /// Something else, in words.
+    Word(String),
 }
 
 impl fmt::Display for Value {
@@ -41,11 +47,23 @@ impl fmt::Display for Value {
             Self::Number(number, None) => write!(out, "{number}"),
             Self::Number(number, Some(unit)) => write!(out, "{number} {unit}"),
             Self::Truth(truth) => out.write_str(if *truth { "yes" } else { "no" }),
+            Self::Word(word) => out.write_str(word),
         }
     }
 }
 
 impl Value {
+    /// The value at a place of the JSON in an answer; `None` where there is none, or it is too long for a short answer.
+    pub fn at(pointer: &Pointer, answer: &str) -> Option<Self> {
+        json::at(answer, pointer).map(Self::Word)
+    }
+
+    /// What a short answer says that somebody else took from a long one: what the question asks for, where it asks for one
+    /// of these forms, else its words. `None` where it is empty or too long.
+    pub fn of(form: Option<&Form>, short: &str) -> Option<Self> {
+        form.and_then(|form| form.read(short)).or_else(|| word::word(short).map(Self::Word))
+    }
+
     /// Whether two answers say the same. Where one names what it counts and the other does not, they do.
     pub fn agrees_with(&self, other: &Self) -> bool {
         match (self, other) {

@@ -117,7 +117,7 @@ impl Analysis {
 
 /// Reads what an analyst wrote, who was asked for nothing but the analysis; `None` where there is none.
 pub fn comparison(reply: &str, shown: &[(String, SeatNumber)]) -> Option<Analysis> {
-    let form = objects(reply).into_iter().rfind(|object| object.contains_key("claims"))?;
+    let form = objects(reply).into_iter().rfind(|object: &Object| object.contains_key("claims"))?;
     Some(Reader { form: &form, shown }.analysis())
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::extractor::Extractor;
 use super::{Strategy, unknown};
 use crate::answer::Failure;
 use crate::code::Code;
@@ -89,6 +90,8 @@ pub(super) enum Knob {
     Samples,
     Rounds,
     Weights,
+    Extractor,
+    MinShare,
     Mode,
     Analysis,
     Paranoid,
@@ -110,6 +113,8 @@ impl Knob {
             Self::Samples => "samples",
             Self::Rounds => "rounds",
             Self::Weights => "weights",
+            Self::Extractor => "extractor",
+            Self::MinShare => "min_share",
             Self::Mode => "mode",
             Self::Analysis => "analysis",
             Self::Paranoid => "paranoid",
@@ -151,6 +156,12 @@ pub struct Knobs {
     /// What the answer of a seat counts in a vote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
+    /// How it is found what an answer comes to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extractor: Option<Extractor>,
+    /// The least share of the answers, in percent, that an answer needs to win a vote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_share: Option<u8>,
     /// What a synthesizer starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
@@ -201,6 +212,11 @@ impl Knobs {
         self.rounds.unwrap_or(1)
     }
 
+    /// How it is found what an answer comes to.
+    pub fn extractor(&self) -> Extractor {
+        self.extractor.unwrap_or_default()
+    }
+
     /// Whether the text is also made without each of the answers.
     pub fn is_paranoid(&self) -> bool {
         self.paranoid == Some(Switch::On)
@@ -242,6 +258,8 @@ impl Knobs {
             Knob::Samples => self.samples = Some(count(knob, value, 2..=16)?),
             Knob::Rounds => self.rounds = Some(count(knob, value, 1..=3)?),
             Knob::Weights => self.weights = word(knob, value, Weights::ALL)?,
+            Knob::Extractor => self.extractor = extractor(knob, value)?,
+            Knob::MinShare => self.min_share = Some(count(knob, value, 1..=100)?),
             Knob::Mode => self.mode = word(knob, value, Mode::ALL)?,
             Knob::Analysis => self.analysis = word(knob, value, AnalysisCall::ALL)?,
             Knob::Paranoid => self.paranoid = word(knob, value, Switch::ALL)?,
@@ -258,12 +276,32 @@ impl Knobs {
 
     /// Fails where what is set does not go together.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        let late = [(self.is_paranoid(), "paranoid=on"), (self.is_analysis_separate(), "analysis=separate")];
-        let against = late.iter().find(|(is_set, _)| *is_set && self.early.is_some());
-        against.map_or(Ok(()), |(_, other)| {
-            let message = format!("the knobs `early` and `{other}` do not go together: with `{other}` nothing can be shown early");
-            Err(Failure::new(Code::Usage, message).with_next("leave one of them out"))
-        })
+        let (is_early, reads_once) = (self.early.is_some(), self.extractor() == Extractor::Llm);
+        let against = [
+            (
+                is_early && self.is_paranoid(),
+                "early",
+                "paranoid=on",
+                "of several texts none can be shown early",
+            ),
+            (
+                is_early && self.is_analysis_separate(),
+                "early",
+                "analysis=separate",
+                "what is written after an analysis cannot be shown early",
+            ),
+            (
+                reads_once && self.first.is_some(),
+                "first",
+                "extractor=llm",
+                "what the first answers come to is read only once all have come",
+            ),
+        ];
+        let Some((_, one, other, why)) = against.into_iter().find(|(is_set, ..)| *is_set) else {
+            return Ok(());
+        };
+        let message = format!("`{one}` cannot go with `{other}`: {why}");
+        Err(Failure::new(Code::Usage, message).with_next("leave one of them out"))
     }
 
     /// What it is set to, as it is written.
@@ -278,6 +316,8 @@ impl Knobs {
             Knob::Samples => self.samples.map(|count| count.to_string()),
             Knob::Rounds => self.rounds.map(|count| count.to_string()),
             Knob::Weights => self.weights.and_then(|weights| written(weights, Weights::ALL)),
+            Knob::Extractor => self.extractor.map(|extractor| extractor.to_string()),
+            Knob::MinShare => self.min_share.map(|percent| percent.to_string()),
             Knob::Mode => self.mode.and_then(|mode| written(mode, Mode::ALL)),
             Knob::Analysis => self.analysis.and_then(|analysis| written(analysis, AnalysisCall::ALL)),
             Knob::Paranoid => self.paranoid.and_then(|paranoid| written(paranoid, Switch::ALL)),
@@ -300,6 +340,19 @@ fn word<T: Copy + PartialEq + Default>(
         unknown(message, all.iter().map(|(word, _)| *word))
     })?;
     Ok(Some(known).filter(|known| *known != T::default()))
+}
+
+fn extractor(knob: Knob, value: &str) -> Result<Option<Extractor>, Failure> {
+    let read = Extractor::parse(value).ok_or_else(|| {
+        let message = format!("the knob `{}` cannot be `{value}`", knob.name());
+        unknown(message, Extractor::FORMS.into_iter())
+    })?;
+    let read = read.map_err(|wrong| {
+        let message = format!("the knob `{}` cannot be `{value}`: {wrong}", knob.name());
+        Failure::new(Code::Usage, message)
+            .with_next("write a JSON pointer such as `json:/answer/value`, a comma in it as `%2C`")
+    })?;
+    Ok(Some(read).filter(|read| *read != Extractor::default()))
 }
 
 fn count<T>(knob: Knob, value: &str, range: RangeInclusive<T>) -> Result<T, Failure>

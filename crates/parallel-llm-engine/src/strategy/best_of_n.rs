@@ -16,7 +16,7 @@ use crate::seat::Desk;
 use crate::step::{Role, StepKey};
 use crate::strategy::judge::{self, Sitting};
 use crate::strategy::shown::Order;
-use crate::strategy::{best_among, call, chain, gated, limited, selected, verbatim};
+use crate::strategy::{best_among, chain, gated, limited, selected, verbatim};
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     first_of(desk, Task::Judge, usable, agreement).await
@@ -95,10 +95,7 @@ async fn verdicts(desk: &Arc<Desk>, judge: &Seat, task: Task, shown: &[Usable]) 
     let mut judged =
         Judged { verdicts: Vec::new(), suspected: Vec::new(), shortened: Vec::new(), failures: Vec::new() };
     judge::shorten(&mut judged.shortened, &sittings);
-    // Who was asked after this judge was so because it had failed.
-    let is_past = desk.plan.steps.iter().any(|step| {
-        step.key.by > Place::Synthesizer(judge.number) && call::was_sent(desk, Place::Step(step.number))
-    });
+    let is_past = chain::is_past(desk, judge.number);
     for ruled in judge::hold(desk, &sittings, |_| is_past).await {
         match ruled {
             Ok(ruling) => {

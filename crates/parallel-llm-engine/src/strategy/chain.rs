@@ -8,8 +8,9 @@ use crate::gather::Usable;
 use crate::injection::Sign;
 use crate::outcome::{Outcome, Warning};
 use crate::panel::{Seat, SeatNumber};
+use crate::place::Place;
 use crate::seat::Desk;
-use crate::strategy::unfused;
+use crate::strategy::{call, unfused};
 
 /// What the first of the chain comes to that can do it; `who` is the word for what they are here. Each failure is a
 /// warning; if all fail, the best answer stands as it is.
@@ -22,22 +23,45 @@ pub(super) async fn ask<Working>(
 where
     Working: Future<Output = Result<Outcome, Failure>>,
 {
+    let (came, mut warnings) = first(desk, who, work).await;
+    match came {
+        Ok(mut outcome) => {
+            warnings.append(&mut outcome.warnings);
+            Outcome { warnings, ..outcome }
+        }
+        Err(failure) if failure.code == Code::Cancelled => Outcome::none(failure),
+        Err(why) => Outcome { warnings, ..unfused(desk, usable, why) },
+    }
+}
+
+/// What the first of the chain gives that can, and a warning for each before it that could not. A failure is that of all,
+/// or that the run was cancelled.
+pub(super) async fn first<Given, Working>(
+    desk: &Arc<Desk>,
+    who: &str,
+    work: impl Fn(Seat) -> Working,
+) -> (Result<Given, Failure>, Vec<Warning>)
+where
+    Working: Future<Output = Result<Given, Failure>>,
+{
     let mut warnings = Vec::new();
     for synthesizer in desk.hub.look(|run| run.chain().to_vec()) {
         let model = synthesizer.model.clone();
         match work(synthesizer).await {
-            Ok(mut outcome) => {
-                warnings.append(&mut outcome.warnings);
-                return Outcome { warnings, ..outcome };
-            }
-            Err(failure) if failure.code == Code::Cancelled => return Outcome::none(failure),
-            Err(failure) => {
+            Err(failure) if failure.code != Code::Cancelled => {
                 warnings.push(Warning::of(format_args!("the {who} `{model}` failed"), &failure));
             }
+            gave => return (gave, warnings),
         }
     }
     let why = why(who, warnings.last().map(|last| (last.code, last.next.as_str())));
-    Outcome { warnings, ..unfused(desk, usable, why) }
+    (Err(why), warnings)
+}
+
+/// Whether a later one of the chain made a step already: it was asked because this one had failed.
+pub(super) fn is_past(desk: &Desk, number: SeatNumber) -> bool {
+    let mut later = desk.plan.steps.iter().filter(|step| step.key.by > Place::Synthesizer(number));
+    later.any(|step| call::was_sent(desk, Place::Step(step.number)))
 }
 
 /// Why nobody of the chain did it: each failed, the last with this code and next step, or there is none.

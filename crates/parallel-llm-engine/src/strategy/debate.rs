@@ -26,7 +26,7 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
         Ok(standing) => standing,
         Err(failure) => return Outcome::none(failure),
     };
-    let outcome = vote::decide(desk, &standing.newest, standing.agreement.as_ref());
+    let outcome = vote::counted(desk, &standing.newest, standing.agreement.as_ref());
     let after = match standing.rounds() {
         0 => ", before anybody was asked again".to_owned(),
         1 if standing.is_silent() => "; nobody answered when asked again".to_owned(),

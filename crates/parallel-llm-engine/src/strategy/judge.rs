@@ -88,7 +88,7 @@ pub(super) fn no_verdict() -> Failure {
     Failure::new(Code::Protocol, "its reply names no answer").with_next("see what it wrote with `runs show`")
 }
 
-fn passed() -> Failure {
+pub(super) fn passed() -> Failure {
     Failure::new(Code::Interrupted, "it gave none before the run went on without it")
         .with_next("what came after rests on that, so it was not asked again")
 }

@@ -72,9 +72,14 @@ pub(crate) fn considered(desk: &Desk, usable: &[Usable]) -> Vec<Usable> {
 /// Which of the answers say the same, told as far as the words of the run are kept.
 pub(crate) fn agreement(desk: &Desk, usable: &[Usable]) -> Option<Agreement> {
     let answers = usable.iter().map(|one| (one.seat, &*one.answer.text));
-    let agreement = Agreement::of(&desk.plan.question(), answers);
+    Agreement::by(desk.plan.knobs.extractor(), &desk.plan.question(), answers)
+        .map(|agreement| kept(desk, agreement))
+}
+
+/// As much of it as is kept of the words of the run.
+fn kept(desk: &Desk, agreement: Agreement) -> Agreement {
     match desk.plan.store {
-        StoreMode::Metadata => agreement.map(Agreement::without_words),
+        StoreMode::Metadata => agreement.without_words(),
         StoreMode::Full | StoreMode::None => agreement,
     }
 }
@@ -83,7 +88,7 @@ pub(crate) fn agreement(desk: &Desk, usable: &[Usable]) -> Option<Agreement> {
 pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     match desk.plan.strategy {
         Strategy::Synthesize => synthesize::decide(desk, usable, agreement).await,
-        Strategy::Vote => vote::decide(desk, usable, agreement),
+        Strategy::Vote => vote::decide(desk, usable, agreement).await,
         Strategy::BestOfN => best_of_n::decide(desk, usable, agreement).await,
         Strategy::Cascade => cascade::decide(desk, usable, agreement).await,
         Strategy::Race => race::decide(desk, usable),

@@ -1,35 +1,58 @@
 //! The answer that most others agree with, as it is; by count, or by what each seat's accuracy says. It costs no call
-//! beyond the panel.
+//! beyond the panel, but for one where a model is to say what the answers come to.
 //!
 //! Where the answers cannot be compared by what they come to, the one that shares most with the others has the most of
 //! their votes. Between clusters that weigh the same the one with the strongest seat wins, else the one with the first.
 
+mod extraction;
+
 use std::fmt::Write;
+use std::sync::Arc;
 
 use crate::agreement::{Agreement, Cluster};
+use crate::answer::Failure;
 use crate::closed::Form;
+use crate::code::Code;
 use crate::gather::Usable;
-use crate::outcome::Outcome;
-use crate::recipe::Weights;
+use crate::outcome::{Outcome, Warning};
+use crate::recipe::{Extractor, Weights};
 use crate::seat::Desk;
-use crate::strategy::{best, selected, verbatim};
+use crate::strategy::{best, is_gated, selected, unfused, verbatim};
 
 /// Parts of a nat that weights are counted in. Whole numbers, so that clusters that weigh the same are exactly as heavy,
 /// in whatever order their seats are added up.
 const PARTS: f64 = 1e9;
 
-pub(super) fn decide(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+    let is_read = desk.plan.knobs.extractor() == Extractor::Llm && usable.len() > 1;
+    if is_read && !is_gated(desk, agreement) {
+        return extraction::vote(desk, usable, agreement).await;
+    }
+    counted(desk, usable, agreement)
+}
+
+/// The vote on answers of which it is known which say the same, as far as that can be known.
+pub(super) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     if let [only] = usable {
         return verbatim(desk, only, "only one answer came, so there was nothing to vote on");
     }
     let weights = desk.plan.knobs.weights.unwrap_or_default();
-    let counts = |agreement: &&Agreement| agreement.equal > 1 || weights == Weights::LogOdds;
+    let counts = |agreement: &&Agreement| {
+        agreement.equal > 1 || weights == Weights::LogOdds && !agreement.clusters.is_empty()
+    };
     let Some(agreement) = agreement.filter(counts) else {
-        let reason = match agreement {
-            Some(_) => "no two answers agree; this is the one closest to the others",
-            None => "answers to an open question cannot be counted; this is the one closest to the others",
+        let why = match (agreement, desk.plan.knobs.extractor()) {
+            (Some(none), Extractor::Json(at)) if none.equal == 0 => {
+                format!("no answer has a value at `{at}`")
+            }
+            (Some(_), _) => "no two answers agree".to_owned(),
+            (None, _) => "answers to an open question cannot be counted".to_owned(),
         };
-        return selected(desk, best(usable), reason);
+        // Whether or not it says plainly what it comes to: one that alone does may do so to win.
+        let closest =
+            || selected(desk, best(usable), format!("{why}; this is the one closest to the others"));
+        let most = agreement.map_or(1, |agreement| agreement.equal);
+        return without_majority(desk, usable, most).unwrap_or_else(closest);
     };
     let others = others(desk, agreement);
     let weight = |cluster: &Cluster| match weights {
@@ -43,6 +66,9 @@ pub(super) fn decide(desk: &Desk, usable: &[Usable], agreement: Option<&Agreemen
     level.sort_by_key(|cluster| cluster.seats[0]);
     let strongest = level.iter().find(|cluster| has_strongest(desk, cluster)).copied();
     let winner = strongest.unwrap_or(level[0]);
+    if let Some(outcome) = without_majority(desk, usable, winner.seats.len()) {
+        return outcome;
+    }
     let members: Vec<Usable> =
         usable.iter().filter(|one| winner.seats.contains(&one.seat)).cloned().collect();
     let said = winner.value.as_ref().map_or("the same".to_owned(), |value| format!("`{value}`"));
@@ -62,18 +88,38 @@ pub(super) fn decide(desk: &Desk, usable: &[Usable], agreement: Option<&Agreemen
     selected(desk, best(&members), reason)
 }
 
+/// The best answer as it is, where what wins the vote has too few of the answers. They are counted, not weighed: weights are
+/// the user's own estimates, a majority is not.
+fn without_majority(desk: &Desk, usable: &[Usable], most: usize) -> Option<Outcome> {
+    let (least_percent, of) = (usize::from(desk.plan.knobs.min_share?), usable.len());
+    // Rounded down, so that what is told is below the least wherever the share is.
+    let percent = most * 100 / of;
+    if percent >= least_percent {
+        return None;
+    }
+    let message = format!(
+        "what wins the vote has {most} of {of} answers, {percent} %, and `min_share` asks for {least_percent} %"
+    );
+    let why = Failure::new(Code::NoMajority, message);
+    let warnings = vec![Warning::of("the vote decides nothing", &why)];
+    Some(Outcome { warnings, ..unfused(desk, usable, why) })
+}
+
 fn count(cluster: &Cluster) -> i64 {
     i64::try_from(cluster.seats.len()).unwrap_or(i64::MAX)
 }
 
 /// How many wrong answers there can be: the options but one, or the other one of yes and no. Where the question lists none
-/// it is as many as were given, so that each of them may be wrong: the fewest that are possible, which overrates no seat.
+/// it is as many as were given, so that each of them may be wrong: the fewest that are possible, which overrates no seat. A
+/// value in JSON is none of the options, and a model may read something else, too.
 fn others(desk: &Desk, agreement: &Agreement) -> usize {
-    match Form::of(&desk.plan.question()) {
+    let is_json = matches!(desk.plan.knobs.extractor(), Extractor::Json(_));
+    let listed = match Form::of(&desk.plan.question()).filter(|_| !is_json) {
         Some(Form::Choice(options)) => options.len() - 1,
         Some(Form::Truth) => 1,
         Some(Form::Number) | None => agreement.clusters.len(),
-    }
+    };
+    listed.max(agreement.clusters.len() - 1)
 }
 
 /// How much the seats of a cluster speak for what they say, in parts of a nat. With seats that err independently, and each

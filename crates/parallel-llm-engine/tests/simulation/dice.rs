@@ -16,7 +16,7 @@ const CHAIN: [&str; 3] = ["fuser-1", "fuser-2", "fuser-3"];
 const MORE: [&str; 2] = ["ivy", "joe"];
 const OTHERS: [&str; 2] = ["fuser-4", "fuser-5"];
 /// How answers become one text.
-const RECIPES: [&str; 12] = [
+const RECIPES: [&str; 13] = [
     "synthesize",
     "synthesize",
     "synthesize@gate=off",
@@ -26,6 +26,7 @@ const RECIPES: [&str; 12] = [
     "vote",
     "vote@first=2",
     "vote@first=3",
+    "vote@extractor=llm,min_share=40",
     "best-of-n",
     "best-of-n@orders=1,first=2",
     "best-of-n@gate=off",
@@ -237,7 +238,9 @@ impl Dice {
 
     fn fused(&mut self, reply: Reply) -> Reply {
         let base = self.pick(&["A", "B", "Q"]);
-        let analysis = format!("{{\"base\": \"{base}\", \"ranking\": [\"{base}\", \"C\"]}}");
+        let answers = format!("{{\"A\": \"x\", \"C\": \"x\", \"{base}\": \"y\"}}");
+        let analysis =
+            format!("{{\"base\": \"{base}\", \"ranking\": [\"{base}\", \"C\"], \"answers\": {answers}}}");
         reply.compose(move |call| form(call, &analysis, "Both."))
     }
 }

@@ -1,7 +1,7 @@
 //! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
 
 use parallel_llm_engine::run::{Run, Spared};
-use parallel_llm_engine::{Failure, OutcomeKind, RunStatus};
+use parallel_llm_engine::{Code, Failure, OutcomeKind, RunStatus};
 
 use super::console::{Console, Tone};
 use super::cost::Cost;
@@ -108,7 +108,14 @@ fn offer(run: &Run) -> Option<String> {
     if late > 0 {
         return Some(format!("{what} came too late to be fused: `runs synthesize {id}` takes all in"));
     }
-    run.is_unfused().then(|| format!("the answers are kept: `runs synthesize {id}` tries again to fuse them"))
+    let why = run.outcome.as_ref()?.unfused.as_ref()?;
+    Some(match why.code {
+        // The same answers would be voted on once more.
+        Code::NoMajority => {
+            format!("the answers are kept: `runs replay {id} --strategy synthesize` makes one text of them")
+        }
+        _ => format!("the answers are kept: `runs synthesize {id}` tries again to fuse them"),
+    })
 }
 
 fn origin(run: &Run) -> String {

@@ -83,6 +83,7 @@ const fn telling(code: Code) -> Telling {
         | Code::ReasoningOnly
         | Code::Incomplete
         | Code::AnswerTooLarge
+        | Code::NoMajority
         | Code::CircuitOpen
         | Code::Repeated
         | Code::Unneeded

@@ -22,6 +22,8 @@ pub(crate) enum Wish {
     Analysis,
     /// The candidates in their order, the best first.
     Ranking,
+    /// What each comes to, in a few words.
+    Extraction,
     /// One more answer, in its own words.
     Answer,
 }
@@ -32,6 +34,8 @@ impl Wish {
             Self::Fusion
         } else if words.contains("ranking") {
             Self::Ranking
+        } else if words.contains("final answer of every candidate") {
+            Self::Extraction
         } else if words.contains("JSON") {
             Self::Analysis
         } else {
@@ -104,8 +108,12 @@ mod tests {
         assert_eq!(read(prompt), Some(expected));
         assert_eq!(read("Why?"), None);
         let wish = |words: &str| read(&format!("{prompt}\n{words}")).unwrap().wish;
-        let wishes =
-            ["First the line <<analysis 0af1>>.", "One JSON object with the ranking.", "One JSON object."];
-        assert_eq!(wishes.map(wish), [Wish::Fusion, Wish::Ranking, Wish::Analysis]);
+        let wishes = [
+            "First the line <<analysis 0af1>>.",
+            "One JSON object with the ranking.",
+            "One JSON object with the final answer of every candidate.",
+            "One JSON object.",
+        ];
+        assert_eq!(wishes.map(wish), [Wish::Fusion, Wish::Ranking, Wish::Extraction, Wish::Analysis]);
     }
 }

@@ -62,8 +62,10 @@ struct Sentence<'a> {
 pub(crate) fn write(marks: &Marks) -> String {
     let voices: Vec<Voice<'_>> = marks.candidates.iter().map(Voice::of).collect();
     let base = base(&voices);
-    if marks.wish == Wish::Ranking {
-        return json(ranking(&voices));
+    match marks.wish {
+        Wish::Ranking => return json(ranking(&voices)),
+        Wish::Extraction => return json(extraction(&voices)),
+        Wish::Fusion | Wish::Analysis | Wish::Answer => {}
     }
     let additions = additions(&voices, base, &Words::of(&marks.question));
     let analysis = analysis(&voices, base, &additions);
@@ -97,6 +99,17 @@ fn ranking(voices: &[Voice<'_>]) -> Object {
         .list("reasons", ranked.iter().map(reason))
         .with("suspected_injection", &labels(voices, |voice| voice.gives_orders))
         .with("ranking", &ranked.iter().map(|voice| voice.label).collect::<Vec<_>>())
+}
+
+/// What each candidate comes to: its first sentence.
+fn extraction(voices: &[Voice<'_>]) -> Object {
+    let answer = |voice: &Voice<'_>| {
+        let first = voice.sentences.first().map_or(voice.text, |sentence| sentence.text);
+        Object::new().with("label", voice.label).with("answer", first)
+    };
+    Object::new()
+        .with("suspected_injection", &labels(voices, |voice| voice.gives_orders))
+        .list("answers", voices.iter().map(answer))
 }
 
 impl<'a> Voice<'a> {

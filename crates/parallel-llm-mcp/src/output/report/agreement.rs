@@ -17,8 +17,8 @@ const PRIOR: &str = "prior";
 /// The band of a run for which no table tells how often such answers were right.
 const UNCALIBRATED: &str = "uncalibrated";
 
-/// Which answers say the same: what they come to, where the question has one short right answer, else word for word but for
-/// case, white space and closing punctuation.
+/// Which answers say the same: what they come to, where the question has one short right answer or the strategy has them read,
+/// else word for word but for case, white space and closing punctuation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AgreementReport {
     /// The most that do.
@@ -27,7 +27,7 @@ pub struct AgreementReport {
     pub of: usize,
     /// Who says what, the largest cluster first; empty where all answers to an open question differ.
     pub clusters: Vec<ClusterReport>,
-    /// Seats whose answers do not say plainly what they come to, though the question asks for it.
+    /// Seats whose answers do not say plainly what they come to, though the question or the strategy asks for it.
     pub unread: Vec<u8>,
     /// The part of the answers in the largest cluster; null where there are no clusters.
     pub share: Option<f64>,
@@ -224,6 +224,9 @@ impl ConfidenceReport {
     /// how often such answers were right, once there is one: without it no number is told.
     pub(super) fn of(agreement: &AgreementReport) -> Self {
         let basis = match agreement.clusters.as_slice() {
+            [] if !agreement.unread.is_empty() => {
+                format!("none of {} answers says plainly what it comes to", agreement.of)
+            }
             [] => format!("{} answers to an open question, which are not counted", agreement.of),
             _ => format!("{} of {} agree", agreement.equal, agreement.of),
         };

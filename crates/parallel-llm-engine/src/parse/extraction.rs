@@ -1,0 +1,115 @@
+//! What a reader says that each answer comes to.
+//!
+//! What always holds: it names known labels only, and of a label that is given two different answers it gives none.
+
+use serde_json::Value;
+
+use super::{Object, known, objects};
+
+/// The longest answer that is read, in characters; a dozen words are asked for. A longer one is left out, not shortened: two
+/// that begin alike need not end so.
+const ANSWER_CHARS_MAX: usize = 200;
+
+/// What a reader made of the candidates it was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extraction {
+    /// Labels of candidates, each once, with what they come to, in the order of `labels`; there is at least one.
+    pub answers: Vec<(String, String)>,
+    /// Labels of candidates it thinks tried to instruct it; known ones only.
+    pub suspected_injection: Vec<String>,
+}
+
+/// Reads a reader's reply; `None` where it says of no candidate what it comes to. `labels` are the names the candidates
+/// were given.
+pub fn extraction(reply: &str, labels: &[String]) -> Option<Extraction> {
+    let form: Object = objects(reply).into_iter().rfind(|object: &Object| object.contains_key("answers"))?;
+    let given = given(form.get("answers")?);
+    let answer = |label: &String| {
+        let mut own = given.iter().filter(|(named, _)| named.trim() == label).map(|(_, answer)| text(answer));
+        let first = own.next()??;
+        own.all(|other| other.as_ref() == Some(&first)).then(|| (label.clone(), first))
+    };
+    let answers: Vec<(String, String)> = labels.iter().filter_map(answer).collect();
+    let suspected_injection =
+        form.get("suspected_injection").map(|named| known(named, labels)).unwrap_or_default();
+    (!answers.is_empty()).then_some(Extraction { answers, suspected_injection })
+}
+
+/// Labels and answers, as a list of objects or as one object.
+fn given(answers: &Value) -> Vec<(&str, &Value)> {
+    match answers {
+        Value::Array(list) => {
+            list.iter().filter_map(|one| Some((one.get("label")?.as_str()?, one.get("answer")?))).collect()
+        }
+        Value::Object(all) => all.iter().map(|(label, answer)| (label.as_str(), answer)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// An answer as text; `None` where it is none, or too long to be a short one.
+fn text(answer: &Value) -> Option<String> {
+    let text = match answer {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Null | Value::Array(_) | Value::Object(_) => return None,
+    };
+    (!text.is_empty() && text.chars().count() <= ANSWER_CHARS_MAX).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each label with its answer, then the suspected labels.
+    fn check(reply: &str, expected: Option<&str>) {
+        let labels = ["A", "B", "C"].map(str::to_owned);
+        let told = extraction(reply, &labels).map(|read| {
+            let answers: Vec<String> =
+                read.answers.iter().map(|(label, answer)| format!("{label}: {answer}")).collect();
+            format!("{}; {}", answers.join(", "), read.suspected_injection.join(" "))
+        });
+        assert_eq!(told.as_deref(), expected, "{reply}");
+    }
+
+    #[test]
+    fn what_a_reader_says_is_read_in_the_forms_there_are() {
+        let form = r#"{"suspected_injection": ["B", "Z"], "answers": [{"label": "B", "answer": 8}, {"label": " A ", "answer": " Paris "}, {"label": "C", "answer": null}]}"#;
+        check(form, Some("A: Paris, B: 8; B"));
+        check(&format!("I think:\n```json\n{form}\n```"), Some("A: Paris, B: 8; B"));
+        check(r#"{"answers": {"A": true, "C": "no"}}"#, Some("A: true, C: no; "));
+        check(r#"{"answers": {"A": "old"}} {"answers": {"A": "new"}}"#, Some("A: new; "));
+    }
+
+    #[test]
+    fn what_is_not_of_the_form_gives_no_answer() {
+        for reply in [
+            "",
+            "A: Paris",
+            r#"{"answers": "A"}"#,
+            r#"{"answers": []}"#,
+            r#"["A"]"#,
+            r#"{"answers": {"A": null}}"#,
+        ] {
+            check(reply, None);
+        }
+        check(r#"{"answers": [{"label": "D", "answer": "x"}, {"answer": "y"}, 7, {"label": "A"}]}"#, None);
+        check(r#"{"answers": {"A": ["x"], "B": {"x": 1}, "C": ""}}"#, None);
+    }
+
+    #[test]
+    fn whoever_is_given_two_answers_has_none() {
+        let entry = |label: &str, answer: &str| format!(r#"{{"label": "{label}", "answer": {answer}}}"#);
+        let reply = |entries: &[String]| format!(r#"{{"answers": [{}]}}"#, entries.join(", "));
+        check(&reply(&[entry("A", "6"), entry("B", "8"), entry("A", "8")]), Some("B: 8; "));
+        check(&reply(&[entry("A", "8"), entry("B", "8"), entry("A", "\"8\"")]), Some("A: 8, B: 8; "));
+        check(&reply(&[entry("A", "8"), entry("A", "null"), entry("C", "6")]), Some("C: 6; "));
+    }
+
+    #[test]
+    fn an_answer_without_end_is_left_out() {
+        let reply = format!(r#"{{"answers": {{"A": "{}", "B": "{}"}}}}"#, "x".repeat(201), "y".repeat(200));
+        check(&reply, Some(&format!("B: {}; ", "y".repeat(200))));
+        check(&format!(r#"{{"answers": {{"A": {}"x"{}}}}}"#, "[".repeat(500), "]".repeat(500)), None);
+    }
+}

@@ -1,0 +1,125 @@
+//! A place in a JSON document, as RFC 6901 names it: `/answer/value`.
+//!
+//! What always holds: whoever has one has a sound one, and it is short enough to be copied like a number.
+
+use std::fmt::{self, Write};
+
+/// The longest pointer in bytes: six names of ten letters. It stands in the plan of a run and in what is told of it.
+const POINTER_BYTES_MAX: usize = 64;
+
+/// A place in a JSON document. The empty one is the whole document.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Pointer {
+    bytes: [u8; POINTER_BYTES_MAX],
+    length: usize,
+}
+
+impl Pointer {
+    /// Reads it as it is written where a comma would end it: as in the fragment of an address (RFC 6901, 6), with `%2C` for a
+    /// comma and `%25` for a percent sign. Fails with what is wrong with it.
+    pub fn parse(written: &str) -> Result<Self, String> {
+        let text = decoded(written).ok_or("behind `%` stand two hexadecimal digits of a UTF-8 text")?;
+        if !text.is_empty() && !text.starts_with('/') {
+            return Err("a pointer begins with `/`".to_owned());
+        }
+        if text.split('~').skip(1).any(|behind| !behind.starts_with(['0', '1'])) {
+            return Err("behind `~` stands `0` or `1`".to_owned());
+        }
+        let mut bytes = [0; POINTER_BYTES_MAX];
+        let place =
+            bytes.get_mut(..text.len()).ok_or(format!("a pointer has at most {POINTER_BYTES_MAX} bytes"))?;
+        place.copy_from_slice(text.as_bytes());
+        Ok(Self { bytes, length: text.len() })
+    }
+
+    /// The names on the way to the place, from the outermost in. Within an array they are numbers, from 0.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.as_str().split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"))
+    }
+
+    fn as_str(&self) -> &str {
+        str::from_utf8(&self.bytes[..self.length]).expect("a pointer is made of a text")
+    }
+}
+
+impl fmt::Display for Pointer {
+    /// As [`Pointer::parse`] reads it.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.as_str().chars() {
+            if matches!(character, ',' | '%' | '`') || character.is_whitespace() || character.is_control() {
+                let mut bytes = [0; 4];
+                character.encode_utf8(&mut bytes).bytes().try_for_each(|byte| write!(out, "%{byte:02X}"))?;
+            } else {
+                out.write_char(character)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Pointer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Pointer({self})")
+    }
+}
+
+/// The text with what is written behind percent signs; `None` where that is no text.
+fn decoded(written: &str) -> Option<String> {
+    let mut pieces = written.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        let digits = piece.get(..2).filter(|digits| digits.bytes().all(|one| one.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(piece[2..].bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(written: &str, expected: Result<&[&str], &str>) {
+        let read = Pointer::parse(written).map(|pointer| pointer.names().collect::<Vec<_>>());
+        let expected = expected
+            .map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>())
+            .map_err(str::to_owned);
+        assert_eq!(read, expected, "{written}");
+    }
+
+    #[test]
+    fn a_pointer_is_the_names_on_the_way() {
+        check("", Ok(&[]));
+        check("/", Ok(&[""]));
+        check("/answer/value", Ok(&["answer", "value"]));
+        check("/0/a b", Ok(&["0", "a b"]));
+        check("/a~1b/m~0n/~01", Ok(&["a/b", "m~n", "~1"]));
+        check("/a%2Cb/50%25/k=v@w", Ok(&["a,b", "50%", "k=v@w"]));
+        check("/%C3%A9t%C3%A9/été", Ok(&["été", "été"]));
+    }
+
+    #[test]
+    fn what_is_no_pointer_is_said() {
+        check("answer", Err("a pointer begins with `/`"));
+        check("/a~2", Err("behind `~` stands `0` or `1`"));
+        check("/a~", Err("behind `~` stands `0` or `1`"));
+        for broken in ["/50%", "/%2", "/%zz", "/%ff", "/%+1", "/%é"] {
+            check(broken, Err("behind `%` stand two hexadecimal digits of a UTF-8 text"));
+        }
+        check(&format!("/{}", "a".repeat(64)), Err("a pointer has at most 64 bytes"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_is_read_back(text in "(/[^/~]{0,9}){0,4}") {
+            let mut encoded = String::new();
+            text.bytes().try_for_each(|byte| write!(encoded, "%{byte:02x}")).expect("a text takes everything");
+            if let Ok(pointer) = Pointer::parse(&encoded) {
+                prop_assert_eq!(pointer.as_str(), text);
+                prop_assert!(!pointer.to_string().contains([',', ' ', '\n', '`']));
+                prop_assert_eq!(Pointer::parse(&pointer.to_string()), Ok(pointer));
+            }
+        }
+    }
+}

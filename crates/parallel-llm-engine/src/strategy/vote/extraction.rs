@@ -1,0 +1,100 @@
+//! A vote on what a model says that each answer comes to, for questions whose answers nobody can compare by their wording.
+//!
+//! What always holds: the model only names what is counted. What stands is an answer of the panel, word for word.
+
+use std::sync::Arc;
+
+use super::counted;
+use crate::agreement::Agreement;
+use crate::answer::{Answer, Failure};
+use crate::closed::{Form, Value};
+use crate::code::Code;
+use crate::gather::Usable;
+use crate::outcome::{Outcome, Shortened, Warning};
+use crate::panel::{ModelRef, Seat, SeatNumber};
+use crate::parse::{self, Reveal};
+use crate::place::Place;
+use crate::prompt::Task;
+use crate::seat::Desk;
+use crate::step::{Role, StepKey};
+use crate::strategy::call::{self, Call};
+use crate::strategy::shown::{Order, Shown};
+use crate::strategy::{chain, judge, kept};
+
+/// What they are called who read the answers for a vote.
+const WHO: &str = "extractor";
+
+/// Counts the answers by what the first of the chain says that can; where none can, as they are counted without.
+pub(super) async fn vote(desk: &Arc<Desk>, usable: &[Usable], without: Option<&Agreement>) -> Outcome {
+    let (read, warnings) = chain::first(desk, WHO, |by| read(desk, by, usable)).await;
+    let mut outcome = match read {
+        Ok(read) => read.counted(desk, usable),
+        Err(failure) if failure.code == Code::Cancelled => return Outcome::none(failure),
+        Err(why) => {
+            let mut outcome = counted(desk, usable, without);
+            outcome.warnings.push(Warning::of("the answers were counted as with `extractor=auto`", &why));
+            outcome
+        }
+    };
+    outcome.warnings.splice(..0, warnings);
+    outcome
+}
+
+/// What a model says that the answers come to.
+struct Read {
+    by: ModelRef,
+    values: Vec<(SeatNumber, Option<Value>)>,
+    /// Whose answers it thinks tried to instruct it.
+    suspected: Vec<SeatNumber>,
+    shortened: Vec<Shortened>,
+}
+
+impl Read {
+    fn counted(self, desk: &Desk, usable: &[Usable]) -> Outcome {
+        let agreement = kept(desk, Agreement::of_values(self.values));
+        let mut outcome = counted(desk, usable, Some(&agreement));
+        outcome.reason = format!("by what the {WHO} `{}` reads, {}", self.by, outcome.reason);
+        outcome.agreement = Some(agreement);
+        outcome.shortened = self.shortened;
+        chain::suspect(&mut outcome, WHO, &self.suspected);
+        outcome
+    }
+}
+
+/// Asks one model. A failure means that the next may try.
+async fn read(desk: &Arc<Desk>, by: Seat, usable: &[Usable]) -> Result<Read, Failure> {
+    let key = StepKey { role: Role::Extractor, by: Place::Synthesizer(by.number), round: 1 };
+    let place = desk.plan.step(key).map(|step| Place::Step(step.number)).ok_or_else(unplanned)?;
+    let shown = Shown::to(desk, place, (Task::Extract, Order::Forward), usable);
+    let reply = if chain::is_past(desk, by.number) {
+        call::given_before(desk, place).unwrap_or_else(|| Err(judge::passed()))?
+    } else {
+        call::make(desk, Call { place, messages: shown.messages(desk), reveal: Reveal::nothing() }).await?
+    };
+    values(desk, by.model, shown, &reply).ok_or_else(unreadable)
+}
+
+/// What a reply says of these answers; `None` where it says of none what it comes to.
+fn values(desk: &Desk, by: ModelRef, shown: Shown, reply: &Answer) -> Option<Read> {
+    let parse::Extraction { answers, suspected_injection } = parse::extraction(&reply.text, &shown.labels())?;
+    let form = Form::of(&desk.plan.question());
+    let said = |label: &String| answers.iter().find(|(named, _)| named == label).map(|(_, short)| short);
+    let value = |(label, seat): (String, SeatNumber)| {
+        (seat, said(&label).and_then(|short| Value::of(form.as_ref(), short)))
+    };
+    let values: Vec<_> = shown.names().into_iter().map(value).collect();
+    let mut suspected: Vec<SeatNumber> =
+        suspected_injection.iter().filter_map(|label| shown.seat_of(label)).collect();
+    suspected.sort_unstable();
+    let is_any = values.iter().any(|(_, value)| value.is_some());
+    is_any.then_some(Read { by, values, suspected, shortened: shown.shortened })
+}
+
+fn unplanned() -> Failure {
+    Failure::new(Code::Internal, "the plan has no step for it")
+}
+
+fn unreadable() -> Failure {
+    Failure::new(Code::Protocol, "its reply says of no answer what it comes to")
+        .with_next("see what it wrote with `runs show`")
+}
