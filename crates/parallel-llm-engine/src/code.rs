@@ -158,6 +158,12 @@ codes! {
     CircuitOpen = "circuit_open", retryable: true,
         "The model has failed so often that it is not asked for a while.",
         next: "wait until it is asked again, or ask another model";
+    CheckFailed = "check_failed", retryable: false,
+        "No answer passes the check command. The best one is given all the same, and is told as one that does not pass.",
+        next: "find out what the answers lack before you use one, or ask in other words";
+    CheckUnavailable = "check_unavailable", retryable: false,
+        "There is no check command, or it could not be run.",
+        next: "set `check_command`, or name one with `--check`, and try it by hand";
     Unneeded = "unneeded", retryable: false,
         "The seat was not asked, because those asked before it were enough.",
         next: "nothing is missing; its answer was not needed";

@@ -14,7 +14,7 @@ use crate::log::RunLog;
 use crate::outcome::Outcome;
 use crate::panel::SeatNumber;
 use crate::plan::RunPlan;
-use crate::port::{Caller, Journal, Lease};
+use crate::port::{Caller, Checker, Journal, Lease};
 use crate::reconcile;
 use crate::reopening::Reopening;
 use crate::retry::RetryBudget;
@@ -30,6 +30,7 @@ use futures_util::FutureExt;
 pub struct Engine {
     caller: Arc<dyn Caller>,
     journal: Arc<dyn Journal>,
+    checker: Option<Arc<dyn Checker>>,
     retries: Arc<RetryBudget>,
 }
 
@@ -42,7 +43,13 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// An engine that calls models and remembers runs this way.
     pub fn new(caller: Arc<dyn Caller>, journal: Arc<dyn Journal>) -> Self {
-        Self { caller, journal, retries: Arc::default() }
+        Self { caller, journal, checker: None, retries: Arc::default() }
+    }
+
+    /// The same that checks answers this way, where a recipe wants them checked.
+    #[must_use]
+    pub fn with_checker(self, checker: Option<Arc<dyn Checker>>) -> Self {
+        Self { checker, ..self }
     }
 
     /// Begins a new run. When this returns, its plan and the requests that may leave at once are durable, and none has
@@ -76,6 +83,7 @@ impl Engine {
         let deadline = Deadline::starting_now(&plan.timers, hub.look(|run| run.elapsed_ms));
         Desk {
             caller: Arc::clone(&self.caller),
+            checker: self.checker.clone(),
             log: RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease),
             budget: Budget::new(plan.budget),
             retries: Arc::clone(&self.retries),

@@ -88,6 +88,24 @@ pub struct Judging {
     pub flips: usize,
 }
 
+/// What the user's own check says of one answer. What the check wrote is nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checked {
+    /// Whose answer.
+    pub seat: SeatNumber,
+    /// Whether it passes; `None` where the check could not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<bool>,
+    /// How well, from 0 to 1, where it passes and the check says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// Why the check could not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Code>,
+    /// How long the check took, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
 /// What came of asking the seats again, each with what the others had said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
@@ -201,6 +219,9 @@ pub struct Outcome {
     /// What judges made of them, where any were asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judging: Option<Judging>,
+    /// What the user's own check says of them, in the order of the panel, where they were checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Checked>,
     /// What came of asking the seats again, where they were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
@@ -248,6 +269,7 @@ impl Outcome {
             unshown: Vec::new(),
             agreement: None,
             judging: None,
+            checks: Vec::new(),
             rounds: Vec::new(),
             reading: None,
             leave_one_out: None,

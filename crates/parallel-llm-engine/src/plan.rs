@@ -97,6 +97,9 @@ pub struct Defaults {
     pub files: bool,
     /// What may be spent in a day.
     pub limits: Vec<DayLimit>,
+    /// What tells the user's own check command from another, where there is one: asked under another, the same question may come
+    /// to another answer.
+    pub checker: Option<String>,
 }
 
 /// Everything a request is resolved against.
@@ -210,7 +213,6 @@ impl RunPlan {
         let defaults = terms.defaults;
         check_prompt(&request.messages, defaults.prompt_chars_max)?;
         let choice = Choice::of(&request, defaults)?;
-        let plan_hash = hash(&request, terms);
         let mut warnings = Vec::new();
         let seats = resolve_panel(&request, terms, &choice, &mut warnings)?;
         let synthesizers = resolve_chain(&request, terms, &choice)?;
@@ -218,8 +220,9 @@ impl RunPlan {
         timers.run_ms = request.deadline_ms.unwrap_or(timers.run_ms);
         let question = question(&request.messages);
         let text = request.strategy.as_deref().unwrap_or(&defaults.strategy);
-        let Chosen { recipe, why } = Chosen::of(text, &question)?;
+        let Chosen { recipe, why } = Chosen::of(text, &question, defaults.checker.is_some())?;
         recipe.check_seats(&seats)?;
+        let plan_hash = hash(&request, terms, recipe);
         let Recipe { strategy, knobs } = recipe;
         let seats = match strategy {
             Strategy::SelfMoa => samples::of(seats, knobs, &mut warnings),
@@ -291,7 +294,7 @@ fn question(messages: &[Message]) -> String {
 
 /// What is asked, without who asks and under which name, how long the asker's client waits, and what is not for a request
 /// to say: timers, retries, the limits of a day.
-fn hash(request: &RunRequest, terms: &Terms<'_>) -> String {
+fn hash(request: &RunRequest, terms: &Terms<'_>, recipe: Recipe) -> String {
     let defaults = terms.defaults;
     // Taken apart whole, so that whoever adds a field decides whether it is asked.
     let RunRequest {
@@ -323,8 +326,12 @@ fn hash(request: &RunRequest, terms: &Terms<'_>) -> String {
     let asked = (messages, who, how, within, kept);
     // A persona is named in a reference, and its words may change while the name stays.
     let personas = personas_of(who.0, terms);
-    let json =
-        if personas.is_empty() { serde_json::to_vec(&asked) } else { serde_json::to_vec(&(asked, personas)) };
+    let checker = defaults.checker.as_ref().filter(|_| recipe.knobs.is_checked());
+    let json = match (checker, personas.is_empty()) {
+        (None, true) => serde_json::to_vec(&asked),
+        (None, false) => serde_json::to_vec(&(asked, personas)),
+        (Some(checker), _) => serde_json::to_vec(&(asked, personas, checker)),
+    };
     blake3::hash(&json.expect("a request is plain data with string keys")).to_hex().to_string()
 }
 

@@ -1,6 +1,6 @@
-//! The engine's traits outward: how a model is called, and how events become durable.
+//! The engine's traits outward: how a model is called, how events become durable, and how an answer is checked.
 //!
-//! They are implemented by the provider and the store; the engine holds them as trait objects, because one
+//! They are implemented by the provider, the store and the program; the engine holds them as trait objects, because one
 //! process serves many runs and the choice is made once, where the program is put together.
 
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use crate::answer::{Failure, Finish};
 use crate::event::{Attempt, Recorded};
 use crate::id::RunId;
 use crate::money::PicoUsd;
-use crate::panel::ModelRef;
+use crate::panel::{ModelRef, SeatNumber};
 use crate::plan::RunPlan;
 use crate::request::{Effort, Message};
 use crate::routing::Routing;
@@ -185,6 +185,32 @@ pub trait Caller: Send + Sync + 'static {
         model: &ModelRef,
         generation_id: &str,
     ) -> BoxFuture<'static, Result<Option<Charge>, Failure>>;
+}
+
+/// An answer to be checked.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Whose it is.
+    pub seat: SeatNumber,
+    /// Its whole text, as the model wrote it. A stranger's: it may be made to do harm to whoever runs it.
+    pub text: Arc<str>,
+}
+
+/// What a check says of an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grade {
+    /// Whether it passes.
+    pub passed: bool,
+    /// How well, from 0 to 1, where the check says so. Counts only beside the scores of others that pass.
+    pub score: Option<f64>,
+}
+
+/// The user's own way of telling whether an answer is right, such as running it.
+pub trait Checker: Send + Sync + 'static {
+    /// Checks one answer. Costs no money, so it may be done again. Fails where nothing can be said of the answer: the check could
+    /// not be run, or took longer than it may. Dropped where the run is given up or its time is over; whatever was started
+    /// for it then ends, too.
+    fn check(&self, candidate: Candidate) -> BoxFuture<'static, Result<Grade, Failure>>;
 }
 
 /// The right to write one run's history. A store refuses an append whose epoch is not its newest, so a process

@@ -17,10 +17,10 @@ use crate::wait::Wait;
 use knob::Knob;
 
 pub use extractor::Extractor;
-pub use knob::{AnalysisCall, Format, Gate, Knobs, Mode, Switch, Weights};
+pub use knob::{AnalysisCall, By, Format, Gate, Knobs, Mode, Switch, Weights};
 
 /// Stands for the strategy that suits the question.
-const AUTO: &str = "auto";
+pub const AUTO: &str = "auto";
 /// How many are asked first where the question has one short right answer. Over published per-item outputs, asking two and
 /// three more only where they differ lost nothing against asking five (facts of fusing, finding 10).
 const FIRST_OF_CLOSED: u8 = 2;
@@ -29,6 +29,8 @@ const FIRST_OF_CLOSED: u8 = 2;
 const FIRST_OF_CASCADE: u8 = 3;
 const WHY_CLOSED: &str = "the question has one short right answer, so two are asked first, the others only where these differ, \
      and nobody fuses where all agree";
+const WHY_CHECKED: &str =
+    "a check command is set, and what an answer does when it is run says more of it than any judge";
 const WHY_OPEN: &str =
     "the question is an open one, so all are asked and a synthesizer patches the best answer";
 
@@ -89,8 +91,8 @@ impl Strategy {
 
     const fn traits(self) -> Traits {
         use Knob::{
-            Analysis, Early, Extractor, First, Format, Gate, HedgeAfterMs, Layers, MinShare, Mode, Orders,
-            Paranoid, Rounds, Samples, ShowVotes, ShownTokensMax, TopK, Weights,
+            Analysis, By, Early, Extractor, First, Format, Gate, HedgeAfterMs, Layers, MinShare, Mode,
+            Orders, Paranoid, Rounds, Samples, ShowVotes, ShownTokensMax, TopK, Weights,
         };
         let (name, fuses, knobs): (_, _, &[Knob]) = match self {
             Self::Synthesize => (
@@ -99,7 +101,7 @@ impl Strategy {
                 &[Gate, First, Early, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
             ),
             Self::Vote => ("vote", false, &[First, Weights, Extractor, MinShare]),
-            Self::BestOfN => ("best-of-n", false, &[Orders, Gate, First, ShownTokensMax]),
+            Self::BestOfN => ("best-of-n", false, &[By, Orders, Gate, First, ShownTokensMax]),
             Self::Cascade => {
                 ("cascade", true, &[First, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes])
             }
@@ -164,12 +166,19 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// What this text means for a question: the recipe it names, or with `auto` one by the kind of the question.
-    pub fn of(text: &str, question: &str) -> Result<Self, Failure> {
+    /// What this text means for a question: the recipe it names, or with `auto` one by the kind of the question and by whether
+    /// answers can be checked.
+    pub fn of(text: &str, question: &str, has_checker: bool) -> Result<Self, Failure> {
         if text != AUTO {
             return Ok(Self { recipe: Recipe::parse(text)?, why: None });
         }
         let is_closed = Form::of(question).is_some();
+        // A check is for what can be run. Short answers are compared with each other for nothing.
+        if has_checker && !is_closed {
+            let knobs = Knobs { by: Some(By::Check), ..Knobs::default() };
+            let recipe = Recipe { strategy: Strategy::BestOfN, knobs };
+            return Ok(Self { recipe, why: Some(WHY_CHECKED) });
+        }
         let (first, why) = if is_closed { (Some(FIRST_OF_CLOSED), WHY_CLOSED) } else { (None, WHY_OPEN) };
         let knobs = Knobs { first, ..Knobs::default() };
         Ok(Self { recipe: Recipe { strategy: Strategy::Synthesize, knobs }, why: Some(why) })
@@ -177,7 +186,7 @@ impl Chosen {
 
     /// Says what is wrong with a text for whatever question.
     pub fn check(text: &str) -> Result<(), Failure> {
-        Self::of(text, "").map(drop)
+        Self::of(text, "", false).map(drop)
     }
 }
 
@@ -274,6 +283,8 @@ mod tests {
         check("synthesize@show_votes=off", Ok("synthesize"));
         check("synthesize@analysis=inline,mode=anchored,paranoid=off", Ok("synthesize"));
         check("vote", Ok("vote"));
+        check("best-of-n@by=judge,orders=1", Ok("best-of-n@orders=1"));
+        check("best-of-n@by=check,gate=unanimous", Ok("best-of-n@by=check"));
         check("consistency@orders=2", Ok("consistency@orders=2"));
         check("tournament@orders=1,format=league", Ok("tournament@format=league,orders=1"));
         check("tournament@format=knockout", Ok("tournament"));
@@ -306,14 +317,16 @@ mod tests {
 
     #[test]
     fn who_does_not_choose_has_it_chosen_by_the_question() {
-        let told = |question| Chosen::of("auto", question).unwrap();
-        let (closed, open) = (told("How many legs has a spider?"), told("How do tides work?"));
-        assert_eq!(
-            [&closed, &open].map(|chosen| chosen.recipe.to_string()),
-            ["synthesize@first=2", "synthesize"]
-        );
-        assert_eq!([closed.why, open.why], [Some(WHY_CLOSED), Some(WHY_OPEN)]);
-        assert_eq!(Chosen::of("vote", "How many?").unwrap().why, None);
+        let told = |question, has_checker| {
+            let chosen = Chosen::of("auto", question, has_checker).unwrap();
+            (chosen.recipe.to_string(), chosen.why)
+        };
+        let (closed, open) = ("How many legs has a spider?", "How do tides work?");
+        assert_eq!(told(closed, false), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
+        assert_eq!(told(open, false), ("synthesize".to_owned(), Some(WHY_OPEN)));
+        assert_eq!(told(closed, true), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
+        assert_eq!(told(open, true), ("best-of-n@by=check".to_owned(), Some(WHY_CHECKED)));
+        assert_eq!(Chosen::of("vote", "How many?", true).unwrap().why, None);
         assert_eq!(Chosen::check("auto@first=2").unwrap_err().code, Code::Usage);
     }
 
@@ -339,6 +352,18 @@ mod tests {
             ),
         );
         check("synthesize@mode=bold", Err("the knob `mode` cannot be `bold`; choose one of: anchored, free"));
+        check(
+            "vote@by=check",
+            Err("the strategy `vote` has no knob `by`; choose one of: first, weights, extractor, min_share"),
+        );
+        check("best-of-n@by=me", Err("the knob `by` cannot be `me`; choose one of: judge, check"));
+        for (knob, word) in [("first", "2"), ("orders", "2"), ("gate", "off"), ("shown_tokens_max", "900")] {
+            let refusal = format!(
+                "`{knob}` cannot go with `by=check`: a check reads every answer, whole and once, whatever they agree in; \
+                 leave one of them out"
+            );
+            check(&format!("best-of-n@{knob}={word},by=check"), Err(&refusal));
+        }
         check("synthesize@gate", Err("the knob `gate` cannot be ``; choose one of: unanimous, off"));
         check("vote@first=1", Err("the knob `first` cannot be `1`; give a whole number from 2 to 63"));
         check("moa@layers=4", Err("the knob `layers` cannot be `4`; give a whole number from 2 to 3"));

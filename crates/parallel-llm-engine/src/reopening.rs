@@ -92,8 +92,9 @@ impl Reopening {
             plan::further(request, terms, &plan.messages)?;
         number(&mut seats, plan.seats.len(), SEATS_MAX)?;
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
-        let chosen =
-            request.strategy.as_deref().map(|text| Chosen::of(text, &plan.question())).transpose()?;
+        let has_checker = terms.defaults.checker.is_some();
+        let chosen = request.strategy.as_deref();
+        let chosen = chosen.map(|text| Chosen::of(text, &plan.question(), has_checker)).transpose()?;
         let Chosen { recipe: Recipe { strategy, knobs }, why } =
             chosen.unwrap_or_else(|| Chosen { recipe: plan.recipe(), why: None });
         let chosen_because = why.map(str::to_owned);
@@ -120,6 +121,11 @@ impl Reopening {
         budget::check("this part of the run", self.worst_case(plan, chain), budget)?;
         self.budget = spent.plus(budget);
         Ok(self)
+    }
+
+    /// How answers become one text in this part, and what was set about it.
+    pub const fn recipe(&self) -> Recipe {
+        Recipe { strategy: self.strategy, knobs: self.knobs }
     }
 
     /// The plan with what this part adds to it.
@@ -168,7 +174,7 @@ impl Reopening {
 
     /// The steps of a part that makes another text.
     fn with_steps(mut self, plan: &RunPlan) -> Result<Self, Failure> {
-        let recipe = Recipe { strategy: self.strategy, knobs: self.knobs };
+        let recipe = self.recipe();
         let seats = [plan.seats.as_slice(), &self.seats].concat();
         recipe.check_seats(&seats)?;
         // Whoever makes another text has waited for the first.

@@ -27,7 +27,7 @@ use crate::panel::{ProviderId, Seat};
 use crate::parse::Reveal;
 use crate::place::Place;
 use crate::plan::RunPlan;
-use crate::port::{Call, Caller, Permit, ReplyEnd, ReplyPart};
+use crate::port::{Call, Caller, Checker, Permit, ReplyEnd, ReplyPart};
 use crate::request::Message;
 use crate::retry::{self, Retry, RetryBudget, Trial};
 use crate::run::SeatView;
@@ -42,6 +42,7 @@ const CHECKPOINT_BYTES: usize = 16 * 1024;
 pub(crate) struct Desk {
     pub(crate) plan: Arc<RunPlan>,
     pub(crate) caller: Arc<dyn Caller>,
+    pub(crate) checker: Option<Arc<dyn Checker>>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) log: RunLog,
     pub(crate) budget: Budget,

@@ -132,6 +132,7 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
             }
         }
         Strategy::Synthesize | Strategy::Cascade | Strategy::Race | Strategy::Panel | Strategy::SelfMoa => {}
+        Strategy::BestOfN if knobs.is_checked() => {}
         Strategy::BestOfN | Strategy::Consistency => {
             table.judged(u16::from(recipe.knobs.orders(recipe.strategy)), longest(knobs, seats, shown_max));
         }

@@ -389,8 +389,8 @@ fn what_cannot_be_early_is_said() {
         told.unwrap_or_else(|failure| format!("{}; {}", failure.message, failure.next_step()))
     };
     insta::assert_snapshot!(told("synthesize@early=2,mode=free"), @"synthesize@early=2,mode=free");
-    insta::assert_snapshot!(told("synthesize@early=2,paranoid=on"), @"the knobs `early` and `paranoid=on` do not go together: with `paranoid=on` nothing can be shown early; leave one of them out");
-    insta::assert_snapshot!(told("synthesize@analysis=separate,early=2"), @"the knobs `early` and `analysis=separate` do not go together: with `analysis=separate` nothing can be shown early; leave one of them out");
+    insta::assert_snapshot!(told("synthesize@early=2,paranoid=on"), @"`early` cannot go with `paranoid=on`: of several texts none can be shown early; leave one of them out");
+    insta::assert_snapshot!(told("synthesize@analysis=separate,early=2"), @"`early` cannot go with `analysis=separate`: what is written after an analysis cannot be shown early; leave one of them out");
     insta::assert_snapshot!(told("synthesize@early=1"), @"the knob `early` cannot be `1`; give a whole number from 2 to 63");
-    insta::assert_snapshot!(told("vote@early=2"), @"the strategy `vote` has no knob `early`; choose one of: first, weights");
+    insta::assert_snapshot!(told("vote@early=2"), @"the strategy `vote` has no knob `early`; choose one of: first, weights, extractor, min_share");
 }

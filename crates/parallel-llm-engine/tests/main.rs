@@ -11,6 +11,7 @@ mod best_of_n;
 mod budget;
 mod cancel;
 mod cascade;
+mod check;
 mod consistency;
 mod council;
 mod debate;

@@ -12,7 +12,7 @@ use parallel_llm_engine::live::{Hub, Update};
 use parallel_llm_engine::memory::MemoryJournal;
 use parallel_llm_engine::persona::Personas;
 use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Terms, Timers};
-use parallel_llm_engine::port::{Caller, Journal, Lease};
+use parallel_llm_engine::port::{Caller, Checker, Journal, Lease};
 use parallel_llm_engine::recipe::Strategy;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
@@ -53,6 +53,7 @@ pub(crate) fn defaults() -> Defaults {
         effort: None,
         routing: Routing::default(),
         limits: Vec::new(),
+        checker: None,
         personas: Personas::new(),
     }
 }
@@ -131,6 +132,7 @@ pub(crate) struct Scene {
     cancel_ms: Option<u64>,
     abort_ms: Option<u64>,
     caller: Option<Arc<dyn Caller>>,
+    checker: Option<Arc<dyn Checker>>,
     before: Vec<Vec<Recorded>>,
     reopening: Option<Reopening>,
     ledger: Ledger,
@@ -149,6 +151,7 @@ pub(crate) fn scene(replies: impl IntoIterator<Item = (&'static str, Reply)>) ->
         cancel_ms: None,
         abort_ms: None,
         caller: None,
+        checker: None,
         before: Vec::new(),
         reopening: None,
         ledger: Ledger::new(),
@@ -264,6 +267,12 @@ impl Scene {
         self
     }
 
+    /// Checks answers this way.
+    pub(crate) fn with_checker(mut self, checker: Arc<dyn Checker>) -> Self {
+        self.checker = Some(checker);
+        self
+    }
+
     /// Does the run, looks at what always holds, and tells it.
     pub(crate) async fn run(self) -> Told {
         self.run_beside(async |_| ()).await.0
@@ -290,7 +299,7 @@ impl Scene {
             hub: OnceLock::from(Arc::clone(&hub)),
         });
         let caller = self.caller.unwrap_or_else(|| Arc::new(Line(Arc::clone(&models))));
-        let engine = Engine::new(caller, Arc::clone(&disk) as Arc<dyn Journal>);
+        let engine = Engine::new(caller, Arc::clone(&disk) as Arc<dyn Journal>).with_checker(self.checker);
         let stop = Stop::default();
         let unsettled = resuming(&run_before);
         let reopening = self.reopening.unwrap_or_else(|| Reopening::resume(&run_before.plan, unsettled));

@@ -153,6 +153,15 @@ fn outcome_lines(view: &mut String, outcome: &Outcome) {
         let ratio = worth.edit_ratio.map_or("?".to_owned(), |ratio| ratio.to_string());
         let _ = writeln!(view, "  edited {ratio} for {} in {} ms", money(worth.extra_cost), worth.extra_ms);
     }
+    for check in &outcome.checks {
+        let passed = match (check.passed, check.failure) {
+            (Some(true), _) => "passes".to_owned(),
+            (Some(false), _) => "does not pass".to_owned(),
+            (None, code) => code.map_or("unknown".to_owned(), |code| code.to_string()),
+        };
+        let score = check.score.map(|score| format!(" with {score}")).unwrap_or_default();
+        let _ = writeln!(view, "  seat {} {passed}{score}, {} ms", check.seat, check.elapsed_ms);
+    }
     for cut in &outcome.shortened {
         let _ = writeln!(view, "  shortened {} from {} to {}", cut.seat, cut.from_chars, cut.to_chars);
     }

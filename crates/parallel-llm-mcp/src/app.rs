@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use parallel_llm_engine::port::Journal;
+use parallel_llm_engine::port::{Checker, Journal};
 use parallel_llm_engine::{Code, Engine, Failure, ProviderId};
 use parallel_llm_provider::{ApiKey, Dialect, Documents, Endpoint, Provider, ProviderConfig};
 use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::checker::CheckCommand;
 use crate::service::{
     Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Later, LookAtCircuits, Parts,
     ReadDocument, Runs, Service,
@@ -61,12 +62,14 @@ pub fn wire_with(
     let runs = {
         let store = Arc::clone(&store);
         let drain = Duration::from_millis(settings.drain_ms);
+        let check = settings.check.clone();
         Later::new(move || {
             let upstream = Arc::clone(&upstream);
             let journal = wrap(Arc::new(Journals::new(Arc::clone(&store))));
+            let check = check.clone().map(|check| Arc::new(CheckCommand::new(check)) as Arc<dyn Checker>);
             Box::pin(async move {
                 let caller = Arc::new(upstream.get().await?.clone());
-                Ok(Runs::new(Engine::new(caller, journal), drain))
+                Ok(Runs::new(Engine::new(caller, journal).with_checker(check), drain))
             })
         })
     };

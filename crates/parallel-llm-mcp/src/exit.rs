@@ -70,6 +70,7 @@ pub const fn of(code: Code) -> u8 {
         | Code::SettingsInvalid
         | Code::InsecureUrl
         | Code::HostRefused
+        | Code::CheckUnavailable
         | Code::PanelSize
         | Code::ModelInvalid
         | Code::ModelUnknown
@@ -98,6 +99,7 @@ pub const fn of(code: Code) -> u8 {
         | Code::RateLimited
         | Code::NoMajority
         | Code::CircuitOpen
+        | Code::CheckFailed
         | Code::Repeated
         | Code::Unneeded
         | Code::SuspectedInjection

@@ -12,6 +12,8 @@ mod anchor;
 pub mod app;
 mod attachment;
 mod certificates;
+mod checker;
+mod child;
 pub mod cli;
 pub mod clients;
 mod clock;

@@ -100,7 +100,7 @@ async fn dispatch(
                 Ok(mcp::stdio::run(wire(settings)).await.map_or(exit::ANSWER, exit::of_signal))
             }
             Some(address) => {
-                let service = wire(settings);
+                let service = wire(settings).without_checks();
                 let check = check_of(&service);
                 let access =
                     if serve.no_auth { http::Access::Open(check) } else { http::Access::Tokens(check) };

@@ -404,6 +404,7 @@ const BOTH: Rule = Rule::Scopes(&[Scope::Ask, Scope::Read]);
 /// Every public function of the service. What is in no row is not to be there: a new one is for nobody until it is here.
 const RULES: &[(&str, Rule)] = &[
     ("acting_for", Rule::Wiring),
+    ("without_checks", Rule::Wiring),
     ("ask", ASK),
     ("asker", Rule::Wiring),
     ("bundle", Rule::Owner),
@@ -615,6 +616,40 @@ async fn a_preset_of_the_owners_gives_a_holder_no_more_to_spend() {
     let failure = anna.ask(dear()).await.map(drop).unwrap_err();
     assert_eq!(failure.code, Code::Budget, "{}", failure.message);
     assert!(house.owner.ask(dear()).await.is_ok(), "it is the owner's own wish");
+    house.owner.close(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_check_command_is_run_for_its_owner_alone() {
+    let mut house = House::new().await;
+    let folder = house.home.path().join(".config/parallel-llm-mcp");
+    std::fs::create_dir_all(&folder).unwrap();
+    let ran = house.home.path().join("checked");
+    let script = format!("echo x >> '{}'", ran.display());
+    let written = format!("check_command = ['/bin/sh', '-c', {script:?}]\nstrategy = 'auto'\n");
+    std::fs::write(folder.join("config.toml"), written).unwrap();
+    house.owner = app::wire(&settings(house.home.path(), &house.simulator));
+    let anna = house.holder(wish("anna")).await;
+    let checked =
+        || RunRequest { strategy: Some("best-of-n@by=check".to_owned()), ..request(QUICK, "Which design?") };
+    let refused = |failure: Failure| (failure.code, format!("{}; {}", failure.message, failure.next_step()));
+    let told = "`best-of-n@by=check` runs the owner's check command, which is run for nobody over HTTP; name another strategy, such as `best-of-n`";
+    let failure = ask(&anna, checked()).await.map(drop).unwrap_err();
+    assert_eq!(refused(failure), (Code::ScopeMissing, told.to_owned()));
+    // What is chosen for a holder is not checked either, and nothing turns a run of its own into one that is.
+    let handle = ask(&anna, request(QUICK, "Which design?")).await.unwrap();
+    assert_eq!(handle.wait_closed().await.strategy, "synthesize");
+    let rewrite = Further::Rewrite(RunRequest { models: None, ..checked() });
+    let failure = anna.go_on(&handle.id().to_string(), rewrite).await.map(drop).unwrap_err();
+    assert_eq!(refused(failure), (Code::ScopeMissing, told.to_owned()));
+    // Who reaches a server without a token is no holder, and still not known to be the owner.
+    let reached = house.owner.clone().without_checks();
+    let failure = ask(&reached, checked()).await.map(drop).unwrap_err();
+    assert_eq!(refused(failure), (Code::ScopeMissing, told.to_owned()));
+    assert!(!ran.exists());
+    let report = ask(&house.owner, checked()).await.unwrap().wait_closed().await;
+    assert_eq!((report.checks.len(), report.checks[0].passed), (1, Some(true)), "{}", report.line());
+    assert!(ran.exists());
     house.owner.close(Duration::ZERO).await;
 }
 

@@ -69,6 +69,13 @@ words! {
         /// In a call of its own, checked before the text is written.
         Separate = "separate",
     }
+    /// Who says which answer is best.
+    By {
+        /// A judge, who reads all of them.
+        Judge = "judge",
+        /// The user's own check command, which is given each of them.
+        Check = "check",
+    }
     /// Whether something is done.
     Switch {
         /// No.
@@ -83,6 +90,7 @@ words! {
 pub(super) enum Knob {
     Gate,
     First,
+    By,
     Orders,
     HedgeAfterMs,
     Format,
@@ -106,6 +114,7 @@ impl Knob {
         match self {
             Self::Gate => "gate",
             Self::First => "first",
+            Self::By => "by",
             Self::Orders => "orders",
             Self::HedgeAfterMs => "hedge_after_ms",
             Self::Format => "format",
@@ -135,6 +144,9 @@ pub struct Knobs {
     /// How many seats are asked first, the others being asked only where these do not settle it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u8>,
+    /// Who says which answer is best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
     /// In how many orders a judge is shown the answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orders: Option<u8>,
@@ -189,6 +201,11 @@ impl Knobs {
     /// Whether nothing is set.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether the user's own check command says which answer is best.
+    pub fn is_checked(&self) -> bool {
+        self.by == Some(By::Check)
     }
 
     /// In how many orders a judge is shown the answers. In one alone, the place in the list may decide.
@@ -248,6 +265,7 @@ impl Knobs {
             Knob::Gate => self.gate = word(knob, value, Gate::ALL)?,
             // One answer agrees with nobody, and a panel has 64 seats at most.
             Knob::First => self.first = Some(count(knob, value, 2..=63)?),
+            Knob::By => self.by = word(knob, value, By::ALL)?,
             Knob::Orders => self.orders = Some(count(knob, value, 1..=2)?),
             // Longer than that, most calls have ended.
             Knob::HedgeAfterMs => self.hedge_after_ms = Some(count(knob, value, 1..=600_000)?),
@@ -297,9 +315,18 @@ impl Knobs {
                 "what the first answers come to is read only once all have come",
             ),
         ];
-        let Some((_, one, other, why)) = against.into_iter().find(|(is_set, ..)| *is_set) else {
-            return Ok(());
-        };
+        let of_judges = [Knob::Orders, Knob::Gate, Knob::First, Knob::ShownTokensMax];
+        let beside_check = of_judges.into_iter().map(|knob| {
+            let is_set = self.is_checked() && self.shown(knob).is_some();
+            (
+                is_set,
+                knob.name(),
+                "by=check",
+                "a check reads every answer, whole and once, whatever they agree in",
+            )
+        });
+        let mut against = against.into_iter().chain(beside_check);
+        let Some((_, one, other, why)) = against.find(|(is_set, ..)| *is_set) else { return Ok(()) };
         let message = format!("`{one}` cannot go with `{other}`: {why}");
         Err(Failure::new(Code::Usage, message).with_next("leave one of them out"))
     }
@@ -309,6 +336,7 @@ impl Knobs {
         match knob {
             Knob::Gate => self.gate.and_then(|gate| written(gate, Gate::ALL)),
             Knob::First => self.first.map(|count| count.to_string()),
+            Knob::By => self.by.and_then(|by| written(by, By::ALL)),
             Knob::Orders => self.orders.map(|count| count.to_string()),
             Knob::HedgeAfterMs => self.hedge_after_ms.map(|ms| ms.to_string()),
             Knob::Format => self.format.and_then(|format| written(format, Format::ALL)),

@@ -1,4 +1,5 @@
-//! Best of N: a judge reads all answers in two orders and says which is best; that one stands, word for word.
+//! Best of N: a judge reads all answers in two orders and says which is best; that one stands, word for word. With `by=check`
+//! the user's own check command says it, and no judge is asked.
 //!
 //! A judge that changes its mind with the order has not decided: then it is a tie, and of the two the one closer to all
 //! the others stands.
@@ -16,9 +17,12 @@ use crate::seat::Desk;
 use crate::step::{Role, StepKey};
 use crate::strategy::judge::{self, Sitting};
 use crate::strategy::shown::Order;
-use crate::strategy::{best_among, chain, gated, limited, selected, verbatim};
+use crate::strategy::{best_among, chain, check, gated, limited, selected, verbatim};
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+    if desk.plan.knobs.is_checked() {
+        return check::choose(desk, usable).await;
+    }
     first_of(desk, Task::Judge, usable, agreement).await
 }
 

@@ -10,6 +10,7 @@ mod best_of_n;
 mod call;
 mod cascade;
 mod chain;
+mod check;
 mod consistency;
 mod council;
 mod debate;

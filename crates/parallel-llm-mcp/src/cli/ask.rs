@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use parallel_llm_engine::recipe::AUTO;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{
     Code, Effort, Failure, Message, OutcomeKind, PicoUsd, Role, RunRequest, RunStatus,
@@ -45,6 +46,9 @@ pub struct Ask {
     /// How answers become one text: `synthesize`, `vote`, `auto` or another, with knobs as in `vote@first=2`
     #[arg(long, value_name = "STRATEGY")]
     pub strategy: Option<String>,
+    /// Run this command on each answer, which it reads on stdin, and take one that it passes by ending with 0
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Option<String>,
     /// Also make the text without each of the answers, so that none of them decides alone; short for the knob `paranoid=on`
     #[arg(long)]
     pub paranoid: bool,
@@ -119,8 +123,18 @@ impl Ask {
             ("output_dir", self.output_dir.clone()),
             ("files", files),
             ("store", self.store.clone()),
+            ("check_command", self.check.clone()),
         ];
         values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    /// Has the command of `--check` choose, whatever else is set about the strategy. Where none is named with it, or it may be
+    /// chosen by the question, it is the one that checks.
+    fn set_check(&mut self) {
+        if self.check.is_some() {
+            let named = self.strategy.take().filter(|named| named != AUTO);
+            self.strategy = Some(with_knob(named.as_deref().unwrap_or("best-of-n"), "by=check"));
+        }
     }
 
     /// Sets the knob that `--paranoid` is short for, of whichever strategy holds. One that has none refuses it.
@@ -131,8 +145,7 @@ impl Ask {
         let preset = self.preset.as_deref().map(|name| settings.preset(name)).transpose()?;
         let of_preset = preset.and_then(|preset| preset.strategy.as_ref());
         let strategy = self.strategy.as_ref().or(of_preset).unwrap_or(&settings.strategy);
-        let sign = if strategy.contains('@') { ',' } else { '@' };
-        self.strategy = Some(format!("{strategy}{sign}paranoid=on"));
+        self.strategy = Some(with_knob(strategy, "paranoid=on"));
         Ok(())
     }
 
@@ -181,6 +194,12 @@ impl Ask {
     }
 }
 
+/// A strategy as it is written, with one more knob.
+fn with_knob(strategy: &str, knob: &str) -> String {
+    let sign = if strategy.contains('@') { ',' } else { '@' };
+    format!("{strategy}{sign}{knob}")
+}
+
 /// An amount of money as it is typed.
 pub(super) fn usd(text: &str) -> Result<PicoUsd, String> {
     PicoUsd::from_decimal(text).ok_or_else(|| "an amount in USD, such as 2.50".to_owned())
@@ -204,6 +223,7 @@ fn parse_effort(word: &str) -> Result<Effort, Failure> {
 /// Asks and tells the answer.
 pub(super) async fn run(desk: &Desk<'_>, mut ask: Ask) -> Result<u8, Failure> {
     let settings = desk.service.settings();
+    ask.set_check();
     ask.set_paranoid(settings)?;
     let question = ask.question(Attachments::new(settings.attachment_bytes_max))?;
     let file = ask.output.as_deref().map(AnswerFile::reserve).transpose()?;

@@ -32,6 +32,14 @@ pub struct Allowance {
     pub budget: Option<PicoUsd>,
 }
 
+/// By which command answers are checked in this part of the run.
+#[derive(Debug, clap::Args)]
+pub struct Checking {
+    /// The check command, where the strategy has answers checked (`best-of-n@by=check`)
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Option<String>,
+}
+
 /// Who fuses in this part of the run, and what it may cost.
 #[derive(Debug, clap::Args)]
 pub struct Means {
@@ -66,6 +74,8 @@ pub struct Resume {
     #[command(flatten)]
     pub allowance: Allowance,
     #[command(flatten)]
+    pub checking: Checking,
+    #[command(flatten)]
     pub shown: Shown,
 }
 
@@ -80,6 +90,8 @@ pub struct Add {
     #[command(flatten)]
     pub means: Means,
     #[command(flatten)]
+    pub checking: Checking,
+    #[command(flatten)]
     pub shown: Shown,
 }
 
@@ -90,6 +102,8 @@ pub struct Synthesize {
     pub run: String,
     #[command(flatten)]
     pub means: Means,
+    #[command(flatten)]
+    pub checking: Checking,
     #[command(flatten)]
     pub shown: Shown,
 }
@@ -104,6 +118,8 @@ pub struct Replay {
     pub strategy: String,
     #[command(flatten)]
     pub means: Means,
+    #[command(flatten)]
+    pub checking: Checking,
     #[command(flatten)]
     pub shown: Shown,
 }

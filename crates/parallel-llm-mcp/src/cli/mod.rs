@@ -134,6 +134,7 @@ impl Command {
     pub fn overrides(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Serve(serve) => serve.overrides(),
+            Self::Work(Work::Runs { command }) => command.overrides(),
             _ => self.ask().map(Ask::overrides).unwrap_or_default(),
         }
     }

@@ -4,25 +4,18 @@
 //! nothing it writes to stdout is ever told, and of its stderr one line at most, which is not told either where it
 //! repeats what came out.
 
-use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use parallel_llm_engine::{Code, Failure, ProviderId};
 use parallel_llm_provider::{ApiKey, KeyFetch};
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, Command};
-use tokio::time::timeout;
+use tokio::process::Command;
 
+use crate::child::{self, Ended, Errand, Helpers, OUTPUT_BYTES_MAX, Trouble, first_line};
 use crate::output::safe;
 
 /// How long the program may take. An agent answers at once; whoever has to type a passphrase unlocks it before.
 const WAIT_MAX: Duration = Duration::from_secs(10);
-/// What is read of each of its streams. Keys are under 300 bytes.
-const OUTPUT_BYTES_MAX: u64 = 4 * 1024;
-/// How long the pipes of a program that has ended are still read. One that left a helper behind, as agents are, leaves
-/// it the pipes too.
-const PIPES_MAX: Duration = Duration::from_millis(250);
 /// What is told of its stderr, in characters.
 const TOLD_CHARS_MAX: usize = 160;
 
@@ -44,30 +37,20 @@ struct Wanted {
     wait_max: Duration,
 }
 
-/// What a program wrote before it ended.
-struct Written {
-    stdout: Vec<u8>,
-    stderr: Vec<u8>,
-    status: std::io::Result<ExitStatus>,
-}
-
 impl Wanted {
     async fn key(&self) -> Result<ApiKey, Failure> {
-        let child = Command::new(&self.words[0])
-            .args(&self.words[1..])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // One that takes too long is ended with the wait for it.
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| self.failed(&format!("cannot be started: {error}")))?;
-        let late = || self.failed(&format!("did not end within {} ms", self.wait_max.as_millis()));
-        let written = timeout(self.wait_max, listen(child)).await.map_err(|_| late())?;
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]);
+        let errand = Errand { command, input: None, wait_max: self.wait_max, helpers: Helpers::Stay };
+        let written = child::run(errand).await.map_err(|trouble| match trouble {
+            Trouble::Unstarted(error) => self.failed(&format!("cannot be started: {error}")),
+            Trouble::Late => self.failed(&format!("did not end within {} ms", self.wait_max.as_millis())),
+        })?;
         let status = written.status.as_ref().map_err(|error| self.failed(&format!("was lost: {error}")))?;
         if !status.success() {
             return Err(self.failed(&format!("ended with {status}{}", said(&written))));
         }
+        // Keys are under 300 bytes.
         if written.stdout.len() as u64 > OUTPUT_BYTES_MAX {
             return Err(self.failed(&format!("wrote more than {OUTPUT_BYTES_MAX} bytes")));
         }
@@ -88,44 +71,9 @@ impl Wanted {
     }
 }
 
-/// Keeps the beginning of what it writes until it ends.
-async fn listen(mut child: Child) -> Written {
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    let mut status = None;
-    {
-        let reading = async { tokio::join!(read(out, &mut stdout), read(err, &mut stderr)) };
-        tokio::pin!(reading);
-        tokio::select! {
-            _ = &mut reading => {}
-            ended = child.wait() => {
-                let _ = timeout(PIPES_MAX, &mut reading).await;
-                status = Some(ended);
-            }
-        }
-    }
-    let status = match status {
-        Some(status) => status,
-        None => child.wait().await,
-    };
-    Written { stdout, stderr, status }
-}
-
-/// What came before a pipe broke is what came.
-async fn read(pipe: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>) {
-    let Some(mut pipe) = pipe else { return };
-    let _ = (&mut pipe).take(OUTPUT_BYTES_MAX + 1).read_to_end(bytes).await;
-    // The rest is let through, so that a program that says much of how it goes is not held up.
-    let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
-}
-
-fn first_line(bytes: &[u8]) -> &[u8] {
-    bytes.split(|byte| *byte == b'\n').next().unwrap_or_default()
-}
-
 /// The first line of its stderr, for a message; nothing where it repeats a line of stdout, which may be a key. What is
 /// shaped like one is taken out where failures leave the provider.
-fn said(written: &Written) -> String {
+fn said(written: &Ended) -> String {
     let line = String::from_utf8_lossy(first_line(&written.stderr)).into_owned();
     let stdout = String::from_utf8_lossy(&written.stdout);
     let repeats = stdout.lines().map(str::trim).any(|secret| !secret.is_empty() && line.contains(secret));

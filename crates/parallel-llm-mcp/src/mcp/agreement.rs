@@ -92,10 +92,10 @@ pub(super) fn leave_out_analysis(told: &mut Value) {
     }
 }
 
-/// Leaves out the calls beyond the panel, and each judge's ranking.
+/// Leaves out the calls beyond the panel, each judge's ranking and each check.
 pub(super) fn leave_out_calls(told: &mut Value) {
     if let Some(told) = told.as_object_mut() {
-        told.remove("calls");
+        told.retain(|name, _| !matches!(name.as_str(), "calls" | "checks"));
     }
     if let Some(judging) = told.get_mut("judging") {
         judging["verdicts"] = json!([]);

@@ -364,6 +364,7 @@ mod tests {
             rounds: Vec::new(),
             confidence: None,
             judging: None,
+            checks: Vec::new(),
             suspected_injection: Vec::new(),
             worth: None,
             cost_usd: Some(0.05),

@@ -21,6 +21,10 @@ const WORDS: &[(&str, &str)] = &[
         "make a token with the scope that the message names, with `keys create NAME --scope ...`",
         "ask the server's owner for a token with the scope that the message names",
     ),
+    (
+        "set `check_command`, or name one with `--check`, and try it by hand",
+        "name another strategy, or ask the user to set `check_command`",
+    ),
     ("give a prompt as an argument, on stdin or as `@file`", "give the question in the argument `prompt`"),
     ("see `parallel-llm-mcp help`", "see the tool's arguments"),
     ("see `runs list`", "give the `run_id` that process_prompt gave"),

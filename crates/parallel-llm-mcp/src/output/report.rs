@@ -3,6 +3,7 @@
 
 mod agreement;
 mod calls;
+mod checks;
 
 use std::io;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub use agreement::{
     NovelReport, RemarkReport,
 };
 pub use calls::{CallReport, JudgingReport, VerdictReport};
+pub use checks::CheckReport;
 
 /// The version of the report's shape.
 const SCHEMA: u32 = 1;
@@ -63,6 +65,9 @@ pub struct Report {
     /// What judges made of the answers; left out where none gave a verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judging: Option<JudgingReport>,
+    /// What your check command says of each answer; left out where none was checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckReport>,
     /// Seats whose answers tried to instruct the models that read them, as one of these suspects; left out where there are
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -330,6 +335,8 @@ impl Report {
             confidence: agreement.as_ref().map(ConfidenceReport::of),
             agreement,
             judging: outcome.and_then(|outcome| outcome.judging.as_ref()).map(JudgingReport::of),
+            checks: outcome
+                .map_or_else(Vec::new, |outcome| outcome.checks.iter().map(CheckReport::of).collect()),
             suspected_injection: outcome.map(suspected).unwrap_or_default(),
             worth: outcome.and_then(WorthReport::of),
             cost_usd: cost.known.map(PicoUsd::as_usd),

@@ -1,5 +1,6 @@
 //! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
 
+use parallel_llm_engine::outcome::Checked;
 use parallel_llm_engine::run::{Run, Spared};
 use parallel_llm_engine::{Code, Failure, OutcomeKind, RunStatus};
 
@@ -53,6 +54,7 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
     }
     lines.extend(run.plan.chosen_because.clone());
     lines.extend(agreement(run));
+    lines.extend(checked(run));
     lines.extend(spared(run));
     lines.extend(offer(run));
     lines.push(format!(
@@ -90,6 +92,22 @@ fn agreement(run: &Run) -> Option<String> {
     })
 }
 
+/// Says what the check command says of each answer.
+fn checked(run: &Run) -> Option<String> {
+    let told = |check: &Checked| {
+        let word = match (check.passed, check.failure) {
+            (Some(true), _) => "passes".to_owned(),
+            (Some(false), _) => "does not pass".to_owned(),
+            (None, code) => code.map_or("unknown".to_owned(), |code| code.to_string()),
+        };
+        let score = check.score.map(|score| format!(" with {score}")).unwrap_or_default();
+        format!("seat {} {word}{score}", check.seat)
+    };
+    let checks = run.outcome.as_ref().map(|outcome| outcome.checks.as_slice()).unwrap_or_default();
+    let told: Vec<String> = checks.iter().map(told).collect();
+    (!told.is_empty()).then(|| format!("checked: {}", told.join(", ")))
+}
+
 /// Says what was not paid for because it was not needed.
 fn spared(run: &Run) -> Option<String> {
     let Spared { calls, cost_max } = run.spared()?;
@@ -113,6 +131,9 @@ fn offer(run: &Run) -> Option<String> {
         // The same answers would be voted on once more.
         Code::NoMajority => {
             format!("the answers are kept: `runs replay {id} --strategy synthesize` makes one text of them")
+        }
+        _ if run.plan.knobs.is_checked() => {
+            format!("the answers are kept: `runs synthesize {id}` checks them again")
         }
         _ => format!("the answers are kept: `runs synthesize {id}` tries again to fuse them"),
     })

@@ -127,7 +127,7 @@ impl Service {
         let mut request = question.request;
         self.asker().check_wishes(&request, self.settings().budget)?;
         self.check_reach(&request)?;
-        let mut defaults = self.settings().defaults();
+        let mut defaults = self.defaults();
         defaults.limits = self.day_limits();
         if let Some(name) = &question.preset {
             self.settings().preset(name)?.fill(&mut request, &mut defaults);
@@ -157,6 +157,7 @@ impl Service {
         })?;
         let typed = Typed::of(&request);
         let mut plan = RunPlan::draft(request, &terms, identity)?;
+        self.check_checker(plan.recipe())?;
         self.check_inputs(&plan, typed)?;
         self.check_keys(&typed.places(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
         check_memory(&plan)?;

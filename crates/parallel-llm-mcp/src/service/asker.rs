@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::plan::DayLimit;
+use parallel_llm_engine::plan::{DayLimit, Defaults};
+use parallel_llm_engine::recipe::Recipe;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
 use parallel_llm_store::Whose;
 
@@ -145,6 +146,37 @@ impl Service {
     /// Who asks.
     pub const fn asker(&self) -> &Asker {
         &self.asker
+    }
+
+    /// What holds where this asker's request says nothing. The check command runs on the owner's machine, for the owner alone.
+    pub(super) fn defaults(&self) -> Defaults {
+        let defaults = self.settings().defaults();
+        let checker = defaults.checker.filter(|_| self.may_check());
+        Defaults { checker, ..defaults }
+    }
+
+    fn may_check(&self) -> bool {
+        self.checks && self.asker == Asker::Owner
+    }
+
+    /// Refuses a recipe by which answers are checked where there is no check command, or where it is not the asker's.
+    pub(super) fn check_checker(&self, recipe: Recipe) -> Result<(), Failure> {
+        if !recipe.knobs.is_checked() {
+            return Ok(());
+        }
+        if !self.may_check() {
+            let message =
+                format!("`{recipe}` runs the owner's check command, which is run for nobody over HTTP");
+            return Err(Failure::new(Code::ScopeMissing, message)
+                .with_next("name another strategy, such as `best-of-n`"));
+        }
+        match self.settings().check {
+            Some(_) => Ok(()),
+            None => Err(Failure::new(
+                Code::CheckUnavailable,
+                format!("`{recipe}` needs a check command, and none is set"),
+            )),
+        }
     }
 
     /// What may be spent in a day by what this asker begins: its own limit, then those of the settings.

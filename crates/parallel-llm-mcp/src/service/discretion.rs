@@ -44,6 +44,10 @@ const fn telling(code: Code) -> Telling {
             Words("a setting of this server cannot be used, or does not fit", ASK_THE_OWNER)
         }
         Code::KeyMissing => Words("this server has no key for a provider", ASK_THE_OWNER),
+        // Its own words name a command of the owner's, which is run for nobody else.
+        Code::CheckUnavailable => {
+            Words("answers are not checked for you", "name another strategy, such as `best-of-n`")
+        }
         Code::Internal => Words("a defect of this server ended it", ASK_THE_OWNER),
         // Its own words quote those of the seats.
         Code::AllFailed => Words("no model answered", Code::AllFailed.next()),
@@ -85,6 +89,7 @@ const fn telling(code: Code) -> Telling {
         | Code::AnswerTooLarge
         | Code::NoMajority
         | Code::CircuitOpen
+        | Code::CheckFailed
         | Code::Repeated
         | Code::Unneeded
         | Code::SuspectedInjection

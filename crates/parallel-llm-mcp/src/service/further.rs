@@ -93,6 +93,7 @@ impl Service {
             Kept::Past(past) => (past.run, false),
         };
         let mut reopening = self.part(&run, &further).await?;
+        self.check_checker(reopening.recipe())?;
         if is_open {
             return Err(still_running(&run));
         }
@@ -167,7 +168,7 @@ impl Service {
 
     async fn resolve(&self, run: &Run, request: &RunRequest) -> Result<Reopening, Failure> {
         self.check_reach(request)?;
-        let defaults = self.settings().defaults();
+        let defaults = self.defaults();
         let catalogues = self.catalogues_for(request, &defaults).await;
         let terms = Terms { defaults: &defaults, providers: &self.parts.providers, catalogues: &catalogues };
         let unbounded = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };

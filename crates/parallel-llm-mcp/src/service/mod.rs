@@ -91,6 +91,8 @@ pub type LookAtCircuits = Box<dyn Fn() -> Vec<Circuit> + Send + Sync>;
 pub struct Service {
     parts: Arc<Parts>,
     asker: Asker,
+    /// Whether the owner may have answers run through the check command.
+    checks: bool,
 }
 
 /// What a service is made of. What takes time or may fail is made when it is first needed, so that a server
@@ -121,13 +123,20 @@ pub struct Parts {
 impl Service {
     /// A service of these parts, for the owner of the data folder.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), asker: Asker::Owner }
+        Self { parts: Arc::new(parts), asker: Asker::Owner, checks: true }
     }
 
     /// The same service for this asker.
     #[must_use]
     pub fn acting_for(&self, asker: Asker) -> Self {
-        Self { parts: Arc::clone(&self.parts), asker }
+        Self { parts: Arc::clone(&self.parts), asker, checks: self.checks }
+    }
+
+    /// The same service where nobody may have answers checked. Whoever chooses the question has a say in what the check command
+    /// is given, and whoever reaches a server need not be who owns the machine.
+    #[must_use]
+    pub fn without_checks(self) -> Self {
+        Self { checks: false, ..self }
     }
 
     /// The settings in force.

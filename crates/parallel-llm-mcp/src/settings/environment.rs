@@ -38,6 +38,13 @@ pub(super) const USERS: [&str; 2] = ["USER", "LOGNAME"];
 /// The variables that tell how text is written, the first that is set being the one that holds.
 pub(super) const LOCALES: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
 
+/// Names the folder for files that nobody keeps.
+const TEMPORARY: &str = "TMPDIR";
+/// The variables that a program run for a check is given. None of them holds a key.
+const HANDED_ON: [&str; 5] = ["PATH", "HOME", "LANG", TEMPORARY, ROOT];
+/// Where Windows is.
+const ROOT: &str = "SystemRoot";
+
 /// Where programs keep things, after XDG, on every operating system: one description holds everywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folders {
@@ -151,6 +158,18 @@ impl Environment {
         }
     }
 
+    /// What a program that is run for a check is told: where programs are, whose home it is, how text is written, and what
+    /// Windows opens no file without.
+    pub(super) fn handed_on(&self) -> Vec<(&'static str, OsString)> {
+        HANDED_ON.into_iter().filter_map(|name| Some((name, self.found(name)?))).collect()
+    }
+
+    /// Where files are made that nobody keeps.
+    pub(super) fn temporary(&self) -> PathBuf {
+        let named = self.found(TEMPORARY).filter(|folder| !folder.is_empty());
+        named.map_or_else(std::env::temp_dir, PathBuf::from)
+    }
+
     /// What the environment says of the settings.
     pub(super) fn layer(&self) -> Result<Layer, Failure> {
         self.check_names()?;
@@ -203,7 +222,6 @@ impl fmt::Debug for Environment {
 
 /// What a process needs of the environment whoever it is for: without it Windows opens no connection.
 pub fn of_system() -> Option<(&'static str, OsString)> {
-    const ROOT: &str = "SystemRoot";
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
     std::env::var_os(ROOT).map(|value| (ROOT, value))
 }

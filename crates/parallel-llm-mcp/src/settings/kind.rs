@@ -13,7 +13,7 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Failure, PicoUsd, nearest};
 
-use super::{invalid, wait};
+use super::{command, invalid, wait};
 
 /// The words for how much is stored, the loosest first.
 const STORES: [(&str, StoreMode); 3] =
@@ -53,6 +53,8 @@ pub(super) enum Kind {
     Switch { strict: bool },
     /// A file or a folder.
     Path,
+    /// A program and its arguments.
+    Command,
     /// A line of text for a header, or `off`.
     TextOrOff,
     /// A web address, or `off`.
@@ -76,6 +78,8 @@ pub(super) enum Value {
     Store(StoreMode),
     Switch(bool),
     Path(PathBuf),
+    /// A program and its arguments, never empty.
+    Command(Vec<String>),
     /// What would be sent is not.
     Off,
 }
@@ -102,6 +106,7 @@ impl Kind {
                 let words = words.map(|word| read_word(word).ok_or_else(|| self.misread(name, word)));
                 return self.list(name, words.collect::<Result<_, _>>()?);
             }
+            Self::Command => return command::of_text(name, text).map(Value::Command),
             Self::Word => read_word(text).map(Value::Word),
             Self::Wait => wait::read(text).map(|rule| Value::Wait(rule, text.to_owned())),
             Self::Strategy => Chosen::check(text).ok().map(|()| Value::Word(text.to_owned())),
@@ -215,6 +220,7 @@ impl fmt::Display for Kind {
             Self::Words => out.write_str("a list of words"),
             Self::Word => out.write_str("one word"),
             Self::Path => out.write_str("a path"),
+            Self::Command => out.write_str("a program and its arguments, as a list or as one text"),
             Self::TextOrOff => write!(out, "up to {TEXT_BYTES_MAX} plain characters, or `{OFF}`"),
             Self::UrlOrOff => write!(out, "an address that begins with `https://` or `http://`, or `{OFF}`"),
         }
@@ -234,6 +240,8 @@ impl fmt::Display for Value {
             Self::Store(mode) => out.write_str(STORES[strictness(*mode)].0),
             Self::Switch(on) => out.write_str(if *on { "on" } else { "off" }),
             Self::Path(path) => path.display().fmt(out),
+            // An argument may be a secret.
+            Self::Command(words) => out.write_str(&words[0]),
             Self::Off => out.write_str(OFF),
         }
     }
@@ -333,6 +341,7 @@ mod tests {
         check(Kind::TextOrOff, "off", "off");
         check(Kind::Words, "deepinfra/turbo, together", "deepinfra/turbo together");
         check(Kind::Word, "flex", "flex");
+        check(Kind::Command, "'/my/check' --token secret", "/my/check");
     }
 
     #[test]

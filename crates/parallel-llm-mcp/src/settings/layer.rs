@@ -11,10 +11,10 @@ use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::wait::Wait;
 
-use super::invalid;
 use super::kind::Value;
 use super::origin::{self, Origin};
 use super::table::Setting;
+use super::{command, invalid};
 
 /// One value and who set it.
 #[derive(Clone, Debug)]
@@ -65,18 +65,25 @@ impl Layer {
         self
     }
 
-    /// Makes every path absolute: one in the user file counts from the file, any other from where the program
+    /// Makes every path absolute, that of a program too: one in the user file counts from the file, any other from where the program
     /// runs, and `~/` from the user's home, because no shell has looked at it.
     pub(super) fn settle_paths(&mut self, current_dir: &Path, home: Option<&Path>) {
         for entry in self.0.values_mut() {
-            if let Value::Path(path) = &mut entry.value {
-                *path = match (path.strip_prefix("~"), home, &entry.origin) {
-                    (Ok(rest), Some(home), _) => home.join(rest),
-                    (_, _, Origin::User(place)) => {
-                        current_dir.join(place.path.parent().unwrap_or(current_dir)).join(&*path)
-                    }
-                    _ => current_dir.join(&*path),
-                };
+            let settle = |path: &Path| match (path.strip_prefix("~"), home, &entry.origin) {
+                (Ok(rest), Some(home), _) => home.join(rest),
+                (_, _, Origin::User(place)) => {
+                    current_dir.join(place.path.parent().unwrap_or(current_dir)).join(path)
+                }
+                _ => current_dir.join(path),
+            };
+            match &mut entry.value {
+                Value::Path(path) => *path = settle(path),
+                Value::Command(words) if command::is_path(&words[0]) => {
+                    // Taken together from its parts, without the `.` that says where it is.
+                    let program: PathBuf = settle(Path::new(&words[0])).components().collect();
+                    words[0] = program.to_string_lossy().into_owned();
+                }
+                _ => {}
             }
         }
     }
@@ -129,6 +136,15 @@ impl Layer {
     pub(super) fn usd_if_set(&self, setting: Setting) -> Option<PicoUsd> {
         match self.entry(setting).value {
             Value::Usd(amount) => Some(amount),
+            Value::Unset => None,
+            _ => mistyped(setting),
+        }
+    }
+
+    /// A program and its arguments, where one is set.
+    pub(super) fn command_if_set(&self, setting: Setting) -> Option<Vec<String>> {
+        match &self.entry(setting).value {
+            Value::Command(words) => Some(words.clone()),
             Value::Unset => None,
             _ => mistyped(setting),
         }

@@ -7,6 +7,8 @@
 //! What always holds: nothing is silently ignored. A name nobody knows, a value that cannot be read, and a
 //! project's file that asks for more than the user allows are errors that name their place.
 
+mod check;
+mod command;
 mod document;
 mod environment;
 mod file;
@@ -44,6 +46,7 @@ use layer::Layer;
 use provider::Sources;
 use table::Setting;
 
+pub use check::CheckSettings;
 pub use environment::{Environment, Folders, of_system};
 pub use issuer::IssuerSettings;
 pub(crate) use kept::{KeptKeys, read as read_kept, text as kept_text};
@@ -122,6 +125,8 @@ pub struct Settings {
     pub app_url: Option<String>,
     /// A file of certificates that are trusted besides the system's.
     pub ca_file: Option<PathBuf>,
+    /// The user's own check of answers, where there is one.
+    pub check: Option<CheckSettings>,
     /// The server for identities whose tokens are taken, where there is one.
     pub issuer: Option<IssuerSettings>,
     /// Names that clients call the HTTP server by besides its own address.
@@ -191,6 +196,7 @@ impl Settings {
         settle(&mut layer, environment, current_dir);
 
         let mut settings = Self::of_layer(&layer)?;
+        settings.check = check::read(&layer, environment);
         settings.keys_file = kept::path(environment);
         settings.places = Places::of(environment, current_dir);
         let kept = settings.keys_file.as_deref().map(kept::read).transpose()?.unwrap_or_default();
@@ -243,6 +249,7 @@ impl Settings {
             effort: self.effort,
             routing: self.routing.clone(),
             limits: self.limits(),
+            checker: self.check.as_ref().map(CheckSettings::fingerprint),
         }
     }
 
@@ -346,6 +353,7 @@ impl Settings {
             app_title: layer.word_if_set(Setting::AppTitle),
             app_url: layer.word_if_set(Setting::AppUrl),
             ca_file: layer.path(Setting::CaFile),
+            check: None,
             issuer: issuer::read(layer)?,
             http_hosts: layer.list(Setting::HttpHosts),
             http_origins: layer.list(Setting::HttpOrigins),

@@ -50,7 +50,9 @@ impl fmt::Display for Origin {
     }
 }
 
-/// How a flag for the setting is typed. The currency is left to its help: `budget_usd` is `--budget`.
+/// How a flag for the setting is typed. The currency is left to its help, and so is that it takes a command: `budget_usd` is
+/// `--budget`, `check_command` is `--check`.
 pub(super) fn flag(name: &str) -> String {
-    format!("--{}", name.trim_end_matches("_usd").replace('_', "-"))
+    let short = ["_usd", "_command"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    format!("--{}", short.replace('_', "-"))
 }

@@ -18,8 +18,7 @@ use super::environment;
 use super::invalid;
 use super::kind::{Kind, Value};
 use super::origin::Place;
-use super::reader::{Item, Key, Reader, check_count, in_order, noun};
-use super::words;
+use super::reader::{self, Item, Key, Reader, check_count, in_order};
 
 /// The keys of a table, how each is written and what it does, in the order of the reference.
 pub(super) const KEYS: [(&str, &str, &str); 7] = [
@@ -58,8 +57,6 @@ const TABLES_MAX: usize = 64;
 const NAME_BYTES_MAX: usize = 40;
 /// The longest name of a variable in bytes.
 const VARIABLE_BYTES_MAX: usize = 64;
-/// The most words of a command.
-const WORDS_MAX: usize = 64;
 /// The most headers of one provider: several times what any gateway asks for.
 const HEADERS_MAX: usize = 32;
 /// The longest value of a header in bytes. Servers stop reading soon after.
@@ -161,7 +158,7 @@ impl OneTable<'_> {
                 "kind" => table.kind = Some(self.said(value, self.kind(value)?)),
                 "key_variable" => table.key_variable = Some(self.said(value, self.key_variable(value)?)),
                 "key_command" => {
-                    table.key_command = Some(self.said(value, command(value.get_ref()).map_err(refuse)?));
+                    table.key_command = Some(self.said(value, key_command(value.get_ref()).map_err(refuse)?));
                 }
                 "calls_max" => table.calls_max = Some(self.said(value, self.calls_max(value)?)),
                 "budget_day_usd" => {
@@ -259,27 +256,10 @@ pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
     known.chain(Known::KINDS.iter().map(|(name, _)| *name))
 }
 
-/// A program and its arguments. Text is split like a shell would, and nothing else of a shell is done.
-fn command(value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
-    let words = match value {
-        DeValue::String(text) => words::split(text)
-            .ok_or_else(|| invalid("`key_command` has a quote that is not closed").with_next("close it"))?,
-        DeValue::Array(items) => {
-            let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
-            texts.collect::<Option<Vec<_>>>().ok_or_else(|| invalid("`key_command` is a list of strings"))?
-        }
-        other => {
-            return Err(invalid(format!(
-                "`key_command` is a list of strings or one string, not {}",
-                noun(other)
-            )));
-        }
-    };
-    check_count("words in `key_command`", words.len(), WORDS_MAX)?;
-    let program = words.first().map(String::as_str).unwrap_or_default();
-    if program.trim().is_empty() || words.iter().any(|word| word.contains('\0')) {
-        return Err(invalid("`key_command` names no program"));
-    }
+/// The program that prints a key.
+fn key_command(value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
+    let words = reader::read_command("key_command", value)?;
+    let program = &words[0];
     // One that counts from the current folder would be whatever a stranger's project has there.
     if program.contains('/') && !program.starts_with('/') {
         return Err(invalid(format!("the program `{program}` of `key_command` has no whole path"))

@@ -13,7 +13,7 @@ use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
 use super::file::Source;
 use super::kind::{Kind, Value};
 use super::origin::Place;
-use super::{at, invalid};
+use super::{at, command, invalid};
 
 /// A name in a file.
 pub(super) type Key<'i> = Spanned<DeString<'i>>;
@@ -55,6 +55,7 @@ impl<'a> Reader<'a> {
     /// A value by its kind, from TOML's own type for it or from text.
     pub(super) fn value(self, name: &str, kind: Kind, value: &Item<'_>) -> Result<Value, Failure> {
         let read = match value.get_ref() {
+            words if kind == Kind::Command => read_command(name, words).map(Value::Command),
             DeValue::Array(items) if kind.is_list() => kind.list(name, self.entries(name, kind, items)?),
             DeValue::Integer(number) if kind.is_number() => kind.read(name, &digits(number)),
             DeValue::Float(number) if kind.is_number() => {
@@ -97,6 +98,19 @@ impl<'a> Reader<'a> {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
         }
+    }
+}
+
+/// A program and its arguments: a list, or one text that is split.
+pub(super) fn read_command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
+    match value {
+        DeValue::String(text) => command::of_text(name, text),
+        DeValue::Array(items) => {
+            let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
+            let words = texts.collect::<Option<Vec<_>>>();
+            command::of_words(name, words.ok_or_else(|| invalid(format!("`{name}` is a list of strings")))?)
+        }
+        other => Err(invalid(format!("`{name}` is a list of strings or one string, not {}", noun(other)))),
     }
 }
 

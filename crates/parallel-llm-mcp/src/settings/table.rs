@@ -82,6 +82,12 @@ settings! {
     Strategy = "strategy", Kind::Strategy, "synthesize", Project,
         "How answers become one text.",
         because "it keeps the best answer and changes it only where it can say why";
+    CheckCommand = "check_command", Kind::Command, "", User,
+        "A program of yours that says whether an answer is right, for `best-of-n@by=check`: it is given the answer on stdin and ends with 0 where it passes.",
+        because "only you know what right means, and nobody else is to choose what runs on your machine";
+    CheckTimeoutMs = "check_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "60000", User,
+        "Milliseconds the check of one answer may take.",
+        because "a small program is compiled and tested in less, and one that never ends holds up no run for long";
     MaxTokens = "max_tokens", Kind::Whole { min: 1, max: 1_000_000 }, "16000", Project,
         "The output cap of each call in tokens, reasoning included.",
         because "reasoning comes out of it too, and without a cap a call may cost the model's own, which is several times as much";

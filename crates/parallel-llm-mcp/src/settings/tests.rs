@@ -156,6 +156,69 @@ fn paths_count_from_where_they_are_written() {
 }
 
 #[test]
+fn a_program_counts_from_where_it_is_written_too() {
+    let words = |user: &str, variable: &str| {
+        let home = Home::of(&[(USER, user)]).with("PARALLEL_LLM_CHECK_COMMAND", variable);
+        let settings = home.load();
+        let words = settings.check.as_ref().map(|check| home.scrub(&check.words.join("|")));
+        (words.unwrap_or_default(), home.shown(&settings, "check_command"))
+    };
+    let told = |words: &str, shown: &str| (words.to_owned(), shown.to_owned());
+    assert_eq!(words("", ""), told("", "not set (default)"));
+    assert_eq!(
+        words("check_command = ['./check', 'a b']", ""),
+        told(
+            "home/.config/parallel-llm-mcp/check|a b",
+            &format!("home/.config/parallel-llm-mcp/check (user file {USER}:1)")
+        )
+    );
+    assert_eq!(
+        words("check_command = 'pytest -q'", "").0,
+        "pytest|-q",
+        "one without a path is looked for where programs are"
+    );
+    assert_eq!(
+        words("check_command = 'a'", "~/bin/check 'secret'"),
+        told("home/bin/check|secret", "home/bin/check (environment PARALLEL_LLM_CHECK_COMMAND)")
+    );
+    assert_eq!(words("", "bin/check").0, "home/project/src/bin/check");
+}
+
+#[test]
+fn a_check_is_told_nothing_of_the_environment_but_where_things_are() {
+    let home = Home::of(&[])
+        .with("PARALLEL_LLM_CHECK_COMMAND", "check 'it'")
+        .with("OPENROUTER_API_KEY", "sk-or-secret")
+        .with("LANG", "C.UTF-8")
+        .with("TMPDIR", "/var/tmp");
+    let check = home.load().check.unwrap();
+    let environment: Vec<String> =
+        check.environment.iter().map(|(name, value)| format!("{name}={}", value.display())).collect();
+    assert_eq!(environment, ["LANG=C.UTF-8", "TMPDIR=/var/tmp"]);
+    assert_eq!((check.timeout_ms, check.folder), (60_000, PathBuf::from("/var/tmp")));
+    let other = Home::of(&[]).with("PARALLEL_LLM_CHECK_COMMAND", "check it").load().defaults();
+    let split = Home::of(&[]).with("PARALLEL_LLM_CHECK_COMMAND", "checkit").load().defaults();
+    assert_eq!(home.load().defaults().checker, other.checker, "the same words");
+    assert_ne!(split.checker, other.checker);
+}
+
+#[test]
+fn a_program_that_cannot_be_one_is_refused() {
+    check_user(
+        "check_command = 'check \"it'",
+        "USER:1:17: `check_command` has a quote that is not closed | close it",
+    );
+    let advice = "correct the value at the place the message names";
+    check_user("check_command = []", &format!("USER:1:17: `check_command` names no program | {advice}"));
+    check_user(
+        "check_command = 1",
+        &format!(
+            "USER:1:17: `check_command` is a list of strings or one string, not a whole number | {advice}"
+        ),
+    );
+}
+
+#[test]
 fn an_error_in_a_file_names_its_place() {
     let or_default = "correct the value, or leave it out to have the default";
     check_user("\n  pannel = ['a/b']", "USER:2:3: there is no setting `pannel` | did you mean `panel`?");
@@ -273,6 +336,8 @@ fn a_project_file_sets_only_what_it_may() {
         "issuer_budget_day_usd",
         "issuer_requests_per_minute",
         "catalogue_max_age_ms",
+        "check_command",
+        "check_timeout_ms",
     ] {
         let home = Home::of(&[(PROJECT, &format!("{name} = 'x'"))]);
         let expected = format!("{PROJECT}:1:1: a project file may not set `{name}` | ");

@@ -70,6 +70,25 @@ fn a_question_is_answered_in_both_eras() {
 }
 
 #[test]
+fn nobody_has_answers_checked_over_http() {
+    let stage = stage_of(None);
+    let settings = [("check_command", "/bin/sh -c 'exit 0'"), ("strategy", "auto")];
+    let (_running, address) = serve(&stage, &["--no-auth"], &settings);
+    let mut checked = question();
+    checked["strategy"] = json!("best-of-n@by=check");
+    let refused = ask(address, modern(address, "process_prompt", &checked)).json();
+    let error = told(&refused);
+    assert_eq!(error["code"], "scope_missing", "{refused}");
+    assert_eq!(
+        error["message"],
+        "`best-of-n@by=check` runs the owner's check command, which is run for nobody over HTTP"
+    );
+    assert_eq!(stage.chats().len(), 0);
+    let report = ask(address, modern(address, "process_prompt", &question())).json();
+    assert_eq!(told(&report)["strategy"], "synthesize", "{report}");
+}
+
+#[test]
 fn without_no_auth_nobody_is_let_in_without_a_token() {
     let stage = stage_of(None);
     let (running, address) = serve(&stage, &[], &[]);

@@ -59,6 +59,18 @@ pub enum RunsCommand {
 }
 
 impl RunsCommand {
+    /// What the flags set of the settings, by their names.
+    pub fn overrides(&self) -> Vec<(&'static str, String)> {
+        let checking = match self {
+            Self::Resume(resume) => &resume.checking,
+            Self::Add(add) => &add.checking,
+            Self::Synthesize(synthesize) => &synthesize.checking,
+            Self::Replay(replay) => &replay.checking,
+            _ => return Vec::new(),
+        };
+        checking.check.iter().map(|command| ("check_command", command.clone())).collect()
+    }
+
     /// Whether errors are wanted as JSON.
     pub const fn wants_json(&self) -> bool {
         match self {

@@ -1,0 +1,148 @@
+//! Answers tried by the user's own check: of those that pass it the one with the highest score stands, word for word.
+//!
+//! To run an answer says more of it than any judge, and than how many say the same, so neither is asked. What always holds:
+//! which one stands does not hang on the order in which answers or checks come to their end. A check costs no money, so a
+//! run that is resumed checks its answers anew.
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use tokio::time::{Instant, timeout_at};
+
+use crate::answer::Failure;
+use crate::code::Code;
+use crate::gather::Usable;
+use crate::outcome::{Checked, Outcome, Warning};
+use crate::panel::SeatNumber;
+use crate::port::{Candidate, Checker};
+use crate::seat::Desk;
+use crate::strategy::{best_among, selected, unfused, verbatim};
+use crate::timer::run_timeout;
+
+/// So many checks of one run are under way at once: each may compile and test a program, and the machine is the user's own.
+const CHECKS_MAX: usize = 4;
+
+/// The best of the answers that pass the check. Where none does, the best answer stands, and is told as one that does not.
+pub(super) async fn choose(desk: &Desk, usable: &[Usable]) -> Outcome {
+    let Some(checker) = &desk.checker else {
+        let why =
+            Failure::new(Code::CheckUnavailable, "there is no check command to run the answers through");
+        return unpassed(desk, usable, why);
+    };
+    // Checks may take minutes, and the last answer that came is not durable yet. A failed write shows in the report.
+    let _ = desk.log.commit().await;
+    // Boxed, because a stream of borrowing futures cannot be sent to another thread.
+    let checks: Vec<BoxFuture<'_, Tried>> =
+        usable.iter().map(|one| tried(desk, &**checker, one).boxed()).collect();
+    let checking = stream::iter(checks).buffer_unordered(CHECKS_MAX).collect::<Vec<Tried>>();
+    let mut tried = tokio::select! {
+        biased;
+        () = desk.stop.cancelled() => return Outcome::none(cancelled()),
+        tried = checking => tried,
+    };
+    tried.sort_by_key(|one| one.checked.seat);
+    let checks: Vec<Checked> = tried.iter().map(|one| one.checked).collect();
+    let outcome = match best_passing(usable, &checks) {
+        Some((chosen, how)) => passing(desk, usable, chosen, &how),
+        None => unpassed(desk, usable, why_none(&tried)),
+    };
+    let warnings = if checks.iter().any(|one| one.passed.is_some()) { warnings(&tried) } else { Vec::new() };
+    Outcome { checks, warnings, ..outcome }
+}
+
+/// What came of checking one answer.
+struct Tried {
+    checked: Checked,
+    failure: Option<Failure>,
+}
+
+async fn tried(desk: &Desk, checker: &dyn Checker, one: &Usable) -> Tried {
+    let began = Instant::now();
+    let candidate = Candidate { seat: one.seat, text: one.answer.text.clone() };
+    let late = || Err(run_timeout(&desk.plan.timers));
+    let graded = if began < desk.deadline.run {
+        timeout_at(desk.deadline.run, checker.check(candidate)).await.unwrap_or_else(|_| late())
+    } else {
+        late()
+    };
+    let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let checked = Checked { seat: one.seat, passed: None, score: None, failure: None, elapsed_ms };
+    match graded {
+        Ok(grade) => {
+            let score = grade.score.filter(|score| grade.passed && (0.0..=1.0).contains(score));
+            // There is a zero below zero.
+            let score = score.map(f64::abs);
+            Tried { checked: Checked { passed: Some(grade.passed), score, ..checked }, failure: None }
+        }
+        Err(failure) => {
+            Tried { checked: Checked { failure: Some(failure.code), ..checked }, failure: Some(failure) }
+        }
+    }
+}
+
+/// Of the answers that pass, the one with the highest score, of equals the one closest to the others; and why. One without a
+/// score stands behind those that have one.
+fn best_passing<'a>(usable: &'a [Usable], checks: &[Checked]) -> Option<(&'a Usable, String)> {
+    let passing: Vec<&Checked> = checks.iter().filter(|one| one.passed == Some(true)).collect();
+    let highest = passing.iter().filter_map(|one| one.score).max_by(f64::total_cmp);
+    let is_top = |one: &&&Checked| match (one.score, highest) {
+        (Some(score), Some(highest)) => score >= highest,
+        (score, _) => score == highest,
+    };
+    let top: Vec<SeatNumber> = passing.iter().filter(is_top).map(|one| one.seat).collect();
+    let how = match (passing.len(), top.len(), highest) {
+        (0, ..) => return None,
+        (1, ..) => format!("it is the only one of {} answers that passes the check", checks.len()),
+        (count, 1, _) => {
+            format!("{count} of {} answers pass the check; this one has the highest score", checks.len())
+        }
+        (count, tied, Some(_)) if tied < count => format!(
+            "{count} of {} answers pass the check; of the {tied} with the highest score this one is closest to the others",
+            checks.len()
+        ),
+        (count, ..) => {
+            format!("{count} of {} answers pass the check; this one is closest to the others", checks.len())
+        }
+    };
+    Some((best_among(usable, &top), how))
+}
+
+fn passing(desk: &Desk, usable: &[Usable], chosen: &Usable, how: &str) -> Outcome {
+    if usable.len() == 1 {
+        return verbatim(desk, chosen, "only one answer came, and it passes the check");
+    }
+    selected(desk, chosen, how)
+}
+
+fn unpassed(desk: &Desk, usable: &[Usable], why: Failure) -> Outcome {
+    if let [only] = usable {
+        let reason = why.message.clone();
+        return Outcome { unfused: Some(why), ..verbatim(desk, only, reason) };
+    }
+    unfused(desk, usable, why)
+}
+
+/// Why no answer passes: those that could be checked do not, or none could be.
+fn why_none(tried: &[Tried]) -> Failure {
+    let decided = tried.iter().filter(|one| one.failure.is_none()).count();
+    let message = match (decided, tried.first().and_then(|one| one.failure.clone())) {
+        (0, Some(first)) => {
+            return Failure { message: format!("no answer could be checked: {}", first.message), ..first };
+        }
+        (1, _) if tried.len() == 1 => "the only answer does not pass the check".to_owned(),
+        (all, _) if all == tried.len() => format!("none of the {all} answers passes the check"),
+        (decided, _) => format!("none of the {decided} answers that could be checked passes the check"),
+    };
+    Failure::new(Code::CheckFailed, message)
+}
+
+fn warnings(tried: &[Tried]) -> Vec<Warning> {
+    let warning = |one: &Tried| {
+        let failure = one.failure.as_ref()?;
+        Some(Warning::of(format_args!("the answer of seat {} was not checked", one.checked.seat), failure))
+    };
+    tried.iter().filter_map(warning).collect()
+}
+
+fn cancelled() -> Failure {
+    Failure::new(Code::Cancelled, "the run was cancelled while its answers were checked")
+}

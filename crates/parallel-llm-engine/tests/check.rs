@@ -1,0 +1,484 @@
+//! Best of N by the user's own check: what passes, what scores highest, and what becomes of it where the check says nothing.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::plan::{Defaults, Terms};
+use parallel_llm_engine::port::{Candidate, Checker, Grade};
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Catalogue, Code, Failure, Outcome, PicoUsd, Reopening, RunPlan, RunRequest};
+use proptest::prelude::*;
+use tokio::time::sleep;
+
+use crate::scene::{
+    Cast, Scene, any_cast, catalogues, defaults, identity, in_paused_time, info, providers, scene,
+};
+use crate::script::{fuses, says};
+
+const TASK: &str = "Write a function that sorts a list.";
+const RECIPE: &str = "best-of-n@by=check";
+const TEXTS: &[&str] = &["loops over the list", "calls sort on the list", "calls sorted on a list", "shrugs"];
+
+/// What the check makes of an answer.
+#[derive(Clone, Copy)]
+enum Mark {
+    Passes,
+    Scores(f64),
+    Fails,
+    Breaks(Code),
+    Hangs,
+    Panics,
+}
+
+/// A check that knows what it thinks of answers with these words, and how long it takes to say so.
+#[derive(Default)]
+struct Exam {
+    marks: Vec<(&'static str, u64, Mark)>,
+    under_way: AtomicUsize,
+    high_water: AtomicUsize,
+    begun: AtomicUsize,
+    texts: Mutex<Vec<String>>,
+}
+
+fn exam(marks: &[(&'static str, u64, Mark)]) -> Arc<Exam> {
+    Arc::new(Exam { marks: marks.to_vec(), ..Exam::default() })
+}
+
+/// One check under way; it counts as such until it is dropped.
+struct Sitting(Arc<Exam>);
+
+impl Sitting {
+    fn begin(exam: &Arc<Exam>) -> Self {
+        let count = exam.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+        exam.high_water.fetch_max(count, Ordering::SeqCst);
+        exam.begun.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(exam))
+    }
+}
+
+impl Drop for Sitting {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// The exam as the engine holds it.
+struct Door(Arc<Exam>);
+
+impl Checker for Door {
+    fn check(&self, candidate: Candidate) -> BoxFuture<'static, Result<Grade, Failure>> {
+        let exam = Arc::clone(&self.0);
+        exam.texts.lock().expect("nobody panics here").push(candidate.text.to_string());
+        let known = exam.marks.iter().find(|(words, ..)| candidate.text.contains(words));
+        let (_, ms, mark) = *known.expect("every answer is known");
+        async move {
+            let _sitting = Sitting::begin(&exam);
+            sleep(Duration::from_millis(ms)).await;
+            let grade = |passed, score| Ok(Grade { passed, score });
+            match mark {
+                Mark::Passes => grade(true, None),
+                Mark::Scores(score) => grade(true, Some(score)),
+                Mark::Fails => grade(false, Some(1.0)),
+                Mark::Breaks(code) => Err(Failure::new(code, "it broke").with_next("mend it")),
+                Mark::Hangs => std::future::pending().await,
+                Mark::Panics => panic!("the check has a defect"),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Four answers in this order, the first after ten milliseconds.
+fn cast() -> Cast {
+    let names = ["ada", "bob", "cyd", "dan"];
+    let seats = names.into_iter().zip([10, 20, 30, 40]).zip(TEXTS);
+    seats.map(|((name, ms), text)| (name, ms, *text)).collect()
+}
+
+fn staged(cast: &Cast, exam: &Arc<Exam>) -> Scene {
+    let replies = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
+    let replies = replies.chain([("fuser", fuses(10, "sort", "fused"))]);
+    scene(replies).asks(TASK, RECIPE).with_checker(Arc::new(Door(Arc::clone(exam))))
+}
+
+/// The end of a run of the first seats, checked so.
+async fn end(seats: usize, marks: &[(&'static str, u64, Mark)]) -> String {
+    staged(&cast()[..seats].to_vec(), &exam(marks)).run().await.end()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_highest_score_of_those_that_pass_stands() {
+    let marks = [
+        ("loops", 30, Mark::Scores(0.5)),
+        ("calls sort on", 10, Mark::Fails),
+        ("sorted", 20, Mark::Scores(0.75)),
+        ("shrugs", 10, Mark::Passes),
+    ];
+    let exam = exam(&marks);
+    let told = staged(&cast(), &exam).run().await;
+    insta::assert_snapshot!(told.story(), @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
+    10 answered 1 `loops over the list`
+    20 answered 2 `calls sort on the list`
+    30 answered 3 `calls sorted on a list`
+    40 answered 4 `shrugs`
+    70 decided selected
+    70 closed $0.0040
+    complete decided at 70, closed at 70
+      selected by cyd from 3: `calls sorted on a list`
+      because 3 of 4 answers pass the check; this one has the highest score
+      seat 1 passes with 0.5, 30 ms
+      seat 2 does not pass, 10 ms
+      seat 3 passes with 0.75, 20 ms
+      seat 4 passes, 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 40 ms, $0.0010
+    ");
+    let mut texts = exam.texts.lock().expect("nobody panics here").clone();
+    texts.sort_unstable();
+    assert_eq!(texts, ["calls sort on the list", "calls sorted on a list", "loops over the list", "shrugs"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_equal_ones_the_one_closest_to_the_others_stands() {
+    let all = |mark| TEXTS.iter().map(|text| (*text, 10, mark)).collect::<Vec<_>>();
+    insta::assert_snapshot!(end(4, &all(Mark::Passes)).await, @"
+    complete decided at 50, closed at 50
+      selected by bob from 2: `calls sort on the list`
+      because 4 of 4 answers pass the check; this one is closest to the others
+      seat 1 passes, 10 ms
+      seat 2 passes, 10 ms
+      seat 3 passes, 10 ms
+      seat 4 passes, 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 40 ms, $0.0010
+    ");
+    let mut tied = all(Mark::Scores(0.5));
+    tied[3].2 = Mark::Scores(0.25);
+    insta::assert_snapshot!(end(4, &tied).await, @"
+    complete decided at 50, closed at 50
+      selected by bob from 2: `calls sort on the list`
+      because 4 of 4 answers pass the check; of the 3 with the highest score this one is closest to the others
+      seat 1 passes with 0.5, 10 ms
+      seat 2 passes with 0.5, 10 ms
+      seat 3 passes with 0.5, 10 ms
+      seat 4 passes with 0.25, 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 40 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_passes_alone_stands_whatever_the_others_say() {
+    let marks = [("loops", 10, Mark::Fails), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Scores(0.0))];
+    insta::assert_snapshot!(end(4, &marks).await, @"
+    complete decided at 50, closed at 50
+      selected by dan from 4: `shrugs`
+      because it is the only one of 4 answers that passes the check
+      seat 1 does not pass, 10 ms
+      seat 2 does not pass, 10 ms
+      seat 3 does not pass, 10 ms
+      seat 4 passes with 0, 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 40 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_none_passes_the_best_answer_is_told_as_one_that_does_not() {
+    let none = [("l", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)];
+    insta::assert_snapshot!(end(4, &none).await, @"
+    complete decided at 50, closed at 50
+      verbatim by bob from 2: `calls sort on the list`
+      because none of the 4 answers passes the check; this is the answer closest to the others, word for word
+      seat 1 does not pass, 10 ms
+      seat 2 does not pass, 10 ms
+      seat 3 does not pass, 10 ms
+      seat 4 does not pass, 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 40 ms, $0.0010
+    ");
+    insta::assert_snapshot!(end(1, &none).await, @"
+    complete decided at 20, closed at 20
+      verbatim by ada from 1: `loops over the list`
+      because the only answer does not pass the check
+      seat 1 does not pass, 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_answer_is_checked_too() {
+    insta::assert_snapshot!(end(1, &[("loops", 10, Mark::Scores(1.0))]).await, @"
+    complete decided at 20, closed at 20
+      verbatim by ada from 1: `loops over the list`
+      because only one answer came, and it passes the check
+      seat 1 passes with 1, 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_checked_is_told() {
+    let some = [
+        ("loops", 10, Mark::Breaks(Code::Timeout)),
+        ("calls", 10, Mark::Passes),
+        ("shrugs", 10, Mark::Breaks(Code::CheckUnavailable)),
+    ];
+    insta::assert_snapshot!(end(4, &some).await, @"
+    complete decided at 50, closed at 50
+      selected by bob from 2: `calls sort on the list`
+      because 2 of 4 answers pass the check; this one is closest to the others
+      seat 1 timeout, 10 ms
+      seat 2 passes, 10 ms
+      seat 3 passes, 10 ms
+      seat 4 check_unavailable, 10 ms
+      ! timeout: the answer of seat 1 was not checked: it broke (mend it)
+      ! check_unavailable: the answer of seat 4 was not checked: it broke (mend it)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 40 ms, $0.0010
+    ");
+    let mut failed = some;
+    failed[1].2 = Mark::Fails;
+    insta::assert_snapshot!(end(4, &failed).await, @"
+    complete decided at 50, closed at 50
+      verbatim by bob from 2: `calls sort on the list`
+      because none of the 2 answers that could be checked passes the check; this is the answer closest to the others, word for word
+      seat 1 timeout, 10 ms
+      seat 2 does not pass, 10 ms
+      seat 3 does not pass, 10 ms
+      seat 4 check_unavailable, 10 ms
+      ! timeout: the answer of seat 1 was not checked: it broke (mend it)
+      ! check_unavailable: the answer of seat 4 was not checked: it broke (mend it)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 40 ms, $0.0010
+    ");
+    insta::assert_snapshot!(end(4, &[("", 10, Mark::Breaks(Code::CheckUnavailable))]).await, @"
+    complete decided at 50, closed at 50
+      verbatim by bob from 2: `calls sort on the list`
+      because no answer could be checked: it broke; this is the answer closest to the others, word for word
+      seat 1 check_unavailable, 10 ms
+      seat 2 check_unavailable, 10 ms
+      seat 3 check_unavailable, 10 ms
+      seat 4 check_unavailable, 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 40 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_score_that_is_none_counts_for_nothing() {
+    let odd = [
+        ("loops", 10, Mark::Scores(f64::NAN)),
+        ("calls sort on", 10, Mark::Scores(7.0)),
+        ("sorted", 10, Mark::Scores(-0.0)),
+        ("shrugs", 10, Mark::Scores(0.0)),
+    ];
+    insta::assert_snapshot!(end(4, &odd).await, @"
+    complete decided at 50, closed at 50
+      selected by cyd from 3: `calls sorted on a list`
+      because 4 of 4 answers pass the check; of the 2 with the highest score this one is closest to the others
+      seat 1 passes, 10 ms
+      seat 2 passes, 10 ms
+      seat 3 passes with 0, 10 ms
+      seat 4 passes with 0, 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 40 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_check_nothing_is_chosen_by_one() {
+    let panel = [("ada", says(10, TEXTS[0])), ("bob", says(20, TEXTS[1]))];
+    insta::assert_snapshot!(scene(panel).asks(TASK, RECIPE).run().await.end(), @"
+    complete decided at 20, closed at 20
+      verbatim by ada from 1: `loops over the list`
+      because there is no check command to run the answers through; this is the answer closest to the others, word for word
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_say_the_same_are_checked_all_the_same() {
+    let panel = [("ada", says(10, "8")), ("bob", says(20, "8"))];
+    let exam = exam(&[("8", 10, Mark::Fails)]);
+    let told = scene(panel).asks("How many legs has a spider?", RECIPE);
+    let told = told.with_checker(Arc::new(Door(exam))).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 30, closed at 30
+      verbatim by ada from 1: `8`
+      because none of the 2 answers passes the check; this is the answer closest to the others, word for word
+      seat 1 does not pass, 10 ms
+      seat 2 does not pass, 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn four_are_checked_at_once_and_none_after_the_time_of_the_run() {
+    let names = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "ida", "jon"];
+    let panel = names.map(|name| (name, says(10, TEXTS[0])));
+    let run = |ms| {
+        let exam = exam(&[("loops", ms, Mark::Passes)]);
+        let scene = scene(panel.clone()).asks(TASK, RECIPE).plan(|plan| plan.timers.run_ms = 1_000);
+        (scene.with_checker(Arc::new(Door(Arc::clone(&exam)))), exam)
+    };
+    let (scene, exam) = run(100);
+    let told = scene.run().await;
+    let outcome = told.run.outcome.expect("it is decided");
+    assert_eq!(outcome.reason, "10 of 10 answers pass the check; this one is closest to the others");
+    assert_eq!((told.run.decided_ms, exam.high_water.load(Ordering::SeqCst)), (Some(310), 4));
+
+    let (scene, exam) = run(600);
+    let told = scene.run().await;
+    let outcome = told.run.outcome.expect("it is decided");
+    assert_eq!(outcome.reason, "4 of 10 answers pass the check; this one is closest to the others");
+    let late = outcome.checks.iter().filter(|check| check.failure == Some(Code::Timeout)).count();
+    assert_eq!((late, outcome.warnings.len(), told.run.decided_ms), (6, 6, Some(1_000)));
+    assert_eq!(exam.begun.load(Ordering::SeqCst), 8, "the last two have no time left to begin in");
+    assert_eq!(exam.under_way.load(Ordering::SeqCst), 0, "no check outlives its run");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_cancelled_ends_its_checks() {
+    let exam = exam(&[("", 10, Mark::Hangs)]);
+    let told = staged(&cast(), &exam).cancel_at(100).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    cancelled decided at 100, closed at 100
+      none
+      because cancelled: the run was cancelled while its answers were checked
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      4 dan answered, 1 request 40 ms, $0.0010
+    ");
+    assert_eq!(exam.begun.load(Ordering::SeqCst), 4);
+    assert_eq!(exam.under_way.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_defect_in_the_check_costs_no_answer() {
+    let told = staged(&cast(), &exam(&[("", 10, Mark::Panics)])).run().await;
+    assert_eq!(told.text(), TEXTS[1]);
+    assert_eq!(
+        told.run.outcome.and_then(|outcome| outcome.unfused).map(|why| why.code),
+        Some(Code::Internal)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_resumed_checks_its_answers_anew_and_asks_nobody() {
+    let marks = [("loops", 10, Mark::Passes), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)];
+    let whole = staged(&cast(), &exam(&marks)).run().await;
+    let decided = whole
+        .commits
+        .iter()
+        .position(|commit| commit.iter().any(|recorded| crate::story::short(&recorded.event) == "decided"));
+    let before = &whole.commits[..decided.expect("it was decided")];
+    let exam = exam(&marks);
+    let told = staged(&cast(), &exam).after(before).run().await;
+    assert_eq!(told.text(), TEXTS[0]);
+    assert_eq!(told.asked.len(), 0, "what was paid for was durable before it was checked");
+    assert_eq!(exam.begun.load(Ordering::SeqCst), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn paid_answers_are_checked_by_another_part_of_their_run() {
+    let exam = exam(&[("loops", 10, Mark::Passes), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)]);
+    let replies = || cast().into_iter().map(|(name, ms, text)| (name, says(ms, text)));
+    let first = scene(replies()).asks(TASK, "vote").run().await;
+    assert_eq!(first.text(), TEXTS[1]);
+    let again = scene(replies()).asks(TASK, "vote").after(&first.commits).reopened(|run| {
+        let request = RunRequest { strategy: Some(RECIPE.to_owned()), ..RunRequest::default() };
+        let defaults = Defaults { synthesizers: vec!["fuser".to_owned()], ..defaults() };
+        let terms = Terms {
+            defaults: &defaults,
+            providers: &providers(),
+            catalogues: &catalogues(Catalogue::default()),
+        };
+        let at = (Vec::new(), PicoUsd::ZERO);
+        Reopening::resolve(&request, &terms, (&run.plan, run.chain()), at).expect("it is sound")
+    });
+    let told = again.with_checker(Arc::new(Door(exam))).run().await;
+    assert_eq!((told.text().as_str(), told.asked.len()), (TEXTS[0], 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_but_the_panel_is_planned_and_paid() {
+    let plan = |recipe| staged(&cast(), &exam(&[])).asks(TASK, recipe).planned();
+    let (checked, listed) = (plan(RECIPE), plan("panel"));
+    assert_eq!((checked.steps.len(), checked.worst_case), (0, listed.worst_case));
+    assert!(plan("best-of-n").worst_case > checked.worst_case);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_stored_has_no_words_of_the_check() {
+    let marks = [("loops", 10, Mark::Scores(0.5)), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)];
+    let told = staged(&cast(), &exam(&marks)).plan(|plan| plan.store = StoreMode::Metadata).run().await;
+    let outcome = told.run.outcome.expect("it is decided");
+    let json = serde_json::to_value(&outcome.checks).expect("it is plain data");
+    insta::assert_snapshot!(json, @r#"[{"elapsed_ms":10,"passed":true,"score":0.5,"seat":1},{"elapsed_ms":10,"passed":false,"seat":2},{"elapsed_ms":10,"passed":false,"seat":3},{"elapsed_ms":10,"passed":false,"seat":4}]"#);
+    let back: Outcome = serde_json::from_value(serde_json::to_value(&outcome).expect("it is plain data"))
+        .expect("it reads back");
+    assert_eq!(back.checks, outcome.checks);
+}
+
+#[test]
+fn the_same_question_under_another_check_is_another_question() {
+    let hash = |recipe: &str, checker: Option<&str>| {
+        let defaults = Defaults {
+            panel: vec!["ada".to_owned(), "bob".to_owned()],
+            checker: checker.map(str::to_owned),
+            ..defaults()
+        };
+        let catalogue = Catalogue::new(["ada", "bob"].map(info).into(), true);
+        let terms =
+            Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
+        let request = RunRequest { strategy: Some(recipe.to_owned()), ..RunRequest::prompt(TASK) };
+        RunPlan::resolve(request, &terms, identity(1)).expect("it is sound").plan_hash
+    };
+    assert_ne!(hash(RECIPE, Some("one")), hash(RECIPE, Some("other")));
+    assert_ne!(hash(RECIPE, Some("one")), hash(RECIPE, None));
+    assert_eq!(hash("vote", Some("one")), hash("vote", Some("other")));
+    assert_ne!(hash("auto", Some("one")), hash("auto", None));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn neither_names_nor_arrival_nor_how_long_a_check_takes_decide(
+        cast in any_cast(TEXTS),
+        took in proptest::array::uniform4(1..100_u64),
+        tied in any::<bool>(),
+    ) {
+        let lower = if tied { 0.5 } else { 0.25 };
+        let scores = [0.5, lower, lower, 0.125];
+        let marks: Vec<_> =
+            TEXTS.iter().zip(took).zip(scores).map(|((text, ms), score)| (*text, ms, Mark::Scores(score))).collect();
+        let told = in_paused_time(staged(&cast, &exam(&marks)).run());
+        prop_assert_eq!(told.text(), if tied { TEXTS[1] } else { TEXTS[0] });
+    }
+}

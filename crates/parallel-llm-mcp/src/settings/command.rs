@@ -1,0 +1,35 @@
+//! A program of the user's with its arguments, as settings name it. It is run without a shell.
+
+use std::path::Path;
+
+use parallel_llm_engine::Failure;
+
+use super::{invalid, words};
+
+/// The most words of a command.
+const WORDS_MAX: usize = 64;
+
+/// A program and its arguments in one text, which is split as a shell would, and nothing else of a shell is done.
+pub(super) fn of_text(name: &str, text: &str) -> Result<Vec<String>, Failure> {
+    let words = words::split(text)
+        .ok_or_else(|| invalid(format!("`{name}` has a quote that is not closed")).with_next("close it"))?;
+    of_words(name, words)
+}
+
+/// A program and its arguments, one by one.
+pub(super) fn of_words(name: &str, words: Vec<String>) -> Result<Vec<String>, Failure> {
+    let count = words.len();
+    if count > WORDS_MAX {
+        return Err(invalid(format!("there are {count} words in `{name}`; at most {WORDS_MAX} are read")));
+    }
+    let program = words.first().map(String::as_str).unwrap_or_default();
+    if program.trim().is_empty() || words.iter().any(|word| word.contains('\0')) {
+        return Err(invalid(format!("`{name}` names no program")));
+    }
+    Ok(words)
+}
+
+/// Whether a program is named by a path, and not by its name alone, which is looked for in `PATH`.
+pub(super) fn is_path(program: &str) -> bool {
+    Path::new(program).components().count() > 1
+}

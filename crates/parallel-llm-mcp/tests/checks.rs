@@ -1,0 +1,239 @@
+//! The user's own check command through the doors: real programs are run on real answers, and nobody but the owner has them
+//! run.
+#![cfg(unix)]
+
+#[path = "mcp/client.rs"]
+#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
+mod client;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use client::{Client, text, told};
+use parallel_llm_testkit::simulator::Script;
+use parallel_llm_testkit::{Call, Stage};
+use serde_json::{Value, json};
+
+const MODELS: [&str; 3] = ["openai/gpt-6.1-sol", "x-ai/grok-4.7", "mistralai/mistral-large-4-0"];
+const ANSWERS: [&str; 3] = ["sort(list)", "list.sort()", "sorted(list) # $(touch hacked) `touch hacked`"];
+const TASK: &str = "Write a function that sorts a list.";
+const RECIPE: &str = "best-of-n@by=check";
+
+/// Three models whose answers differ.
+fn stage() -> Stage {
+    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let answering = |stage: Stage, (model, answer)| stage.scripted(model, Script::answering(answer));
+    MODELS.into_iter().zip(ANSWERS).fold(stage, answering)
+}
+
+/// The same with a program of the user's of this name in the home.
+fn stage_with(name: &str, lines: &str) -> Stage {
+    let stage = stage();
+    let path = stage.write(name, format!("#!/bin/sh\n{lines}\n"));
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("the file is ours");
+    stage
+}
+
+fn asking<'a>(stage: &'a Stage, arguments: &[&str]) -> Call<'a> {
+    let models = MODELS.iter().flat_map(|model| ["-m", *model]);
+    stage.call(["ask"]).args(models).args(arguments).arg(TASK)
+}
+
+/// How it came about, and what the check said.
+fn come(report: &Value) -> String {
+    let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let check = |check: &Value| {
+        let score = check["score"].as_f64().map(|score| format!(" {score}")).unwrap_or_default();
+        let code = check["code"].as_str().map(|code| format!(" {code}")).unwrap_or_default();
+        format!("{}:{}{score}{code}", check["seat"], check["passed"])
+    };
+    let checks: Vec<String> = checks.iter().map(check).collect();
+    let (kind, reason) = (&report["synthesis"]["kind"], &report["synthesis"]["reason"]);
+    format!("{} {} | {reason} | {}", report["status"], kind, checks.join(" "))
+}
+
+#[test]
+fn what_the_check_passes_is_the_answer() {
+    let stage = stage_with("check.sh", "grep -q 'list' || exit 1\necho \"0.$PARALLEL_LLM_SEAT\"");
+    let output = asking(&stage, &["--check", "./check.sh"]).run();
+    insta::assert_snapshot!(output.summary(), @"
+    selected by mistralai/mistral-large-4-0: 3 of 3 answers pass the check; this one has the highest score
+    checked: seat 1 passes with 0.1, seat 2 passes with 0.2, seat 3 passes with 0.3
+    3 of 3 answered · $0.00012 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    assert_eq!(output.text().trim_end(), ANSWERS[2]);
+    let hacked = stage.files().into_iter().any(|(path, _)| path.ends_with("hacked"));
+    assert!(!hacked, "nothing of an answer is run but by the check itself");
+    // Nobody is asked beyond the panel.
+    assert_eq!(stage.chats().len(), MODELS.len());
+}
+
+#[test]
+fn a_check_is_named_by_flag_setting_or_variable() {
+    let stage = stage_with("my checks/check.sh", "grep -q \"^$1\" && echo 1");
+    stage.write(
+        ".config/parallel-llm-mcp/config.toml",
+        "check_command = ['~/my checks/check.sh', 'list.sort']\ncheck_timeout_ms = 50_000\n",
+    );
+    let come = |arguments: &[&str], settings: &[(&str, &str)]| {
+        let call = asking(&stage, arguments).arg("--json").settings(settings.iter().copied());
+        come(&call.run().json())
+    };
+    let flag = "'my checks/check.sh' sorted";
+    let lines = [
+        come(&["--strategy", RECIPE], &[]),
+        come(&["--strategy", "auto"], &[]),
+        come(&["--check", flag], &[]),
+        come(&["--check", flag, "--strategy", "auto"], &[]),
+        come(&["--check", flag, "--strategy", "best-of-n@by=judge"], &[]),
+        come(&["--strategy", RECIPE], &[("check_command", "./'my checks'/check.sh 'sort('")]),
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    "complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 1 3:false
+    "complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 1 3:false
+    "complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:false 3:true 1
+    "complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:false 3:true 1
+    "complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:false 3:true 1
+    "complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:true 1 2:false 3:false
+    "#);
+}
+
+#[test]
+fn auto_says_why_it_checks_and_compares_short_answers_instead() {
+    let stage = stage_with("check.sh", "exit 0");
+    let report = |question: &str| {
+        let models = MODELS.iter().flat_map(|model| ["-m", *model]);
+        let call = stage.call(["ask", "--json", "--strategy", "auto", question]).args(models);
+        call.settings([("check_command", "./check.sh")]).run().json()
+    };
+    let (open, closed) = (report("Which design?"), report("How many legs has a spider?"));
+    insta::assert_snapshot!(open["strategy_reason"].as_str().unwrap(), @"a check command is set, and what an answer does when it is run says more of it than any judge");
+    assert_eq!((&open["strategy"], &closed["strategy"]), (&json!("best-of-n"), &json!("synthesize")));
+    assert_eq!(closed.get("checks"), None);
+}
+
+#[test]
+fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
+    let stage = stage_with("check.sh", "exit 1");
+    let come = |check: &str, timeout_ms: &str| {
+        let call = asking(&stage, &["--json", "--check", check]).settings([("check_timeout_ms", timeout_ms)]);
+        let report = call.run().json();
+        let home = stage.home().display().to_string();
+        format!("{}\n", come(&report).replace(&home, "HOME"))
+    };
+    let lines =
+        come("./check.sh", "60000") + &come("./gone.sh", "60000") + &come("/bin/sh -c 'sleep 600'", "300");
+    insta::assert_snapshot!(lines, @r#"
+    "complete" "verbatim" | "none of the 3 answers passes the check; this is the answer closest to the others, word for word" | 1:false 2:false 3:false
+    "complete" "verbatim" | "no answer could be checked: the check command `HOME/gone.sh` cannot be started: No such file or directory (os error 2); this is the answer closest to the others, word for word" | 1:null check_unavailable 2:null check_unavailable 3:null check_unavailable
+    "complete" "verbatim" | "no answer could be checked: the check command `/bin/sh` did not end within 300 ms; this is the answer closest to the others, word for word" | 1:null timeout 2:null timeout 3:null timeout
+    "#);
+    let output = asking(&stage, &["--check", "./check.sh"]).run();
+    insta::assert_snapshot!(output.summary(), @"
+    word for word by openai/gpt-6.1-sol: none of the 3 answers passes the check; this is the answer closest to the others, word for word
+    checked: seat 1 does not pass, seat 2 does not pass, seat 3 does not pass
+    the answers are kept: `runs synthesize <run>` checks them again
+    3 of 3 answered · $0.00012 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    assert_eq!(output.code, Some(0));
+    let output = asking(&stage, &["--strict", "--check", "./check.sh"]).run();
+    assert_eq!(output.code, Some(3));
+}
+
+#[test]
+fn without_a_check_nothing_is_asked_for_money() {
+    let stage = stage();
+    let told = |arguments: &[&str]| {
+        let output = asking(&stage, arguments).run();
+        format!("{:?} {}", output.code, output.told())
+    };
+    let lines = [
+        told(&["--strategy", RECIPE]),
+        told(&["--strategy", "best-of-n@by=check,first=2"]),
+        told(&["--check", "./check.sh", "--strategy", "vote"]),
+        told(&["--check", "  "]),
+        told(&["--check", "'open"]),
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @"
+    Some(2) exit 2
+    --- stdout
+    --- stderr
+    error[check_unavailable]: `best-of-n@by=check` needs a check command, and none is set
+      next: set `check_command`, or name one with `--check`, and try it by hand
+
+    Some(2) exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `first` cannot go with `by=check`: a check reads every answer, whole and once, whatever they agree in
+      next: leave one of them out
+
+    Some(2) exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the strategy `vote` has no knob `by`
+      next: choose one of: first, weights
+
+    Some(2) exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: flag --check: `check_command` names no program
+      next: correct the value at the place the message names
+
+    Some(2) exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: flag --check: `check_command` has a quote that is not closed
+      next: close it
+    ");
+    assert_eq!(stage.chats().len(), 0);
+}
+
+#[test]
+fn a_run_that_is_stopped_ends_its_checks_and_keeps_its_answers() {
+    let stage = stage_with("check.sh", "echo $$ > \"$HOME/$PARALLEL_LLM_SEAT.pid\"\nsleep 600");
+    let running = asking(&stage, &["--check", "./check.sh"]).start();
+    let pids = || {
+        let read = |seat| fs::read_to_string(stage.home().join(format!("{seat}.pid"))).ok();
+        (1..=3).filter_map(read).filter(|text| text.ends_with('\n')).collect::<Vec<_>>()
+    };
+    stage.until("all checks have begun", || pids().len() == 3);
+    running.signal("INT");
+    assert_eq!(running.wait().code, Some(130));
+    for pid in pids() {
+        let gone = format!("/proc/{}", pid.trim());
+        stage.until("the check has ended", || !std::path::Path::new(&gone).exists());
+    }
+    let shown = stage.call(["runs", "show", "@", "--json"]).run().json();
+    let texts: Vec<&str> =
+        shown["answers"].as_array().unwrap().iter().filter_map(|seat| seat["text"].as_str()).collect();
+    assert_eq!(texts, ANSWERS);
+}
+
+#[test]
+fn paid_answers_are_checked_without_paying_again() {
+    let stage = stage_with("check.sh", "grep -q list.sort");
+    asking(&stage, &["--strategy", "vote"]).run();
+    let paid = stage.chats().len();
+    let call = stage.call(["runs", "replay", "@", "--strategy", RECIPE, "--json"]);
+    assert_eq!(call.run().code, Some(2), "there is no check command");
+    let call = stage.call(["runs", "replay", "@", "--strategy", RECIPE, "--json"]);
+    let report = call.args(["--check", "./check.sh"]).run().json();
+    insta::assert_snapshot!(come(&report), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
+    assert_eq!(stage.chats().len(), paid);
+}
+
+#[test]
+fn the_users_own_client_may_have_answers_checked() {
+    let stage = stage_with("check.sh", "grep -q list.sort");
+    let path = stage.home().join("check.sh").display().to_string();
+    let question = json!({"prompt": TASK, "models": MODELS, "strategy": RECIPE});
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_CHECK_COMMAND", &path)]);
+    let result = client.call("process_prompt", question.clone());
+    insta::assert_snapshot!(come(told(&result)), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
+    let mut client = Client::new(&stage, &[]);
+    let refused = client.call("process_prompt", question);
+    insta::assert_snapshot!(text(&refused), @"check_unavailable: `best-of-n@by=check` needs a check command, and none is set (next: name another strategy, or ask the user to set `check_command`)");
+    assert_eq!(refused["isError"], true);
+}
