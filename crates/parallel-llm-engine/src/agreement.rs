@@ -118,6 +118,19 @@ impl Agreement {
         self.of > 1 && self.equal == self.of
     }
 
+    /// The answers that come to this: those that say just that, else the only ones it agrees with.
+    pub(crate) fn cluster_of(&self, form: &Form, value: &Value) -> Option<&Cluster> {
+        let said = value.to_string();
+        let agrees = |cluster: &&Cluster| {
+            let other = cluster.value.as_deref().and_then(|value| form.read(value));
+            other.is_some_and(|other| value.agrees_with(&other))
+        };
+        let mut alike = self.clusters.iter().filter(agrees);
+        let only = (alike.next(), alike.next());
+        let same = self.clusters.iter().find(|cluster| cluster.value.as_ref() == Some(&said));
+        same.or(if only.1.is_none() { only.0 } else { None })
+    }
+
     /// What all of them say, where that has a name.
     pub fn value(&self) -> Option<&str> {
         self.clusters.first()?.value.as_deref()
@@ -222,6 +235,21 @@ mod tests {
     fn a_bare_number_belongs_to_the_only_thing_it_can_count() {
         check(HOW_MANY, &["8", "8 legs", "8 eyes"], Some("1 of 3; 8: 1; 8 legs: 2; 8 eyes: 3; unread: "));
         check(HOW_MANY, &["8", "8 legs"], Some("2 of 2; 8 legs: 1 2; unread: "));
+    }
+
+    #[test]
+    fn a_text_is_of_those_who_say_just_that_or_of_the_only_ones_it_can_mean() {
+        let form = Form::of(HOW_MANY).unwrap();
+        let check = |answers: &[&str], text: &str, expected: Option<u8>| {
+            let agreement = Agreement::of(HOW_MANY, (1..).map(SeatNumber).zip(answers.iter().copied()));
+            let agreement = agreement.unwrap();
+            let cluster = agreement.cluster_of(&form, &form.read(text).unwrap());
+            assert_eq!(cluster.map(|cluster| cluster.seats[0].0), expected, "{answers:?} {text}");
+        };
+        check(&["8", "6 legs"], "It has 8 legs.", Some(1));
+        check(&["8", "6 legs"], "It has 7 legs.", None);
+        check(&["9", "8 legs", "8 eyes"], "8 eyes", Some(3));
+        check(&["9", "8 legs", "8 eyes"], "8", None);
     }
 
     #[test]

@@ -18,8 +18,8 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::checker::CheckCommand;
 use crate::service::{
-    Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Later, LookAtCircuits, Parts,
-    ReadDocument, Runs, Service,
+    CalibrationFile, Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Later,
+    LookAtCircuits, Parts, ReadDocument, Runs, Service,
 };
 use crate::settings::{KeyWish, Origin, ProviderSettings, Settings};
 use crate::{certificates, keys, telemetry};
@@ -59,17 +59,20 @@ pub fn wire_with(
         let upstream = Arc::clone(&upstream);
         Box::new(move || upstream.made().map(Provider::circuits).unwrap_or_default())
     };
+    let calibration = Arc::new(CalibrationFile::of(&settings.data_dir));
     let runs = {
-        let store = Arc::clone(&store);
+        let (store, calibration) = (Arc::clone(&store), Arc::clone(&calibration));
         let drain = Duration::from_millis(settings.drain_ms);
         let check = settings.check.clone();
         Later::new(move || {
-            let upstream = Arc::clone(&upstream);
+            let (upstream, calibration) = (Arc::clone(&upstream), Arc::clone(&calibration));
             let journal = wrap(Arc::new(Journals::new(Arc::clone(&store))));
             let check = check.clone().map(|check| Arc::new(CheckCommand::new(check)) as Arc<dyn Checker>);
             Box::pin(async move {
                 let caller = Arc::new(upstream.get().await?.clone());
-                Ok(Runs::new(Engine::new(caller, journal).with_checker(check), drain))
+                let calibration = calibration.get().await;
+                let engine = Engine::new(caller, journal).with_checker(check);
+                Ok(Runs::new(engine, drain).calibrated(calibration))
             })
         })
     };
@@ -85,6 +88,7 @@ pub fn wire_with(
         circuits,
         issuer,
         fetch_time,
+        calibration,
         runs,
         store,
     })

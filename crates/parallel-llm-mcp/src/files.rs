@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::calibration::Calibration;
 use parallel_llm_engine::live::{Hub, Stage, Update, Watch};
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Code, Event, Failure, RunId, SeatStatus};
@@ -204,17 +205,18 @@ fn is_unfinished(dir: &Path) -> bool {
 pub(crate) struct FileWriter {
     folder: Folder,
     hub: Arc<Hub>,
+    calibration: Arc<Calibration>,
     said: watch::Sender<FilesReport>,
     written: BTreeSet<String>,
 }
 
 impl FileWriter {
     /// A writer into this folder, and how it can be watched.
-    pub(crate) fn new(folder: Folder, hub: Arc<Hub>) -> (Self, FilesWatch) {
+    pub(crate) fn new(folder: Folder, hub: Arc<Hub>, calibration: Arc<Calibration>) -> (Self, FilesWatch) {
         let begun =
             FilesReport { dir: Some(folder.path().to_owned()), state: FilesState::Writing, error: None };
         let (said, watch) = watch::channel(begun);
-        (Self { folder, hub, said, written: BTreeSet::new() }, FilesWatch::Told(watch))
+        (Self { folder, hub, calibration, said, written: BTreeSet::new() }, FilesWatch::Told(watch))
     }
 
     /// Follows the run to its end, or until nobody brings in any more what happens in it.
@@ -245,7 +247,7 @@ impl FileWriter {
         let written = self.write(files).await;
         if written.is_ok() && run.is_decided() {
             let report = self.report(FilesState::Written, None);
-            let file = report_file(Report::of(run, report.clone()));
+            let file = report_file(Report::of(run, report.clone(), &self.calibration));
             self.written.remove(REPORT);
             let done = match self.remove(stale(run)).await {
                 Ok(()) => self.write(vec![file]).await,

@@ -672,6 +672,26 @@ async fn a_holder_writes_no_files_and_is_told_no_path() {
 }
 
 #[tokio::test]
+async fn a_holder_is_warned_of_a_broken_calibration_table_and_not_told_where_it_lies() {
+    let house = House::new().await;
+    let data_dir = &house.owner.settings().data_dir;
+    std::fs::create_dir_all(data_dir).unwrap();
+    std::fs::write(data_dir.join("calibration.json"), "{").unwrap();
+    let handle = ask(&house.holder(wish("anna")).await, request(QUICK, "Why?")).await.unwrap();
+    let (report, plan) = (handle.wait_closed().await, handle.look(|run| run.plan.clone()));
+    let told = |asker: &Asker| {
+        let plan = serde_json::to_string(&*asker.told_plan(&plan)).unwrap();
+        [asker.told_report(report.clone()).line(), plan]
+    };
+    let home = house.home.path().display().to_string();
+    assert!(told(&Asker::Owner).iter().all(|told| told.contains(&home)));
+    let softened =
+        |told: &String| !told.contains(&home) && told.contains("a setting of this server cannot be used");
+    assert!(told(&granted(&[])).iter().all(softened), "{:?}", told(&granted(&[])));
+    house.owner.close(Duration::ZERO).await;
+}
+
+#[tokio::test]
 async fn a_token_lets_in_until_it_is_over_or_revoked() {
     let house = House::new().await;
     let limited = TokenWish {

@@ -55,6 +55,16 @@ fn panels_of_unequals_come_to_what_was_published() {
     }
 }
 
+/// Nobody told how often two that are wrong say the same there. What gives both figures, and that of the measured panel too,
+/// is to assume that of this, too, the part beyond chance is as large as the correlation of errors.
+#[test]
+fn panels_of_unequals_that_err_together_more_or_less_come_to_what_was_published() {
+    for (errors, golden) in [(0.3, 0.923), (0.534, 0.883), (0.7, 0.866)] {
+        let dials = Dials { errors, same_wrong: (1.0 + 2.0 * errors) / 3.0, options: 4 };
+        check(&format!("five that err together by {errors}"), strongest(&Panel::of(&FIVE, dials)), golden);
+    }
+}
+
 /// Votes whose odds are drawn anew for each question, from the distribution that is right so often and correlates so much.
 #[test]
 fn votes_that_share_their_odds_come_to_what_was_published() {

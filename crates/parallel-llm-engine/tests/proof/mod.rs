@@ -4,15 +4,36 @@
 //! the engine like any other. What comes of thousands of runs is held against what the same panel comes to by
 //! calculation; the calculation is held against published figures ([`golden`]). Nothing here says anything of real
 //! models: it says that the engine does what its strategies promise.
+//!
+//! | what always holds of panels and of the engine | shown in |
+//! |---|---|
+//! | models that are mostly right and err alone are better the more there are | [`plurality`] |
+//! | models that are mostly wrong in the same way are worse the more there are | [`plurality`] |
+//! | models that err as one are worth one | [`plurality`] |
+//! | a vote is right no more often than any of the panel | [`plurality`] |
+//! | neither shuffle, names, times nor order decide; a judge's bias for a place does not where it sees both orders | [`invariance`] |
+//! | copies of a model add no vote | [`copies`] |
+//! | weights are the rule of Bayes where models err alone | [`weights`] |
+//! | nobody waits past the deadline; moments are those of order statistics | [`waiting`] |
+//! | what a run costs is what its calls used, whatever became of them | [`cost`] |
+//! | no answer leaves its block | `src/prompt.rs`, `tests/hostile.rs` |
+//! | where all say the same nobody reads them | [`exit`] |
+//! | where nobody can fuse the closest answer stands and is called so | [`fallback`] |
+//!
+//! Figures: what panels come to in [`golden`], what two waves and the gate spare in [`exit`], what a strategy costs in
+//! [`multiple`], how good a judge must be in [`judge`].
 
 #![allow(clippy::print_stdout, reason = "what was measured is told beside what was calculated")]
 
+mod copies;
 mod cost;
 mod draw;
 mod exit;
 mod fallback;
 mod golden;
 mod invariance;
+mod judge;
+mod multiple;
 mod normal;
 mod panel;
 mod plurality;

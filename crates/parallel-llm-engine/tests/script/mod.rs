@@ -16,8 +16,8 @@ use crate::ledger::Ledger;
 /// What every reply costs that ends by itself: a tenth of a cent.
 pub(crate) const COST: PicoUsd = PicoUsd(1_000_000_000);
 
-/// Writes an answer that depends on what was asked.
-type Compose = Arc<dyn Fn(&Call) -> String + Send + Sync>;
+/// Gives a part that depends on what was asked.
+type Compose = Arc<dyn Fn(&Call) -> ReplyPart + Send + Sync>;
 
 #[derive(Clone)]
 enum Step {
@@ -158,7 +158,7 @@ impl Reply {
     }
 
     pub(crate) fn compose(self, compose: impl Fn(&Call) -> String + Send + Sync + 'static) -> Self {
-        self.then(Step::Compose(Arc::new(compose)))
+        self.then(Step::Compose(Arc::new(move |call| ReplyPart::Text(compose(call)))))
     }
 
     pub(crate) fn end(self) -> Self {
@@ -173,6 +173,15 @@ impl Reply {
         let mut end = ReplyEnd { finish: Some(Finish::Stop), cost: Some(COST), ..ReplyEnd::default() };
         change(&mut end);
         self.give(ReplyPart::End(end))
+    }
+
+    /// Ends with so many tokens sent and received, and no cost of its own.
+    pub(crate) fn end_using(self, used: impl Fn(&Call) -> (u64, u64) + Send + Sync + 'static) -> Self {
+        self.then(Step::Compose(Arc::new(move |call| {
+            let (input, output) = used(call);
+            let usage = Usage { input_tokens: Some(input), output_tokens: Some(output), ..Usage::default() };
+            ReplyPart::End(ReplyEnd { finish: Some(Finish::Stop), usage, ..ReplyEnd::default() })
+        })))
     }
 
     pub(crate) fn fail(self, failure: Failure) -> Self {
@@ -305,7 +314,7 @@ fn play(
             match steps.pop_front()? {
                 Step::Wait(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
                 Step::Give(part) => break part,
-                Step::Compose(compose) => break Ok(ReplyPart::Text(compose(&call))),
+                Step::Compose(compose) => break Ok(compose(&call)),
                 Step::Hang => std::future::pending().await,
                 // As `panic!`, without a word on stderr.
                 Step::Panic => std::panic::resume_unwind(Box::new("scripted")),

@@ -284,7 +284,7 @@ fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
         }
     }
     let run = handle.snapshot();
-    summary::tell(&desk.console, &run, &report.files);
+    summary::tell(&desk.console, &run, report);
     if let Some(failure) = run.failure().filter(|_| ask.quiet && !ask.json && !ask.jsonl) {
         failure::tell(&desk.console, &failure, false);
     }

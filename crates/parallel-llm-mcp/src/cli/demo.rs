@@ -48,7 +48,7 @@ pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<
     console.say("\nWho said what:");
     summary::tell_seats(console, &run);
     console.say("");
-    summary::tell(console, &run, &report.files);
+    summary::tell(console, &run, &report);
     if demo.kill {
         killed::account(console, &run, simulator);
     }

@@ -140,7 +140,7 @@ pub(super) async fn wait(desk: &Desk<'_>, wait: &Wait) -> Result<u8, Failure> {
         desk.console.say("");
         report.answer.iter().for_each(|answer| desk.console.data(answer));
         desk.console.say("");
-        summary::tell(&desk.console, &run, &report.files);
+        summary::tell(&desk.console, &run, &report);
     }
     Ok(ask::exit_code(&run, false))
 }

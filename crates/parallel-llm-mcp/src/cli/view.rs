@@ -105,7 +105,7 @@ async fn leave(desk: &Desk<'_>, handle: &RunHandle, leaving: Leaving, signals: &
     }
     give_up(desk, handle, signals).await;
     let (run, report) = (handle.snapshot(), handle.report());
-    summary::tell(&desk.console, &run, &report.files);
+    summary::tell(&desk.console, &run, &report);
 }
 
 /// Gives a run up and waits until it is closed. What is paid for anyway is read to its end, for as long as the

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::calibration::Calibration;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure};
 use serde::Deserialize;
@@ -18,7 +19,7 @@ const REPORT_BYTES_MAX: u64 = 1 << 31;
 /// Writes the files of a run into its folder inside `base`, and gives that folder. One that is there is written to only
 /// where its report is this run's, or where it has none and nothing but files of this run: that of a run which was
 /// interrupted. Each file is then replaced whole.
-pub(crate) fn rebuild(base: &Path, run: &Run) -> Result<PathBuf, Failure> {
+pub(crate) fn rebuild(base: &Path, run: &Run, calibration: &Calibration) -> Result<PathBuf, Failure> {
     let run_id = run.plan.run_id;
     let dir = base.join(run_id.to_string());
     let unwritable = |error: std::io::Error| {
@@ -29,7 +30,7 @@ pub(crate) fn rebuild(base: &Path, run: &Run) -> Result<PathBuf, Failure> {
         if dir.symlink_metadata().is_ok() { owned(&dir, run)? } else { Folder::create(base, run_id)? };
     let told = FilesReport { dir: Some(dir.clone()), state: FilesState::Written, error: None };
     folder.remove(&stale(run)).map_err(unwritable)?;
-    for file in texts(run).into_iter().chain([report_file(Report::of(run, told))]) {
+    for file in texts(run).into_iter().chain([report_file(Report::of(run, told, calibration))]) {
         folder.write(&file).map_err(unwritable)?;
     }
     Ok(dir)

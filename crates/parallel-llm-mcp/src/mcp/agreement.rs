@@ -10,6 +10,8 @@ use crate::output::safe::excerpt;
 const TEXT_CHARS: usize = 160;
 /// The longest value told that answers come to, in characters.
 const VALUE_CHARS: usize = 60;
+/// The longest line on how sure one may be, in characters: room for the longest name of a calibration set.
+const CONFIDENCE_CHARS: usize = 240;
 /// Claims that stay where the report is too large.
 const CLAIMS_MAX: usize = 12;
 /// Remarks, blind spots and passages of one kind that do.
@@ -33,6 +35,8 @@ pub(super) fn line(report: &Report) -> Option<String> {
         let told = |text: &str| excerpt(text, TEXT_CHARS);
         parts.extend(dissent.map(|one| format!("dissent: seat {}: {}", one.seat, told(&one.text))));
     }
+    let confidence = report.confidence.iter().filter(|confidence| confidence.is_calibrated());
+    parts.extend(confidence.map(|confidence| excerpt(&confidence.told(), CONFIDENCE_CHARS)));
     let value = agreement.novel.as_ref().and_then(|novel| novel.value.as_ref());
     let told = |value: &String| format!("no answer comes to `{}`", excerpt(value, VALUE_CHARS));
     parts.extend(value.map(told));

@@ -85,9 +85,7 @@ fn counted(report: &Report, agreement: &AgreementReport) -> Vec<String> {
     if let (Some(share), Some(bits)) = (agreement.share, agreement.entropy_bits) {
         lines.push(format!("{} in the largest cluster, spread over {bits} bits", percent(share)));
     }
-    if let Some(confidence) = &report.confidence {
-        lines.push(format!("confidence: {} ({})", confidence.band, confidence.basis));
-    }
+    lines.extend(report.confidence.iter().map(|confidence| text(&confidence.told())));
     lines
 }
 

@@ -9,6 +9,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use parallel_llm_engine::calibration::Calibration;
 use parallel_llm_engine::outcome::{Round, Suspicion, Warning};
 use parallel_llm_engine::run::{Run, SeatView, Spared};
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber, Usage};
@@ -317,8 +318,8 @@ pub enum FilesState {
 }
 
 impl Report {
-    /// Tells a run.
-    pub fn of(run: &Run, files: FilesReport) -> Self {
+    /// Tells a run, with what is known of how often such answers are right.
+    pub fn of(run: &Run, files: FilesReport, calibration: &Calibration) -> Self {
         let (outcome, cost) = (run.outcome.as_ref(), Cost::of(run));
         let agreement = AgreementReport::of(run);
         Self {
@@ -332,7 +333,10 @@ impl Report {
             rounds: outcome
                 .map_or_else(Vec::new, |outcome| outcome.rounds.iter().map(RoundReport::of).collect()),
             calls: CallReport::all(run),
-            confidence: agreement.as_ref().map(ConfidenceReport::of),
+            confidence: agreement
+                .as_ref()
+                .zip(calibration.confidence(run))
+                .map(|(agreement, confidence)| ConfidenceReport::of(agreement, confidence)),
             agreement,
             judging: outcome.and_then(|outcome| outcome.judging.as_ref()).map(JudgingReport::of),
             checks: outcome

@@ -6,7 +6,7 @@ use parallel_llm_engine::{Code, Failure, OutcomeKind, RunStatus};
 
 use super::console::{Console, Tone};
 use super::cost::Cost;
-use super::report::{FilesReport, FilesState};
+use super::report::{FilesState, Report};
 use super::safe;
 use super::seat::{SeatLine, seconds};
 
@@ -14,8 +14,8 @@ use super::seat::{SeatLine, seconds};
 const EXCERPT_CHARS: usize = 96;
 
 /// Tells how the answer came about.
-pub fn tell(console: &Console, run: &Run, files: &FilesReport) {
-    for line in lines(console, run, files) {
+pub fn tell(console: &Console, run: &Run, report: &Report) {
+    for line in lines(console, run, report) {
         console.say(&line);
     }
 }
@@ -34,7 +34,7 @@ pub fn tell_seats(console: &Console, run: &Run) {
     }
 }
 
-fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
+fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
     let mut lines = vec![console.tone(Tone::Strong, &origin(run))];
     for seat in run.missing() {
         let told = SeatLine::of(seat, run.elapsed_ms);
@@ -55,6 +55,8 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
     lines.extend(run.plan.chosen_because.clone());
     lines.extend(agreement(run));
     lines.extend(checked(run));
+    let confidence = report.confidence.iter().filter(|confidence| confidence.is_calibrated());
+    lines.extend(confidence.map(|confidence| safe::for_terminal(&confidence.told())));
     lines.extend(spared(run));
     lines.extend(offer(run));
     lines.push(format!(
@@ -66,6 +68,7 @@ fn lines(console: &Console, run: &Run, files: &FilesReport) -> Vec<String> {
         seconds(run.decided_ms.unwrap_or(run.elapsed_ms)),
         run.plan.run_id
     ));
+    let files = &report.files;
     match (files.state, &files.dir) {
         (FilesState::Off, _) | (_, None) => {}
         (FilesState::Failed, Some(dir)) => {

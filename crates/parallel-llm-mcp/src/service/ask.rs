@@ -165,6 +165,7 @@ impl Service {
         let places = [("seat", &*plan.seats), ("synthesizer", &*plan.synthesizers)];
         let unable = self.inabilities(&plan.routing, places);
         plan.warnings.extend(unable);
+        plan.warnings.extend(self.check_calibration().await);
         Ok(plan)
     }
 

@@ -176,7 +176,12 @@ impl Asker {
     /// What was planned as this asker is told it. What a persona says is the owner's: others use it by its name. A model
     /// may repeat it to whoever asks for it.
     pub fn told_plan<'a>(&self, plan: &'a RunPlan) -> Cow<'a, RunPlan> {
-        if *self == Self::Owner { Cow::Borrowed(plan) } else { Cow::Owned(plan.without_briefs()) }
+        if *self == Self::Owner {
+            return Cow::Borrowed(plan);
+        }
+        let mut plan = plan.without_briefs();
+        plan.warnings.iter_mut().for_each(soften_warning);
+        Cow::Owned(plan)
     }
 
     /// What happened in a run as this asker is told it.

@@ -59,8 +59,9 @@ impl Service {
             let message = format!("the run {run_id} is under way and writes its files itself");
             return Err(Failure::new(Code::Busy, message).with_next("wait until it has ended"));
         }
+        let calibration = self.parts.calibration.get().await;
         let base = dir.map_or_else(|| self.output_dir(), Path::to_owned);
-        let write = move || files::rebuild(&base, &run);
+        let write = move || files::rebuild(&base, &run, &calibration);
         let failed = |error| Failure::new(Code::Internal, format!("the files were not written: {error}"));
         tokio::task::spawn_blocking(write).await.map_err(failed)?
     }

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use parallel_llm_engine::calibration::Calibration;
 use parallel_llm_engine::live::{Hub, Stage, Watch};
 use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::request::StoreMode;
@@ -22,6 +23,7 @@ use crate::output::report::{ErrorReport, FilesReport, Report};
 pub struct RunHandle {
     id: RunId,
     hub: Arc<Hub>,
+    calibration: Arc<Calibration>,
     files: FilesWatch,
     interest: Arc<Interest>,
     /// The run from its first event on, for the first who follows its events.
@@ -76,29 +78,33 @@ impl Interest {
 
 impl RunHandle {
     /// The first asker's hold on a run that begins in this process.
-    pub(super) fn here(hub: Arc<Hub>, stop: Stop) -> Self {
+    pub(super) fn here(hub: Arc<Hub>, calibration: Arc<Calibration>, stop: Stop) -> Self {
         let beginning = Some(hub.watch_events());
         let interest = Interest {
             has_given_up: AtomicBool::new(false),
             wanted_by: Some(Arc::new(AtomicUsize::new(1))),
             stop,
         };
-        Self::new(hub, interest, FilesWatch::off(), beginning)
+        Self { beginning: Arc::new(Mutex::new(beginning)), ..Self::new(hub, calibration, interest) }
     }
 
     /// A hold on a run that is over, or that another process does; `tasks` bring into `hub` what happens there, and
     /// write its files where they are wanted here.
-    pub(super) fn elsewhere(hub: Arc<Hub>, files: FilesWatch, tasks: JoinSet<()>) -> Self {
+    pub(super) fn elsewhere(
+        hub: Arc<Hub>,
+        calibration: Arc<Calibration>,
+        files: FilesWatch,
+        tasks: JoinSet<()>,
+    ) -> Self {
         let interest =
             Interest { has_given_up: AtomicBool::new(false), wanted_by: None, stop: Stop::default() };
-        let handle = Self::new(hub, interest, files, None);
-        Self { tasks: Some(Arc::new(tasks)), ..handle }
+        Self { files, tasks: Some(Arc::new(tasks)), ..Self::new(hub, calibration, interest) }
     }
 
-    fn new(hub: Arc<Hub>, interest: Interest, files: FilesWatch, beginning: Option<(Run, Watch)>) -> Self {
-        let id = hub.look(|run| run.plan.run_id);
-        let (interest, beginning) = (Arc::new(interest), Arc::new(Mutex::new(beginning)));
-        Self { id, hub, files, interest, beginning, note: None, tasks: None }
+    fn new(hub: Arc<Hub>, calibration: Arc<Calibration>, interest: Interest) -> Self {
+        let (id, interest) = (hub.look(|run| run.plan.run_id), Arc::new(interest));
+        let (files, beginning) = (FilesWatch::off(), Arc::default());
+        Self { id, hub, calibration, files, interest, beginning, note: None, tasks: None }
     }
 
     pub(super) fn with_files(self, files: FilesWatch) -> Self {
@@ -129,8 +135,8 @@ impl RunHandle {
 
     /// The same run, held by another.
     fn of(&self, interest: Interest) -> Self {
-        let handle = Self::new(Arc::clone(&self.hub), interest, self.files.clone(), None);
-        Self { tasks: self.tasks.clone(), ..handle }
+        let handle = Self::new(Arc::clone(&self.hub), Arc::clone(&self.calibration), interest);
+        Self { files: self.files.clone(), tasks: self.tasks.clone(), ..handle }
     }
 
     /// The run's name.
@@ -223,7 +229,7 @@ impl RunHandle {
     }
 
     fn report_with(&self, files: FilesReport) -> Report {
-        let mut report = self.look(|run| Report::of(run, files));
+        let mut report = self.look(|run| Report::of(run, files, &self.calibration));
         if self.look(|run| run.status == RunStatus::Running) {
             // Its newest event may be long ago.
             report.elapsed_ms = self.age_ms();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::calibration::Calibration;
 use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::place::Place;
 use parallel_llm_engine::run::Run;
@@ -39,6 +40,7 @@ pub struct PastRun {
     /// As it was planned, before any further part.
     plan: Arc<RunPlan>,
     files: FilesReport,
+    calibration: Arc<Calibration>,
     service: Service,
 }
 
@@ -106,8 +108,10 @@ impl Service {
         let stored = stored.ok_or_else(|| missing(id))?;
         let run = stored.run();
         let files = files::look_up(&self.output_dir(), &run);
+        let calibration = self.parts.calibration.get().await;
         let (events, created_at_ms) = (stored.events, stored.created_at_ms);
-        Ok(PastRun { run, events, created_at_ms, plan: stored.plan, files, service: self.clone() })
+        let (plan, service) = (stored.plan, self.clone());
+        Ok(PastRun { run, events, created_at_ms, plan, files, calibration, service })
     }
 }
 
@@ -161,7 +165,8 @@ impl PastRun {
         };
         let hub = Arc::new(Hub::elsewhere(self.run));
         let mut tasks = JoinSet::new();
-        let ours = folder.map(|folder| FileWriter::new(folder, Arc::clone(&hub)));
+        let calibration = self.calibration;
+        let ours = folder.map(|folder| FileWriter::new(folder, Arc::clone(&hub), Arc::clone(&calibration)));
         let files = ours.map_or(theirs, |(writer, files)| {
             tasks.spawn(writer.follow());
             files
@@ -172,7 +177,7 @@ impl PastRun {
             // Nobody will close it any more, so nobody is to wait for that.
             hub.lose();
         }
-        RunHandle::elsewhere(hub, files, tasks)
+        RunHandle::elsewhere(hub, calibration, files, tasks)
     }
 
     /// From the start to now, for a run under way. One that has stood still does not tell for how long, so there it is
@@ -186,7 +191,7 @@ impl PastRun {
 
     /// The run's report.
     pub fn report(&self) -> Report {
-        Report::of(&self.run, self.files.clone())
+        Report::of(&self.run, self.files.clone(), &self.calibration)
     }
 }
 

@@ -3,6 +3,7 @@
 mod ask;
 mod asker;
 mod at_hand;
+mod calibration;
 mod catalogue;
 mod cost;
 mod discretion;
@@ -39,6 +40,7 @@ use parallel_llm_store::Store;
 
 pub use ask::Question;
 pub use asker::{Asker, Grant, Scope};
+pub use calibration::CalibrationFile;
 pub use catalogue::{Catalogues, Fetch, KeyUse};
 pub use cost::{Costs, Spending};
 pub use discretion::discreet;
@@ -114,6 +116,8 @@ pub struct Parts {
     pub issuer: Option<Arc<Issuer>>,
     /// What time it is at a provider.
     pub fetch_time: FetchTime,
+    /// How often answers that agree are right.
+    pub calibration: Arc<CalibrationFile>,
     /// The runs under way.
     pub runs: Later<Runs>,
     /// The runs remembered.

@@ -350,7 +350,7 @@ mod tests {
     use parallel_llm_engine::Catalogue;
 
     use super::*;
-    use crate::service::{Catalogues, Fetch, Later, Parts};
+    use crate::service::{CalibrationFile, Catalogues, Fetch, Later, Parts};
     use crate::settings::{Environment, Folders, Settings};
 
     /// A key for a server on this machine, in the variable of the program that such servers come with.
@@ -383,6 +383,7 @@ mod tests {
         let service = Service::new(Parts {
             providers: settings.providers.iter().map(|provider| provider.id.clone()).collect(),
             catalogues: Catalogues::new(&settings, fetch),
+            calibration: Arc::new(CalibrationFile::of(home.path())),
             settings,
             check_key: Box::new(|_| Box::pin(async { Ok(()) })),
             circuits: Box::new(Vec::new),

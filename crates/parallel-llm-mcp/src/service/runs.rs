@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use parallel_llm_engine::calibration::Calibration;
 use parallel_llm_engine::engine::Underway;
 use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::run::Run;
@@ -27,6 +28,8 @@ const UNSTORED_MAX: usize = 16;
 #[derive(Clone)]
 pub struct Runs {
     engine: Engine,
+    /// How often such answers are right.
+    calibration: Arc<Calibration>,
     /// How long a run that was given up may read replies that are paid for anyway.
     drain: Duration,
     live: Arc<Mutex<BTreeMap<RunId, Live>>>,
@@ -47,7 +50,20 @@ type Opening = BoxFuture<'static, Result<Underway, Failure>>;
 impl Runs {
     /// No runs yet. One that is given up has `drain` to read on what is paid for anyway.
     pub fn new(engine: Engine, drain: Duration) -> Self {
-        Self { engine, drain, live: Arc::default(), unstored: Arc::default(), tasks: TaskTracker::new() }
+        Self {
+            engine,
+            calibration: Arc::default(),
+            drain,
+            live: Arc::default(),
+            unstored: Arc::default(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    /// The same, telling with their answers how often such are right.
+    #[must_use]
+    pub fn calibrated(self, calibration: Arc<Calibration>) -> Self {
+        Self { calibration, ..self }
     }
 
     /// Begins a run, with its files in a folder inside `output_dir` where the plan wants files. When it returns, the
@@ -109,7 +125,7 @@ impl Runs {
         let opening = opening(Arc::clone(&hub), stop.clone());
         // Whoever follows the run sees it from its first event on.
         let logged = telemetry::is_wanted().then(|| hub.watch_events());
-        let handle = RunHandle::here(Arc::clone(&hub), stop.clone());
+        let handle = RunHandle::here(Arc::clone(&hub), Arc::clone(&self.calibration), stop.clone());
         let (tell, told) = oneshot::channel();
         let runs = self.clone();
         self.tasks.spawn(async move {
@@ -134,7 +150,7 @@ impl Runs {
 
     fn write_files(&self, folder: Option<Folder>, hub: Arc<Hub>) -> FilesWatch {
         let Some(folder) = folder else { return FilesWatch::off() };
-        let (writer, watch) = FileWriter::new(folder, hub);
+        let (writer, watch) = FileWriter::new(folder, hub, Arc::clone(&self.calibration));
         self.tasks.spawn(writer.follow());
         watch
     }

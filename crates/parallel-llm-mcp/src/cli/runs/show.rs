@@ -51,7 +51,7 @@ pub(super) async fn run(desk: &Desk<'_>, show: &Show) -> Result<u8, Failure> {
             None => desk.console.say(&desk.console.tone(Tone::Warning, &why_no_answer(&past.run))),
         }
         desk.console.say("");
-        summary::tell(&desk.console, &past.run, &report.files);
+        summary::tell(&desk.console, &past.run, &report);
         summary::tell_seats(&desk.console, &past.run);
     }
     Ok(exit::ANSWER)

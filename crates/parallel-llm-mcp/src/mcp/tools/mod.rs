@@ -47,7 +47,9 @@ pub(super) async fn call(
 /// to the user.
 async fn fulfil(call: &Call, order: Order) -> Result<CallToolResponse, Failure> {
     let mut progress = call.progress();
-    let handle = match progress.begin(order::begin(call, order)).await? {
+    // Boxed, because planning and beginning a run are kilobytes, which the futures of all calls would hold else.
+    let beginning = Box::pin(order::begin(call, order));
+    let handle = match progress.begin(beginning).await? {
         Begun::Run(handle) => handle,
         Begun::Asked(question) => return Ok(question.into()),
     };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::analysis::{self, Standing};
+use parallel_llm_engine::calibration::{ASKED_MIN, Band, Confidence, Row, Table, Why};
 use parallel_llm_engine::novelty::{self, Novelty};
 use parallel_llm_engine::parse::{Analysis, Remark};
 use parallel_llm_engine::run::Run;
@@ -14,7 +15,7 @@ use serde::Serialize;
 
 /// Where the correlations come from by which votes are counted.
 const PRIOR: &str = "prior";
-/// The band of a run for which no table tells how often such answers were right.
+/// The band where no table tells how often such answers were right.
 const UNCALIBRATED: &str = "uncalibrated";
 
 /// Which answers say the same: what they come to, where the question has one short right answer or the strategy has them read,
@@ -121,13 +122,30 @@ pub struct NovelReport {
     pub value: Option<String>,
 }
 
-/// How sure one may be of the answer.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+/// How sure one may be of the answer, as far as somebody has measured how often such answers are right. Its counts are left
+/// out where nobody has.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ConfidenceReport {
-    /// `uncalibrated`: nobody has measured how often answers with such agreement are right.
+    /// `high`, `medium` or `low`, by where the interval of the share begins; `uncalibrated` where no table tells how often
+    /// answers with such agreement are right, or where it tells too little.
     pub band: String,
     /// What there is to go by.
     pub basis: String,
+    /// The name of the calibration set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set: Option<String>,
+    /// The share of such answers that were right there: 0 none, 1 all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub right_share: Option<f64>,
+    /// Where the 95 % interval of that share begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Where it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Of how many questions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u32>,
 }
 
 impl AgreementReport {
@@ -220,9 +238,8 @@ impl NovelReport {
 }
 
 impl ConfidenceReport {
-    /// How sure one may be of an answer with this agreement. Here, and nowhere else, a table is to be looked up that tells
-    /// how often such answers were right, once there is one: without it no number is told.
-    pub(super) fn of(agreement: &AgreementReport) -> Self {
+    /// How sure one may be of an answer with this agreement.
+    pub(super) fn of(agreement: &AgreementReport, confidence: Confidence<'_>) -> Self {
         let basis = match agreement.clusters.as_slice() {
             [] if !agreement.unread.is_empty() => {
                 format!("none of {} answers says plainly what it comes to", agreement.of)
@@ -230,8 +247,67 @@ impl ConfidenceReport {
             [] => format!("{} answers to an open question, which are not counted", agreement.of),
             _ => format!("{} of {} agree", agreement.equal, agreement.of),
         };
-        Self { band: UNCALIBRATED.to_owned(), basis }
+        match confidence {
+            Confidence::Counted { band, table, row } => Self::counted(&basis, band, table, row),
+            Confidence::Uncalibrated(why) => {
+                // That there is nothing to count has been said.
+                let why = reason(why).filter(|_| !agreement.clusters.is_empty());
+                Self::uncalibrated([Some(basis), why].into_iter().flatten().collect::<Vec<_>>().join("; "))
+            }
+        }
     }
+
+    fn uncalibrated(basis: String) -> Self {
+        let band = UNCALIBRATED.to_owned();
+        Self { band, basis, set: None, right_share: None, low: None, high: None, asked: None }
+    }
+
+    fn counted(basis: &str, band: Band, table: &Table, row: &Row) -> Self {
+        let (share, [low, high]) = (row.share(), row.interval());
+        let [right, from, to] = [share, low, high].map(|share| share * 100.0);
+        let told = format!(
+            "in calibration set `{}` ({}) such answers were right {right:.0} % [{from:.0}–{to:.0}], n={}",
+            table.set, table.made, row.asked
+        );
+        Self {
+            band: band.as_str().to_owned(),
+            basis: format!("{basis}; {told}"),
+            set: Some(table.set.clone()),
+            right_share: Some(rounded(share)),
+            low: Some(rounded(low)),
+            high: Some(rounded(high)),
+            asked: Some(row.asked),
+        }
+    }
+
+    /// The band with what it rests on, for people.
+    pub fn told(&self) -> String {
+        format!("confidence: {} ({})", self.band, self.basis)
+    }
+
+    /// Whether it rests on answers that were counted.
+    pub const fn is_calibrated(&self) -> bool {
+        self.set.is_some()
+    }
+}
+
+/// Why no table says how sure one may be, where there is one.
+fn reason(why: Why<'_>) -> Option<String> {
+    Some(match why {
+        Why::NoTable => return None,
+        Why::Unusable => "the calibration table cannot be used".to_owned(),
+        Why::Open => "calibration tells of questions with one short right answer".to_owned(),
+        Why::NotKept => "the words that would have to be compared are not kept".to_owned(),
+        Why::Unsaid => "the text does not say plainly what it comes to".to_owned(),
+        Why::Otherwise => "the text says something else than the most answers".to_owned(),
+        Why::NoRow(table) => format!("calibration set `{}` has no such answers", table.set),
+        Why::TooFew(table, row) => {
+            format!(
+                "calibration set `{}` has {} such answers, and {ASKED_MIN} are needed",
+                table.set, row.asked
+            )
+        }
+    })
 }
 
 /// The entropy of the clusters; an answer that was not read is one of its own.
@@ -245,7 +321,7 @@ fn entropy_bits(agreement: &Agreement) -> f64 {
         let share = size as f64 / agreement.of as f64;
         -(count as f64) * share * share.log2()
     };
-    rounded(counts.into_iter().map(part).sum::<f64>().max(0.0))
+    rounded(counts.into_iter().map(part).sum::<f64>().abs())
 }
 
 fn seats(seats: &[SeatNumber]) -> Vec<u8> {

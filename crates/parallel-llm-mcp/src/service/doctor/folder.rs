@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::system::{OTHERS, Room, foreign_owner, mode, quoted, room, size, unsafe_file_system};
 use super::{Finding, Service, aside};
 use crate::files;
+use crate::service::calibration::{MEND, table_of};
 
 /// Room below this is told: a run comes to some hundred kilobytes, and a full disk loses answers.
 const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
@@ -26,9 +27,16 @@ pub(super) async fn look(service: &Service) -> Vec<Finding> {
         findings.extend(loose_entries(&folder));
         findings.extend(room_findings(room(&folder)));
         findings.push(locks(unsafe_file_system(&folder)));
+        findings.extend(calibration(&folder));
         findings
     })
     .await
+}
+
+/// What is wrong with the calibration table, where there is one.
+fn calibration(folder: &Path) -> Option<Finding> {
+    let wrong = table_of(folder).err()?;
+    Some(Finding::warning(wrong, MEND))
 }
 
 /// The folder of the runs' files, where it is not in the data folder.

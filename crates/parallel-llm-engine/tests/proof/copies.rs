@@ -1,0 +1,63 @@
+//! One model asked several times is one vote, however often it says the same: effective votes of runs whose panels hold
+//! models several times.
+
+use std::collections::BTreeSet;
+
+use parallel_llm_engine::{Run, RunRequest, SeatNumber, votes};
+
+use crate::proof::draw::Draw;
+use crate::proof::items;
+use crate::proof::panel::{Dials, Panel};
+use crate::proof::stage::Item;
+use crate::scene::scene;
+
+/// Models of six vendors, and another one of the first.
+const MODELS: [&str; 7] = ["a/ada", "a/ann", "b/bob", "c/cyd", "d/dan", "e/eve", "f/fay"];
+/// Places are given in two decimals.
+const ROUNDED: f64 = 0.005;
+
+/// The effective votes of these seats, and of the models among them, each once.
+fn counted(run: &Run, seats: &[SeatNumber]) -> (f64, f64) {
+    let models: Vec<_> =
+        seats.iter().map(|seat| &run.seat(*seat).expect("it is on the panel").model).collect();
+    let once: BTreeSet<String> = models.iter().map(ToString::to_string).collect();
+    let once: Vec<_> = once
+        .iter()
+        .map(|name| *models.iter().find(|model| model.to_string() == *name).expect("it is one of them"))
+        .collect();
+    (votes::effective(&models), votes::effective(&once))
+}
+
+#[tokio::test(start_paused = true)]
+async fn copies_of_a_model_add_no_vote_to_what_it_says() {
+    let draw = &mut Draw::new(110);
+    let (mut copied, mut alone) = (0, 0);
+    for round in 0..items() {
+        let count = 2 + round % 5;
+        let item = Item::draw(&Panel::alike(count, 0.7, Dials::CALIBRATED), draw);
+        // Each seat is one of few models, so that most are held twice.
+        let few = &MODELS[draw.below(3)..][..2 + draw.below(3)];
+        let names: Vec<&'static str> = (0..count).map(|_| *draw.pick(few)).collect();
+        let replies = item.replies(draw).into_iter().zip(&names).map(|((_, reply), name)| (*name, reply));
+        let request = RunRequest {
+            models: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+            strategy: Some("vote".to_owned()),
+            ..RunRequest::prompt(item.question.text.as_str())
+        };
+        let told = scene(replies.collect::<Vec<_>>()).requests(request).run().await;
+        let outcome = told.run.outcome.as_ref().expect("the run is decided");
+        let agreement = outcome.agreement.as_ref().expect("a closed question is compared");
+        let clusters = agreement.clusters.iter().map(|cluster| cluster.seats.as_slice());
+        for seats in clusters.chain([outcome.considered.as_slice()]) {
+            let (all, once) = counted(&told.run, seats);
+            assert!(all <= once + ROUNDED && all >= 1.0, "{all} votes, {once} without copies: {names:?}");
+            let models: BTreeSet<&str> = seats.iter().map(|seat| names[seat.index()]).collect();
+            if models.len() == 1 {
+                assert!((all - 1.0).abs() < 1e-9, "{all} votes of one model asked {} times", seats.len());
+                alone += usize::from(seats.len() > 1);
+            }
+            copied += usize::from(models.len() < seats.len());
+        }
+    }
+    assert!(copied > items() / 3 && alone > items() / 20, "copies are met: {copied}, {alone}");
+}

@@ -1,0 +1,81 @@
+//! When a judge is worth asking: how good it must be at pairs before what it selects is right more often than the best of the
+//! panel, measured through `best-of-n` and held against calculation.
+//!
+//! The judge is a multinomial logit over the distinct answers it is shown: it takes each with a weight of `exp(β)` for the
+//! right one and 1 for a wrong one, so that of a right and a wrong answer it takes the right one with the probability
+//! `exp(β) / (1 + exp(β))`. Assumed are: how many say the same moves it nothing (γ = 0), its errors know nothing of the
+//! panel's, and the panel errs as five flagships did on MMLU (φ = 0.534, g = 0.766). With votes that count (γ = 1) it
+//! crosses at 0.67; where the panel errs alone, at 0.70 again.
+
+use parallel_llm_engine::port::Call;
+
+use crate::proof::draw::Draw;
+use crate::proof::normal;
+use crate::proof::panel::{Dials, NOTHING, Panel, RIGHT, Said};
+use crate::proof::stage::{Item, candidates, outcome, verdict};
+use crate::proof::{items, measured};
+use crate::script::{Reply, after};
+
+/// A team whose best member is some points ahead.
+const TEAM: [f64; 3] = [0.876, 0.85, 0.82];
+
+/// Each distinct answer once, and its weight for a judge that is right in so many pairs.
+fn weights(said: &[Said], pairs: f64) -> Vec<(Said, f64)> {
+    let mut distinct: Vec<Said> = said.iter().copied().filter(|one| *one != NOTHING).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let odds = pairs / (1.0 - pairs);
+    distinct.into_iter().map(|one| (one, if one == RIGHT { odds } else { 1.0 })).collect()
+}
+
+/// How often such a judge takes the right answer.
+fn selects(said: &[Said], pairs: f64) -> f64 {
+    let weights = weights(said, pairs);
+    let right: f64 = weights.iter().filter(|(one, _)| *one == RIGHT).map(|(_, weight)| weight).sum();
+    right / weights.iter().map(|(_, weight)| weight).sum::<f64>()
+}
+
+/// Makes up its mind once for each question, whichever order it is shown.
+fn judges(item: &Item, pairs: f64, draw: &mut Draw) -> Reply {
+    let weights = weights(&item.said, pairs);
+    let mut left = draw.unit() * weights.iter().map(|(_, weight)| weight).sum::<f64>();
+    let taken = weights.iter().find(|(_, weight)| {
+        left -= weight;
+        left < 0.0
+    });
+    let taken = taken.or(weights.last()).expect("something is said").0;
+    let written: Vec<String> = item.written.iter().map(|written| written.text().to_owned()).collect();
+    let said = item.said.clone();
+    let judge = move |call: &Call| {
+        let mut shown = candidates(call);
+        let is_other =
+            |text: &str| written.iter().position(|one| one == text).map(|at| said[at]) != Some(taken);
+        shown.sort_by_key(|(_, text)| is_other(text));
+        verdict(shown.into_iter().map(|(label, _)| label))
+    };
+    after(10).compose(judge).end()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_beats_the_best_of_the_panel_from_seven_pairs_of_ten_on() {
+    let panel = Panel::of(&TEAM, Dials::CALIBRATED);
+    let selected = |pairs: f64| panel.mean(|said| selects(said, pairs));
+    let crossing = normal::solve((0.5, 0.95), |pairs| selected(pairs) - TEAM[0]);
+    println!("a judge crosses {} at {crossing:.3} of the pairs", TEAM[0]);
+    assert!((crossing - 0.70).abs() < 0.01, "{crossing}");
+    let alone = Panel::of(&TEAM, Dials::independent(4));
+    let crossing = normal::solve((0.5, 0.95), |pairs| alone.mean(|said| selects(said, pairs)) - TEAM[0]);
+    assert!((crossing - 0.70).abs() < 0.01, "{crossing}");
+    let draw = &mut Draw::new(100);
+    for pairs in [0.5, 0.7, 0.9] {
+        let mut right = 0;
+        for _ in 0..items() {
+            let item = Item::draw(&panel, draw);
+            let judge = judges(&item, pairs, draw);
+            let told = item.scene("best-of-n", vec![("fuser", judge)], draw).run().await;
+            right += usize::from(item.is_right(outcome(&told)));
+        }
+        measured(&format!("selected by a judge of {pairs}"), (right, items()), selected(pairs));
+    }
+    assert!(selected(0.5) < TEAM[0] - 0.03 && selected(0.9) > TEAM[0] + 0.03);
+}

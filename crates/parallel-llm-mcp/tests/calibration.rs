@@ -1,0 +1,232 @@
+//! How sure one may be of an answer, by a table of how often such answers were right, as each door tells it.
+
+#[path = "mcp/client.rs"]
+#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
+mod client;
+
+use client::{Client, text, told};
+use parallel_llm_testkit::simulator::Script;
+use parallel_llm_testkit::{Output, Stage, each};
+use serde_json::{Value, json};
+
+const MODELS: [&str; 3] = ["openai/gpt-6.1-sol", "x-ai/grok-4.7", "mistralai/mistral-large-4-0"];
+const FUSER: &str = "google/gemini-4-argon";
+
+const LEGS: &str = "How many legs has a spider?";
+const PRIME: &str = "Is 7 prime? Answer yes or no.";
+const OPEN: &str = "Which design?";
+
+const ALL: [&str; 3] = ["It has 8 legs.", "8", "The answer is **8**."];
+const MOST: [&str; 3] = ["6", "It has 8 legs.", "8"];
+
+/// What is asked of whom, with which flags.
+struct Case {
+    what: &'static str,
+    question: &'static str,
+    answers: [&'static str; 3],
+    flags: &'static [&'static str],
+}
+
+/// Three of three that agree.
+const AGREED: Case = Case { what: "all agree", question: LEGS, answers: ALL, flags: &["--strategy", "vote"] };
+
+/// A row for so many of three, whoever they are and whatever is asked, with these fields besides or instead.
+fn row(agree: u8, (right, asked): (u32, u32), besides: &Value) -> Value {
+    let mut row = json!({"form": "any", "agree": agree, "of": 3, "right": right, "asked": asked});
+    let fields = besides.as_object().cloned().unwrap_or_default();
+    row.as_object_mut().expect("it is an object").extend(fields);
+    row
+}
+
+fn table(rows: &[Value]) -> String {
+    json!({"version": 1, "set": "my exam", "made": "2026-11-22", "rows": rows}).to_string()
+}
+
+/// Models that answer so, where this table lies in the data folder.
+fn stage(table: Option<&str>, answers: [&str; 3]) -> Stage {
+    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let scripted = MODELS.into_iter().zip(answers);
+    let stage =
+        scripted.fold(stage, |stage, (model, answer)| stage.scripted(model, Script::answering(answer)));
+    if let Some(table) = table {
+        stage.write(".local/share/parallel-llm-mcp/calibration.json", table);
+    }
+    stage
+}
+
+fn ask(stage: &Stage, case: &Case, flags: &[&str]) -> Output {
+    let models = MODELS.iter().flat_map(|model| ["-m", model]);
+    let output = stage.call(["ask", case.question]).args(models).args(case.flags).args(flags);
+    output.settings([("synthesizer", FUSER)]).run()
+}
+
+/// What is told of how sure one may be: at once, and by the history, which must be the same.
+fn confidence(table: Option<&str>, case: &Case) -> String {
+    let stage = stage(table, case.answers).scripted(FUSER, {
+        Script::answering("<<analysis>>\n{\"base\": \"A\"}\n<<answer>>\nIt has 6 legs.")
+    });
+    let output = ask(&stage, case, &["--json"]);
+    let told = &output.json()["confidence"];
+    let later = stage.call(["runs", "show", "@", "--json"]).run();
+    assert_eq!(&later.json()["confidence"], told, "{}", case.what);
+    format!("{}: {told}", case.what)
+}
+
+#[test]
+fn the_band_is_by_the_row_that_fits_and_a_text_it_does_not_speak_of_has_none() {
+    const VOTE: &[&str] = &["--strategy", "vote"];
+    let rows = [
+        row(3, (196, 200), &json!({})),
+        row(2, (170, 200), &json!({})),
+        row(2, (120, 200), &json!({"form": "yes_no"})),
+        row(1, (7, 12), &json!({})),
+    ];
+    let cases = [
+        AGREED,
+        Case { what: "two agree", question: LEGS, answers: MOST, flags: VOTE },
+        Case { what: "two say yes", question: PRIME, answers: ["Yes.", "No.", "yes"], flags: VOTE },
+        Case { what: "all differ", question: LEGS, answers: ["8", "7", "6"], flags: VOTE },
+        Case { what: "fused otherwise", question: LEGS, answers: ["6", "8", "8"], flags: &[] },
+        Case { what: "fused as most say", question: LEGS, answers: ["8", "6", "6"], flags: &[] },
+        Case { what: "all in one text", question: LEGS, answers: MOST, flags: &["--strategy", "panel"] },
+        Case {
+            what: "open",
+            question: OPEN,
+            answers: ["The first.", "the first", "The second."],
+            flags: VOTE,
+        },
+        Case { what: "open, all differ", question: OPEN, answers: ["One.", "Two.", "Three."], flags: VOTE },
+        Case {
+            what: "not kept",
+            question: LEGS,
+            answers: ALL,
+            flags: &["--strategy", "vote", "--store", "metadata"],
+        },
+    ];
+    let table = table(&rows);
+    let told = each(&cases, |case| confidence(Some(&table), case)).join("\n");
+    insta::assert_snapshot!(told, @r#"
+    all agree: {"asked":200,"band":"high","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200","high":0.992,"low":0.95,"right_share":0.98,"set":"my exam"}
+    two agree: {"asked":200,"band":"medium","basis":"2 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 85 % [79–89], n=200","high":0.893,"low":0.794,"right_share":0.85,"set":"my exam"}
+    two say yes: {"asked":200,"band":"low","basis":"2 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 60 % [53–67], n=200","high":0.665,"low":0.531,"right_share":0.6,"set":"my exam"}
+    all differ: {"band":"uncalibrated","basis":"1 of 3 agree; calibration set `my exam` has 12 such answers, and 20 are needed"}
+    fused otherwise: {"band":"uncalibrated","basis":"2 of 3 agree; the text says something else than the most answers"}
+    fused as most say: {"asked":200,"band":"medium","basis":"2 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 85 % [79–89], n=200","high":0.893,"low":0.794,"right_share":0.85,"set":"my exam"}
+    all in one text: {"band":"uncalibrated","basis":"2 of 3 agree; the text does not say plainly what it comes to"}
+    open: {"band":"uncalibrated","basis":"2 of 3 agree; calibration tells of questions with one short right answer"}
+    open, all differ: {"band":"uncalibrated","basis":"3 answers to an open question, which are not counted"}
+    not kept: {"band":"uncalibrated","basis":"3 of 3 agree; the words that would have to be compared are not kept"}
+    "#);
+}
+
+#[test]
+fn the_table_of_the_manual_is_read() {
+    let manual = include_str!("../../../docs/strategies.md");
+    let (_, section) = manual.split_once("## Calibrated confidence").expect("the manual has that section");
+    let (_, block) = section.split_once("```json").expect("it shows a table");
+    let (table, _) = block.split_once("```").expect("the block ends");
+    let told = confidence(Some(table), &AGREED);
+    assert!(told.contains("`my exam questions`") && told.contains(r#""band":"high""#), "{told}");
+}
+
+#[test]
+fn a_row_for_other_models_says_nothing_of_these() {
+    let of = |panel: [&str; 3], counts| row(3, counts, &json!({"panel": panel}));
+    let others = ["openai/gpt-6.1-sol", "openai/gpt-6.1-sol", "x-ai/grok-4.7"];
+    let same = [MODELS[1], MODELS[2], MODELS[0]];
+    let cases = [
+        ("no table", None),
+        ("other models", Some(table(&[of(others, (199, 200))]))),
+        ("these and any", Some(table(&[of(same, (150, 200)), row(3, (199, 200), &json!({}))]))),
+        ("others and any", Some(table(&[of(others, (150, 200)), row(3, (199, 200), &json!({}))]))),
+    ];
+    let told =
+        each(&cases, |(what, table)| confidence(table.as_deref(), &Case { what, ..AGREED })).join("\n");
+    insta::assert_snapshot!(told, @r#"
+    no table: {"band":"uncalibrated","basis":"3 of 3 agree"}
+    other models: {"band":"uncalibrated","basis":"3 of 3 agree; calibration set `my exam` has no such answers"}
+    these and any: {"asked":200,"band":"low","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 75 % [69–80], n=200","high":0.805,"low":0.686,"right_share":0.75,"set":"my exam"}
+    others and any: {"asked":200,"band":"high","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 100 % [97–100], n=200","high":0.999,"low":0.972,"right_share":0.995,"set":"my exam"}
+    "#);
+}
+
+#[test]
+fn a_broken_table_is_a_warning_and_the_answer_comes() {
+    let broken = [
+        "{".to_owned(),
+        table(&[row(3, (196, 200), &json!({})), row(2, (201, 200), &json!({}))]),
+        table(&[]).replace("\"version\":1", "\"version\":2"),
+        " ".repeat((1 << 20) + 1),
+    ];
+    let told = each(&broken, |table| {
+        let stage = stage(Some(table), ALL);
+        let output = ask(&stage, &AGREED, &["--json"]);
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        let report = output.json();
+        assert_eq!(report["status"], "complete", "{report}");
+        assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1), "{report}");
+        let doctor = stage.call(["doctor", "--json"]).run().json();
+        let found = doctor["findings"].as_array().expect("there are findings").iter();
+        let found = found
+            .filter(|finding| finding["found"].to_string().contains("calibration.json` cannot be used: "))
+            .count();
+        assert_eq!(found, 1, "{doctor}");
+        let warnings = output.stderr.lines().filter(|line| line.starts_with("warning"));
+        format!("{}\n  {}", output.masked(&warnings.collect::<String>()), report["confidence"])
+    });
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: EOF while parsing an object at line 1 column 1 (next: mend the file or take it away, and start the program anew)
+      {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: row 2: 201 right of 200 asked is no share (next: mend the file or take it away, and start the program anew)
+      {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: its `version` is 2, and 1 is read (next: mend the file or take it away, and start the program anew)
+      {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: it is longer than 1048576 bytes (next: mend the file or take it away, and start the program anew)
+      {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
+    "#);
+}
+
+#[test]
+fn people_are_told_below_the_answer_and_on_the_page() {
+    let table = table(&[row(3, (196, 200), &json!({})), row(2, (7, 12), &json!({}))]);
+    let stage = stage(Some(&table), ALL);
+    insta::assert_snapshot!(ask(&stage, &AGREED, &[]).summary(), @"
+    selected by x-ai/grok-4.7: 3 of 3 answers say `8 legs`
+    confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)
+    3 of 3 answered · $0.000089 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let page = stage.call(["runs", "show", "@", "--agreement"]).run();
+    insta::assert_snapshot!(page.told(), @"
+    exit 0
+    --- stdout
+    run <run>, vote, complete
+    3 answers, worth about 1.45 independent votes (by a prior, not measured on your questions)
+      `8 legs`: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7, 3 mistralai/mistral-large-4-0 (worth about 1.45 votes)
+    100 % in the largest cluster, spread over 0 bits
+    confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)
+    no model compared what they say, or its words are not kept
+
+    selected: 3 of 3 answers say `8 legs`
+    --- stderr
+    ");
+    // The files of a run made anew tell what its report tells.
+    let exported =
+        stage.call(["runs", "export", "@", "--dir"]).arg(&stage.home().display().to_string()).run();
+    assert_eq!(exported.code, Some(0), "{}", exported.stderr);
+    let reports = stage.files().into_iter().filter(|(path, _)| path.ends_with("run.json"));
+    let shares = reports.map(|(_, bytes)| {
+        let report: Value = serde_json::from_slice(&bytes).expect("a report is JSON");
+        report["confidence"]["right_share"].clone()
+    });
+    assert_eq!(shares.collect::<Vec<_>>(), [json!(0.98), json!(0.98)]);
+}
+
+#[test]
+fn over_mcp_it_is_a_part_of_the_line() {
+    let stage = stage(Some(&table(&[row(3, (196, 200), &json!({"form": "number"}))])), ALL);
+    let mut client = Client::new(&stage, &[]);
+    let result = client.call("process_prompt", json!({"prompt": LEGS, "models": MODELS, "strategy": "vote"}));
+    insta::assert_snapshot!(text(&result).lines().last().unwrap_or_default(), @"3 of 3 say `8 legs`; confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)");
+    insta::assert_snapshot!(told(&result)["confidence"], @r#"{"asked":200,"band":"high","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200","high":0.992,"low":0.95,"right_share":0.98,"set":"my exam"}"#);
+}
