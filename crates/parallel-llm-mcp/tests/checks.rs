@@ -29,9 +29,13 @@ fn stage() -> Stage {
 /// The same with a program of the user's of this name in the home.
 fn stage_with(name: &str, lines: &str) -> Stage {
     let stage = stage();
-    let path = stage.write(name, format!("#!/bin/sh\n{lines}\n"));
-    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("the file is ours");
+    program(&stage, name, &format!("#!/bin/sh\n{lines}\n"));
     stage
+}
+
+fn program(stage: &Stage, name: &str, text: &str) {
+    let path = stage.write(name, text);
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("the file is ours");
 }
 
 fn asking<'a>(stage: &'a Stage, arguments: &[&str]) -> Call<'a> {
@@ -116,6 +120,7 @@ fn auto_says_why_it_checks_and_compares_short_answers_instead() {
 #[test]
 fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
     let stage = stage_with("check.sh", "exit 1");
+    program(&stage, "odd.sh", "#!/no/such/shell\n");
     let come = |check: &str, timeout_ms: &str| {
         let call = asking(&stage, &["--json", "--check", check]).settings([("check_timeout_ms", timeout_ms)]);
         let report = call.run().json();
@@ -123,10 +128,10 @@ fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
         format!("{}\n", come(&report).replace(&home, "HOME"))
     };
     let lines =
-        come("./check.sh", "60000") + &come("./gone.sh", "60000") + &come("/bin/sh -c 'sleep 600'", "300");
+        come("./check.sh", "60000") + &come("./odd.sh", "60000") + &come("/bin/sh -c 'sleep 600'", "300");
     insta::assert_snapshot!(lines, @r#"
     "complete" "verbatim" | "none of the 3 answers passes the check; this is the answer closest to the others, word for word" | 1:false 2:false 3:false
-    "complete" "verbatim" | "no answer could be checked: the check command `HOME/gone.sh` cannot be started: No such file or directory (os error 2); this is the answer closest to the others, word for word" | 1:null check_unavailable 2:null check_unavailable 3:null check_unavailable
+    "complete" "verbatim" | "no answer could be checked: the check command `HOME/odd.sh` cannot be started: No such file or directory (os error 2); this is the answer closest to the others, word for word" | 1:null check_unavailable 2:null check_unavailable 3:null check_unavailable
     "complete" "verbatim" | "no answer could be checked: the check command `/bin/sh` did not end within 300 ms; this is the answer closest to the others, word for word" | 1:null timeout 2:null timeout 3:null timeout
     "#);
     let output = asking(&stage, &["--check", "./check.sh"]).run();
@@ -153,6 +158,8 @@ fn without_a_check_nothing_is_asked_for_money() {
         told(&["--strategy", RECIPE]),
         told(&["--strategy", "best-of-n@by=check,first=2"]),
         told(&["--check", "./check.sh", "--strategy", "vote"]),
+        told(&["--check", "./gone.sh"]),
+        told(&["--check", "no-such-program --twice"]),
         told(&["--check", "  "]),
         told(&["--check", "'open"]),
     ];
@@ -173,7 +180,19 @@ fn without_a_check_nothing_is_asked_for_money() {
     --- stdout
     --- stderr
     error[usage]: the strategy `vote` has no knob `by`
-      next: choose one of: first, weights
+      next: choose one of: first, weights, extractor, min_share
+
+    Some(2) exit 2
+    --- stdout
+    --- stderr
+    error[check_unavailable]: the check command `<home>/gone.sh` is not there, or is no program
+      next: set `check_command`, or name one with `--check`, and try it by hand
+
+    Some(2) exit 2
+    --- stdout
+    --- stderr
+    error[check_unavailable]: the check command `no-such-program` is not there, or is no program
+      next: set `check_command`, or name one with `--check`, and try it by hand
 
     Some(2) exit 2
     --- stdout

@@ -31,6 +31,10 @@ const WORDS: &[(&str, &str)] = &[
     ("`runs wait` or `runs show`", "get_run"),
     ("`runs show`", "get_run"),
     ("`runs wait`", "get_run"),
+    (
+        "ask more models with `runs add`, or have the answers fused with `runs replay`",
+        "or call resume_run: to ask more models, or with `\"strategy\":\"synthesize\"` to have the answers fused",
+    ),
     ("`runs add`", "resume_run and `models`"),
     ("`runs synthesize`", "resume_run and `synthesizer`"),
     (

@@ -170,13 +170,12 @@ impl Service {
             return Err(Failure::new(Code::ScopeMissing, message)
                 .with_next("name another strategy, such as `best-of-n`"));
         }
-        match self.settings().check {
-            Some(_) => Ok(()),
-            None => Err(Failure::new(
-                Code::CheckUnavailable,
-                format!("`{recipe}` needs a check command, and none is set"),
-            )),
-        }
+        let why = match &self.settings().check {
+            Some(check) if check.is_found() => return Ok(()),
+            Some(check) => format!("the check command `{}` is not there, or is no program", check.words[0]),
+            None => format!("`{recipe}` needs a check command, and none is set"),
+        };
+        Err(Failure::new(Code::CheckUnavailable, why))
     }
 
     /// What may be spent in a day by what this asker begins: its own limit, then those of the settings.
