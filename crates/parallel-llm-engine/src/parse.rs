@@ -13,7 +13,7 @@ pub use extraction::{Extraction, extraction};
 const FORM_BYTES: usize = 64;
 
 /// A reply is one object. It is looked for at so many braces, each of which may take the rest of the reply to read.
-const OBJECTS_MAX: usize = 64;
+pub(crate) const OBJECTS_MAX: usize = 64;
 
 type Object = serde_json::Map<String, serde_json::Value>;
 

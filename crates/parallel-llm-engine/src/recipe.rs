@@ -14,6 +14,7 @@ use crate::closed::Form;
 use crate::code::Code;
 use crate::panel::Seat;
 use crate::wait::Wait;
+pub(crate) use knob::CONTROLLED_MIN;
 use knob::Knob;
 
 pub use extractor::Extractor;

@@ -398,7 +398,8 @@ impl Run {
             Some(Place::Seat(seat)) => {
                 self.seat(seat).is_some_and(|view| view.has_given() || view.is_spared())
             }
-            _ => true,
+            // A text that is begun early takes the place of the one after.
+            _ => self.plan.role_of(*place) != Some(Role::Draft),
         };
         let places: Vec<Place> = planned.filter(is_spared).filter(would_be_made).collect();
         let cost_max = places.iter().filter_map(|place| self.plan.worst_request(*place)).sum();
@@ -416,15 +417,12 @@ impl Run {
         self.synthesizers.iter().chain(&self.steps).filter(is_asked)
     }
 
-    /// Texts that were, or may be, begun early in its newest part, the last first.
+    /// Texts that were, or may be, begun early by the synthesizers of its newest part, the last first.
     pub(crate) fn drafts(&self) -> impl Iterator<Item = &SeatView> {
-        let is_draft = |view: &&SeatView| self.plan.role_of(view.place) == Some(Role::Draft);
-        self.steps.iter().rev().filter(is_draft)
-    }
-
-    /// The one of these that came to its end and that no outcome tells of yet.
-    pub(crate) fn draft(&self) -> Option<&SeatView> {
-        self.drafts().find(|view| view.status == SeatStatus::Answered && !view.told_of)
+        let is_own = |by: Place| self.chain().iter().any(|one| by == Place::Synthesizer(one.number));
+        let drafts = self.plan.steps.iter().rev().filter(|step| step.key.role == Role::Draft);
+        let own = drafts.filter(move |step| is_own(step.key.by));
+        own.filter_map(|step| self.place(Place::Step(step.number)))
     }
 
     /// A text that is begun early is made of the answers that are there when it is asked for.
@@ -482,6 +480,10 @@ impl Run {
             Some(mut before) if before.outdoes(outcome) => {
                 let why = outcome.failure.as_ref().or(outcome.unfused.as_ref());
                 before.warnings.extend(outcome.warnings.iter().cloned());
+                // What was found out of the answers holds, whichever text stands.
+                if !outcome.checks.is_empty() {
+                    before.checks.clone_from(&outcome.checks);
+                }
                 before
                     .warnings
                     .extend(why.map(|why| Warning::of("going on with the run gave no better text", why)));

@@ -328,7 +328,10 @@ impl Asking {
             // wants to be sent, and in the report.
             let _ = self.desk.log.commit().await;
         }
-        saving.keep_up(text, |text| self.desk.log.checkpoint(self.attempt(), text));
+        // Another process shows what is kept.
+        if self.curtain.as_ref().is_none_or(Curtain::is_up) {
+            saving.keep_up(text, |text| self.desk.log.checkpoint(self.attempt(), text));
+        }
     }
 
     fn take(&mut self, part: ReplyPart, reply: &mut Reply, clock: &mut ReplyClock) {

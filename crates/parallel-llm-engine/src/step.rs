@@ -13,14 +13,11 @@ use crate::answer::Failure;
 use crate::code::Code;
 use crate::panel::{Seat, SeatNumber};
 use crate::place::{Place, StepNumber};
-use crate::recipe::{Extractor, Format, Knobs, Recipe, Strategy};
+use crate::recipe::{CONTROLLED_MIN, Extractor, Format, Knobs, Recipe, Strategy};
 use crate::usage::tokens_in;
 
 /// The most steps of one run in all its parts: as many as there are numbers for them.
 const STEPS_MAX: usize = u16::MAX as usize;
-
-/// Of two answers each one decides where the other is left out; of three, two are left to compare.
-pub(crate) const CONTROLLED_MIN: usize = 3;
 
 /// How often a text is begun before the panel is done: each may have been paid for in vain, and what comes so late that
 /// a third is given up is better waited for.

@@ -117,6 +117,11 @@ impl Curtain {
         self.becomes(Self::UP)
     }
 
+    /// Whether it has risen.
+    pub(crate) fn is_up(&self) -> bool {
+        self.0.load(Ordering::Acquire) == Self::UP
+    }
+
     /// Stays down for good, where it has not risen; says whether it does.
     fn stays_down(&self) -> bool {
         self.becomes(Self::CLOSED)

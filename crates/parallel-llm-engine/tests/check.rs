@@ -206,6 +206,7 @@ async fn where_none_passes_the_best_answer_is_told_as_one_that_does_not() {
       seat 2 does not pass, 10 ms
       seat 3 does not pass, 10 ms
       seat 4 does not pass, 10 ms
+      ! check_failed: the check has chosen none: none of the 4 answers passes the check (find out what the answers lack before you use one, or ask in other words)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -216,6 +217,7 @@ async fn where_none_passes_the_best_answer_is_told_as_one_that_does_not() {
       verbatim by ada from 1: `loops over the list`
       because the only answer does not pass the check
       seat 1 does not pass, 10 ms
+      ! check_failed: the check has chosen none: the only answer does not pass the check (find out what the answers lack before you use one, or ask in other words)
       1 ada answered, 1 request 10 ms, $0.0010
     ");
 }
@@ -263,6 +265,7 @@ async fn what_could_not_be_checked_is_told() {
       seat 2 does not pass, 10 ms
       seat 3 does not pass, 10 ms
       seat 4 check_unavailable, 10 ms
+      ! check_failed: the check has chosen none: none of the 2 answers that could be checked passes the check (find out what the answers lack before you use one, or ask in other words)
       ! timeout: the answer of seat 1 was not checked: it broke (mend it)
       ! check_unavailable: the answer of seat 4 was not checked: it broke (mend it)
       1 ada answered, 1 request 10 ms, $0.0010
@@ -278,6 +281,7 @@ async fn what_could_not_be_checked_is_told() {
       seat 2 check_unavailable, 10 ms
       seat 3 check_unavailable, 10 ms
       seat 4 check_unavailable, 10 ms
+      ! check_unavailable: the check has chosen none: no answer could be checked: it broke (mend it)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -315,6 +319,7 @@ async fn without_a_check_nothing_is_chosen_by_one() {
     complete decided at 20, closed at 20
       verbatim by ada from 1: `loops over the list`
       because there is no check command to run the answers through; this is the answer closest to the others, word for word
+      ! check_unavailable: the check has chosen none: there is no check command to run the answers through (set `check_command`, or name one with `--check`, and try it by hand)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
     ");
@@ -332,6 +337,7 @@ async fn answers_that_say_the_same_are_checked_all_the_same() {
       because none of the 2 answers passes the check; this is the answer closest to the others, word for word
       seat 1 does not pass, 10 ms
       seat 2 does not pass, 10 ms
+      ! check_failed: the check has chosen none: none of the 2 answers passes the check (find out what the answers lack before you use one, or ask in other words)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
     ");

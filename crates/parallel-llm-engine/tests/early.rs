@@ -8,7 +8,7 @@ use parallel_llm_engine::live::{Hub, Update};
 use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::recipe::Recipe;
 use parallel_llm_engine::wait::Wait;
-use parallel_llm_engine::{Code, PicoUsd, Place, StepNumber};
+use parallel_llm_engine::{Code, PicoUsd, Place, Reopening, Run, SeatNumber, StepNumber};
 
 use crate::always;
 use crate::scene::{QUESTION, Scene, scene};
@@ -118,7 +118,7 @@ async fn who_agrees_with_most_leaves_it_as_it_is() {
     complete decided at 150, closed at 150
       fused by fuser from 3: `Eight.`
       because the synthesizer started from one answer and patched it from the others
-      edited 1 for $0.0010 in 100 ms
+      edited 1 for ? in 100 ms
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 20 ms, $0.0010
@@ -217,7 +217,7 @@ async fn one_that_fails_is_told_and_the_panel_waited_for() {
     complete decided at 160, closed at 160
       fused by fuser from 3: `All.`
       because the synthesizer started from one answer and patched it from the others
-      edited 1 for $0.0010 in 50 ms
+      edited 1 for ? in 50 ms
       ! auth: a text begun early failed: scripted auth (check that the key is current and belongs to this provider)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
@@ -231,7 +231,7 @@ async fn one_that_fails_is_told_and_the_panel_waited_for() {
     complete decided at 160, closed at 160
       fused by fuser from 3: `All.`
       because the synthesizer started from one answer and patched it from the others
-      edited 1 for $0.0010 in 50 ms
+      edited 1 for ? in 50 ms
       ! connection: a text begun early failed: scripted connection (check the network and the base URL)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
@@ -391,6 +391,79 @@ fn what_cannot_be_early_is_said() {
     insta::assert_snapshot!(told("synthesize@early=2,mode=free"), @"synthesize@early=2,mode=free");
     insta::assert_snapshot!(told("synthesize@early=2,paranoid=on"), @"`early` cannot go with `paranoid=on`: of several texts none can be shown early; leave one of them out");
     insta::assert_snapshot!(told("synthesize@analysis=separate,early=2"), @"`early` cannot go with `analysis=separate`: what is written after an analysis cannot be shown early; leave one of them out");
+    insta::assert_snapshot!(told("synthesize@first=3,early=2"), @"`early` cannot go with `first`: it is to be as many or more: a text of fewer would spare those that are not asked yet; leave one of them out");
+    insta::assert_snapshot!(told("cascade@paranoid=on,top_k=2"), @"`paranoid=on` cannot go with `top_k=2`: texts are compared without each of three answers or more; leave one of them out");
+    insta::assert_snapshot!(told("self-moa@paranoid=on,samples=2"), @"`paranoid=on` cannot go with `samples=2`: texts are compared without each of three answers or more; leave one of them out");
     insta::assert_snapshot!(told("synthesize@early=1"), @"the knob `early` cannot be `1`; give a whole number from 2 to 63");
     insta::assert_snapshot!(told("vote@early=2"), @"the strategy `vote` has no knob `early`; choose one of: first, weights, extractor, min_share");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_without_a_text_is_a_failure_and_the_panel_is_waited_for() {
+    let empty = after(30).compose(|call| form(call, "{}", "")).end();
+    let chain = [("fuser", empty), ("fuser", fuses(50, "Gravity", "All."))];
+    insta::assert_snapshot!(three_and(110, chain).run().await.end(), @"
+    complete decided at 160, closed at 160
+      fused by fuser from 3: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0020 in 50 ms
+      ! empty: a text begun early failed: it wrote no answer (ask again, or ask another model)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 110 ms, $0.0010
+      s1 fuser answered, 1 request 50 ms, $0.0010
+      step 1 fuser answered, 1 request 30 ms, $0.0010 drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_read_on_after_a_cancel_is_no_text_of_a_later_part() {
+    let chain = || [("fuser", writes(100, "Two.").billed_anyway()), ("fuser", fuses(50, "Gravity", "All."))];
+    let cancelled = three_and(500, chain()).cancel_at(100).run().await;
+    insta::assert_snapshot!(cancelled.end(), @"
+    cancelled decided at 100, closed at 220
+      none
+      because cancelled: the run was cancelled
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
+      step 1 fuser answered late, 1 request 200 ms, $0.0010 drafting
+    ");
+    let again = |run: &Run| {
+        let chain = run.chain().to_vec();
+        Reopening::again(&run.plan, vec![SeatNumber(3)], &chain).expect("there is room")
+    };
+    let told = three_and(500, [("fuser", fuses(50, "Gravity", "All."))]);
+    let told = told.after(&cancelled.commits).reopened(again).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 770, closed at 770
+      fused by fuser from 3: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 50 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 2 requests 720 ms, ~$0.0010
+      s2 fuser answered, 1 request 50 ms, $0.0010
+      step 1 fuser answered late, 1 request 200 ms, $0.0010 drafting
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_takes_up_a_run_with_a_text_waits_for_nobody() {
+    let whole = three_and(5_000, [("fuser", writes(100, "Both."))]).run().await;
+    let is_text = |recorded: &Recorded| {
+        let place = recorded.event.attempt().map(|attempt| attempt.place);
+        recorded.event.answer().is_some() && place == Some(Place::Step(StepNumber(1)))
+    };
+    let last = whole.commits.iter().position(|commit| commit.iter().any(is_text)).expect("it is there");
+    let told = three_and(5_000, [("fuser", hangs())]).after(&whole.commits[..=last]).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    partial decided at 220, closed at 220
+      fused by fuser: `Both. Done.`
+      because the synthesizer wrote it from the answers without naming the one it started from, and began when 2 of 3 had answered
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      step 1 fuser answered, 1 request 200 ms, $0.0010 drafting
+    ");
 }

@@ -15,10 +15,8 @@ use parallel_llm_engine::{Code, Failure};
 use tokio::process::Command;
 
 use crate::child::{self, Errand, Helpers, Trouble};
-use crate::settings::CheckSettings;
+use crate::settings::{CheckSettings, SEAT};
 
-/// Tells the program whose answer it is given, by number.
-const SEAT: &str = "PARALLEL_LLM_SEAT";
 /// What the name of a check's folder begins with.
 const FOLDER: &str = "parallel-llm-check-";
 /// How often a folder is tried to be taken away. What is still there then stays.
@@ -39,29 +37,32 @@ impl CheckCommand {
     async fn grade(&self, candidate: Candidate) -> Result<Grade, Failure> {
         let (folder, environment) = (&self.settings.folder, &self.settings.environment);
         let folder = Folder::create(folder)
-            .map_err(|error| self.unavailable(&format!("has no folder to run in: {error}")))?;
+            .map_err(|error| Self::unavailable(&format!("has no folder to run in: {error}")))?;
         let mut command = Command::new(&self.settings.words[0]);
         command.args(&self.settings.words[1..]).current_dir(&folder.path);
         command.env_clear().envs(environment.iter().cloned()).env(SEAT, candidate.seat.to_string());
         let wait_max = Duration::from_millis(self.settings.timeout_ms);
         let errand = Errand { command, input: Some(candidate.text), wait_max, helpers: Helpers::End };
-        let ended = child::run(errand).await.map_err(|trouble| match trouble {
-            Trouble::Unstarted(error) => self.unavailable(&format!("cannot be started: {error}")),
+        let ended = child::run(errand).await;
+        folder.remove().await;
+        let ended = ended.map_err(|trouble| match trouble {
+            Trouble::Unstarted(error) => Self::unavailable(&format!("cannot be started: {error}")),
             Trouble::Late => self.late(),
         })?;
-        let status = ended.status.map_err(|error| self.unavailable(&format!("was lost: {error}")))?;
+        let status = ended.status.map_err(|error| Self::unavailable(&format!("was lost: {error}")))?;
         let score = score(&ended.stdout).filter(|_| status.success());
         Ok(Grade { passed: status.success(), score })
     }
 
-    fn unavailable(&self, how: &str) -> Failure {
-        let message = format!("the check command `{}` {how}", self.settings.words[0]);
-        Failure::new(Code::CheckUnavailable, message).with_next("try the check command by hand")
+    /// It is not named: a run's owner may be another than whose command it is.
+    fn unavailable(how: &str) -> Failure {
+        Failure::new(Code::CheckUnavailable, format!("the check command {how}"))
+            .with_next("try the check command by hand")
     }
 
     fn late(&self) -> Failure {
-        let (program, ms) = (&self.settings.words[0], self.settings.timeout_ms);
-        Failure::new(Code::Timeout, format!("the check command `{program}` did not end within {ms} ms"))
+        let ms = self.settings.timeout_ms;
+        Failure::new(Code::Timeout, format!("the check command did not end within {ms} ms"))
             .with_retryable(false)
             .with_next(format!("raise the setting `check_timeout_ms` (now {ms})"))
     }
@@ -99,19 +100,28 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    /// A check may have built a whole program there, so it is taken away beside the runtime where there is one.
-    fn drop(&mut self) {
+impl Folder {
+    /// A check may have built a whole program there, so it is taken away beside the runtime, and waited for: the program may
+    /// end with this run.
+    async fn remove(mut self) {
         let path = std::mem::take(&mut self.path);
-        // What was ended a moment ago may still write a last file.
-        let remove = move || {
-            let _ = (0..REMOVALS_MAX).any(|_| std::fs::remove_dir_all(&path).is_ok());
-        };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(remove)),
-            Err(_) => remove(),
+        // An error means that the runtime is ending, and the folder stays.
+        let _ = tokio::task::spawn_blocking(move || remove(&path)).await;
+    }
+}
+
+impl Drop for Folder {
+    /// Of a check that was given up. Here and now, because a runtime that ends waits for nothing.
+    fn drop(&mut self) {
+        if !self.path.as_os_str().is_empty() {
+            remove(&self.path);
         }
     }
+}
+
+/// What was ended a moment ago may still write a last file.
+fn remove(path: &Path) {
+    let _ = (0..REMOVALS_MAX).any(|_| std::fs::remove_dir_all(path).is_ok());
 }
 
 #[cfg(test)]
@@ -146,6 +156,7 @@ mod tests {
                     ("HOME", root.path().into()),
                 ],
                 folder: root.path().to_owned(),
+                is_asked_for: false,
             };
             Self { root, check: CheckCommand::new(settings) }
         }
@@ -227,7 +238,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_takes_too_long_is_ended_with_all_that_it_has_started() {
-        let late = "timeout: the check command `/bin/sh` did not end within 1500 ms (raise the setting `check_timeout_ms` (now 1500))";
+        let late = "timeout: the check command did not end within 1500 ms (raise the setting `check_timeout_ms` (now 1500))";
         assert_eq!(Bench::of("yes").within(1_500).told("x").await, late);
         let bench = Bench::of("sleep 600 & echo $! > \"$HOME/helper\"; wait").within(1_500);
         assert_eq!(bench.told("x").await, late);
@@ -300,10 +311,10 @@ mod tests {
     async fn what_cannot_be_run_is_told() {
         let mut bench = Bench::of("");
         bench.check.settings.words = vec!["/no/program".to_owned(), "secret".to_owned()];
-        let told = "check_unavailable: the check command `/no/program` cannot be started: No such file or directory (os error 2) (try the check command by hand)";
+        let told = "check_unavailable: the check command cannot be started: No such file or directory (os error 2) (try the check command by hand)";
         assert_eq!(bench.told("x").await, told);
         bench.check.settings.folder = bench.root.path().join("gone");
-        let told = "check_unavailable: the check command `/no/program` has no folder to run in: No such file or directory (os error 2) (try the check command by hand)";
+        let told = "check_unavailable: the check command has no folder to run in: No such file or directory (os error 2) (try the check command by hand)";
         assert_eq!(bench.told("x").await, told);
     }
 }

@@ -39,7 +39,7 @@ pub const ALL: &[(u8, &str)] = &[
     (USAGE, "the call or a setting cannot be used, or `models --check` found a dead model"),
     (
         PARTIAL,
-        "with `--strict`: a seat without an answer, or fusing was asked and did not happen; of several runs to purge or export, some were not",
+        "with `--strict`: a seat without an answer, or an answer that only stands in for what the strategy was to give, because nobody could fuse or none passes the check; of several runs to purge or export, some were not",
     ),
     (AUTH, "no key or token, a refused one, or no credit"),
     (BUDGET, "the budget does not hold the run"),

@@ -91,7 +91,7 @@ fn a_check_is_named_by_flag_setting_or_variable() {
         come(&["--check", flag], &[]),
         come(&["--check", flag, "--strategy", "auto"], &[]),
         come(&["--check", flag, "--strategy", "best-of-n@by=judge"], &[]),
-        come(&["--strategy", RECIPE], &[("check_command", "./'my checks'/check.sh 'sort('")]),
+        come(&["--strategy", RECIPE], &[("check_command", "~/'my checks'/check.sh 'sort('")]),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
     "complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 1 3:false
@@ -109,7 +109,7 @@ fn auto_says_why_it_checks_and_compares_short_answers_instead() {
     let report = |question: &str| {
         let models = MODELS.iter().flat_map(|model| ["-m", *model]);
         let call = stage.call(["ask", "--json", "--strategy", "auto", question]).args(models);
-        call.settings([("check_command", "./check.sh")]).run().json()
+        call.settings([("check_command", "~/check.sh")]).run().json()
     };
     let (open, closed) = (report("Which design?"), report("How many legs has a spider?"));
     insta::assert_snapshot!(open["strategy_reason"].as_str().unwrap(), @"a check command is set, and what an answer does when it is run says more of it than any judge");
@@ -131,25 +131,48 @@ fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
         come("./check.sh", "60000") + &come("./odd.sh", "60000") + &come("/bin/sh -c 'sleep 600'", "300");
     insta::assert_snapshot!(lines, @r#"
     "complete" "verbatim" | "none of the 3 answers passes the check; this is the answer closest to the others, word for word" | 1:false 2:false 3:false
-    "complete" "verbatim" | "no answer could be checked: the check command `HOME/odd.sh` cannot be started: No such file or directory (os error 2); this is the answer closest to the others, word for word" | 1:null check_unavailable 2:null check_unavailable 3:null check_unavailable
-    "complete" "verbatim" | "no answer could be checked: the check command `/bin/sh` did not end within 300 ms; this is the answer closest to the others, word for word" | 1:null timeout 2:null timeout 3:null timeout
+    "complete" "verbatim" | "no answer could be checked: the check command cannot be started: No such file or directory (os error 2); this is the answer closest to the others, word for word" | 1:null check_unavailable 2:null check_unavailable 3:null check_unavailable
+    "complete" "verbatim" | "no answer could be checked: the check command did not end within 300 ms; this is the answer closest to the others, word for word" | 1:null timeout 2:null timeout 3:null timeout
     "#);
     let output = asking(&stage, &["--check", "./check.sh"]).run();
     insta::assert_snapshot!(output.summary(), @"
     word for word by openai/gpt-6.1-sol: none of the 3 answers passes the check; this is the answer closest to the others, word for word
+    warning[check_failed]: the check has chosen none: none of the 3 answers passes the check (next: find out what the answers lack before you use one, or ask in other words)
     checked: seat 1 does not pass, seat 2 does not pass, seat 3 does not pass
     the answers are kept: `runs synthesize <run>` checks them again
     3 of 3 answered · $0.00012 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     assert_eq!(output.code, Some(0));
-    let output = asking(&stage, &["--strict", "--check", "./check.sh"]).run();
-    assert_eq!(output.code, Some(3));
+}
+
+#[test]
+fn a_script_is_told_whether_an_answer_passes() {
+    let stage = stage_with("check.sh", "exit $1");
+    let strict = |check: &str, models: &[&str]| {
+        let models = models.iter().flat_map(|model| ["-m", *model]);
+        stage.call(["ask", "--strict", "--check", check, TASK]).args(models).run().code
+    };
+    let codes = [&MODELS[..], &MODELS[..1]]
+        .map(|models| ["0", "1"].map(|end| strict(&format!("./check.sh {end}"), models)));
+    assert_eq!(codes, [[Some(0), Some(3)]; 2]);
+}
+
+#[test]
+fn a_check_may_ask_this_program_in_turn() {
+    let program = env!("CARGO_BIN_EXE_parallel-llm-mcp");
+    let stage = stage_with(
+        "check.sh",
+        &format!("{program} explain budget >/dev/null && {program} config show >/dev/null"),
+    );
+    let report = asking(&stage, &["--check", "./check.sh", "--json"]).run().json();
+    assert_eq!(come(&report).matches("true").count(), 3, "{report}");
 }
 
 #[test]
 fn without_a_check_nothing_is_asked_for_money() {
     let stage = stage();
+    stage.write("check.py", "exit()\n");
     let told = |arguments: &[&str]| {
         let output = asking(&stage, arguments).run();
         format!("{:?} {}", output.code, output.told())
@@ -160,6 +183,7 @@ fn without_a_check_nothing_is_asked_for_money() {
         told(&["--check", "./check.sh", "--strategy", "vote"]),
         told(&["--check", "./gone.sh"]),
         told(&["--check", "no-such-program --twice"]),
+        told(&["--check", "sh check.py"]),
         told(&["--check", "  "]),
         told(&["--check", "'open"]),
     ];
@@ -193,6 +217,12 @@ fn without_a_check_nothing_is_asked_for_money() {
     --- stderr
     error[check_unavailable]: the check command `no-such-program` is not there, or is no program
       next: set `check_command`, or name one with `--check`, and try it by hand
+
+    Some(2) exit 2
+    --- stdout
+    --- stderr
+    error[check_unavailable]: the check command runs in an empty folder, where there is no file `check.py`
+      next: write the whole path of the file
 
     Some(2) exit 2
     --- stdout
@@ -237,6 +267,15 @@ fn paid_answers_are_checked_without_paying_again() {
     let paid = stage.chats().len();
     let call = stage.call(["runs", "replay", "@", "--strategy", RECIPE, "--json"]);
     assert_eq!(call.run().code, Some(2), "there is no check command");
+    let unused =
+        stage.call(["runs", "replay", "@", "--strategy", "best-of-n", "--check", "./check.sh"]).run();
+    insta::assert_snapshot!(unused.told(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `best-of-n` checks nothing, so `--check` would do nothing
+      next: name a strategy that checks with it: `--strategy best-of-n@by=check`
+    ");
     let call = stage.call(["runs", "replay", "@", "--strategy", RECIPE, "--json"]);
     let report = call.args(["--check", "./check.sh"]).run().json();
     insta::assert_snapshot!(come(&report), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);

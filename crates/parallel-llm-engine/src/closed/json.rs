@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::{number, word};
-use crate::parse::objects;
+use crate::parse::{OBJECTS_MAX, objects};
 use crate::pointer::Pointer;
 
 /// The longest answer in which JSON is looked for, in bytes: as much as one at the default output cap has. The run waits for
@@ -22,11 +22,20 @@ const FENCE: &str = "```json";
 /// The value at this place, of the last JSON object in which there is such a place.
 pub(super) fn at(answer: &str, pointer: &Pointer) -> Option<String> {
     let answer = Some(answer.trim()).filter(|answer| answer.len() <= JSON_BYTES_MAX)?;
-    let value = documents(answer).into_iter().rev().find_map(|document| found(document, pointer))?;
+    // Many braces of a derivation may stand before the one that counts.
+    let tail = answer.rmatch_indices('{').take(OBJECTS_MAX).last().map_or("", |(start, _)| &answer[start..]);
+    let value = last(documents(answer), pointer)
+        .or_else(|| last(objects(answer), pointer))
+        .or_else(|| last(objects(tail), pointer))?;
     if value.get().starts_with('"') {
         return word::word(&serde_json::from_str::<String>(value.get()).ok()?);
     }
     word::bounded(written(value, DEPTH_MAX)?)
+}
+
+/// The value at this place, of the last of these in which there is one.
+fn last<'a>(documents: Vec<&'a RawValue>, pointer: &Pointer) -> Option<&'a RawValue> {
+    documents.into_iter().rev().find_map(|document| found(document, pointer))
 }
 
 /// Everything in an answer that is JSON: the whole of it, else its objects.
@@ -96,6 +105,9 @@ mod tests {
         ] {
             check("/answer", answer, Some("paris"));
         }
+        let derivation = r"\frac{1}{2} ".repeat(64);
+        check("/answer", &format!("{derivation}{{\"answer\": \"Paris\"}}"), Some("paris"));
+        check("/answer", "{\"answer\": \"Paris\"} from\n```json\n{\"source\": 1}\n```", Some("paris"));
         check("/0/answer", r#"[{"answer": "Paris"}]"#, Some("paris"));
         check("", r#""Paris""#, Some("paris"));
         for answer in

@@ -35,12 +35,14 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// The text without what stands around it.
-fn bare(text: &str) -> &str {
-    let trimmed = text.trim().trim_end_matches(['.', '。']);
-    let inside = AROUND.iter().find_map(|(open, close)| trimmed.strip_prefix(open)?.strip_suffix(close));
-    match inside {
-        Some(inside) => bare(inside),
-        None => trimmed,
+fn bare(mut text: &str) -> &str {
+    loop {
+        let trimmed = text.trim().trim_end_matches(['.', '。']);
+        let inside = AROUND.iter().find_map(|(open, close)| trimmed.strip_prefix(open)?.strip_suffix(close));
+        match inside {
+            Some(inside) => text = inside,
+            None => return trimmed,
+        }
     }
 }
 
@@ -65,6 +67,7 @@ mod tests {
         ] {
             assert_eq!(word(text).as_deref(), Some(expected), "{text}");
         }
+        assert_eq!(plain(&"'".repeat(64 * 1024)), "");
         for none in ["", " . ", "****", "\u{200b}", &"long ".repeat(61), &" ".repeat(99)] {
             assert_eq!(word(none), None, "{none}");
         }

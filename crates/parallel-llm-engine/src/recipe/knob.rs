@@ -85,6 +85,9 @@ words! {
     }
 }
 
+/// Of two answers each one decides where the other is left out; of three, two are left to compare.
+pub(crate) const CONTROLLED_MIN: usize = 3;
+
 /// A thing that can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Knob {
@@ -295,7 +298,17 @@ impl Knobs {
     /// Fails where what is set does not go together.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let (is_early, reads_once) = (self.early.is_some(), self.extractor() == Extractor::Llm);
+        let is_compared = |count: Option<u8>| count.is_none_or(|count| usize::from(count) >= CONTROLLED_MIN);
+        let too_few = "texts are compared without each of three answers or more";
         let against = [
+            (self.is_paranoid() && !is_compared(self.top_k), "paranoid=on", "top_k=2", too_few),
+            (self.is_paranoid() && !is_compared(self.samples), "paranoid=on", "samples=2", too_few),
+            (
+                self.early.zip(self.first).is_some_and(|(early, first)| early < first),
+                "early",
+                "first",
+                "it is to be as many or more: a text of fewer would spare those that are not asked yet",
+            ),
             (
                 is_early && self.is_paranoid(),
                 "early",

@@ -45,8 +45,12 @@ pub(super) async fn choose(desk: &Desk, usable: &[Usable]) -> Outcome {
         Some((chosen, how)) => passing(desk, usable, chosen, &how),
         None => unpassed(desk, usable, why_none(&tried)),
     };
-    let warnings = if checks.iter().any(|one| one.passed.is_some()) { warnings(&tried) } else { Vec::new() };
-    Outcome { checks, warnings, ..outcome }
+    let mut outcome = Outcome { checks, ..outcome };
+    // Where none could be checked, the reason is told once.
+    if outcome.checks.iter().any(|one| one.passed.is_some()) {
+        outcome.warnings.extend(warnings(&tried));
+    }
+    outcome
 }
 
 /// What came of checking one answer.
@@ -114,11 +118,12 @@ fn passing(desk: &Desk, usable: &[Usable], chosen: &Usable, how: &str) -> Outcom
 }
 
 fn unpassed(desk: &Desk, usable: &[Usable], why: Failure) -> Outcome {
+    let warnings = vec![Warning::of("the check has chosen none", &why)];
     if let [only] = usable {
         let reason = why.message.clone();
-        return Outcome { unfused: Some(why), ..verbatim(desk, only, reason) };
+        return Outcome { unfused: Some(why), warnings, ..verbatim(desk, only, reason) };
     }
-    unfused(desk, usable, why)
+    Outcome { warnings, ..unfused(desk, usable, why) }
 }
 
 /// Why no answer passes: those that could be checked do not, or none could be.

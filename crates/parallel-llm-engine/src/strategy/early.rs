@@ -4,6 +4,7 @@
 //! What always holds: a text of which a word has been shown is not taken back, and of one that is given up nobody sees a
 //! word. Until then an answer that says something else has the text begun anew, with that answer.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
@@ -20,6 +21,10 @@ use crate::strategy::{agreement, is_gated};
 
 /// Waits for the panel, and for a text begun early where that is wanted.
 pub(crate) async fn gather(desk: &Arc<Desk>, panel: &mut Panel) -> Gathered {
+    if synthesize::standing(desk).is_some() && !desk.stop.is_cancelled() {
+        // A process that is gone had its text already, of the answers that were there then.
+        return Gathered::Enough;
+    }
     let Some(mut early) = Early::of(desk) else { return panel.gather().await };
     let mut is_enough = false;
     loop {
@@ -30,8 +35,10 @@ pub(crate) async fn gather(desk: &Arc<Desk>, panel: &mut Panel) -> Gathered {
             None => {}
         }
         let has_text = early.take_end(panel);
-        if !has_text {
-            early.weigh(panel, is_enough);
+        // A defect in what is only quicker does not end the run.
+        let weigh = AssertUnwindSafe(|| early.weigh(panel, is_enough));
+        if !has_text && std::panic::catch_unwind(weigh).is_err() {
+            early.is_over = true;
         }
         if is_enough && early.draft.is_none() && !has_text {
             return Gathered::Enough;
@@ -83,7 +90,10 @@ impl<'a> Early<'a> {
         let Some(end) = panel.ended_beside() else { return false };
         self.draft = None;
         self.is_over = true;
-        matches!(end, Event::Answered { .. })
+        match end {
+            Event::Answered { attempt, answer } => synthesize::holds_text(self.desk, attempt.place, &answer),
+            _ => false,
+        }
     }
 
     /// Begins a draft, lets it go on, or gives it up for another, as the answers that have come want it.

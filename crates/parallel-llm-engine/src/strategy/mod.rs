@@ -49,18 +49,20 @@ pub(crate) fn fallback(desk: &Desk, usable: &[Usable]) -> Outcome {
 }
 
 /// The answers that are considered, in the order of the panel. Where an earlier part of the run had begun to make a text
-/// of them and has paid for some of it, those that have come since were not shown to whom it asked.
+/// of them and has paid for some of it, those that have come since were not shown to whom it asked; nor were they where a text was
+/// begun early.
 pub(crate) fn considered(desk: &Desk, usable: &[Usable]) -> Vec<Usable> {
     let has_given =
         |view: &&SeatView| !view.told_of && matches!(view.status, SeatStatus::Answered | SeatStatus::Cut);
     let was_there = |run: &Run, one: &Usable, began_ms: u64| {
         run.ended_ms(one.seat).is_some_and(|ended_ms| ended_ms <= began_ms)
     };
+    let early = synthesize::standing(desk);
     let mut considered: Vec<Usable> = desk.hub.look(|run| {
         let is_text = |view: &&SeatView| desk.plan.role_of(view.place) != Some(Role::Draft);
         let began_ms = run.called().filter(has_given).filter(is_text).filter_map(|view| view.sent_ms).min();
         let was_there = |one: &&Usable| began_ms.is_none_or(|began_ms| was_there(run, one, began_ms));
-        match run.draft() {
+        match &early {
             Some(draft) => usable.iter().filter(|one| draft.reads.contains(&one.seat)).cloned().collect(),
             None => usable.iter().filter(was_there).cloned().collect(),
         }

@@ -14,12 +14,15 @@ use std::sync::Arc;
 use similar::TextDiff;
 
 use crate::agreement::Agreement;
-use crate::answer::Failure;
+use crate::answer::{Answer, Failure};
+use crate::chance;
 use crate::code::Code;
 use crate::gather::Usable;
 use crate::injection::Sign;
+use crate::money::PicoUsd;
 use crate::outcome::{LeaveOneOut, Outcome, OutcomeKind, Warning, Without, Worth};
 use crate::panel::{ModelRef, Seat, SeatNumber};
+use crate::parse;
 use crate::place::Place;
 use crate::run::{SeatStatus, SeatView};
 use crate::seat::Desk;
@@ -46,10 +49,16 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
     if let Some(outcome) = gated(desk, usable, agreement) {
         return outcome;
     }
-    let mut outcome = match begun_early(desk, usable, agreement) {
+    let early = begun_early(desk, usable, agreement);
+    let is_early = early.is_some();
+    let mut outcome = match early {
         Some(outcome) => outcome,
         None => write(desk, usable, agreement).await,
     };
+    if let Some(worth) = &mut outcome.worth {
+        let written = (!is_early).then_some(worth.extra_cost);
+        worth.extra_cost = costs_of_drafts(desk).into_iter().chain(written).sum();
+    }
     outcome.warnings.extend(failed_early(desk));
     outcome
 }
@@ -59,35 +68,73 @@ pub(super) fn draft(desk: &Desk, place: Place, usable: &[Usable], agreement: Opt
     Sitting::whole(desk, place, &limited(desk, usable, agreement).0).call(desk)
 }
 
+/// Whether the reply to such a call holds a text.
+pub(super) fn holds_text(desk: &Desk, place: Place, reply: &Answer) -> bool {
+    !parse::fusion(&reply.text, &chance::code_of(&desk.plan, place), &[]).text.is_empty()
+}
+
+/// The call that has begun a text early, where it came to its end with one and no outcome tells of it yet.
+pub(super) fn standing(desk: &Desk) -> Option<SeatView> {
+    let given: Vec<SeatView> = desk.hub.look(|run| {
+        let given = |view: &&SeatView| view.status == SeatStatus::Answered && !view.told_of;
+        run.drafts().filter(given).cloned().collect()
+    });
+    given
+        .into_iter()
+        .find(|view| view.answer.as_ref().is_some_and(|reply| holds_text(desk, view.place, reply)))
+}
+
 /// The text that was begun before all had answered, where it came to its end.
 fn begun_early(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Option<Outcome> {
-    let (view, given_up) = desk.hub.look(|run| {
-        let given_up = run.drafts().filter(|view| view.status == SeatStatus::Cancelled).count();
-        run.draft().map(|view| (view.clone(), given_up))
-    })?;
+    let view = standing(desk)?;
     let (shown, unshown) = limited(desk, usable, agreement);
     let draft = Sitting::whole(desk, view.place, &shown).read(desk, view.answer.as_ref()?).ok()?;
     let mut outcome = fused(desk, (SYNTHESIZER, &view.model), draft, &shown);
     outcome.unshown = unshown;
+    let is_given_up = |other: &&SeatView| {
+        let is_over = matches!(other.status, SeatStatus::Cancelled) || !other.status.is_final();
+        other.place != view.place && other.attempts > 0 && is_over
+    };
+    let (given_up, ended_ms) = desk.hub.look(|run| {
+        let ended_ms = run.plan.seats.iter().filter_map(|seat| run.ended_ms(seat.number)).max();
+        (run.drafts().filter(is_given_up).count(), ended_ms)
+    });
     let (there, seats) = (usable.len(), desk.plan.seats.len());
     let _ = write!(outcome.reason, ", and began when {there} of {seats} had answered");
     if given_up > 0 {
         let _ = write!(outcome.reason, ", having given up {given_up} begun sooner");
     }
     if let Some(worth) = &mut outcome.worth {
-        worth.extra_ms = view.elapsed_ms.unwrap_or_default();
+        // What ran beside the panel cost no time.
+        let since_ms = ended_ms.max(view.sent_ms).unwrap_or_default();
+        let until_ms = view.sent_ms.zip(view.elapsed_ms).map_or(since_ms, |(sent, elapsed)| sent + elapsed);
+        worth.extra_ms = until_ms.saturating_sub(since_ms);
     }
     Some(outcome)
 }
 
+/// What each text begun early cost in this part of the run; `None` where nobody knows.
+fn costs_of_drafts(desk: &Desk) -> Vec<Option<PicoUsd>> {
+    desk.hub.look(|run| {
+        let made = run.drafts().filter(|view| view.attempts > 0 && !view.told_of);
+        made.map(|view| view.cost.filter(|_| !view.cost_lacks_calls())).collect()
+    })
+}
+
 /// What is to be known of texts begun early that came to nothing by themselves.
 fn failed_early(desk: &Desk) -> Vec<Warning> {
-    let failed = |view: &&SeatView| !matches!(view.status, SeatStatus::Answered | SeatStatus::Cancelled);
-    desk.hub.look(|run| {
-        let failed = run.drafts().filter(|view| !view.told_of).filter(failed);
-        let why = failed.filter_map(|view| view.failure.as_ref());
-        why.map(|why| Warning::of("a text begun early failed", why)).collect()
-    })
+    use SeatStatus::{Answered, Cut, Failed, Refused, Unknown};
+    let ended: Vec<SeatView> =
+        desk.hub.look(|run| run.drafts().filter(|view| !view.told_of).cloned().collect());
+    let failure = |view: SeatView| match view.status {
+        Cut | Failed | Refused | Unknown => view.failure,
+        Answered if !view.answer.as_ref().is_some_and(|reply| holds_text(desk, view.place, reply)) => {
+            Some(draft::no_answer())
+        }
+        _ => None,
+    };
+    let failures = ended.into_iter().filter_map(failure);
+    failures.map(|failure| Warning::of("a text begun early failed", &failure)).collect()
 }
 
 /// Has one text made of the answers by the first of the chain that can; if none can, the best answer stands.

@@ -22,7 +22,7 @@ const RECIPES: [&str; 13] = [
     "synthesize@gate=off",
     "synthesize@gate=off,first=2",
     "synthesize@early=2",
-    "synthesize@early=2,first=3,gate=off",
+    "synthesize@early=3,first=2,gate=off",
     "vote",
     "vote@first=2",
     "vote@first=3",

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use parallel_llm_engine::recipe::AUTO;
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{
-    Code, Effort, Failure, Message, OutcomeKind, PicoUsd, Role, RunRequest, RunStatus,
-};
+use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest, RunStatus};
 
 use super::answer_file::AnswerFile;
 use super::view::{self, Followed, Leaving, View};
@@ -323,6 +321,9 @@ pub(super) fn exit_code(run: &Run, strict: bool) -> u8 {
     if let Some(failure) = &outcome.failure {
         return exit::of(failure.code);
     }
-    let not_fused = run.seats.len() > 1 && outcome.kind != OutcomeKind::Fused;
-    if strict && (run.status == RunStatus::Partial || not_fused) { exit::PARTIAL } else { exit::ANSWER }
+    if strict && (run.status == RunStatus::Partial || run.is_unfused()) {
+        exit::PARTIAL
+    } else {
+        exit::ANSWER
+    }
 }

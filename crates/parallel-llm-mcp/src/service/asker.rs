@@ -161,8 +161,16 @@ impl Service {
 
     /// Refuses a recipe by which answers are checked where there is no check command, or where it is not the asker's.
     pub(super) fn check_checker(&self, recipe: Recipe) -> Result<(), Failure> {
+        let check = self.settings().check.as_ref();
         if !recipe.knobs.is_checked() {
-            return Ok(());
+            return match check.filter(|check| check.is_asked_for) {
+                Some(_) => Err(Failure::new(
+                    Code::Usage,
+                    format!("`{recipe}` checks nothing, so `--check` would do nothing"),
+                )
+                .with_next("name a strategy that checks with it: `--strategy best-of-n@by=check`")),
+                None => Ok(()),
+            };
         }
         if !self.may_check() {
             let message =
@@ -170,12 +178,11 @@ impl Service {
             return Err(Failure::new(Code::ScopeMissing, message)
                 .with_next("name another strategy, such as `best-of-n`"));
         }
-        let why = match &self.settings().check {
-            Some(check) if check.is_found() => return Ok(()),
-            Some(check) => format!("the check command `{}` is not there, or is no program", check.words[0]),
-            None => format!("`{recipe}` needs a check command, and none is set"),
+        let none = || {
+            let message = format!("`{recipe}` needs a check command, and none is set");
+            Failure::new(Code::CheckUnavailable, message)
         };
-        Err(Failure::new(Code::CheckUnavailable, why))
+        check.ok_or_else(none)?.check()
     }
 
     /// What may be spent in a day by what this asker begins: its own limit, then those of the settings.

@@ -3,8 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::{Code, Failure};
+
 use super::environment::Environment;
 use super::layer::Layer;
+use super::origin::Origin;
 use super::table::Setting;
 
 /// A program that says whether an answer is right.
@@ -18,12 +21,30 @@ pub struct CheckSettings {
     pub environment: Vec<(&'static str, OsString)>,
     /// Where its folders are made.
     pub folder: PathBuf,
+    /// Whether it was named for this very command, by a flag.
+    pub is_asked_for: bool,
 }
 
 impl CheckSettings {
-    /// Whether its program is there: at its path, or by its name in a folder of `PATH`. It is looked for before anything is
-    /// paid, and may be gone by the time it is run.
-    pub fn is_found(&self) -> bool {
+    /// Fails where it can be told before anything is paid that it will not run: its program is not there, at its path or by
+    /// its name in a folder of `PATH`, or an argument names a file that it will not find. Either may change by the time it is run.
+    pub fn check(&self) -> Result<(), Failure> {
+        let refused = |why: String| Err(Failure::new(Code::CheckUnavailable, why));
+        if !self.is_found() {
+            return refused(format!("the check command `{}` is not there, or is no program", self.words[0]));
+        }
+        let is_here = |word: &&String| Path::new(word).is_relative() && Path::new(word).is_file();
+        match self.words[1..].iter().find(is_here) {
+            Some(word) => {
+                let why =
+                    format!("the check command runs in an empty folder, where there is no file `{word}`");
+                refused(why).map_err(|failure| failure.with_next("write the whole path of the file"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn is_found(&self) -> bool {
         let program = Path::new(&self.words[0]);
         if program.components().count() > 1 {
             return is_program(program);
@@ -51,6 +72,7 @@ pub(super) fn read(layer: &Layer, environment: &Environment) -> Option<CheckSett
         timeout_ms: layer.whole(Setting::CheckTimeoutMs),
         environment: environment.handed_on(),
         folder: environment.temporary(),
+        is_asked_for: matches!(layer.entry(Setting::CheckCommand).origin, Origin::Flag(_)),
     })
 }
 

@@ -6,20 +6,24 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 use parallel_llm_engine::{Failure, nearest};
 use parallel_llm_provider::Known;
 use secrecy::SecretString;
 
+use super::command;
 use super::invalid;
+use super::kind::Value;
 use super::layer::{Entry, Layer};
 use super::origin::Origin;
 use super::table::{PREFIX, Setting};
 
 /// Names another user file.
 pub(super) const CONFIG: &str = "PARALLEL_LLM_CONFIG";
+/// Tells a check command whose answer it is given, by number. It may be this program that is called by it.
+pub const SEAT: &str = "PARALLEL_LLM_SEAT";
 
 /// Variables that are read but set no setting, and what each does.
 pub(super) const OTHERS: [(&str, &str); 4] = [
@@ -187,6 +191,7 @@ impl Environment {
         let variable = setting.variable();
         let Some(text) = self.text(&variable)? else { return Ok(None) };
         let value = setting.kind().read(setting.name(), text);
+        let value = value.and_then(|value| whole_program(setting, value));
         let value = value.map_err(|failure| super::at(&format!("environment {variable}"), failure))?;
         Ok(Some(Entry { value, origin: Origin::Environment(variable) }))
     }
@@ -195,7 +200,8 @@ impl Environment {
     fn check_names(&self) -> Result<(), Failure> {
         for name in self.variables.keys() {
             let Some(rest) = name.strip_prefix(PREFIX) else { continue };
-            let is_known = name == CONFIG || Setting::ALL.iter().any(|setting| setting.variable() == *name);
+            let is_known = [CONFIG, SEAT].contains(&name.as_str())
+                || Setting::ALL.iter().any(|setting| setting.variable() == *name);
             if is_known || self.text(name)?.is_none() {
                 continue;
             }
@@ -206,6 +212,21 @@ impl Environment {
             return Err(nearest::suggest(failure, meant));
         }
         Ok(())
+    }
+}
+
+/// A variable holds wherever a command is given, so a program that counts from there may be anybody's.
+fn whole_program(setting: Setting, value: Value) -> Result<Value, Failure> {
+    match &value {
+        Value::Command(words) if command::is_path(&words[0]) => {
+            let program = Path::new(&words[0]);
+            if program.is_absolute() || program.starts_with("~") {
+                return Ok(value);
+            }
+            let message = format!("`{}` names a program that counts from the current folder", setting.name());
+            Err(invalid(message).with_next("write its whole path, or its name alone"))
+        }
+        _ => Ok(value),
     }
 }
 

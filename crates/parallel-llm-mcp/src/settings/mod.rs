@@ -47,6 +47,7 @@ use provider::Sources;
 use table::Setting;
 
 pub use check::CheckSettings;
+pub use environment::SEAT;
 pub use environment::{Environment, Folders, of_system};
 pub use issuer::IssuerSettings;
 pub(crate) use kept::{KeptKeys, read as read_kept, text as kept_text};

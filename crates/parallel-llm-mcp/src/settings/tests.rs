@@ -181,7 +181,14 @@ fn a_program_counts_from_where_it_is_written_too() {
         words("check_command = 'a'", "~/bin/check 'secret'"),
         told("home/bin/check|secret", "home/bin/check (environment PARALLEL_LLM_CHECK_COMMAND)")
     );
-    assert_eq!(words("", "bin/check").0, "home/project/src/bin/check");
+    let home = Home::of(&[]).with("PARALLEL_LLM_CHECK_COMMAND", "bin/check");
+    assert_eq!(
+        home.refusal(&[]),
+        "environment PARALLEL_LLM_CHECK_COMMAND: `check_command` names a program that counts from the current folder | write its whole path, or its name alone"
+    );
+    let flags = [("check_command", "bin/check".to_owned())];
+    let words = Home::of(&[]).load_with(&flags).unwrap().check.unwrap().words.join("|");
+    assert!(words.ends_with("home/project/src/bin/check"), "{words}");
 }
 
 #[test]

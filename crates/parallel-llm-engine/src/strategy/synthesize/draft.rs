@@ -154,10 +154,14 @@ impl Sitting {
 impl Draft {
     fn unless_empty(self) -> Result<Self, Failure> {
         if self.text.is_empty() {
-            return Err(Failure::new(Code::Empty, "it wrote no answer"));
+            return Err(no_answer());
         }
         Ok(self)
     }
+}
+
+pub(super) fn no_answer() -> Failure {
+    Failure::new(Code::Empty, "it wrote no answer")
 }
 
 /// What the model of this place is shown of the answers, beside what is known of them already.

@@ -3,6 +3,7 @@
 //! It is paid for, so it is a run like any other: planned with its worst case, within the budget and the limits of the day,
 //! in the ledger and in the history, where only its metadata are kept.
 
+use parallel_llm_engine::recipe::Strategy;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest, budget};
@@ -90,6 +91,7 @@ impl Service {
             deadline_ms: Some(DEADLINE_MS),
             store: Some(StoreMode::Metadata),
             files: Some(false),
+            strategy: Some(Strategy::Panel.name().to_owned()),
             ..RunRequest::prompt(PROMPT)
         };
         let plan = self.plan_with(request, defaults).await?;
