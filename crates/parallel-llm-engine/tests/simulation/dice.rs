@@ -16,7 +16,7 @@ const CHAIN: [&str; 3] = ["fuser-1", "fuser-2", "fuser-3"];
 const MORE: [&str; 2] = ["ivy", "joe"];
 const OTHERS: [&str; 2] = ["fuser-4", "fuser-5"];
 /// How answers become one text.
-const RECIPES: [&str; 13] = [
+const RECIPES: [&str; 22] = [
     "synthesize",
     "synthesize",
     "synthesize@gate=off",
@@ -30,6 +30,15 @@ const RECIPES: [&str; 13] = [
     "best-of-n",
     "best-of-n@orders=1,first=2",
     "best-of-n@gate=off",
+    "consistency@gate=off",
+    "tournament@gate=off",
+    "council@gate=off",
+    "moa@gate=off",
+    "self-moa@samples=3,gate=off",
+    "debate@gate=off",
+    "cascade@first=2",
+    "race@hedge_after_ms=20",
+    "panel",
 ];
 /// Enough for two calls, and not for three.
 const SMALL_BUDGET: PicoUsd = PicoUsd(25_000_000_000);

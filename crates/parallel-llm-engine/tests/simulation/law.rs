@@ -237,7 +237,9 @@ impl Book {
 
     /// Seats are spared that were held back: never asked, and only by a recipe that asks some first.
     fn spare(&mut self, seats: &[SeatNumber]) {
-        let first = self.plan.knobs.first.expect("the recipe asks some first");
+        // A race asks one after the other.
+        let knobs = self.plan.knobs;
+        let first = knobs.first.or(knobs.hedge_after_ms.map(|_| 1)).expect("the recipe asks some first");
         assert!(!self.decided && !self.closed, "seats are spared before the answer");
         for seat in seats {
             let account = self.accounts.entry(Place::Seat(*seat)).or_default();
