@@ -9,9 +9,8 @@ use super::Finding;
 use super::crates::dependencies;
 use super::tree::Tree;
 
-/// Crates the program names itself; more is a tree nobody reads. A server over HTTP and the settings files of clients, whose
-/// comments are to stay, took the few above forty.
-const DIRECT_MAX: usize = 48;
+/// Crates the program names itself. A library that replaces code of ours is worth its line; past this somebody should look.
+const DIRECT_MAX: usize = 60;
 /// Crates in the lock file, those of the tests and of other systems included.
 const LOCKED_MAX: usize = 400;
 /// Crates that are there in more than one version. The graph began with 11.
