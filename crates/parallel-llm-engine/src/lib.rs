@@ -30,6 +30,7 @@ mod gather;
 pub mod id;
 pub mod injection;
 pub mod interval;
+mod json;
 pub mod links;
 pub mod live;
 mod log;

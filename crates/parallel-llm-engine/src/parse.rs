@@ -6,6 +6,8 @@ mod extraction;
 
 use serde::Deserialize;
 
+use crate::json;
+
 pub use analysis::{Analysis, Claim, Remark, Ruling, analysis, comparison};
 pub use extraction::{Extraction, extraction};
 
@@ -76,7 +78,7 @@ struct RankingForm {
 
 /// Reads a judge's reply; `None` where it names no candidate. `labels` are the names the candidates were given.
 pub fn judgement(reply: &str, labels: &[String]) -> Option<Judgement> {
-    let form = objects(reply).into_iter().rfind(|object: &Object| object.contains_key("ranking"))?;
+    let form = last_object(reply, "ranking")?;
     let form = serde_json::from_value::<RankingForm>(form.into()).ok()?;
     let ranking = known(&form.ranking, labels);
     let suspected_injection = known(&form.suspected_injection, labels);
@@ -94,7 +96,13 @@ fn known(list: &serde_json::Value, labels: &[String]) -> Vec<String> {
     known
 }
 
-/// The outermost JSON objects of a text, as far as they are whole.
+/// The last object in a reply that has this member.
+fn last_object(reply: &str, member: &str) -> Option<Object> {
+    let read = |found: json::Document<'_>| serde_json::from_str::<Object>(&found.json).ok();
+    json::objects(reply).filter_map(read).filter(|object| object.contains_key(member)).last()
+}
+
+/// The outermost JSON objects of a text, as far as they are whole, and strict JSON.
 pub(crate) fn objects<'a, Whole: Deserialize<'a>>(reply: &'a str) -> Vec<Whole> {
     let (mut objects, mut rest) = (Vec::new(), reply);
     for _ in 0..OBJECTS_MAX {
@@ -142,19 +150,18 @@ fn split<'a>(reply: &'a str, nonce: &str) -> (Option<&'a str>, &'a str) {
 /// A reply that is a JSON object of our form followed by text, fenced or not.
 fn after_leading_object(reply: &str) -> Option<(&str, &str)> {
     let body = reply.strip_prefix("```json").unwrap_or(reply).trim_start();
-    let mut values =
-        serde_json::Deserializer::from_str(body).into_iter::<serde_json::Map<String, serde_json::Value>>();
-    let object = values.next()?.ok()?;
+    let found = json::leading(body)?;
+    let object: Object = serde_json::from_str(&found.json).ok()?;
     let is_ours = object.contains_key("base") || object.contains_key("claims");
-    let (analysis, text) = body.split_at(values.byte_offset());
+    let (analysis, text) = body.split_at(found.range.end);
     let text = text.trim_start().trim_start_matches("```");
     (is_ours && !text.trim().is_empty()).then_some((analysis, text))
 }
 
 /// The JSON object somewhere in the part before the answer.
 fn read_object(analysis: &str) -> Option<FusionForm> {
-    let start = analysis.find('{')?;
-    serde_json::Deserializer::from_str(&analysis[start..]).into_iter().next()?.ok()
+    let found = json::objects(analysis).next()?;
+    serde_json::from_str(&found.json).ok()
 }
 
 fn answer_marker(nonce: &str) -> String {
@@ -228,6 +235,20 @@ mod tests {
         let fusion = fusion(reply, NONCE, &["A".into(), "B".into()]);
         assert_eq!(fusion.suspected_injection, ["A"]);
         assert_eq!(read(reply), (Some("B".into()), "Hello".into(), true));
+    }
+
+    #[test]
+    fn a_judges_json_is_read_although_it_is_not_quite_json() {
+        let labels = ["A", "B", "C"].map(str::to_owned);
+        for reply in [
+            r#"{"reasons": [{"label": "A", "for": "\(x\) and \frac{1}{2}"}], "ranking": ["B", "A"]}"#,
+            "{\"reasons\": [{\"label\": \"A\", \"for\": \"two\nlines\tand a tab\"}], \"ranking\": [\"B\", \"A\"]}",
+            "```json\n{\"reasons\": [], \"ranking\": [\"B\", \"A\",],}\n```\nThat is my ranking.",
+            &format!("{}\n{}", r"As \frac{a}{b} shows, ".repeat(80), r#"{"ranking": ["B", "A"]}"#),
+        ] {
+            assert_eq!(judgement(reply, &labels).expect(reply).ranking, ["B", "A"], "{reply}");
+        }
+        assert_eq!(judgement(r#"{"ranking": ["B"], "of": {"ranking": ["A"]}"#, &labels), None);
     }
 
     #[test]

@@ -5,7 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Object, objects, split};
+use super::{Object, last_object, split};
+use crate::json::objects;
 use crate::panel::SeatNumber;
 
 /// The most claims that are read. A few are asked for; more are not an analysis any more.
@@ -117,7 +118,7 @@ impl Analysis {
 
 /// Reads what an analyst wrote, who was asked for nothing but the analysis; `None` where there is none.
 pub fn comparison(reply: &str, shown: &[(String, SeatNumber)]) -> Option<Analysis> {
-    let form = objects(reply).into_iter().rfind(|object: &Object| object.contains_key("claims"))?;
+    let form = last_object(reply, "claims")?;
     Some(Reader { form: &form, shown }.analysis())
 }
 
@@ -125,8 +126,7 @@ pub fn comparison(reply: &str, shown: &[(String, SeatNumber)]) -> Option<Analysi
 /// candidates had there, and whose they are.
 pub fn analysis(reply: &str, nonce: &str, shown: &[(String, SeatNumber)]) -> Option<Analysis> {
     let form = split(reply, nonce).0?;
-    let mut objects = serde_json::Deserializer::from_str(&form[form.find('{')?..]).into_iter::<Object>();
-    let form = objects.next()?.ok()?;
+    let form: Object = serde_json::from_str(&objects(form).next()?.json).ok()?;
     let analysis = Reader { form: &form, shown }.analysis();
     analysis.says_something().then_some(analysis)
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Object, known, objects};
+use super::{known, last_object};
 
 /// The longest answer that is read, in characters; a dozen words are asked for. A longer one is left out, not shortened: two
 /// that begin alike need not end so.
@@ -22,7 +22,7 @@ pub struct Extraction {
 /// Reads a reader's reply; `None` where it says of no candidate what it comes to. `labels` are the names the candidates
 /// were given.
 pub fn extraction(reply: &str, labels: &[String]) -> Option<Extraction> {
-    let form: Object = objects(reply).into_iter().rfind(|object: &Object| object.contains_key("answers"))?;
+    let form = last_object(reply, "answers")?;
     let given = given(form.get("answers")?);
     let answer = |label: &String| {
         let mut own = given.iter().filter(|(named, _)| named.trim() == label).map(|(_, answer)| text(answer));
