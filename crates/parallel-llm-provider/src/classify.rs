@@ -21,8 +21,8 @@ const SOON: Duration = Duration::from_secs(60);
 const DAY_S: u64 = 24 * 60 * 60;
 /// The status of an error in a stream whose code says nothing: the provider's own fault, so it may be retried.
 const STATUS_UNKNOWN: u16 = 500;
-/// Characters of a body that are shown where it is no API's answer.
-const EXCERPT_CHARS: usize = 120;
+/// Characters of a body that are shown where its form is none that is known: two lines of a terminal.
+const EXCERPT_CHARS_MAX: usize = 160;
 
 /// Who said something, when it came, and what must not be repeated of it.
 #[derive(Clone, Debug)]
@@ -108,7 +108,10 @@ pub(crate) fn answered(origin: &Origin, status: StatusCode, headers: &HeaderMap,
     }
     let error = ErrorBody::parse(body).unwrap_or_default();
     let verb = format!("answered {}", status.as_u16());
-    failure(&Said { origin, verb, status: status.as_u16(), headers, error }).with_status(status.as_u16())
+    // Kinds are told by known forms alone: an excerpt is for people, and no phrase of it decides anything.
+    let excerpt = if error.is_moderation() { None } else { excerpt(origin, body) };
+    let said = Said { origin, verb, status: status.as_u16(), headers, error, excerpt };
+    failure(&said).with_status(status.as_u16())
 }
 
 /// Whom the limit is about that an answer of status 429 tells of.
@@ -122,18 +125,44 @@ pub(crate) fn scope(body: &[u8]) -> Scope {
 pub(crate) fn reported(origin: &Origin, error: ErrorBody) -> Failure {
     let status = reported_status(&error);
     let verb = format!("reported {}", error.code().unwrap_or_else(|| "an error".to_owned()));
-    failure(&Said { origin, verb, status, headers: &HeaderMap::new(), error })
+    let excerpt =
+        if error.is_moderation() { None } else { excerpt(origin, error.value().to_string().as_bytes()) };
+    failure(&Said { origin, verb, status, headers: &HeaderMap::new(), error, excerpt })
 }
 
 /// The failure that a body is which is no API's answer. Of a page only that it is one: markup tells people nothing.
 pub(crate) fn no_api(origin: &Origin, body: &[u8]) -> Failure {
-    let text = origin.scrubber.scrub(&String::from_utf8_lossy(body));
-    let text = if text.trim_start().starts_with('<') { "a web page" } else { text.trim() };
-    let excerpt: String = text.chars().take(EXCERPT_CHARS).collect();
+    let is_page = body.trim_ascii_start().starts_with(b"<");
+    let excerpt = if is_page { Some("a web page".to_owned()) } else { excerpt(origin, body) };
+    let excerpt = excerpt.unwrap_or_else(|| "nothing that can be shown".to_owned());
     Failure::new(
         Code::Protocol,
         format!("{} answered with something that is no API reply: {excerpt}", origin.provider),
     )
+}
+
+/// The beginning of a body in one line, without keys; `None` of a page, of bytes that are no text, and of JSON that
+/// says nothing.
+fn excerpt(origin: &Origin, body: &[u8]) -> Option<String> {
+    let text = origin.scrubber.scrub(&String::from_utf8_lossy(body));
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if line.chars().count() > EXCERPT_CHARS_MAX {
+            break;
+        }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
+    }
+    let is_text = !line.contains(['\u{fffd}', '\0']);
+    let says_something = !matches!(line.as_str(), "" | "{}" | "[]" | "null" | "\"\"");
+    if line.starts_with('<') || !is_text || !says_something {
+        return None;
+    }
+    if let Some((end, _)) = line.char_indices().nth(EXCERPT_CHARS_MAX) {
+        line.truncate(end);
+        line.push('…');
+    }
+    Some(line)
 }
 
 /// An error with all that came with it.
@@ -143,6 +172,8 @@ struct Said<'a> {
     status: u16,
     headers: &'a HeaderMap,
     error: ErrorBody,
+    /// What people are shown where the error has no words in a place we know.
+    excerpt: Option<String>,
 }
 
 fn failure(said: &Said<'_>) -> Failure {
@@ -177,7 +208,7 @@ fn message(said: &Said<'_>) -> String {
     // OpenRouter's general sentence says less than what it passes on.
     let general = error.message().is_none_or(|message| message == "Provider returned error");
     let passed_on = if general && !error.is_moderation() { error.upstream_words() } else { None };
-    match passed_on.as_deref().or(error.message()) {
+    match passed_on.as_deref().or(error.message()).or(said.excerpt.as_deref()) {
         Some(words) => format!("{provider}{upstream} {}: {words}", said.verb),
         None => format!("{provider}{upstream} {}", said.verb),
     }

@@ -633,3 +633,46 @@ fn a_long_error_is_looked_at_from_its_beginning() {
     assert_eq!(error.upstream_words().unwrap().len(), 16 * 1024);
     assert_eq!(told(&fail(400, &body)), "bad_request");
 }
+
+#[test]
+fn words_in_a_form_that_is_not_known_are_shown() {
+    let long = format!("shard {}", "7".repeat(400));
+    for (status, body, message) in [
+        (500, "backend exploded at shard 7\n", "openrouter answered 500: backend exploded at shard 7"),
+        (400, r#"{"foo":"bar reason"}"#, r#"openrouter answered 400: {"foo":"bar reason"}"#),
+        (
+            400,
+            r#"{"error":{"reason":"no such shard"}}"#,
+            r#"openrouter answered 400: {"error":{"reason":"no such shard"}}"#,
+        ),
+        (400, r#"{"errors":[{"title":"bad"}]}"#, r#"openrouter answered 400: {"errors":[{"title":"bad"}]}"#),
+        (502, "\"upstream is away\"", "openrouter answered 502: \"upstream is away\""),
+        (404, "404 page not found", "openrouter answered 404: 404 page not found"),
+        (500, "line one\r\n\r\n  line\ttwo", "openrouter answered 500: line one line two"),
+        (500, "key plain0key0without0shape is bad", "openrouter answered 500: key *** is bad"),
+        (500, &long, &format!("openrouter answered 500: shard {}…", "7".repeat(154))),
+        // What tells people nothing, or must not be repeated.
+        (502, "<html><h1>Bad Gateway</h1></html>", "openrouter answered 502"),
+        (500, "\u{1b}[2Jboom", "openrouter answered 500:  [2Jboom"),
+        (500, "{}", "openrouter answered 500"),
+        (500, "", "openrouter answered 500"),
+        (
+            403,
+            r#"{"error":{"code":403,"metadata":{"flagged_input":"my secret question"}}}"#,
+            "openrouter answered 403",
+        ),
+    ] {
+        assert_eq!(fail(status, body).message, message, "{status} {body}");
+    }
+    let binary = answered(&origin(), StatusCode::BAD_GATEWAY, &HeaderMap::new(), &[0xff, 0xfe, 0x00, 0x80]);
+    assert_eq!(binary.message, "openrouter answered 502");
+}
+
+#[test]
+fn an_excerpt_decides_nothing() {
+    check(&[
+        (404, "404 page not found", "protocol"),
+        (500, "rate limit exceeded", "upstream retry"),
+        (400, "No such model: x/y", "bad_request"),
+    ]);
+}
