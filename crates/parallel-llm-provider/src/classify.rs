@@ -23,6 +23,8 @@ const DAY_S: u64 = 24 * 60 * 60;
 const STATUS_UNKNOWN: u16 = 500;
 /// Characters of a body that are shown where its form is none that is known: two lines of a terminal.
 const EXCERPT_CHARS_MAX: usize = 160;
+/// How much of a body is read for its excerpt. A key that is cut off there stands far behind what is shown.
+const EXCERPT_BYTES_READ: usize = 4 * 1024;
 
 /// Who said something, when it came, and what must not be repeated of it.
 #[derive(Clone, Debug)]
@@ -144,7 +146,8 @@ pub(crate) fn no_api(origin: &Origin, body: &[u8]) -> Failure {
 /// The beginning of a body in one line, without keys; `None` of a page, of bytes that are no text, and of JSON that
 /// says nothing.
 fn excerpt(origin: &Origin, body: &[u8]) -> Option<String> {
-    let text = origin.scrubber.scrub(&String::from_utf8_lossy(body));
+    let body = body.trim_ascii_start();
+    let text = origin.scrubber.scrub(&String::from_utf8_lossy(&body[..body.len().min(EXCERPT_BYTES_READ)]));
     let mut line = String::new();
     for word in text.split_whitespace() {
         if line.chars().count() > EXCERPT_CHARS_MAX {

@@ -1,11 +1,15 @@
 //! Takes keys out of text before anyone sees it.
 //!
-//! First every key value this program knows, exactly; then whatever is shaped like a key, because a provider may
-//! echo one that is not ours, or part of one. What always holds: no known key of at least [`KEY_BYTES_MIN`]
-//! bytes is left in the text.
+//! First every key this program knows, as it is or as it is echoed: in another case, in hexadecimal, in base64, with
+//! percent signs, or a piece of it. Then whatever is shaped like a key, because a provider may echo one that is not
+//! ours. What always holds: no known key of at least [`KEY_BYTES_MIN`] bytes is left in the text, nor [`PIECE_CHARS`]
+//! characters of one in a row.
 
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use parallel_llm_engine::Failure;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -21,10 +25,24 @@ const SHAPE_BYTES_MIN: usize = 16;
 /// What goes before a key in a header, and before the hash of one in the address of its page.
 const INTRODUCTIONS: [&str; 3] = ["bearer ", "/keys/", "?key="];
 
+/// Characters of a key that give it away even where the rest is masked or cut off. Shorter pieces are words: the known
+/// beginnings of keys have up to 9 (`sk-or-v1-`).
+const PIECE_CHARS: usize = 12;
+
+/// A key as it may be echoed: itself, in hexadecimal, or in base64.
+#[derive(Clone, Debug)]
+struct Spelling {
+    /// In lower case, because some echo keys in upper case.
+    text: SecretString,
+    /// How much of it gives the key away.
+    piece_bytes: usize,
+}
+
 /// Knows this program's keys. Cheap to clone; clones know the same keys.
 #[derive(Clone, Debug, Default)]
 pub struct Scrubber {
     keys: Arc<RwLock<Vec<SecretString>>>,
+    spellings: Arc<RwLock<Vec<Spelling>>>,
 }
 
 impl Scrubber {
@@ -44,18 +62,19 @@ impl Scrubber {
         if keys.iter().any(|known| known.expose_secret() == key.expose_secret()) {
             return;
         }
+        let mut known = self.spellings.write().unwrap_or_else(PoisonError::into_inner);
+        known.extend(spellings(key.expose_secret()));
         keys.push(key);
-        // A key that holds another as a part goes first, else a piece of it would be left.
-        keys.sort_by_key(|key| std::cmp::Reverse(key.expose_secret().len()));
     }
 
     /// The text without keys.
     pub fn scrub(&self, text: &str) -> String {
-        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        let mut text = without_shapes(&without_known(&keys, text.to_owned()));
+        let spellings = self.spellings.read().unwrap_or_else(PoisonError::into_inner);
+        let mut text =
+            without_shapes(&without_spellings(&spellings, text).unwrap_or_else(|| text.to_owned()));
         // Taking one thing out may push the pieces of a key together. Each turn makes the text shorter.
-        while keys.iter().any(|key| text.contains(key.expose_secret())) {
-            text = without_known(&keys, text);
+        while let Some(shorter) = without_spellings(&spellings, &text) {
+            text = shorter;
         }
         text
     }
@@ -69,10 +88,94 @@ impl Scrubber {
     }
 }
 
-fn without_known(keys: &[SecretString], text: String) -> String {
-    keys.iter()
-        .map(ExposeSecret::expose_secret)
-        .fold(text, |text, key| if text.contains(key) { text.replace(key, MARK) } else { text })
+/// The ways in which a key is echoed. Base64 has three, by where in a group of three bytes the key begins: it may stand
+/// behind `Bearer ` or a name. Its two alphabets are one here, as [`Readable`] has them.
+fn spellings(key: &str) -> Vec<Spelling> {
+    let spelling = |text: String, piece_bytes: usize| Spelling {
+        piece_bytes: piece_bytes.min(text.len()),
+        text: SecretString::from(text.to_ascii_lowercase()),
+    };
+    let hex = key.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    let mut all = vec![spelling(key.to_owned(), PIECE_CHARS), spelling(hex, 2 * PIECE_CHARS)];
+    for before in 0..3 {
+        let shifted = [&[0; 3][..before], key.as_bytes()].concat();
+        let coded = URL_SAFE_NO_PAD.encode(&shifted);
+        // The outer letters hold bits of what stands beside the key.
+        let inner = &coded[(before * 4).div_ceil(3)..shifted.len() * 4 / 3];
+        all.push(spelling(inner.to_owned(), PIECE_CHARS * 4 / 3));
+    }
+    all
+}
+
+/// A text as somebody reads it who looks for a key: lower case, percent signs and escapes of JSON decoded, one alphabet
+/// for base64. It knows where in the text each of its bytes stands.
+struct Readable {
+    bytes: Vec<u8>,
+    /// For each byte, where its spelling begins in the text; at the end, the text's length.
+    starts: Vec<usize>,
+}
+
+impl Readable {
+    fn of(text: &str) -> Self {
+        let (mut bytes, mut starts) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len() + 1));
+        let mut at = 0;
+        while at < text.len() {
+            let (byte, length) = decoded(&text.as_bytes()[at..]);
+            starts.push(at);
+            bytes.push(match byte.to_ascii_lowercase() {
+                b'+' => b'-',
+                b'/' => b'_',
+                byte => byte,
+            });
+            at += length;
+        }
+        starts.push(text.len());
+        Self { bytes, starts }
+    }
+}
+
+/// The byte that is spelled at the beginning of these, and how many spell it.
+fn decoded(bytes: &[u8]) -> (u8, usize) {
+    let hex = |digits: Option<&[u8]>| {
+        let digits = str::from_utf8(digits?).ok().filter(|digits| !digits.starts_with('+'))?;
+        u8::from_str_radix(digits, 16).ok()
+    };
+    let spelled = match bytes {
+        [b'%', ..] => hex(bytes.get(1..3)).map(|byte| (byte, 3)),
+        [b'\\', b'u', b'0', b'0', ..] => hex(bytes.get(4..6)).map(|byte| (byte, 6)),
+        _ => None,
+    };
+    // Only ASCII is decoded, so that what is cut out ends where a character does.
+    spelled.filter(|(byte, _)| byte.is_ascii()).unwrap_or((bytes[0], 1))
+}
+
+/// The text with a mark in place of each key, and of each piece of one that gives it away; `None` where there is none.
+fn without_spellings(spellings: &[Spelling], text: &str) -> Option<String> {
+    let readable = Readable::of(text);
+    let mut is_secret = vec![false; readable.bytes.len()];
+    for spelling in spellings {
+        let key = Readable::of(spelling.text.expose_secret()).bytes;
+        let width = spelling.piece_bytes.min(key.len());
+        let pieces: HashSet<&[u8]> = key.windows(width).collect();
+        for (start, window) in readable.bytes.windows(width).enumerate() {
+            if pieces.contains(window) {
+                is_secret[start..start + width].fill(true);
+            }
+        }
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut at = 0;
+    for run in is_secret.chunk_by(|one, next| one == next) {
+        let (from, to) = (readable.starts[at], readable.starts[at + run.len()]);
+        // A key that is no ASCII may match from within a character on.
+        clean.push_str(&if run[0] {
+            MARK.into()
+        } else {
+            String::from_utf8_lossy(&text.as_bytes()[from..to])
+        });
+        at += run.len();
+    }
+    is_secret.contains(&true).then_some(clean)
 }
 
 /// The text with a mark in place of each word that is shaped like a key.
@@ -156,6 +259,32 @@ mod tests {
     #[test]
     fn a_scrubber_never_prints_its_keys() {
         assert!(!format!("{:?}", scrubber(&["mistral0plain0key"])).contains("mistral"));
+    }
+
+    #[test]
+    fn a_key_is_known_however_it_is_echoed() {
+        const KEY: &str = "mistral0Plain/Key+of24~letters";
+        let spelled = |spell: fn(u8) -> String| KEY.bytes().map(spell).collect::<String>();
+        let hex = spelled(|byte| format!("{byte:02x}"));
+        let percent = spelled(|byte| format!("%{byte:02X}"));
+        let json = spelled(|byte| format!("\\u{byte:04x}"));
+        let scrubber = scrubber(&[KEY]);
+        let check = |echo: &str| {
+            assert_eq!(scrubber.scrub(&format!("the key <{echo}> failed")), "the key <***> failed", "{echo}");
+        };
+        [KEY, &KEY.to_uppercase(), &hex, &hex.to_uppercase(), &percent, &json].into_iter().for_each(check);
+        check(&KEY.replace('/', "%2F").replace('+', "%2b"));
+        check(&KEY[..14]);
+        check(&KEY[16..]);
+        for (before, behind) in [("", ""), ("u", ":"), ("me", "::"), ("Bearer ", ""), ("user:", "!")] {
+            let coded = base64::engine::general_purpose::STANDARD.encode(format!("{before}{KEY}{behind}"));
+            let clean = scrubber.scrub(&coded);
+            assert!(clean.contains(MARK) && clean.len() < 24, "{before}: {clean}");
+        }
+        // Less than gives it away, and what only looks encoded.
+        for text in ["mistral0Pla", "100%", "%zz %+a \\u00zz é%c3%a9", "ключ"] {
+            assert_eq!(scrubber.scrub(text), text);
+        }
     }
 
     proptest! {
