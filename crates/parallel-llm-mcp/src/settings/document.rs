@@ -142,7 +142,6 @@ impl Reading<'_> {
             origin: self.origin(key.span()),
         };
         if let Owner::Project(own) = self.owner
-            && setting.reach() == Reach::Tighter
             && matches!(own.layer.entry(setting).origin, Origin::Default | Origin::User(_))
         {
             check_limit(own.layer, setting, &entry.value)
@@ -230,9 +229,7 @@ impl Reading<'_> {
             let kind = preset::kind(key.get_ref()).ok_or_else(|| self.reader.unknown(key, preset::keys()))?;
             let read = self.reader.value(key.get_ref(), kind, value)?;
             let refuse = |failure| self.refuse(value.span(), failure);
-            if let (Owner::Project(own), Some(setting)) = (self.owner, Setting::by_name(key.get_ref()))
-                && setting.reach() == Reach::Tighter
-            {
+            if let (Owner::Project(own), Some(setting)) = (self.owner, Setting::by_name(key.get_ref())) {
                 check_limit(own.layer, setting, &read).map_err(refuse)?;
             }
             if let Some(users) = users {
@@ -271,18 +268,23 @@ impl Reading<'_> {
 
 /// Whether the value keeps to the user's own.
 fn check_limit(own: &Layer, setting: Setting, value: &Value) -> Result<(), Failure> {
-    let entry = own.entry(setting);
-    if !setting.kind().is_looser(value, &entry.value) {
+    let (entry, kind) = (own.entry(setting), setting.kind());
+    let (is_refused, verb, mend) = match setting.reach() {
+        Reach::Tighter => (kind.is_looser(value, &entry.value), "allow", "tighten"),
+        Reach::Longer => (kind.is_looser(&entry.value, value), "wait", "raise"),
+        Reach::Project | Reach::User => return Ok(()),
+    };
+    if !is_refused {
         return Ok(());
     }
     let (name, origin) = (setting.name(), &entry.origin);
     let limit = match &entry.value {
         Value::Unset => "it may only tighten it".to_owned(),
-        limit => format!("you allow `{limit}` ({origin})"),
+        limit => format!("you {verb} `{limit}` ({origin})"),
     };
     let message = format!("a project file may not set `{name}` to `{value}`: {limit}");
     Err(invalid(message)
-        .with_next(format!("tighten it, or set `{name}` in your own file or as `{}`", setting.variable())))
+        .with_next(format!("{mend} it, or set `{name}` in your own file or as `{}`", setting.variable())))
 }
 
 /// Whether the value of a project's preset keeps to what the user's preset of that name says.

@@ -142,6 +142,7 @@ const fn reach(reach: Reach) -> &'static str {
     match reach {
         Reach::Project => "Files: the user's and the project's",
         Reach::Tighter => "Files: the user's and the project's, there not looser than the user has it",
+        Reach::Longer => "Files: the user's and the project's, there not shorter than the user has it",
         Reach::User => "Files: the user's only",
     }
 }

@@ -22,6 +22,8 @@ pub(super) enum Reach {
     Project,
     /// A project file may set it, but not looser than the user has it.
     Tighter,
+    /// A project file may set it, but not shorter than the user has it: a call that is cut off is paid for all the same.
+    Longer,
     /// The user's own file, the environment and flags only.
     User,
 }
@@ -106,22 +108,22 @@ settings! {
     CallsMax = "calls_max", Kind::Whole { min: 1, max: 65_536 }, "4096", Tighter,
         "Calls in flight in the whole process.",
         because "they fit into tens of megabytes and the usual number of open files";
-    ConnectTimeoutMs = "connect_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "10000", Project,
+    ConnectTimeoutMs = "connect_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "10000", Longer,
         "Milliseconds to connect to a provider.",
         because "a host that is up answers in far less, even across the world";
-    FirstTextTimeoutMs = "first_text_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "300000", Project,
+    FirstTextTimeoutMs = "first_text_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "300000", Longer,
         "Milliseconds from sending a call to its first text or reasoning.",
         because "reasoning models have been seen to think for minutes before the first word";
-    IdleTimeoutMs = "idle_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "90000", Project,
+    IdleTimeoutMs = "idle_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "90000", Longer,
         "Milliseconds a call may go without a byte; keep-alive comments count.",
         because "a provider that is still at work sends comments to keep the connection alive, so silence means that it broke";
-    ContentTimeoutMs = "content_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "180000", Project,
+    ContentTimeoutMs = "content_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "180000", Longer,
         "Milliseconds a call may go without text or reasoning once there has been some.",
         because "keep-alive comments hide a stalled model from the idle timer";
-    CallTimeoutMs = "call_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "900000", Project,
+    CallTimeoutMs = "call_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "900000", Longer,
         "Milliseconds one call may take.",
         because "an ordinary question has been seen to take nine minutes of reasoning";
-    RunTimeoutMs = "run_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "1200000", Project,
+    RunTimeoutMs = "run_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "1200000", Longer,
         "Milliseconds a whole run may take.",
         because "it leaves a synthesis its time after the slowest call";
     RetriesMax = "retries_max", Kind::Whole { min: 0, max: 10 }, "2", Tighter,

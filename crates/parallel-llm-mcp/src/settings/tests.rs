@@ -358,6 +358,33 @@ fn a_project_file_sets_only_what_it_may() {
 }
 
 #[test]
+fn a_project_file_cuts_no_answer_off() {
+    for (name, value, own) in [
+        ("connect_timeout_ms", "1", "`10000` (default)"),
+        ("first_text_timeout_ms", "299999", "`300000` (default)"),
+        ("idle_timeout_ms", "1", "`90000` (default)"),
+        ("content_timeout_ms", "1", "`180000` (default)"),
+        ("call_timeout_ms", "1", "`900000` (default)"),
+        ("run_timeout_ms", "1", "`5000` (user file USER:1)"),
+    ] {
+        let variable = format!("PARALLEL_LLM_{}", name.to_uppercase());
+        check_project(
+            "run_timeout_ms = 5000",
+            &format!("{name} = {value}"),
+            &format!(
+                "PROJECT:1:{}: a project file may not set `{name}` to `{value}`: you wait {own} | raise it, or set `{name}` in your own file or as `{variable}`",
+                name.len() + 4
+            ),
+        );
+    }
+    let home = Home::of(&[
+        (USER, "run_timeout_ms = 5000"),
+        (PROJECT, "run_timeout_ms = 5000\nidle_timeout_ms = 90001"),
+    ]);
+    assert_eq!(home.load_with(&[]).unwrap().timers.idle_ms, 90_001);
+}
+
+#[test]
 fn a_project_file_keeps_to_the_users_limits() {
     let tighten = |name: &str, variable: &str| {
         format!("tighten it, or set `{name}` in your own file or as `{variable}`")
