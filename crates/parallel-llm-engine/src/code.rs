@@ -83,6 +83,12 @@ codes! {
     Storage = "storage", retryable: true,
         "The run database could not be opened, read or written.",
         next: "check free space and permissions of the data folder";
+    Damaged = "damaged", retryable: false,
+        "Something in the run database is not what was written: it does not match its checksum. It is not shown, and nothing is made of it; the rest of the run is.",
+        next: "see how much is damaged with `doctor --deep`, and restore the database from a backup";
+    Spilled = "spilled", retryable: false,
+        "A part of the run could not be written to the run database and was kept in a file of its own. It is as durable there, and is taken in as soon as the database can be written.",
+        next: "nothing is lost: free the database or its disk; `doctor` shows what still waits";
     RunNotFound = "run_not_found", retryable: false,
         "No run has this id in this data folder.",
         next: "see `runs list`";

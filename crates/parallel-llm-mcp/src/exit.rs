@@ -87,7 +87,7 @@ pub const fn of(code: Code) -> u8 {
         | Code::ScopeMissing => AUTH,
         Code::Budget => BUDGET,
         Code::Timeout => TIMEOUT,
-        Code::OutputUnwritable | Code::Storage => STORAGE,
+        Code::OutputUnwritable | Code::Storage | Code::Damaged | Code::Spilled => STORAGE,
         Code::Internal => INTERNAL,
         Code::Cancelled => INTERRUPTED,
         Code::Forbidden

@@ -73,6 +73,12 @@ pub(crate) fn database(subject: &str, cause: &sqlx::Error) -> Failure {
     trouble.tell(subject, cause)
 }
 
+/// Whether another connection has the database: the one trouble that is worth waiting for.
+pub(crate) fn is_locked(cause: &sqlx::Error) -> bool {
+    let code = cause.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.and_then(|code| code.parse().ok()).is_some_and(|code: i32| matches!(code & 0xff, 5 | 6))
+}
+
 /// A file or folder of the store could not be made or opened.
 pub(crate) fn file(path: &Path, cause: &io::Error) -> Failure {
     of_io(cause).tell(&format!("the run database needs `{}`", path.display()), cause)

@@ -29,7 +29,7 @@ impl DatabaseState {
 pub enum Thoroughness {
     /// Every page, but not whether each index has what its table has.
     Quick,
-    /// Everything.
+    /// Everything, and whether each text and each row is what was written.
     Whole,
 }
 
@@ -38,7 +38,7 @@ pub enum Thoroughness {
 pub enum Soundness {
     /// It is.
     Sound,
-    /// It is not: the first troubles in SQLite's words.
+    /// It is not: the first troubles, those of its pages in SQLite's words.
     Damaged(Vec<String>),
     /// Nothing was found as far as was looked; there was no time for all of it.
     Unfinished,

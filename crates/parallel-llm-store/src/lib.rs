@@ -10,8 +10,10 @@
 //! kept leaves no word of its prompt or its answers in any file, and neither does one that was purged.
 #![warn(missing_docs)]
 
+mod checksum;
 mod clock;
 mod costs;
+mod damage;
 mod facts;
 mod fault;
 mod file;

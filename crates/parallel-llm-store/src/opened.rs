@@ -1,7 +1,7 @@
 //! Runs that were opened and have not been written yet: their plans become durable with their first events.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use parallel_llm_engine::{Failure, RunId};
 
@@ -14,10 +14,10 @@ const RUNS_MAX: usize = 4_096;
 
 /// The plans that wait.
 #[derive(Debug, Default)]
-pub(crate) struct Opened(Mutex<BTreeMap<RunId, NewRun>>);
+pub(crate) struct Opened(Mutex<BTreeMap<RunId, Arc<NewRun>>>);
 
 impl Opened {
-    /// Keeps a plan until [`Opened::take`]. Where there are too many the oldest makes room: nothing has been sent
+    /// Keeps a plan until [`Opened::remove`]. Where there are too many the oldest makes room: nothing has been sent
     /// for it, so nothing is lost.
     pub(crate) fn put(&self, new: NewRun) -> Result<(), Failure> {
         let run_id = new.plan.run_id;
@@ -28,12 +28,17 @@ impl Opened {
         if runs.len() >= RUNS_MAX {
             runs.pop_first();
         }
-        runs.insert(run_id, new);
+        runs.insert(run_id, Arc::new(new));
         Ok(())
     }
 
-    /// Gives the plan of a run that has not been written yet.
-    pub(crate) fn take(&self, run_id: RunId) -> Option<NewRun> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&run_id)
+    /// The plan of a run that has not been written yet.
+    pub(crate) fn find(&self, run_id: RunId) -> Option<Arc<NewRun>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&run_id).map(Arc::clone)
+    }
+
+    /// Lets go of the plan of a run that has been written, or never will be.
+    pub(crate) fn remove(&self, run_id: RunId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&run_id);
     }
 }

@@ -109,17 +109,6 @@ pub(crate) fn hash_of(event: &Event) -> Option<&str> {
     }
 }
 
-/// Puts a stored text back where it came from; `find` gives the text of a hash.
-pub(crate) fn put_text_back(event: &mut Event, find: impl Fn(&str) -> Option<Arc<str>>) {
-    if let Event::Decided { outcome } = event {
-        outcome.text = outcome.text_hash.as_deref().and_then(find);
-    } else if let Some(answer) = event.answer_mut()
-        && let Some(text) = find(&answer.text_hash)
-    {
-        answer.text = text;
-    }
-}
-
 /// Whether the event is the last one of the request it is about.
 pub(crate) const fn ends_attempt(event: &Event) -> bool {
     matches!(

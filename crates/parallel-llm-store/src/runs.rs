@@ -77,6 +77,8 @@ pub struct RunSummary {
     pub decided_at_ms: Option<i64>,
     /// When nothing more was to come.
     pub closed_at_ms: Option<i64>,
+    /// Whether something in this line is not what was written.
+    pub is_damaged: bool,
 }
 
 /// The newest text of a reply that was on its way and did not end.

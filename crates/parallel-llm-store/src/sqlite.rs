@@ -3,6 +3,7 @@
 //! One connection writes, in the writer's hands ([`mod@write`]); a few more only read ([`read`]). What always holds:
 //! a file that is not our database, or that a newer program wrote, is refused and left as it is.
 
+mod contents;
 pub(crate) mod inspect;
 pub(crate) mod ledger;
 mod limits;
@@ -10,6 +11,7 @@ pub(crate) mod purge;
 pub(crate) mod read;
 pub(crate) mod repeats;
 mod row;
+mod run_row;
 pub(crate) mod search;
 pub(crate) mod seats;
 pub(crate) mod tokens;
@@ -35,6 +37,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0001_runs.sql"),
     include_str!("../migrations/sqlite/0002_ledger.sql"),
     include_str!("../migrations/sqlite/0003_tokens.sql"),
+    include_str!("../migrations/sqlite/0004_checksums.sql"),
 ];
 /// Older ones can damage the database when a write-ahead log is reset while it is read (fixed in 3.51.3).
 const VERSION_MIN: [u32; 3] = [3, 51, 3];

@@ -91,14 +91,30 @@ impl Work {
         }
     }
 
-    /// About how much this writes.
+    /// The run it is about, where it is about one whose events the writer may have at hand.
+    const fn run_id(&self) -> Option<RunId> {
+        match self {
+            Self::Append(lease, _) | Self::Checkpoint(lease, ..) => Some(lease.run_id),
+            Self::TakeOver(run_id, _) => Some(*run_id),
+            _ => None,
+        }
+    }
+
+    /// The run whose events these are.
+    const fn appended(&self) -> Option<RunId> {
+        match self {
+            Self::Append(lease, _) => Some(lease.run_id),
+            _ => None,
+        }
+    }
+
+    /// About how much this writes; what a checkpoint does is known when it is done.
     fn bytes(&self) -> usize {
         match self {
             Self::Append(_, entries) => {
                 let texts = entries.events.iter().filter_map(|recorded| text_of(&recorded.event));
                 texts.map(|(_, text)| text.len()).chain(entries.bodies.iter().map(String::len)).sum()
             }
-            Self::Checkpoint(_, _, text) => text.len(),
             _ => 0,
         }
     }
@@ -310,16 +326,9 @@ impl Pen {
     async fn work(&mut self, jobs: Vec<Job>) {
         self.let_go().await;
         let (works, replies): (Vec<Work>, Vec<_>) = jobs.into_iter().map(|job| (job.work, job.reply)).unzip();
-        let at_stake: Vec<Lease> = works.iter().filter_map(Work::at_stake).collect();
-        let bytes: usize = works.iter().map(Work::bytes).sum();
-        let answers = match self.transact(works).await {
-            Ok(answers) => answers,
-            Err(cause) => {
-                self.lose(at_stake);
-                let failure = fault::database("cannot write to the run database", &cause);
-                vec![Err(failure); replies.len()]
-            }
-        };
+        let answers = self.write(&works).await;
+        works.iter().filter_map(Work::appended).for_each(|run_id| self.opened.remove(run_id));
+        drop(works);
         for (reply, mut answer) in replies.into_iter().zip(answers) {
             if matches!(answer, Ok(Done::LogCleared(_))) {
                 answer = Ok(Done::LogCleared(self.clear_log().await));
@@ -327,14 +336,46 @@ impl Pen {
             // Whoever asked may have gone; what was asked is done all the same.
             drop(reply.send(answer));
         }
-        self.logged_bytes += bytes;
         if self.logged_bytes >= LOG_BYTES {
             self.bring_log_home().await;
         }
     }
 
-    /// Each piece of work is given away when it is done: its texts may be long.
-    async fn transact(&mut self, works: Vec<Work>) -> Result<Vec<Admission<Done>>, sqlx::Error> {
+    /// Does all of it in one transaction. Where that fails for another reason than a lock, each is done by itself: what is
+    /// wrong with one of them is not to cost its neighbours anything.
+    async fn write(&mut self, works: &[Work]) -> Vec<Admission<Done>> {
+        let mut answers = Vec::with_capacity(works.len());
+        let mut cause = match self.transact(works).await {
+            Ok(answers) => return answers,
+            Err(cause) => cause,
+        };
+        for work in works {
+            // A lock that was waited for in vain once is not waited for again by each of them.
+            if works.len() > 1 && !fault::is_locked(&cause) {
+                match self.transact(std::slice::from_ref(work)).await {
+                    Ok(answer) => {
+                        answers.extend(answer);
+                        continue;
+                    }
+                    Err(newer) => cause = newer,
+                }
+            }
+            self.lose(work.at_stake());
+            answers.push(Err(fault::database("cannot write to the run database", &cause)));
+        }
+        answers
+    }
+
+    async fn transact(&mut self, works: &[Work]) -> Result<Vec<Admission<Done>>, sqlx::Error> {
+        let done = self.try_transact(works).await;
+        if done.is_err() {
+            // What these runs have taken in was not written: they are read again.
+            works.iter().filter_map(Work::run_id).for_each(|run_id| drop(self.runs.remove(&run_id)));
+        }
+        done
+    }
+
+    async fn try_transact(&mut self, works: &[Work]) -> Result<Vec<Admission<Done>>, sqlx::Error> {
         let mut connection = self.take_connection().await?;
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         // The time is taken after the wait for other processes, which may have been long.
@@ -345,6 +386,7 @@ impl Pen {
         }
         transaction.commit().await?;
         self.commits.fetch_add(1, Ordering::Relaxed);
+        self.logged_bytes += works.iter().map(Work::bytes).sum::<usize>();
         self.has_open = true;
         self.connection = Some(connection);
         Ok(answers)
@@ -353,36 +395,39 @@ impl Pen {
     async fn admit(
         &mut self,
         connection: &mut SqliteConnection,
-        work: Work,
+        work: &Work,
         stamp: &Stamp,
     ) -> Result<Admission<Done>, sqlx::Error> {
         match work {
-            Work::Append(lease, entries) => self.append(connection, lease, &entries, stamp).await,
+            Work::Append(lease, entries) => self.append(connection, *lease, entries, stamp).await,
             Work::Checkpoint(lease, ..) if self.leaves_texts_out(lease.run_id) => Ok(Ok(Done::Written)),
             Work::Checkpoint(lease, attempt, text) => {
-                let admission = write::checkpoint(connection, lease, (attempt, text), stamp).await?;
-                Ok(admission.map(|()| Done::Written))
+                let admission = write::checkpoint(connection, *lease, (*attempt, text), stamp).await?;
+                self.logged_bytes += admission.as_ref().copied().unwrap_or_default();
+                Ok(admission.map(|_| Done::Written))
             }
             Work::TakeOver(run_id, seq) => {
-                self.runs.remove(&run_id);
-                Ok(write::take_over(connection, (run_id, seq), stamp).await?.map(Done::Taken))
+                self.runs.remove(run_id);
+                Ok(write::take_over(connection, (*run_id, *seq), stamp).await?.map(Done::Taken))
             }
             Work::LetGo(leases) => {
                 for lease in leases {
-                    write::let_go(connection, lease).await?;
+                    write::let_go(connection, *lease).await?;
                 }
                 Ok(Ok(Done::Written))
             }
             Work::Index => Ok(Ok(Done::Indexed(search::index(connection, Behind::All).await?))),
-            Work::Purge(runs) => Ok(Ok(Done::Purged(purge::purge(connection, &runs, stamp.now_ms).await?))),
+            Work::Purge(runs) => Ok(Ok(Done::Purged(purge::purge(connection, runs, stamp.now_ms).await?))),
             Work::ClearLog => Ok(Ok(Done::LogCleared(false))),
             Work::CreateToken(new) => {
-                let made = tokens::create(connection, &new, stamp.now_ms).await?;
+                let made = tokens::create(connection, new, stamp.now_ms).await?;
                 Ok(made.map(|token| Done::Token(Some(token))))
             }
-            Work::RevokeToken(id) => Ok(Ok(Done::Token(tokens::revoke(connection, id, stamp.now_ms).await?))),
+            Work::RevokeToken(id) => {
+                Ok(Ok(Done::Token(tokens::revoke(connection, *id, stamp.now_ms).await?)))
+            }
             Work::NoteTokenUse(id) => {
-                tokens::note_use(connection, id, stamp.now_ms).await?;
+                tokens::note_use(connection, *id, stamp.now_ms).await?;
                 Ok(Ok(Done::Written))
             }
         }
@@ -395,9 +440,9 @@ impl Pen {
         entries: &Entries,
         stamp: &Stamp,
     ) -> Result<Admission<Done>, sqlx::Error> {
-        let new = self.opened.take(lease.run_id);
+        let new = self.opened.find(lease.run_id);
         let mut known = match (&new, self.runs.remove(&lease.run_id)) {
-            (Some(new), _) => Known::new(Arc::clone(&new.plan)),
+            (Some(new), _) => Known::new(new, stamp.now_ms),
             (None, Some(known)) => known,
             (None, None) => match write::know(connection, lease.run_id).await? {
                 Ok(known) => known,
@@ -411,7 +456,7 @@ impl Pen {
             }
             return Ok(Err(refusal));
         }
-        let demanded = match write::admit(connection, &known, (new.as_ref(), entries), stamp).await? {
+        let demanded = match write::admit(connection, &known, (new.as_deref(), entries), stamp).await? {
             Ok(demanded) => demanded,
             Err(refusal) => {
                 if new.is_none() {
@@ -425,7 +470,7 @@ impl Pen {
         {
             return Ok(Err(refusal));
         }
-        entries.events.iter().for_each(|recorded| known.run.apply(recorded));
+        known.apply(entries, stamp.now_ms);
         let admission = write::append(connection, &known, (entries, demanded), stamp).await?;
         // What was refused is no longer ours to know, and a closed run is hardly written again.
         if admission.is_ok() && !entries.close() {
@@ -449,10 +494,7 @@ impl Pen {
     }
 
     /// These could not be written.
-    fn lose(&mut self, leases: Vec<Lease>) {
-        for lease in &leases {
-            self.runs.remove(&lease.run_id);
-        }
+    fn lose(&mut self, leases: impl IntoIterator<Item = Lease>) {
         self.lost.extend(leases);
         self.lost.truncate(LOST_MAX);
     }
@@ -463,7 +505,7 @@ impl Pen {
             return;
         }
         // Where it fails it is tried again with the next beat, and before the next work.
-        if self.transact(vec![Work::LetGo(self.lost.clone())]).await.is_ok() {
+        if self.transact(&[Work::LetGo(self.lost.clone())]).await.is_ok() {
             self.lost.clear();
         }
     }

@@ -100,8 +100,7 @@ async fn a_text_that_could_not_be_kept_costs_a_run_nothing() {
     let store = &fixture.store;
     let lease = begin(store, 1).await;
     let mut stranger = fixture.stranger().await;
-    let no_room =
-        "CREATE TRIGGER broken BEFORE INSERT ON checkpoints BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    let no_room = "CREATE TRIGGER broken BEFORE INSERT ON pieces BEGIN SELECT RAISE(ABORT, 'no room'); END";
     execute(&mut stranger, no_room).await;
     assert_eq!(store.checkpoint(lease, seat(1, 1), "so far".into()).await.unwrap_err().code, Code::Storage);
     execute(&mut stranger, "UPDATE runs SET lease_until_ms = 1").await;

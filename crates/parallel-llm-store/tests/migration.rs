@@ -6,7 +6,9 @@ mod support;
 use std::path::Path;
 
 use parallel_llm_engine::{Run, RunStatus};
-use parallel_llm_store::{CostBy, CostQuery, FoundIn, RunFilter, Store, StoreConfig, StoredRun, Whose};
+use parallel_llm_store::{
+    CostBy, CostQuery, FoundIn, RunFilter, Soundness, Store, StoreConfig, StoredRun, Thoroughness, Whose,
+};
 use support::{CANARY, OpenRun as _, bytes_of, connect, holds, run_id, write};
 
 /// Written by the program of version 1, and only its times and its owner made plain.
@@ -14,6 +16,10 @@ const VERSION_1: &str = include_str!("fixtures/version_1.sql");
 /// What made a database of version 2 of it, and what only such a one had.
 const VERSION_2: [&str; 2] =
     [include_str!("../migrations/sqlite/0002_ledger.sql"), include_str!("fixtures/version_2.sql")];
+
+/// What made a database of version 3 of that, and what only such a one had.
+const VERSION_3: [&str; 2] =
+    [include_str!("../migrations/sqlite/0003_tokens.sql"), include_str!("fixtures/version_3.sql")];
 
 /// A store on a database of version 1.
 async fn migrated(path: &Path) -> Store {
@@ -144,5 +150,31 @@ async fn costs_and_facts_of_version_2_become_those_of_whoever_asked() {
     assert_eq!(store.list_tokens().await.unwrap(), []);
     let version: i64 =
         sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut connect(&path).await).await.unwrap();
-    assert_eq!(version, 3);
+    assert_eq!(version, 4);
+}
+
+#[tokio::test]
+async fn rows_of_version_3_have_no_checksums_and_are_read_as_before() {
+    use sqlx::Connection as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    let mut old = connect(&path).await;
+    for script in [VERSION_1].into_iter().chain(VERSION_2).chain(VERSION_3) {
+        sqlx::raw_sql(script).execute(&mut old).await.unwrap();
+    }
+    old.close().await.unwrap();
+    let store = Store::open(StoreConfig::new(&path)).await.unwrap();
+    let tokens = store.list_tokens().await.unwrap();
+    assert_eq!((&*tokens[0].name, tokens[0].requests_per_minute), ("somebody", Some(30)));
+    let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    assert!(listed.iter().all(|run| !run.is_damaged));
+    let third = loaded(&store, 3).await;
+    assert_eq!((third.run().warnings().len(), &*third.checkpoints[0].text), (0, "half a thought"));
+    // A run that goes on has checksums from then on, beside rows that have none.
+    let lease = store.take_over(run_id(3)).await.unwrap();
+    let events = support::recorded(lease.next_seq, vec![support::closed()]);
+    parallel_llm_engine::port::Journal::append(&store, lease, events).await.unwrap();
+    assert!(!store.list(Whose::All, RunFilter::default()).await.unwrap()[2].is_damaged);
+    let soundness = store.check(Thoroughness::Whole, std::time::Duration::from_secs(60)).await;
+    assert_eq!(soundness, Ok(Soundness::Sound));
 }

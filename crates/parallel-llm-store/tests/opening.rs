@@ -98,7 +98,7 @@ async fn a_newer_format_is_left_alone() {
     let failure = refusal(&fixture.path()).await;
     let path = fixture.path();
     let expected = format!(
-        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 3",
+        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 4",
         path.display()
     );
     assert_eq!((failure.message, failure.retryable), (expected, false));
@@ -207,7 +207,7 @@ async fn a_database_is_looked_through_as_far_as_there_is_time() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     let state = fixture.store.state().await.unwrap();
-    assert_eq!((state.format, state.runs_total()), (3, 1));
+    assert_eq!((state.format, state.runs_total()), (4, 1));
     assert!(state.bytes > 4096 && state.log_bytes > 0 && state.sqlite_version.starts_with("3."), "{state:?}");
     for thoroughness in [Thoroughness::Quick, Thoroughness::Whole] {
         assert_eq!(fixture.store.check(thoroughness, LONG).await, Ok(Soundness::Sound));

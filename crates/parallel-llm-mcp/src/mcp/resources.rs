@@ -123,11 +123,12 @@ fn resource(run: &RunSummary) -> Resource {
     let (answered, seats) = (run.answered, run.seats);
     let cost = Cost::reckoned(run.cost, run.cost_lacks_calls, run.cost_is_estimate).told();
     let changed_ms = run.closed_at_ms.or(run.decided_at_ms).unwrap_or(run.created_at_ms);
+    let damaged = if run.is_damaged { "damaged: this line is not what was written; " } else { "" };
     let mut marks = annotations(RUN_PRIORITY);
     marks.last_modified = u64::try_from(changed_ms).ok().map(clock::stamp);
     Resource::new(address::of_run(run.run_id), run.run_id.to_string())
         .with_title(question.unwrap_or_else(|| "a question that is not kept".to_owned()))
-        .with_description(format!("{}, {answered} of {seats} answered, {cost}", run.status.as_str()))
+        .with_description(format!("{damaged}{}, {answered} of {seats} answered, {cost}", run.status.as_str()))
         .with_mime_type(MARKDOWN)
         .with_annotations(marks)
         .with_meta(third_party())

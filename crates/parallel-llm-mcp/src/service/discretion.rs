@@ -39,6 +39,11 @@ const fn telling(code: Code) -> Telling {
     use Telling::{AsItIs, OwnStep, Step, Words};
     match code {
         Code::Storage => Words("the run database of this server has trouble", ASK_THE_OWNER),
+        Code::Damaged => Step(ASK_THE_OWNER),
+        Code::Spilled => Words(
+            "a part of the run waits to be written to the run database of this server",
+            "nothing is lost: go on as usual",
+        ),
         Code::OutputUnwritable => Words("this server cannot write what it has to", ASK_THE_OWNER),
         Code::SettingsInvalid | Code::InsecureUrl => {
             Words("a setting of this server cannot be used, or does not fit", ASK_THE_OWNER)

@@ -11,6 +11,7 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 use tokio::time::Instant;
 
+use super::contents;
 use super::read::unread;
 use super::row::count;
 use crate::file;
@@ -68,10 +69,15 @@ async fn checked(
         Thoroughness::Quick => "PRAGMA quick_check(10)",
         Thoroughness::Whole => "PRAGMA integrity_check(10)",
     };
-    let told: Result<Vec<String>, sqlx::Error> = sqlx::query_scalar(sql).fetch_all(connection).await;
+    let told: Result<Vec<String>, sqlx::Error> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await;
+    let told = match (told, thoroughness) {
+        (Ok(lines), Thoroughness::Whole) if lines == ["ok"] => contents::check(connection).await,
+        (Ok(lines), _) if lines == ["ok"] => Ok(Vec::new()),
+        (told, _) => told,
+    };
     match told {
-        Ok(lines) if lines == ["ok"] => Ok(Soundness::Sound),
-        Ok(lines) => Ok(Soundness::Damaged(lines)),
+        Ok(troubles) if troubles.is_empty() => Ok(Soundness::Sound),
+        Ok(troubles) => Ok(Soundness::Damaged(troubles)),
         Err(cause) => match code(&cause) {
             Some(INTERRUPTED) => Ok(Soundness::Unfinished),
             Some(CORRUPT) => Ok(Soundness::Damaged(vec![cause.to_string()])),

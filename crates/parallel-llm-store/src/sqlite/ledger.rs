@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::event::{Attempt, Event};
-use parallel_llm_engine::{Code, Failure, Place, Run, RunPlan, SeatStatus};
+use parallel_llm_engine::{Code, Failure, Place, Run, RunPlan, SeatStatus, Usage};
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::read::unread;
 use super::row::{self, count, integer, place_json};
 use super::{Batch, ROWS_MAX};
+use crate::checksum::Checksum;
 use crate::costs::{CostBy, CostLine, CostQuery};
 use crate::fault;
 use crate::ledger::{self, Hold, Holds, Told};
@@ -42,6 +43,45 @@ pub(super) fn write(
         return release(batch, &run_id);
     }
     hold(batch, &run_id, held(run, entries, demanded));
+}
+
+/// Which call a row is about.
+pub(super) struct CallKey<'a> {
+    pub(super) run_id: &'a str,
+    pub(super) place: &'a str,
+    pub(super) attempt: u32,
+}
+
+impl CallKey<'_> {
+    /// The beginning of the checksum of a group of its columns.
+    pub(super) fn sum(&self, group: &str) -> Checksum {
+        Checksum::of(group).text(Some(self.run_id)).text(Some(self.place)).number(Some(self.attempt.into()))
+    }
+}
+
+/// What a call cost, as its row has it.
+pub(super) struct Spend {
+    pub(super) cost: Option<i64>,
+    pub(super) is_estimate: bool,
+    /// Input, output, reasoning, cached.
+    pub(super) tokens: [Option<i64>; 4],
+}
+
+impl Spend {
+    fn of(told: &Told<'_>) -> Self {
+        let cost = told.cost.map(|cost| cost.0);
+        Self { cost, is_estimate: told.cost_is_estimate, tokens: tokens(&told.usage) }
+    }
+
+    pub(super) fn sum(&self, key: &CallKey<'_>) -> Checksum {
+        let sum = key.sum("calls: spend").number(self.cost).number(Some(self.is_estimate.into()));
+        self.tokens.into_iter().fold(sum, Checksum::number)
+    }
+}
+
+fn tokens(usage: &Usage) -> [Option<i64>; 4] {
+    [usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cached_tokens]
+        .map(|tokens| tokens.map(integer))
 }
 
 /// What is to be held, or no longer held, after these events.
@@ -77,12 +117,17 @@ fn insert_sent(batch: &mut Batch, run_id: &str, (plan, entries): (&RunPlan, &Ent
     });
     for rows in sent.collect::<Vec<_>>().chunks(ROWS_MAX) {
         batch
-            .push("INSERT INTO calls (run_id, place, attempt, provider, model, sent_at_ms, asked_by, worst_pico_usd) ");
+            .push("INSERT INTO calls (run_id, place, attempt, provider, model, sent_at_ms, asked_by, worst_pico_usd, sent_checksum) ");
         batch.push_values(rows, |mut row, (attempt, seat)| {
-            row.push_bind(run_id).push_bind(place_json(attempt.place)).push_bind(attempt.number);
-            row.push_bind(&*seat.model.provider.0).push_bind(&*seat.model.model).push_bind(now_ms);
-            row.push_bind(plan.asked_by.as_deref());
-            row.push_bind(plan.worst_request(attempt.place).map(|worst| worst.0));
+            let worst = plan.worst_request(attempt.place).map(|worst| worst.0);
+            let place = place_json(attempt.place);
+            let (provider, model) = (&*seat.model.provider.0, &*seat.model.model);
+            let sum = CallKey { run_id, place: &place, attempt: attempt.number }.sum("calls: sent");
+            let sum = sum.text(Some(provider)).text(Some(model)).number(Some(now_ms));
+            let sum = sum.text(plan.asked_by.as_deref()).number(worst);
+            row.push_bind(run_id).push_bind(place).push_bind(attempt.number);
+            row.push_bind(provider).push_bind(model).push_bind(now_ms);
+            row.push_bind(plan.asked_by.as_deref()).push_bind(worst).push_bind(sum.finish());
         });
         batch.push(" ON CONFLICT DO NOTHING; ");
     }
@@ -94,24 +139,31 @@ fn tell(batch: &mut Batch, run_id: &str, told: &BTreeMap<Attempt, Told<'_>>, now
     for rows in told.iter().collect::<Vec<_>>().chunks(ROWS_MAX) {
         batch.push(
             "WITH told (place, attempt, ended_at_ms, outcome, code, cost_pico_usd, cost_is_estimate, input_tokens, \
-             output_tokens, reasoning_tokens, cached_tokens, generation_id) AS (",
+             output_tokens, reasoning_tokens, cached_tokens, generation_id, end_checksum, spend_checksum) AS (",
         );
         batch.push_values(rows, |mut row, (attempt, told)| {
-            row.push_bind(place_json(attempt.place)).push_bind(attempt.number);
+            let place = place_json(attempt.place);
+            let key = CallKey { run_id, place: &place, attempt: attempt.number };
+            let (code, spend) = (told.code.map(Code::as_str), Spend::of(told));
+            let end_sum = key.sum("calls: end").number(Some(now_ms)).text(Some(told.outcome)).text(code);
+            let (end_sum, spend_sum) = (end_sum.finish(), spend.sum(&key).finish());
+            row.push_bind(place.clone()).push_bind(attempt.number);
             row.push_bind(told.is_over().then_some(now_ms)).push_bind(told.outcome);
-            row.push_bind(told.code.map(Code::as_str)).push_bind(told.cost.map(|cost| cost.0));
+            row.push_bind(code).push_bind(spend.cost);
             row.push_bind(told.cost_is_estimate);
-            row.push_bind(told.usage.input_tokens.map(integer));
-            row.push_bind(told.usage.output_tokens.map(integer));
-            row.push_bind(told.usage.reasoning_tokens.map(integer));
-            row.push_bind(told.usage.cached_tokens.map(integer)).push_bind(told.generation_id);
+            for tokens in spend.tokens {
+                row.push_bind(tokens);
+            }
+            row.push_bind(told.generation_id);
+            row.push_bind(told.is_over().then_some(end_sum)).push_bind(told.is_over().then_some(spend_sum));
         });
         batch.push(
             ") UPDATE calls SET ended_at_ms = told.ended_at_ms, outcome = told.outcome, code = told.code, \
              cost_pico_usd = told.cost_pico_usd, cost_is_estimate = told.cost_is_estimate, \
              input_tokens = told.input_tokens, output_tokens = told.output_tokens, \
              reasoning_tokens = told.reasoning_tokens, cached_tokens = told.cached_tokens, \
-             generation_id = COALESCE(told.generation_id, calls.generation_id) FROM told \
+             generation_id = COALESCE(told.generation_id, calls.generation_id), \
+             end_checksum = told.end_checksum, spend_checksum = told.spend_checksum FROM told \
              WHERE calls.place = told.place AND calls.attempt = told.attempt AND calls.outcome = 'sent' \
              AND calls.run_id = ",
         );
@@ -122,19 +174,25 @@ fn tell(batch: &mut Batch, run_id: &str, told: &BTreeMap<Attempt, Told<'_>>, now
 /// Its provider has told what a request cost.
 fn reconcile(batch: &mut Batch, run_id: &str, event: &Event) {
     let Event::Reconciled { attempt, cost, usage } = event else { return };
+    let place = place_json(attempt.place);
+    let spend = Spend { cost: Some(cost.0), is_estimate: false, tokens: tokens(usage) };
+    let key = CallKey { run_id, place: &place, attempt: attempt.number };
+    let sum = spend.sum(&key).finish();
+    let [input, output, reasoning, cached] = spend.tokens;
     let mut set = batch.push("UPDATE calls SET cost_is_estimate = 0, ").separated(", ");
     let columns = [
-        ("cost_pico_usd = ", Some(cost.0)),
-        ("input_tokens = ", usage.input_tokens.map(integer)),
-        ("output_tokens = ", usage.output_tokens.map(integer)),
-        ("reasoning_tokens = ", usage.reasoning_tokens.map(integer)),
-        ("cached_tokens = ", usage.cached_tokens.map(integer)),
+        ("cost_pico_usd = ", spend.cost),
+        ("input_tokens = ", input),
+        ("output_tokens = ", output),
+        ("reasoning_tokens = ", reasoning),
+        ("cached_tokens = ", cached),
+        ("spend_checksum = ", Some(sum)),
     ];
     for (column, value) in columns {
         set.push(column).push_bind_unseparated(value);
     }
     batch.push(" WHERE run_id = ").push_bind(run_id);
-    batch.push(" AND place = ").push_bind(place_json(attempt.place));
+    batch.push(" AND place = ").push_bind(place.clone());
     batch.push(" AND attempt = ").push_bind(attempt.number).push("; ");
 }
 

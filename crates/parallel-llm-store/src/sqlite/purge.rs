@@ -15,7 +15,7 @@ use crate::fault;
 use crate::purge::Purged;
 
 /// What goes with a run besides what it holds, in an order in which nothing refers to what is gone.
-const TABLES: [&str; 4] = ["checkpoints", "texts", "events", "runs"];
+const TABLES: [&str; 4] = ["pieces", "texts", "events", "runs"];
 
 /// Takes these runs away, all but those that are under way, and tells which of them are gone now.
 pub(crate) async fn purge(

@@ -1,22 +1,26 @@
 //! Reading from the database: the list, and whole runs. Nothing here waits for the writer, and a run is read as
 //! it was at one moment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parallel_llm_engine::event::Attempt;
-use parallel_llm_engine::{Code, Failure, PicoUsd, Recorded, RunId, RunStatus};
+use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
-use super::row::{count, integer, plan, recorded, run_id, tenure, word};
+use super::row::{count, event_columns, integer, piece_sum, plan, plan_sum, recorded, tenure};
+use super::run_row::{RunRow, SHOWN_COLUMNS, shown};
 use crate::clock;
+use crate::damage::{self, Damages, StoredText};
 use crate::fault;
 use crate::projection;
 use crate::runs::{Checkpoint, LIST_MAX, Look, RunFilter, RunSummary, StoredRun, Whose};
 
 /// Sorts after every run id: these are digits and upper-case letters.
 const AFTER_ALL: &str = "~";
+/// Damaged events that are named. More say the same.
+const DAMAGES_MAX: usize = 10;
 /// Stands for the newest run where a prefix of an id is asked for.
 const NEWEST: &str = "@";
 
@@ -24,9 +28,9 @@ const NEWEST: &str = "@";
 macro_rules! summaries {
     ($status:literal, $whose:literal) => {
         concat!(
-            "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, run_id, status, question_excerpt, strategy, ",
-            "seats, answered, cost_pico_usd, cost_is_estimate, created_at_ms, decided_at_ms, closed_at_ms, ",
-            "EXISTS (SELECT 1 FROM calls WHERE calls.run_id = runs.run_id AND calls.cost_pico_usd IS NULL), asked_by ",
+            "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, ",
+            shown!(),
+            ", EXISTS (SELECT 1 FROM calls WHERE calls.run_id = runs.run_id AND calls.cost_pico_usd IS NULL) ",
             "FROM runs WHERE run_id < ?1 ",
             $status,
             $whose,
@@ -110,22 +114,8 @@ impl Page {
 
 fn summary(row: &SqliteRow, now_ms: i64) -> Result<RunSummary, Failure> {
     let columns = || -> Result<_, sqlx::Error> {
-        let run = RunSummary {
-            run_id: run_id(row, 3)?,
-            status: word(row, 4, serde_json::from_value)?,
-            question_excerpt: row.try_get(5)?,
-            asked_by: row.try_get(15)?,
-            strategy: row.try_get(6)?,
-            seats: count(row.try_get(7)?),
-            answered: count(row.try_get(8)?),
-            cost: PicoUsd(row.try_get(9)?),
-            cost_is_estimate: row.try_get(10)?,
-            cost_lacks_calls: row.try_get(14)?,
-            created_at_ms: row.try_get(11)?,
-            decided_at_ms: row.try_get(12)?,
-            closed_at_ms: row.try_get(13)?,
-        };
-        Ok((run, tenure(row)?))
+        let cost_lacks_calls = row.try_get(3 + SHOWN_COLUMNS)?;
+        Ok((RunSummary { cost_lacks_calls, ..RunRow::summary(row, 3)? }, tenure(row)?))
     };
     let (mut run, tenure) = columns().map_err(|cause| fault::unreadable("a run", &cause))?;
     if run.status == RunStatus::Running && tenure.is_interrupted(now_ms) {
@@ -134,24 +124,40 @@ fn summary(row: &SqliteRow, now_ms: i64) -> Result<RunSummary, Failure> {
     Ok(run)
 }
 
-/// A whole run, as it was at one moment.
+/// A whole run, as it was at one moment. What is damaged of it is told among the warnings of its plan.
 pub(crate) async fn load(
     readers: &SqlitePool,
     whose: Whose<'_>,
     run_id: RunId,
 ) -> Result<Option<StoredRun>, Failure> {
     let mut snapshot = readers.begin().await.map_err(unread)?;
-    let sql = "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, plan, created_at_ms FROM runs \
-               WHERE run_id = ?1 AND (?2 IS NULL OR +asked_by = ?2)";
+    let sql = concat!(
+        "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, epoch, plan, plan_checksum, ",
+        shown!(),
+        " FROM runs WHERE run_id = ?1 AND (?2 IS NULL OR +asked_by = ?2)"
+    );
     let query = sqlx::query(sql).bind(run_id.to_string()).bind(whose.name());
     let found = query.fetch_optional(&mut *snapshot).await;
     let Some(row) = found.map_err(unread)? else { return Ok(None) };
-    let columns = || Ok((tenure(&row)?, row.try_get::<&str, _>(3)?, row.try_get(4)?));
-    let (tenure, plan_json, created_at_ms) = columns().map_err(unread)?;
-    let events = events(&mut snapshot, run_id).await?;
+    let mut damages = Damages::default();
+    let columns = || Ok((tenure(&row)?, row.try_get::<&str, _>(4)?, row.try_get(5)?, RunRow::read(&row, 6)?));
+    let (tenure, plan_json, plan_checksum, (shown, is_sound)) = columns().map_err(unread)?;
+    if !is_sound {
+        damages.add("what the list shows of the run".to_owned());
+    }
+    if !plan_sum(&run_id.to_string(), plan_json).holds(plan_checksum) {
+        damages.add("the plan of the run".to_owned());
+    }
+    let mut plan = plan(plan_json)?;
+    let whole =
+        Whole { run_id, last_seq: count(shown.last_seq), keeps_texts: projection::keeps_texts(&plan) };
+    let events = whole.events(&mut snapshot, &mut damages).await?;
     let checkpoints = checkpoints(&mut snapshot, run_id).await?;
+    if let Some(warning) = damages.warning() {
+        Arc::make_mut(&mut plan).warnings.push(warning);
+    }
     let interrupted = tenure.is_interrupted(clock::now_ms());
-    Ok(Some(StoredRun { plan: plan(plan_json)?, events, created_at_ms, checkpoints, interrupted }))
+    Ok(Some(StoredRun { plan, events, created_at_ms: shown.created_at_ms, checkpoints, interrupted }))
 }
 
 /// Whether nobody is at a run any more. Nobody is at one that is not there.
@@ -187,30 +193,61 @@ async fn events_after(
     after_seq: u64,
 ) -> Result<Vec<Recorded>, Failure> {
     let run_id = run_id.to_string();
-    let sql = "SELECT seq, elapsed_ms, body FROM events WHERE run_id = ? AND seq > ? ORDER BY seq";
+    let sql = concat!("SELECT ", event_columns!(), " FROM events WHERE run_id = ? AND seq > ? ORDER BY seq");
     let query = sqlx::query(sql).bind(&*run_id).bind(integer(after_seq));
     let rows = query.fetch_all(&mut *connection).await.map_err(unread)?;
     let mut events: Vec<Recorded> = rows.iter().map(recorded).collect::<Result<_, _>>()?;
     for recorded in &mut events {
-        let Some(hash) = projection::hash_of(&recorded.event) else { continue };
+        let Some(hash) = projection::hash_of(&recorded.event).map(ToOwned::to_owned) else { continue };
         let sql = "SELECT body FROM texts WHERE run_id = ? AND hash = ?";
-        let query = sqlx::query_scalar(sql).bind(&*run_id).bind(hash);
+        let query = sqlx::query_scalar(sql).bind(&*run_id).bind(&*hash);
         let text: Option<String> = query.fetch_optional(&mut *connection).await.map_err(unread)?;
-        let text: Option<Arc<str>> = text.map(Arc::from);
-        projection::put_text_back(&mut recorded.event, |_| text.clone());
+        damage::put_text_back(&mut recorded.event, StoredText::of(text.map(Arc::from), &hash, false));
     }
     Ok(events)
 }
 
-async fn events(connection: &mut SqliteConnection, run_id: RunId) -> Result<Vec<Recorded>, Failure> {
-    let texts = texts(connection, run_id).await?;
-    let sql = "SELECT seq, elapsed_ms, body FROM events WHERE run_id = ? ORDER BY seq";
-    let rows = sqlx::query(sql).bind(run_id.to_string()).fetch_all(connection).await.map_err(unread)?;
-    let mut events: Vec<Recorded> = rows.iter().map(recorded).collect::<Result<_, _>>()?;
-    for recorded in &mut events {
-        projection::put_text_back(&mut recorded.event, |hash| texts.get(hash).map(Arc::clone));
+/// A run of which every event is wanted.
+struct Whole {
+    run_id: RunId,
+    last_seq: u64,
+    keeps_texts: bool,
+}
+
+impl Whole {
+    /// The events that are as they were written, texts put back; the others are left out and noted.
+    async fn events(
+        &self,
+        connection: &mut SqliteConnection,
+        damages: &mut Damages,
+    ) -> Result<Vec<Recorded>, Failure> {
+        let texts = texts(connection, self.run_id).await?;
+        let sql = concat!("SELECT ", event_columns!(), " FROM events WHERE run_id = ? ORDER BY seq");
+        let rows =
+            sqlx::query(sql).bind(self.run_id.to_string()).fetch_all(connection).await.map_err(unread)?;
+        let mut events = Vec::with_capacity(rows.len());
+        for row in &rows {
+            match recorded(row) {
+                Ok(recorded) => events.push(recorded),
+                // Told below, with those that are not there at all.
+                Err(failure) if failure.code == Code::Damaged => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        let sound: BTreeSet<u64> = events.iter().map(|recorded| recorded.seq).collect();
+        for seq in (1..=self.last_seq).filter(|seq| !sound.contains(seq)).take(DAMAGES_MAX) {
+            damages.add(format!("event {seq}"));
+        }
+        for recorded in &mut events {
+            let Some(hash) = projection::hash_of(&recorded.event) else { continue };
+            let is_kept = self.keeps_texts && damage::must_have_text(&recorded.event);
+            let text = StoredText::of(texts.get(hash).map(Arc::clone), hash, is_kept);
+            if let Some(what) = damage::put_text_back(&mut recorded.event, text) {
+                damages.add(what);
+            }
+        }
+        Ok(events)
     }
-    Ok(events)
 }
 
 async fn texts(
@@ -223,20 +260,37 @@ async fn texts(
     Ok(rows.into_iter().map(|(hash, body)| (hash, Arc::from(body))).collect())
 }
 
+/// A piece of a text on its way.
+type Piece = (String, u32, i64, String, i64, Option<i64>);
+
 async fn checkpoints(connection: &mut SqliteConnection, run_id: RunId) -> Result<Vec<Checkpoint>, Failure> {
     // One that was kept too late, after its request had ended, says nothing.
-    let sql = "SELECT place, attempt, text, at_ms FROM checkpoints WHERE run_id = ? AND NOT EXISTS ( \
-                   SELECT 1 FROM calls WHERE calls.run_id = checkpoints.run_id AND calls.place = checkpoints.place \
-                   AND calls.attempt = checkpoints.attempt AND calls.outcome NOT IN ('sent', 'unknown')) \
-               ORDER BY place, attempt";
-    let query = sqlx::query_as(sql).bind(run_id.to_string());
-    let rows: Vec<(String, u32, String, i64)> = query.fetch_all(connection).await.map_err(unread)?;
-    let checkpoint = |(place, number, text, at_ms): (String, _, _, _)| {
+    let sql = "SELECT place, attempt, start, text, at_ms, checksum FROM pieces WHERE run_id = ? AND NOT EXISTS ( \
+                   SELECT 1 FROM calls WHERE calls.run_id = pieces.run_id AND calls.place = pieces.place \
+                   AND calls.attempt = pieces.attempt AND calls.outcome NOT IN ('sent', 'unknown')) \
+               ORDER BY place, attempt, start";
+    let run_id = run_id.to_string();
+    let rows: Vec<Piece> = sqlx::query_as(sql).bind(&*run_id).fetch_all(connection).await.map_err(unread)?;
+    let mut checkpoints: Vec<Checkpoint> = Vec::new();
+    for (place_json, number, start, text, at_ms, checksum) in rows {
         let place =
-            serde_json::from_str(&place).map_err(|cause| fault::unreadable("a checkpoint", &cause))?;
-        Ok(Checkpoint { attempt: Attempt { place, number }, text, at_ms })
-    };
-    rows.into_iter().map(checkpoint).collect()
+            serde_json::from_str(&place_json).map_err(|cause| fault::unreadable("a checkpoint", &cause))?;
+        let attempt = Attempt { place, number };
+        let is_sound = piece_sum(&run_id, (&place_json, number), (start, &text)).holds(checksum);
+        if checkpoints.last().is_none_or(|last| last.attempt != attempt) {
+            checkpoints.push(Checkpoint { attempt, text: String::new(), at_ms });
+        }
+        // A piece that is damaged, or does not follow the one before, ends the text: what comes after it follows nothing.
+        if let Some(last) = checkpoints.last_mut()
+            && is_sound
+            && last.text.len() as u64 == count(start)
+        {
+            last.text.push_str(&text);
+            last.at_ms = at_ms;
+        }
+    }
+    checkpoints.retain(|checkpoint| !checkpoint.text.is_empty());
+    Ok(checkpoints)
 }
 
 /// The one run whose id begins like this.

@@ -7,6 +7,8 @@ use serde_json::Value;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use crate::checksum::Checksum;
+use crate::damage;
 use crate::fault;
 use crate::runs::Tenure;
 
@@ -14,13 +16,43 @@ pub(super) fn plan(json: &str) -> Result<Arc<RunPlan>, Failure> {
     serde_json::from_str(json).map(Arc::new).map_err(|cause| fault::unreadable("a plan", &cause))
 }
 
-/// Reads an event from columns `seq`, `elapsed_ms` and `body`.
+/// The columns of an event that [`recorded`] reads.
+macro_rules! event_columns {
+    () => {
+        "run_id, seq, elapsed_ms, at_ms, body, checksum"
+    };
+}
+pub(super) use event_columns;
+
+/// Reads an event from [`event_columns`]. Fails with `damaged` where it is not what was written.
 pub(super) fn recorded(row: &SqliteRow) -> Result<Recorded, Failure> {
     let unreadable = |cause: &dyn std::fmt::Display| fault::unreadable("an event", cause);
-    let get = |column: usize| row.try_get::<i64, _>(column).map(count).map_err(|cause| unreadable(&cause));
-    let body: &str = row.try_get(2).map_err(|cause| unreadable(&cause))?;
+    let get = |column: usize| row.try_get::<i64, _>(column).map_err(|cause| unreadable(&cause));
+    let text = |column: usize| row.try_get::<&str, _>(column).map_err(|cause| unreadable(&cause));
+    let (seq, elapsed_ms, body) = (get(1)?, get(2)?, text(4)?);
+    let stored = row.try_get(5).map_err(|cause| unreadable(&cause))?;
+    if !event_sum(text(0)?, [seq, elapsed_ms, get(3)?], body).holds(stored) {
+        return Err(damage::failure(&format!("event {seq}")));
+    }
     let event = serde_json::from_str(body).map_err(|cause| unreadable(&cause))?;
-    Ok(Recorded { seq: get(0)?, elapsed_ms: get(1)?, event })
+    Ok(Recorded { seq: count(seq), elapsed_ms: count(elapsed_ms), event })
+}
+
+/// The checksum of an event; the numbers are its `seq`, `elapsed_ms` and `at_ms`.
+pub(super) fn event_sum(run_id: &str, numbers: [i64; 3], body: &str) -> Checksum {
+    let sum = Checksum::of("events").text(Some(run_id));
+    numbers.into_iter().fold(sum, |sum, number| sum.number(Some(number))).text(Some(body))
+}
+
+/// The checksum of a piece of a text on its way: whose it is, where it begins and what it says.
+pub(super) fn piece_sum(run_id: &str, (place, attempt): (&str, u32), (start, text): (i64, &str)) -> Checksum {
+    let sum = Checksum::of("pieces").text(Some(run_id)).text(Some(place)).number(Some(attempt.into()));
+    sum.number(Some(start)).text(Some(text))
+}
+
+/// The checksum of a run's plan.
+pub(super) fn plan_sum(run_id: &str, plan_json: &str) -> Checksum {
+    Checksum::of("plan").text(Some(run_id)).text(Some(plan_json))
 }
 
 /// Reads who does a run from its columns `owner`, `lease_until_ms` and whether it is closed.

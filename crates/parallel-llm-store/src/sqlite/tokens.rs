@@ -6,6 +6,7 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use super::Admission;
 use super::read::unread;
+use crate::checksum::Checksum;
 use crate::fault;
 use crate::tokens::{NewToken, Token};
 
@@ -15,11 +16,11 @@ const TOKENS_MAX: i64 = 10_000;
 /// minute.
 pub(crate) const USED_MS: i64 = 60 * 1_000;
 
-/// All columns but the hash, as [`token`] reads them.
+/// All columns, as [`token`] reads them.
 macro_rules! columns {
     () => {
         "token_id, name, last_four, scopes, budget_day_pico_usd, requests_per_minute, created_at_ms, expires_at_ms, \
-         revoked_at_ms, last_used_at_ms"
+         revoked_at_ms, last_used_at_ms, hash, checksum"
     };
 }
 
@@ -36,18 +37,25 @@ pub(crate) async fn create(
     }
     let sql = concat!(
         "INSERT INTO tokens (name, hash, last_four, scopes, budget_day_pico_usd, requests_per_minute, ",
-        "created_at_ms, expires_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING ",
+        "created_at_ms, expires_at_ms, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING ",
         columns!()
     );
+    let scopes = serde_json::to_string(&new.scopes).expect("words are plain data");
+    let sum = sum((&new.name, &new.hash), (&new.last_four, &scopes))
+        .number(new.budget_day.map(|budget| budget.0))
+        .number(new.requests_per_minute.map(i64::from))
+        .number(Some(now_ms))
+        .number(new.expires_at_ms);
     let row = sqlx::query(sql)
         .bind(&*new.name)
         .bind(new.hash.as_slice())
         .bind(&*new.last_four)
-        .bind(serde_json::to_string(&new.scopes).expect("words are plain data"))
+        .bind(&*scopes)
         .bind(new.budget_day.map(|budget| budget.0))
         .bind(new.requests_per_minute)
         .bind(now_ms)
         .bind(new.expires_at_ms)
+        .bind(sum.finish())
         .fetch_optional(connection)
         .await?;
     let taken = || {
@@ -84,8 +92,14 @@ pub(crate) async fn note_use(
 
 /// Every token, the oldest first.
 pub(crate) async fn list(readers: &SqlitePool) -> Result<Vec<Token>, Failure> {
+    let mut connection = readers.acquire().await.map_err(unread)?;
+    all(&mut connection).await
+}
+
+/// As [`list`], on this connection.
+pub(super) async fn all(connection: &mut SqliteConnection) -> Result<Vec<Token>, Failure> {
     let sql = concat!("SELECT ", columns!(), " FROM tokens ORDER BY token_id");
-    let rows = sqlx::query(sql).fetch_all(readers).await.map_err(unread)?;
+    let rows = sqlx::query(sql).fetch_all(connection).await.map_err(unread)?;
     rows.iter().map(|row| token(row).map_err(unreadable)).collect()
 }
 
@@ -101,8 +115,23 @@ fn unreadable(cause: sqlx::Error) -> Failure {
     fault::unreadable("a token", &cause)
 }
 
+/// The beginning of a token's checksum: its name and hash, its last characters and its scopes.
+fn sum((name, hash): (&str, &[u8]), (last_four, scopes): (&str, &str)) -> Checksum {
+    let hash = hash.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+    Checksum::of("tokens").text(Some(name)).text(Some(&hash)).text(Some(last_four)).text(Some(scopes))
+}
+
+/// Reads a token. One that is damaged lets nobody in: what it allows may be more than it was made for.
 fn token(row: &SqliteRow) -> Result<Token, sqlx::Error> {
     let scopes: &str = row.try_get(3)?;
+    let stored: Option<i64> = row.try_get(11)?;
+    let (name, hash, last_four) = (row.try_get(1)?, row.try_get(10)?, row.try_get(2)?);
+    let sum = [4, 5, 6, 7].into_iter().try_fold(sum((name, hash), (last_four, scopes)), |sum, column| {
+        Ok::<_, sqlx::Error>(sum.number(row.try_get(column)?))
+    })?;
+    if !sum.holds(stored) {
+        return Err(sqlx::Error::Decode("it does not match its checksum".into()));
+    }
     Ok(Token {
         token_id: row.try_get(0)?,
         name: row.try_get(1)?,

@@ -9,15 +9,19 @@ use std::sync::Arc;
 
 use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Lease;
-use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId, RunPlan};
+use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
-use super::row::{count, integer, place_json, plan, recorded, tenure};
+use super::row::{
+    count, event_columns, event_sum, integer, piece_sum, place_json, plan, plan_sum, recorded, tenure,
+};
+use super::run_row::{self, RunRow, shown};
 use super::{Admission, Batch, ROWS_MAX, Stamp, ledger, limits, repeats, seats};
+use crate::damage;
 use crate::fault;
 use crate::ledger::Holds;
-use crate::projection::{self, Entries, NewRun, Projection};
+use crate::projection::{self, Entries, NewRun};
 
 /// The epoch of a run that nobody has taken over.
 pub(crate) const EPOCH_FIRST: u64 = 1;
@@ -27,12 +31,27 @@ pub(crate) const EPOCH_FIRST: u64 = 1;
 pub(crate) struct Known {
     pub(crate) run: Run,
     pub(crate) epoch: u64,
+    /// What the list shows of it.
+    pub(crate) row: RunRow,
 }
 
 impl Known {
     /// A run nothing has happened in.
-    pub(crate) fn new(plan: Arc<RunPlan>) -> Self {
-        Self { run: Run::new(plan), epoch: EPOCH_FIRST }
+    pub(crate) fn new(new: &NewRun, now_ms: i64) -> Self {
+        let run = Run::new(Arc::clone(&new.plan));
+        Self { row: RunRow::new(&run, new.question_excerpt.clone(), now_ms), run, epoch: EPOCH_FIRST }
+    }
+
+    /// Takes in events that are about to be written.
+    pub(crate) fn apply(&mut self, entries: &Entries, now_ms: i64) {
+        entries.events.iter().for_each(|recorded| self.run.apply(recorded));
+        self.row.follow(&self.run);
+        if entries.decide() {
+            self.row.decided_at_ms = Some(now_ms);
+        }
+        if entries.close() {
+            self.row.closed_at_ms = Some(now_ms);
+        }
     }
 
     /// Refuses events of an owner that was overtaken, and events that do not follow those that are there.
@@ -73,11 +92,13 @@ pub(crate) async fn admit(
 /// Lets go of a run that nobody here writes any more: it stands as its newest event left it, for whoever wants to go on
 /// with it. One that was taken over meanwhile is somebody else's.
 pub(crate) async fn let_go(connection: &mut SqliteConnection, lease: Lease) -> Result<(), sqlx::Error> {
+    let run_id = lease.run_id.to_string();
+    let was = run_row::look_up(connection, &run_id).await?;
     let sql = "UPDATE runs SET owner = '', lease_until_ms = 0, closed_at_ms = ( \
                    SELECT at_ms FROM events WHERE events.run_id = runs.run_id AND seq = last_seq AND kind = 'closed') \
                WHERE run_id = ? AND epoch = ?";
-    let query = sqlx::query(sql).bind(lease.run_id.to_string()).bind(integer(lease.epoch));
-    query.execute(connection).await.map(drop)
+    sqlx::query(sql).bind(&*run_id).bind(integer(lease.epoch)).execute(&mut *connection).await?;
+    run_row::seal(connection, was).await
 }
 
 /// Writes a new run's row. Refuses one that is there already.
@@ -87,8 +108,8 @@ pub(crate) async fn begin(
     stamp: &Stamp,
 ) -> Result<Admission<()>, sqlx::Error> {
     let sql = "INSERT INTO runs (run_id, plan, plan_hash, store_mode, created_at_ms, owner, epoch, lease_until_ms, \
-               question_excerpt, strategy, seats, asked_by, idempotency_key, is_indexed) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+               question_excerpt, strategy, seats, asked_by, idempotency_key, is_indexed, plan_checksum) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
     let plan = &*new.plan;
     let done = sqlx::query(sql)
         .bind(plan.run_id.to_string())
@@ -105,6 +126,7 @@ pub(crate) async fn begin(
         .bind(plan.asked_by.as_deref())
         .bind(plan.idempotency_key.as_deref())
         .bind(!projection::keeps_texts(plan))
+        .bind(plan_sum(&plan.run_id.to_string(), &new.plan_json).finish())
         .execute(connection)
         .await?;
     let exists = || fault::refused(format!("the run {} exists already", plan.run_id));
@@ -150,23 +172,24 @@ async fn advance(
     stamp: &Stamp,
 ) -> Result<bool, sqlx::Error> {
     let sql = "UPDATE runs SET last_seq = ?, status = ?, strategy = ?, seats = ?, answered = ?, cost_pico_usd = ?, \
-               cost_is_estimate = ?, lease_until_ms = ?, decided_at_ms = COALESCE(?, decided_at_ms), closed_at_ms = COALESCE(?, closed_at_ms) \
+               cost_is_estimate = ?, lease_until_ms = ?, decided_at_ms = ?, closed_at_ms = ?, checksum = ? \
                WHERE run_id = ? AND epoch = ? AND last_seq = ?";
-    let columns = Projection::of(&known.run);
+    let row = &known.row;
     let done = sqlx::query(sql)
-        .bind(integer(columns.last_seq))
-        .bind(columns.status)
-        .bind(columns.strategy)
-        .bind(integer(columns.seats as u64))
-        .bind(integer(columns.answered as u64))
-        .bind(columns.cost_pico_usd)
-        .bind(columns.cost_is_estimate)
+        .bind(row.last_seq)
+        .bind(&*row.status)
+        .bind(&*row.strategy)
+        .bind(row.seats)
+        .bind(row.answered)
+        .bind(row.cost_pico_usd)
+        .bind(row.cost_is_estimate)
         .bind(stamp.lease_until_ms)
-        .bind(entries.decide().then_some(stamp.now_ms))
-        .bind(entries.close().then_some(stamp.now_ms))
-        .bind(columns.run_id.to_string())
+        .bind(row.decided_at_ms)
+        .bind(row.closed_at_ms)
+        .bind(row.checksum())
+        .bind(&*row.run_id)
         .bind(integer(known.epoch))
-        .bind(integer(columns.last_seq - entries.events.len() as u64))
+        .bind(row.last_seq - integer(entries.events.len() as u64))
         .execute(connection)
         .await?;
     Ok(done.rows_affected() == 1)
@@ -175,10 +198,12 @@ async fn advance(
 fn insert_events(batch: &mut Batch, run_id: &str, entries: &Entries, now_ms: i64) {
     let rows: Vec<_> = entries.events.iter().zip(&entries.bodies).collect();
     for rows in rows.chunks(ROWS_MAX) {
-        batch.push("INSERT INTO events (run_id, seq, elapsed_ms, at_ms, body) ");
+        batch.push("INSERT INTO events (run_id, seq, elapsed_ms, at_ms, body, checksum) ");
         batch.push_values(rows, |mut row, (recorded, body)| {
-            row.push_bind(run_id).push_bind(integer(recorded.seq)).push_bind(integer(recorded.elapsed_ms));
-            row.push_bind(now_ms).push_bind(body.as_str());
+            let (seq, elapsed_ms) = (integer(recorded.seq), integer(recorded.elapsed_ms));
+            row.push_bind(run_id).push_bind(seq).push_bind(elapsed_ms).push_bind(now_ms);
+            row.push_bind(body.as_str())
+                .push_bind(event_sum(run_id, [seq, elapsed_ms, now_ms], body).finish());
         });
         batch.push("; ");
     }
@@ -201,13 +226,13 @@ fn insert_texts(batch: &mut Batch, run_id: &str, events: &[Recorded]) {
 /// The texts on their way of requests that have ended are not needed any more, and none of a run that is closed.
 fn forget_checkpoints(batch: &mut Batch, run_id: &str, entries: &Entries) {
     if entries.close() {
-        batch.push("DELETE FROM checkpoints WHERE run_id = ").push_bind(run_id).push("; ");
+        batch.push("DELETE FROM pieces WHERE run_id = ").push_bind(run_id).push("; ");
         return;
     }
     let ended = entries.events.iter().filter(|recorded| projection::ends_attempt(&recorded.event));
     let ended: Vec<_> = ended.filter_map(|recorded| recorded.event.attempt()).collect();
     for rows in ended.chunks(ROWS_MAX) {
-        batch.push("DELETE FROM checkpoints WHERE run_id = ").push_bind(run_id);
+        batch.push("DELETE FROM pieces WHERE run_id = ").push_bind(run_id);
         batch.push(" AND (place, attempt) IN (").push_values(rows, |mut row, attempt| {
             row.push_bind(place_json(attempt.place)).push_bind(attempt.number);
         });
@@ -215,27 +240,39 @@ fn forget_checkpoints(batch: &mut Batch, run_id: &str, entries: &Entries) {
     }
 }
 
-/// Keeps the text of a reply on its way, in place of what was kept of it before.
+/// Keeps what a text on its way has grown by since it was last kept, and gives how many bytes that is. The whole text each
+/// second would be gigabytes in the write-ahead log for a long one.
 pub(crate) async fn checkpoint(
     connection: &mut SqliteConnection,
     lease: Lease,
-    (attempt, text): (Attempt, String),
+    (attempt, text): (Attempt, &str),
     stamp: &Stamp,
-) -> Result<Admission<()>, sqlx::Error> {
-    let sql = "INSERT INTO checkpoints (run_id, place, attempt, text, at_ms) \
-               SELECT run_id, ?, ?, ?, ? FROM runs WHERE run_id = ? AND epoch = ? AND closed_at_ms IS NULL \
-               AND store_mode = 'full' \
-               ON CONFLICT DO UPDATE SET text = excluded.text, at_ms = excluded.at_ms";
+) -> Result<Admission<usize>, sqlx::Error> {
+    let (run_id, place) = (lease.run_id.to_string(), place_json(attempt.place));
+    let sql = "SELECT start + OCTET_LENGTH(text) FROM pieces WHERE run_id = ? AND place = ? AND attempt = ? \
+               ORDER BY start DESC LIMIT 1";
+    let query = sqlx::query_scalar(sql).bind(&*run_id).bind(&*place).bind(attempt.number);
+    let kept: Option<i64> = query.fetch_optional(&mut *connection).await?;
+    let start = kept.unwrap_or_default();
+    // A text only grows; whatever else is said of it was said too late.
+    let Some(piece) = text.get(count(start) as usize..).filter(|piece| !piece.is_empty()) else {
+        return Ok(Ok(0));
+    };
+    let sql = "INSERT INTO pieces (run_id, place, attempt, start, text, at_ms, checksum) \
+               SELECT run_id, ?, ?, ?, ?, ?, ? FROM runs WHERE run_id = ? AND epoch = ? AND closed_at_ms IS NULL \
+               AND store_mode = 'full'";
     let done = sqlx::query(sql)
-        .bind(place_json(attempt.place))
+        .bind(&*place)
         .bind(attempt.number)
-        .bind(text)
+        .bind(start)
+        .bind(piece)
         .bind(stamp.now_ms)
-        .bind(lease.run_id.to_string())
+        .bind(piece_sum(&run_id, (&place, attempt.number), (start, piece)).finish())
+        .bind(&*run_id)
         .bind(integer(lease.epoch))
         .execute(connection)
         .await?;
-    Ok((done.rows_affected() == 1).then_some(()).ok_or_else(|| overtaken(lease.run_id)))
+    Ok((done.rows_affected() == 1).then_some(piece.len()).ok_or_else(|| overtaken(lease.run_id)))
 }
 
 /// Gives the run to this process. Refused where another one is still at it.
@@ -250,6 +287,10 @@ pub(crate) async fn take_over(
         return Ok(Err(Failure::new(Code::RunNotFound, format!("there is no run {run_id}"))));
     };
     let tenure = tenure(&row)?;
+    let was = run_row::look_up(connection, &run_id.to_string()).await?;
+    if was.as_ref().is_some_and(|(_, is_sound)| !is_sound) {
+        return Ok(Err(damage::failure(&format!("the run {run_id}")).with_run(run_id)));
+    }
     if !tenure.closed && tenure.owner != stamp.owner && !tenure.is_interrupted(stamp.now_ms) {
         let message = format!("another process is still doing the run {run_id}");
         return Ok(Err(Failure::new(Code::Busy, message).with_next("wait until it has ended")));
@@ -262,7 +303,8 @@ pub(crate) async fn take_over(
     let sql = "UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until_ms = ?, closed_at_ms = NULL, \
                is_indexed = (store_mode <> 'full') WHERE run_id = ? RETURNING epoch, last_seq + 1";
     let query = sqlx::query(sql).bind(&*stamp.owner).bind(stamp.lease_until_ms).bind(run_id.to_string());
-    let row = query.fetch_one(connection).await?;
+    let row = query.fetch_one(&mut *connection).await?;
+    run_row::seal(connection, was).await?;
     Ok(Ok(Lease { run_id, epoch: count(row.try_get(0)?), next_seq: count(row.try_get(1)?) }))
 }
 
@@ -281,16 +323,23 @@ pub(crate) async fn know(
     connection: &mut SqliteConnection,
     run_id: RunId,
 ) -> Result<Admission<Known>, sqlx::Error> {
-    let sql = "SELECT plan, epoch FROM runs WHERE run_id = ?";
-    let found = sqlx::query(sql).bind(run_id.to_string()).fetch_optional(&mut *connection).await?;
-    let Some(row) = found else {
+    let id = run_id.to_string();
+    let sql = concat!("SELECT plan, epoch, plan_checksum, ", shown!(), " FROM runs WHERE run_id = ?");
+    let Some(found) = sqlx::query(sql).bind(&*id).fetch_optional(&mut *connection).await? else {
         return Ok(Err(fault::refused(format!("the run {run_id} was not opened, or too long ago"))));
     };
-    let sql = "SELECT seq, elapsed_ms, body FROM events WHERE run_id = ? ORDER BY seq";
-    let rows = sqlx::query(sql).bind(run_id.to_string()).fetch_all(connection).await?;
+    let (plan_json, epoch, stored): (&str, i64, _) =
+        (found.try_get(0)?, found.try_get(1)?, found.try_get(2)?);
+    let (row, is_sound) = RunRow::read(&found, 3)?;
+    if !is_sound || !plan_sum(&id, plan_json).holds(stored) {
+        return Ok(Err(damage::failure(&format!("the run {run_id}")).with_run(run_id)));
+    }
+    let sql = concat!("SELECT ", event_columns!(), " FROM events WHERE run_id = ? ORDER BY seq");
+    let rows = sqlx::query(sql).bind(&*id).fetch_all(connection).await?;
     let events: Result<Vec<Recorded>, Failure> = rows.iter().map(recorded).collect();
-    let epoch = count(row.try_get(1)?);
-    Ok(plan(row.try_get(0)?).and_then(|plan| Ok(Known { run: Run::fold(plan, &events?), epoch })))
+    let known =
+        |plan, events: Vec<Recorded>| Known { run: Run::fold(plan, &events), epoch: count(epoch), row };
+    Ok(plan(plan_json).and_then(|plan| Ok(known(plan, events?))))
 }
 
 /// Somebody else may write this run now.

@@ -10,7 +10,7 @@ mod show;
 
 use std::str::FromStr;
 
-use parallel_llm_engine::{Failure, PicoUsd, RunId};
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunId};
 use serde_json::json;
 
 use self::moment::Moment;
@@ -133,11 +133,18 @@ async fn list(desk: &Desk<'_>, limit: usize, before: Option<&str>, as_json: bool
     if !lines.is_empty() {
         desk.console.data(&lines.join("\n"));
     }
+    let damaged = runs.iter().filter(|run| run.is_damaged).count();
+    if damaged > 0 {
+        let next = Code::Damaged.next();
+        desk.console.say(&format!(
+            "warning[damaged]: {damaged} of these lines are not what was written (next: {next})"
+        ));
+    }
     Ok(exit::ANSWER)
 }
 
 fn json_line(run: &RunSummary) -> String {
-    json!({
+    let mut line = json!({
         "run_id": run.run_id,
         "status": run.status,
         "question": run.question_excerpt,
@@ -151,8 +158,11 @@ fn json_line(run: &RunSummary) -> String {
         "created_at_ms": run.created_at_ms,
         "decided_at_ms": run.decided_at_ms,
         "closed_at_ms": run.closed_at_ms,
-    })
-    .to_string()
+    });
+    if run.is_damaged {
+        line["is_damaged"] = json!(true);
+    }
+    line.to_string()
 }
 
 fn cost(run: &RunSummary) -> Cost {

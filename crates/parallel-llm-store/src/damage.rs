@@ -1,0 +1,98 @@
+//! What was stored and is not what was written: told to whoever reads it, and never taken for an answer.
+//!
+//! A damaged answer is a seat without one, so that nothing fuses, counts or exports it; the rest of its run is shown.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::outcome::Warning;
+use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::{Code, Event, Failure};
+
+use crate::checksum;
+use crate::projection::hash_of;
+
+/// A stored text, looked for by its hash.
+#[derive(Clone, Debug)]
+pub(crate) enum StoredText {
+    /// It is what was written.
+    Whole(Arc<str>),
+    /// It was never stored.
+    NotKept,
+    /// It is something else, or gone.
+    Damaged,
+}
+
+impl StoredText {
+    /// The text that was found under this hash. `is_kept` says whether it must be there.
+    pub(crate) fn of(found: Option<Arc<str>>, hash: &str, is_kept: bool) -> Self {
+        match found {
+            Some(text) if checksum::is_of_hash(&text, hash) => Self::Whole(text),
+            None if !is_kept => Self::NotKept,
+            _ => Self::Damaged,
+        }
+    }
+}
+
+/// What of a run is damaged.
+#[derive(Debug, Default)]
+pub(crate) struct Damages(Vec<String>);
+
+impl Damages {
+    /// Notes a damaged part, such as ``event 7``.
+    pub(crate) fn add(&mut self, what: String) {
+        self.0.push(what);
+    }
+
+    /// One warning for all of it.
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        (!self.0.is_empty())
+            .then(|| Warning::of("something stored is not what was written", &failure(&self.0.join(", "))))
+    }
+}
+
+/// A part of a run is damaged.
+pub(crate) fn failure(what: &str) -> Failure {
+    Failure::new(Code::Damaged, format!("{what} does not match its checksum in the run database"))
+}
+
+/// Puts a stored text back where it came from. An answer whose text is damaged becomes a failure of its seat, and a
+/// damaged outcome has no text; the part is named.
+pub(crate) fn put_text_back(event: &mut Event, text: StoredText) -> Option<String> {
+    let text = match text {
+        StoredText::NotKept => return None,
+        StoredText::Whole(text) => Some(text),
+        StoredText::Damaged => None,
+    };
+    if let Event::Decided { outcome } = event {
+        let is_damaged = text.is_none();
+        outcome.text = text;
+        return is_damaged.then(|| {
+            outcome.failure = Some(failure("the text of the answer"));
+            "the text of the answer".to_owned()
+        });
+    }
+    if let (Some(text), Some(answer)) = (&text, event.answer_mut()) {
+        answer.text = Arc::clone(text);
+        return None;
+    }
+    let attempt = event.attempt()?;
+    let what = format!("the answer of {}", attempt.place);
+    let answer = event.answer()?;
+    let failed = Event::Failed {
+        attempt,
+        failure: failure(&what),
+        retry: Retry::Never,
+        cost: event.cost(),
+        elapsed_ms: answer.elapsed_ms,
+    };
+    *event = failed;
+    Some(what)
+}
+
+/// Whether the text of this event must be there, in a run that keeps its texts. An empty one says nothing.
+pub(crate) fn must_have_text(event: &Event) -> bool {
+    match event {
+        Event::Decided { .. } => hash_of(event).is_some(),
+        event => event.answer().is_some_and(|answer| answer.text_bytes > 0),
+    }
+}

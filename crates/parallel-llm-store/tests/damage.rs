@@ -1,0 +1,184 @@
+//! A disk that gives back something else than was written: what is damaged is told, and never taken for an answer.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use parallel_llm_engine::port::Journal as _;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Code, Event, Failure, RunId, SeatStatus};
+use parallel_llm_store::{
+    CostBy, CostQuery, RunFilter, Soundness, Store, StoreConfig, StoredRun, Thoroughness, Whose,
+};
+use sqlx::AssertSqlSafe;
+use support::{CANARY, Fixture, every_kind, plan, recorded, run_id, seat, sent, simple, started, write};
+
+const LONG: Duration = Duration::from_secs(60);
+/// Bits that are flipped, one at a time, spread over the file.
+const FLIPS: usize = 400;
+
+async fn execute(fixture: &Fixture, sql: &str) {
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut fixture.stranger().await).await.unwrap();
+}
+
+async fn loaded(store: &Store, number: u64) -> StoredRun {
+    store.load(Whose::All, run_id(number)).await.unwrap().unwrap()
+}
+
+/// What whoever reads the run is told of it.
+fn warnings(stored: &StoredRun) -> Vec<(Code, String)> {
+    stored.run().warnings().into_iter().map(|warning| (warning.code, warning.message)).collect()
+}
+
+async fn troubles(store: &Store) -> Vec<String> {
+    match store.check(Thoroughness::Whole, LONG).await.unwrap() {
+        Soundness::Damaged(troubles) => troubles,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_answer_is_a_seat_without_one_and_the_rest_is_shown() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    write(store, plan(1, StoreMode::Full), every_kind()).await;
+    execute(&fixture, "UPDATE texts SET body = REPLACE(body, 'half', 'hale')").await;
+    let stored = loaded(store, 1).await;
+    let run = stored.run();
+    assert_eq!((run.seats[0].status, run.seats[1].status), (SeatStatus::Answered, SeatStatus::Failed));
+    assert_eq!(run.seats[0].text(), Some(&*format!("{CANARY} first")));
+    let damaged = Event::Failed {
+        attempt: seat(2, 3),
+        failure: Failure::new(
+            Code::Damaged,
+            "the answer of seat 2 does not match its checksum in the run database",
+        ),
+        retry: parallel_llm_engine::retry::Retry::Never,
+        cost: Some(parallel_llm_engine::PicoUsd(1_000)),
+        elapsed_ms: 34,
+    };
+    assert_eq!(stored.events[8].event, damaged);
+    let told = "something stored is not what was written: the answer of seat 2 does not match its checksum in the run \
+                database";
+    assert!(warnings(&stored).contains(&(Code::Damaged, told.to_owned())), "{:?}", warnings(&stored));
+    assert_eq!(troubles(store).await, [format!("a text of the run {} is not what was written", run_id(1))]);
+}
+
+#[tokio::test]
+async fn a_text_that_is_gone_or_the_text_of_an_outcome_is_told_too() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    write(store, plan(1, StoreMode::Full), every_kind()).await;
+    write(store, plan(2, StoreMode::Metadata), every_kind()).await;
+    execute(&fixture, "DELETE FROM texts WHERE body LIKE '%fused'").await;
+    let stored = loaded(store, 1).await;
+    let outcome = stored.run().outcome.unwrap();
+    assert_eq!((outcome.text, outcome.failure.unwrap().code), (None, Code::Damaged));
+    assert!(warnings(&stored).iter().any(|(code, _)| *code == Code::Damaged));
+    let metadata = loaded(store, 2).await;
+    assert!(
+        warnings(&metadata).iter().all(|(code, _)| *code != Code::Damaged),
+        "nothing was to be kept of it"
+    );
+}
+
+#[tokio::test]
+async fn a_damaged_event_is_left_out_and_the_run_is_not_gone_on_with() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let events = vec![started(), sent(seat(1, 1)), support::answered(seat(1, 1), "words")];
+    write(store, plan(1, StoreMode::Full), recorded(1, events)).await;
+    let sql = "UPDATE events SET body = REPLACE(body, '\"cost\":1000', '\"cost\":1001') WHERE seq = 3";
+    execute(&fixture, sql).await;
+    let stored = loaded(store, 1).await;
+    assert_eq!(stored.events.len(), 2);
+    assert_eq!(warnings(&stored).len(), 1);
+    assert!(warnings(&stored)[0].1.contains("event 3 does not match"), "{:?}", warnings(&stored));
+    assert_eq!(store.follow(run_id(1), 0).await.unwrap_err().code, Code::Damaged);
+    let lease = store.take_over(run_id(1)).await.unwrap();
+    let failure = store.append(lease, recorded(4, vec![sent(seat(2, 1))])).await.unwrap_err();
+    assert_eq!(failure.code, Code::Damaged);
+    assert_eq!(troubles(store).await, [format!("an event of the run {} is not what was written", run_id(1))]);
+}
+
+#[tokio::test]
+async fn a_damaged_cost_status_or_plan_is_told() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    for number in 1..=3 {
+        write(store, plan(number, StoreMode::Full), simple("words")).await;
+    }
+    let damages = [
+        (1, "UPDATE runs SET cost_pico_usd = cost_pico_usd + 1 WHERE run_id = "),
+        (2, "UPDATE runs SET status = 'partial' WHERE run_id = "),
+        (3, "UPDATE runs SET plan = REPLACE(plan, 'What does', 'What did') WHERE run_id = "),
+    ];
+    for (number, sql) in damages {
+        let sql = sql.replace("'partial'", "CASE status WHEN 'partial' THEN 'complete' ELSE 'partial' END");
+        execute(&fixture, &format!("{sql}'{}'", run_id(number))).await;
+        assert_eq!(warnings(&loaded(store, number).await).len(), 1);
+    }
+    let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    assert_eq!(listed.iter().map(|run| run.is_damaged).collect::<Vec<_>>(), [false, true, true]);
+    assert_eq!(store.take_over(run_id(1)).await.unwrap_err().code, Code::Damaged);
+    execute(&fixture, "UPDATE calls SET cost_pico_usd = 7 WHERE outcome = 'answered'").await;
+    execute(&fixture, "UPDATE seats SET model = 'lab/other' WHERE seat = 2").await;
+    let told = troubles(store).await;
+    let count = |what: &str| told.iter().filter(|line| line.starts_with(what)).count();
+    let counts = ["the row of", "the plan of", "the cost of a call", "what became of"].map(count);
+    assert_eq!(counts, [2, 1, 3, 3], "{told:#?}");
+}
+
+/// All that is shown of a database, or that something of it is damaged.
+async fn shown(path: &Path, runs: &[RunId]) -> Result<String, Failure> {
+    let store = Store::open(StoreConfig::new(path)).await?;
+    let shown = async {
+        let listed = store.list(Whose::All, RunFilter::default()).await?;
+        let mut shown = format!("{listed:?}");
+        for run_id in runs {
+            let stored = store.load(Whose::All, *run_id).await?;
+            shown += &format!("{stored:?}");
+        }
+        let costs = store.costs(Whose::All, CostQuery { by: CostBy::Model, since_ms: None }).await?;
+        let facts = store.seat_facts(Whose::All, None).await?;
+        Ok(format!("{shown}{costs:?}{facts:?}"))
+    };
+    let shown: Result<String, Failure> = shown.await;
+    let is_told = |shown: &str| shown.contains("code: Damaged") || shown.contains("is_damaged: true");
+    let soundness = store.check(Thoroughness::Whole, LONG).await;
+    store.close().await;
+    match (shown, soundness) {
+        (Ok(shown), Ok(Soundness::Sound)) if !is_told(&shown) => Ok(shown),
+        (shown, soundness) => Err(Failure::new(Code::Damaged, format!("{shown:?}, {soundness:?}"))),
+    }
+}
+
+#[tokio::test]
+async fn a_flipped_bit_anywhere_is_told_or_changes_nothing_that_is_shown() {
+    let fixture = Fixture::new().await;
+    let runs: Vec<RunId> = (1..=4).map(run_id).collect();
+    for number in 1..=3 {
+        write(&fixture.store, plan(number, StoreMode::Full), simple("words")).await;
+    }
+    write(&fixture.store, plan(4, StoreMode::Full), every_kind()).await;
+    fixture.store.close().await;
+    let sound = std::fs::read(fixture.path()).unwrap();
+    let expected = shown(&fixture.path(), &runs).await.unwrap();
+    let mut told = 0;
+    for flip in 0..FLIPS {
+        // A step without a factor in common with the length reaches every page, and every bit of a byte.
+        let bit = (flip * 8 * sound.len() / FLIPS + flip * 7_919) % (8 * sound.len());
+        let mut bytes = sound.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.db");
+        std::fs::write(&path, &bytes).unwrap();
+        match shown(&path, &runs).await {
+            Ok(shown) => assert_eq!(shown, expected, "bit {bit} changed what is shown, and nobody said so"),
+            Err(_) => told += 1,
+        }
+    }
+    assert!(told > FLIPS / 10, "{told} of {FLIPS} were told");
+}
