@@ -2,6 +2,8 @@
 
 #[path = "mcp/client.rs"]
 mod client;
+#[path = "mcp/versions.rs"]
+mod versions;
 
 use std::io::{BufRead, BufReader};
 use std::time::Duration;

@@ -16,7 +16,7 @@ use super::confirm::{self, Confirmations, Excess, Fingerprint, Word};
 use super::progress::Progress;
 use super::recall::Recall;
 use super::task::{self, OpenTasks};
-use super::wall;
+use super::{version, wall};
 use crate::output::report::Report;
 use crate::service::{Asker, RunHandle, Scope, Service};
 
@@ -59,7 +59,8 @@ impl Call {
 
     /// How the caller is told how far it is.
     pub(super) fn progress(&self) -> Progress {
-        Progress::new(self.context.peer.clone(), self.context.meta.get_progress_token())
+        let has_messages = version::of(&self.context) >= ProtocolVersion::V_2025_03_26;
+        Progress::new(self.context.peer.clone(), self.context.meta.get_progress_token(), has_messages)
     }
 
     /// Waits for the run's answer, but no longer than the client, the server or the caller's own wish allow; the run
@@ -113,7 +114,7 @@ impl Call {
 
     /// Whether the request is of a protocol in which servers send no requests.
     fn is_newest(&self) -> bool {
-        self.context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+        version::is_newest(&version::of(&self.context))
     }
 
     /// What the call brings of its user's word.
@@ -124,7 +125,10 @@ impl Call {
     /// Whether the user can be asked to go beyond their settings: they are the owner's, and the client can show a form.
     pub(super) fn can_ask_user(&self) -> bool {
         let client = self.context.client_capabilities();
-        *self.service.asker() == Asker::Owner && client.is_some_and(|client| confirm::can_ask(&client))
+        let knows_forms = version::of(&self.context) >= ProtocolVersion::V_2025_06_18;
+        knows_forms
+            && *self.service.asker() == Asker::Owner
+            && client.is_some_and(|client| confirm::can_ask(&client))
     }
 
     /// Whether the user is asked by answering the call with the question.

@@ -11,9 +11,9 @@ use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Extensions,
     GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Icon, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, UpdateTaskParams,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::call::{Call, Host};
 use super::confirm::{Confirmations, Fingerprint};
 use super::task::{self, OpenTasks};
-use super::{completion, outcome, prompts, resources, tools};
+use super::{completion, outcome, prompts, resources, tools, version};
 use crate::service::{Asker, Service};
 
 /// What a client's model is told about this server. It stands in its context all the time, so it is short.
@@ -33,30 +33,13 @@ const INSTRUCTIONS: &str = "process_prompt asks several language models one ques
 /// How long a list of tools, and what the server says of itself, may be kept: they change only with the program.
 const TOOLS_TTL_MS: u64 = 3_600_000;
 
-/// Three lines that meet in one dot, as an SVG.
+/// Three lines that meet in one dot, as an SVG. Blanks are escaped as well: with one of them it is no URI, and clients
+/// that check it refuse the whole server.
 const ICON: &str = concat!(
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' ",
-    "stroke='%23678' stroke-width='2'%3E%3Cpath d='M2 4C10 4 9 12 17 12M2 12H17M2 20C10 20 9 12 17 12'/%3E",
-    "%3Ccircle cx='19' cy='12' r='2.5' fill='%23678'/%3E%3C/svg%3E"
+    "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2024%2024'%20fill='none'%20",
+    "stroke='%23678'%20stroke-width='2'%3E%3Cpath%20d='M2%204C10%204%209%2012%2017%2012M2%2012H17M2%2020C10%2020%209",
+    "%2012%2017%2012'/%3E%3Ccircle%20cx='19'%20cy='12'%20r='2.5'%20fill='%23678'/%3E%3C/svg%3E"
 );
-
-/// The methods that are served.
-const METHODS: [&str; 14] = [
-    "initialize",
-    "ping",
-    "server/discover",
-    "tools/list",
-    "tools/call",
-    "prompts/list",
-    "prompts/get",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "completion/complete",
-    "tasks/get",
-    "tasks/update",
-    "tasks/cancel",
-];
 
 /// From where a server is reached, which says who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +97,20 @@ impl ServerHandler for Handler {
         ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
     }
 
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        // On pipes: nobody has said who it is, so the protocol began without a handshake.
+        if context.peer.peer_info().is_none() {
+            return Err(no_method("initialize", &ProtocolVersion::NO_INITIALIZE));
+        }
+        context.peer.set_peer_info(request.clone());
+        let agreed = self.negotiate_initialize(&request)?;
+        Ok(version::known(&agreed.protocol_version.clone(), agreed))
+    }
+
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let discovered = DiscoverResult::from_server_info(versions, self.get_info());
@@ -123,18 +120,19 @@ impl ServerHandler for Handler {
     async fn list_prompts(
         &self,
         page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         only_page(page.as_ref())?;
-        Ok(prompts::list())
+        Ok(version::known(&version::of(&context), prompts::list()))
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(&request, self.service.settings().prompt_chars_max).map(GetPromptResponse::from)
+        let got = prompts::get(&request, self.service.settings().prompt_chars_max)?;
+        Ok(version::known(&version::of(&context), got).into())
     }
 
     async fn list_resources(
@@ -144,16 +142,17 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let service = self.service(&context.extensions)?;
         let cursor = page.and_then(|page| page.cursor);
-        unharmed(service.asker(), resources::list(&service, cursor.as_deref())).await
+        let listed = unharmed(service.asker(), resources::list(&service, cursor.as_deref())).await?;
+        Ok(version::known(&version::of(&context), listed))
     }
 
     async fn list_resource_templates(
         &self,
         page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         only_page(page.as_ref())?;
-        Ok(resources::templates())
+        Ok(version::known(&version::of(&context), resources::templates()))
     }
 
     async fn read_resource(
@@ -162,9 +161,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(service.asker(), resources::read(&service, &request.uri))
-            .await
-            .map(ReadResourceResponse::from)
+        let read = unharmed(service.asker(), resources::read(&service, &request.uri)).await?;
+        Ok(version::known(&version::of(&context), read).into())
     }
 
     async fn complete(
@@ -179,11 +177,12 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(page.as_ref())?;
         let tools = ListToolsResult::with_all_items(tools::all());
-        Ok(tools.with_ttl_ms(TOOLS_TTL_MS).with_cache_scope(CacheScope::Public))
+        let tools = tools.with_ttl_ms(TOOLS_TTL_MS).with_cache_scope(CacheScope::Public);
+        Ok(version::known(&version::of(&context), tools))
     }
 
     async fn call_tool(
@@ -198,9 +197,12 @@ impl ServerHandler for Handler {
         let service = self.service(&context.extensions)?;
         let fingerprint = Fingerprint::of(service.asker(), &request);
         let word = self.host.confirmations.redeem(&fingerprint, &request)?;
+        let version = version::of(&context);
         let call = Call::new(service, context, Arc::clone(&self.host), (fingerprint, word));
         // Boxed, because it is far larger than any other request, all of which have room for it.
-        Ok(guard(call.service.asker(), Box::pin(tools::call(name, &call, request.arguments))).await)
+        let response =
+            guard(call.service.asker(), Box::pin(tools::call(name, &call, request.arguments))).await;
+        Ok(version::known_response(&version, response))
     }
 
     async fn get_task(
@@ -234,19 +236,25 @@ impl ServerHandler for Handler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         if request.method == "tools/call" {
             let message = "`tools/call` needs `params` such as {\"name\":\"list_models\",\"arguments\":{}}";
             return Err(ErrorData::invalid_params(message, None));
         }
-        if METHODS.contains(&request.method.as_str()) {
+        let version = version::of(&context);
+        if version::methods(&version).contains(&request.method.as_str()) {
             let message =
                 format!("the `params` of `{}` cannot be read: see the MCP specification", request.method);
             return Err(ErrorData::invalid_params(message, None));
         }
-        Err(unknown("method", &request.method, &METHODS, ErrorCode::METHOD_NOT_FOUND))
+        Err(no_method(&request.method, &version))
     }
+}
+
+/// Refuses a method that this version of the protocol does not have, or this server.
+pub(super) fn no_method(method: &str, version: &ProtocolVersion) -> ErrorData {
+    unknown("method", method, &version::methods(version), ErrorCode::METHOD_NOT_FOUND)
 }
 
 fn unknown(what: &str, name: &str, known: &[&str], code: ErrorCode) -> ErrorData {

@@ -21,6 +21,7 @@ mod early;
 #[doc(hidden)]
 pub mod fuzz;
 mod handler;
+mod lifecycle;
 mod line;
 mod order;
 mod outcome;
@@ -40,6 +41,7 @@ pub mod stdio;
 pub mod streamable;
 mod task;
 mod tools;
+mod version;
 mod wall;
 mod wire;
 mod words;

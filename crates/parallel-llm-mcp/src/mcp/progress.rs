@@ -32,13 +32,19 @@ const BEGINNING: &str = "about to ask the panel";
 pub(super) struct Progress {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
+    /// Whether its version of the protocol knows messages beside the numbers.
+    has_messages: bool,
     told: f64,
 }
 
 impl Progress {
     /// For this caller; without a token nothing is sent.
-    pub(super) const fn new(peer: Peer<RoleServer>, token: Option<ProgressToken>) -> Self {
-        Self { peer, token, told: 0.0 }
+    pub(super) const fn new(
+        peer: Peer<RoleServer>,
+        token: Option<ProgressToken>,
+        has_messages: bool,
+    ) -> Self {
+        Self { peer, token, has_messages, told: 0.0 }
     }
 
     /// Tells that the call has come, and that it is not forgotten for as long as this takes to become a run.
@@ -86,8 +92,9 @@ impl Progress {
 
     async fn send(&self, progress: f64, total: Option<f64>, message: String) {
         let Some(token) = self.token.clone() else { return };
-        let mut note = ProgressNotificationParam::new(token, progress).with_message(message);
+        let mut note = ProgressNotificationParam::new(token, progress);
         note.total = total;
+        note.message = self.has_messages.then_some(message);
         // A client that is gone needs no progress.
         let _ = self.peer.notify_progress(note).await;
     }

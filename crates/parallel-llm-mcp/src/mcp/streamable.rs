@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use super::sessions::SessionLimits;
 use super::sessions::{self, Sessions};
-use super::{body, early, refusal};
+use super::{body, early, lifecycle, refusal};
 
 /// Where clients find the protocol.
 pub const PATH: &str = "/mcp";
@@ -42,6 +42,7 @@ pub fn routes_within<H: ServerHandler>(
         .route_service(PATH, service)
         .layer(map_response(refusal::tell))
         .layer(from_fn_with_state(sessions, sessions::admit))
+        .layer(from_fn(lifecycle::check))
         .layer(from_fn(body::check))
         .layer(from_fn(early::answer))
 }

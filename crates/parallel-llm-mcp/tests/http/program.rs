@@ -69,6 +69,35 @@ fn a_question_is_answered_in_both_eras() {
     assert_eq!((output.code, output.text()), (Some(0), ""));
 }
 
+/// The newest version of the protocol has no handshake: an `initialize` in it is an unknown method, whole or not.
+#[test]
+fn a_handshake_in_the_version_without_one_is_an_unknown_method() {
+    let stage = stage_of(None);
+    let (_running, address) = serve(&stage, &["--no-auth"], &[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let whole = json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let mut both = whole.clone();
+    both["_meta"] = meta.clone();
+    for params in [json!({"_meta": meta}), whole.clone(), both] {
+        let message =
+            json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": params}).to_string();
+        let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: initialize\r\n";
+        let reply = ask(address, post(address, "/mcp", headers, &message));
+        assert_eq!((reply.status, reply.json()["id"].clone()), (404, json!("i")), "{reply:?}");
+        let error = &reply.json()["error"];
+        assert_eq!(error["code"], -32601, "{error}");
+        let offered = error["message"].as_str().unwrap().split_once("there are").unwrap().1.to_owned();
+        assert!(!offered.contains("initialize") && !offered.contains("ping"), "{offered}");
+    }
+    // Without a word of that version it is the handshake of the older ones, whatever version it wishes for.
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": whole}).to_string();
+    let reply = ask(address, post(address, "/mcp", "", &message));
+    assert_eq!((reply.status, reply.json()["result"]["protocolVersion"].clone()), (200, json!("2025-11-25")));
+}
+
 #[test]
 fn nobody_has_answers_checked_over_http() {
     let stage = stage_of(None);
@@ -186,7 +215,7 @@ fn a_session_that_ends_does_not_end_its_run() {
     let is_slow = || stage.simulator().stats().in_flight == 1 && stage.chats().len() == 3;
     stage.until("only the slow one is waited for", is_slow);
     let delete = format!("DELETE /mcp HTTP/1.1\r\nHost: {address}\r\n{}\r\n", client.session);
-    assert_eq!(ask(address, delete).status, 202);
+    assert_eq!(ask(address, delete).status, 204);
     assert_eq!(waiting.message(), None, "nobody is told any more");
 
     let folder = std::fs::read_dir(stage.data_dir().join("runs")).unwrap().flatten().next().unwrap();

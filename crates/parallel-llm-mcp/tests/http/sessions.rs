@@ -161,7 +161,7 @@ fn a_session_is_none_to_another_asker() {
     assert_eq!((delete(BERT, session).status, delete(BERT, session).code().as_str()), (404, "usage"));
     assert_eq!(server.post("/mcp", &format!("{ANNA}{session}"), &list).status, 200, "it is still there");
     assert_eq!(delete(ANNA, &format!("{session}{session}")).status, 404, "one session at a time");
-    assert_eq!(delete(ANNA, session).status, 202);
+    assert_eq!(delete(ANNA, session).status, 204);
     assert_eq!(delete(ANNA, session).status, 404);
     assert_eq!(server.post("/mcp", &format!("{ANNA}{session}"), &list).status, 404);
 }

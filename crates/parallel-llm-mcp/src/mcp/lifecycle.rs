@@ -1,0 +1,64 @@
+//! How a session begins and ends over HTTP, where the library does not do as the specification says.
+//!
+//! The newest version of the protocol has no handshake, so an `initialize` in it is an unknown method (404, -32601); the
+//! library would begin a session with it. A session that was ended is gone when its DELETE is answered: that is 204, where
+//! the library's 202 says that it will be, which the Python SDK takes for a failure.
+
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use rmcp::model::{ProtocolVersion, RequestId, ServerJsonRpcMessage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{handler, version};
+
+/// The header that names the version of a request.
+const VERSION: &str = "mcp-protocol-version";
+/// The member of `_meta` that does.
+const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
+/// The longest `initialize` that is looked for: its clients' names and capabilities are short.
+const INITIALIZE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Refuses a handshake in the version without one, and answers the end of a session.
+pub(super) async fn check(request: Request, next: Next) -> Response {
+    let is_end = request.method() == Method::DELETE;
+    let is_short = request.body().size_hint().upper().is_some_and(|bytes| bytes <= INITIALIZE_BYTES_MAX);
+    let mut request = request;
+    if request.method() == Method::POST && is_short {
+        let (parts, body) = request.into_parts();
+        // It is in memory already; what cannot be read is the library's to refuse.
+        let bytes = axum::body::to_bytes(body, INITIALIZE_BYTES_MAX as usize).await.unwrap_or_default();
+        if let Some(refused) = refuse_handshake(&parts.headers, &bytes) {
+            return refused;
+        }
+        request = Request::from_parts(parts, Body::from(bytes));
+    }
+    let mut response = next.run(request).await;
+    if is_end && response.status() == StatusCode::ACCEPTED {
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    response
+}
+
+/// The reply to an `initialize` of the newest version; nothing for everything else.
+fn refuse_handshake(headers: &HeaderMap, body: &[u8]) -> Option<Response> {
+    #[derive(Deserialize)]
+    struct Head {
+        id: RequestId,
+        method: String,
+        params: Option<Value>,
+    }
+    let head: Head = serde_json::from_slice(body).ok().filter(|head: &Head| head.method == "initialize")?;
+    let of_header = headers.get(VERSION).and_then(|version| version.to_str().ok());
+    let of_body = head.params.as_ref().and_then(|params| params["_meta"][VERSION_META].as_str());
+    let versions = ProtocolVersion::KNOWN_VERSIONS.iter();
+    let mut newest = versions.filter(|version| version::is_newest(version));
+    let version = newest.find(|known| [of_header, of_body].contains(&Some(known.as_str())))?;
+    let refused = ServerJsonRpcMessage::error(handler::no_method(&head.method, version), Some(head.id));
+    let reply = serde_json::to_vec(&refused).expect("a reply is plain data with string keys");
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    Some((StatusCode::NOT_FOUND, json, reply).into_response())
+}
