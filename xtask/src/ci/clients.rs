@@ -1,14 +1,15 @@
 //! The stage `clients`: SDKs that other people wrote, each on pipes and over HTTP, as a program would use them.
 //!
 //! A script of `xtask/clients` per SDK drives it and prints one line of facts; what they must be is judged here. The
-//! wall of a client is scaled down to three seconds, the slow model takes five.
+//! wall of a client is scaled down to three seconds, the slow model takes five. SDKs of two years ago are asked one thing:
+//! whether they read a paid result that holds, for a newer client, blocks of types they do not know.
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::report::Verdict;
-use super::scene::{self, Scene, WALL_MS};
+use super::scene::{self, FAST, Scene, WALL_MS};
 use super::{State, foreign};
 use crate::failure::Failure;
 use crate::program::Program;
@@ -39,6 +40,23 @@ const CLIENTS: [Client; 4] = [
     Client { name: "typescript2", protocol: "2026-07-28", cancels: true, script: typescript },
 ];
 
+/// An SDK of two years ago, by the name of its script.
+struct OldClient {
+    name: &'static str,
+    /// Whether it speaks the protocol over HTTP.
+    over_http: bool,
+    script: fn(&'static str) -> Result<Program, Failure>,
+}
+
+const OLD_CLIENTS: [OldClient; 3] = [
+    OldClient { name: "typescript1-8", over_http: false, script: typescript },
+    OldClient { name: "typescript1-11", over_http: true, script: typescript },
+    OldClient { name: "python1-8", over_http: true, script: python },
+];
+
+/// Seats whose answers are together more than a result holds, so that a newer client is sent links to them.
+const SEATS_OF_OLD: usize = 16;
+
 pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     let Some(binary) = &state.binary else {
         return Ok(Verdict::Skipped("there is no release binary to ask".to_owned()));
@@ -55,6 +73,20 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
             let way = scene::way(over_http);
             match prove(client, &scene, over_http) {
                 Ok(summary) => say::note(&format!("{} on {way}: {summary}", client.name)),
+                Err(failure) => wrong.push(format!("{} on {way}: {failure}", client.name)),
+            }
+        }
+    }
+    let scene = Scene::start(binary, "old-clients")?;
+    for client in &OLD_CLIENTS {
+        if let Err(failure) = (client.script)(client.name) {
+            absent.push(format!("{} cannot be had: {failure}", client.name));
+            continue;
+        }
+        for over_http in [false, true].into_iter().filter(|over_http| client.over_http || !over_http) {
+            let way = scene::way(over_http);
+            match read(client, &scene, over_http) {
+                Ok(()) => say::note(&format!("{} on {way}: reads a paid result", client.name)),
                 Err(failure) => wrong.push(format!("{} on {way}: {failure}", client.name)),
             }
         }
@@ -88,6 +120,41 @@ fn prove(client: &Client, scene: &Scene, over_http: bool) -> Result<String, Fail
         return Ok(format!("answered early after {} ms{}", facts["wall"]["ms"], cancel.unwrap_or_default()));
     }
     Err(Failure::new(format!("{}; of {facts}", wrong.join(", "))))
+}
+
+/// Whether an old SDK reads a result whose answers are too long for it.
+fn read(client: &OldClient, scene: &Scene, over_http: bool) -> Result<(), Failure> {
+    let mut order = scene.order(over_http);
+    // Not twice the same question, which would be one run.
+    let prompt = format!("Which is safer, asks {} on {}?", client.name, scene::way(over_http));
+    order["question"] =
+        json!({"prompt": prompt, "models": [format!("{FAST}*{SEATS_OF_OLD}")], "max_tokens": 1_000});
+    let script = (client.script)(client.name)?.variable("ORDER", order.to_string());
+    let said = script.deadline(SCRIPT_DEADLINE).output()?;
+    let facts: Value = serde_json::from_str(&said)
+        .map_err(|error| Failure::new(format!("it prints no line of facts: {error}")))?;
+    let wrong = judge_old(&facts);
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::new(format!("{}; of {facts}", wrong.join(", ")))) }
+}
+
+/// What is not as it must be with an old SDK.
+fn judge_old(facts: &Value) -> Vec<&'static str> {
+    let text = facts["text"].as_str().unwrap_or_default();
+    let tools = facts["tools"].as_array();
+    let answered = format!("{SEATS_OF_OLD} of {SEATS_OF_OLD} answered");
+    let checks = [
+        ("another server answers", facts["server"] == "parallel-llm-mcp"),
+        (
+            "a tool is missing",
+            TOOLS.iter().all(|name| tools.is_some_and(|all| all.iter().any(|one| one == name))),
+        ),
+        ("there are no prompts", facts["prompts"].as_u64() > Some(0)),
+        ("there are no resources", facts["resources"].as_u64() > Some(0)),
+        ("the paid answer is not read", text.contains(&answered)),
+        ("nothing is left out, so nothing is proved", text.contains("texts left out for their size")),
+        ("there are blocks that it does not know", facts["blocks"] == json!(["text"])),
+    ];
+    checks.into_iter().filter(|(_, holds)| !holds).map(|(wrong, _)| wrong).collect()
 }
 
 /// What is not as it must be.
@@ -126,9 +193,29 @@ fn judge(client: &Client, facts: &Value) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    #[test]
+    fn an_old_sdk_has_read_what_was_paid_or_not() {
+        let text =
+            "a\n\nrun_id 01, complete, 16 of 16 answered\n\nnext: texts left out for their size: get_run";
+        let facts = json!({
+            "server": "parallel-llm-mcp", "tools": TOOLS, "prompts": 3, "resources": 1, "blocks": ["text"], "text": text,
+        });
+        assert_eq!(judge_old(&facts), Vec::<&str>::new());
+        let check = |name: &str, value: Value, expected: &[&str]| {
+            let mut facts = facts.clone();
+            facts[name] = value;
+            assert_eq!(judge_old(&facts), expected, "{name}");
+        };
+        check("server", json!("rmcp"), &["another server answers"]);
+        check("tools", json!(["get_run"]), &["a tool is missing"]);
+        check("prompts", json!(0), &["there are no prompts"]);
+        check("resources", json!(0), &["there are no resources"]);
+        check("text", json!(text.replace("texts left", "")), &["nothing is left out, so nothing is proved"]);
+        check("text", json!(text.replace("16 of", "3 of")), &["the paid answer is not read"]);
+        check("blocks", json!(["text", "resource_link"]), &["there are blocks that it does not know"]);
+    }
 
     fn facts() -> Value {
         json!({

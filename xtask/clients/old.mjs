@@ -1,0 +1,22 @@
+// What a TypeScript SDK of two years ago is asked to do, and the one line of facts it prints: whether it reads a paid
+// result. Such an SDK throws the whole of it away for one block of a type it does not know.
+
+export async function run(Client, transport) {
+  const order = JSON.parse(process.env.ORDER);
+  const client = new Client({ name: "typescript-old", version: "0" });
+  const tools = [];
+  await client.connect(await transport(order));
+  tools.push(...(await client.listTools()).tools.map((tool) => tool.name));
+  const called = await client.callTool({ name: "process_prompt", arguments: order.question });
+  const facts = {
+    server: client.getServerVersion().name,
+    tools,
+    prompts: (await client.listPrompts()).prompts.length,
+    resources: (await client.listResources()).resources.length,
+    blocks: called.content.map((block) => block.type),
+    text: called.content[0].text,
+  };
+  await client.close();
+  process.stdout.write(`${JSON.stringify(facts)}\n`);
+  process.exit(0);
+}

@@ -1,0 +1,31 @@
+"""The Python SDK of May 2025, the protocol of 2025-03-26: whether it reads a paid result. It throws the whole of it away
+for one block of a type it does not know. Prints one line of facts."""
+
+import asyncio
+import json
+import os
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamablehttp_client
+
+
+async def prove(order):
+    if "url" in order:
+        transport = streamablehttp_client(order["url"])
+    else:
+        transport = stdio_client(StdioServerParameters(**order["stdio"]))
+    async with transport as streams, ClientSession(*streams[:2]) as client:
+        begun = await client.initialize()
+        called = await client.call_tool("process_prompt", order["question"])
+        return {
+            "server": begun.serverInfo.name,
+            "tools": [tool.name for tool in (await client.list_tools()).tools],
+            "prompts": len((await client.list_prompts()).prompts),
+            "resources": len((await client.list_resources()).resources),
+            "blocks": [block.type for block in called.content],
+            "text": called.content[0].text,
+        }
+
+
+print(json.dumps(asyncio.run(prove(json.loads(os.environ["ORDER"])))), flush=True)
