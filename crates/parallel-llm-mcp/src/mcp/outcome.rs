@@ -50,7 +50,12 @@ pub(super) fn of_report(asker: &Asker, report: Report) -> CallToolResult {
     // They have been given before.
     report.earlier.iter_mut().for_each(|earlier| earlier.answer = None);
     let line = agreement::line(&report);
-    if beyond_answer(&report, report.answer.as_deref()) > RESULT_BYTES_MAX {
+    let texts: u64 =
+        report.answers.iter().filter(|seat| seat.text.is_some()).map(|seat| seat.text_bytes).sum();
+    // Texts of megabytes are not written out only to be measured.
+    let is_long = texts > RESULT_BYTES_MAX as u64
+        || beyond_answer(&report, report.answer.as_deref()) > RESULT_BYTES_MAX;
+    if is_long {
         agreement::shorten(&mut report);
     }
     let left_out = leave_out_texts(&mut report);
@@ -154,14 +159,27 @@ fn cut_answer(report: &mut Report) -> Option<Rest> {
     Some(rest)
 }
 
-/// Leaves out the texts of seats, the longest first, until the rest fits, and says whose.
+/// Leaves out the texts of seats, the longest first, until the rest fits, and says whose. The whole is measured once, and
+/// without the texts that are too long for any report, which may be megabytes each.
 fn leave_out_texts(report: &mut Report) -> Vec<usize> {
+    let with_text = report.answers.iter().enumerate().filter(|(_, seat)| seat.text.is_some());
+    let mut longest_first: Vec<(u64, usize)> = with_text.map(|(at, seat)| (seat.text_bytes, at)).collect();
+    longest_first.sort_unstable_by(|one, other| other.cmp(one));
+    let too_long = longest_first.iter().take_while(|(bytes, _)| *bytes > RESULT_BYTES_MAX as u64).count();
     let mut left_out = Vec::new();
-    while beyond_answer(&*report, report.answer.as_deref()) > RESULT_BYTES_MAX {
-        let with_text = report.answers.iter_mut().enumerate().filter(|(_, seat)| seat.text.is_some());
-        let Some((index, longest)) = with_text.max_by_key(|(_, seat)| seat.text_bytes) else { break };
-        longest.text = None;
-        left_out.push(index);
+    let mut beyond = None;
+    for (count, (_, at)) in longest_first.into_iter().enumerate() {
+        if count >= too_long {
+            let bytes = *beyond.get_or_insert_with(|| beyond_answer(&*report, report.answer.as_deref()));
+            if bytes <= RESULT_BYTES_MAX {
+                break;
+            }
+        }
+        let text = report.answers[at].text.take();
+        if let Some(bytes) = &mut beyond {
+            *bytes -= json_bytes(&text) - json_bytes(&None::<&str>);
+        }
+        left_out.push(at);
     }
     left_out.sort_unstable();
     left_out
@@ -454,6 +472,25 @@ mod tests {
         );
         assert!(told["answers"][0]["text"].is_string() && told["answers"][1]["text"].is_null());
         assert!(told["next"].as_str().unwrap().contains("\"part\":\"answer:<seat>\""), "{told}");
+    }
+
+    #[test]
+    fn sixty_four_texts_of_megabytes_are_told_at_once() {
+        let text: std::sync::Arc<str> = "\"".repeat(8 << 20).into();
+        let seats = (1..=64).map(|number| {
+            let text_bytes = text.len() as u64;
+            SeatReport {
+                text: Some(text.clone()),
+                text_bytes,
+                ..seat(number, "answered", Some(String::new()))
+            }
+        });
+        let report = report("complete", Some("the answer".to_owned()), seats.collect());
+        let begun = tokio::time::Instant::now();
+        let told = of_report(&Asker::Owner, report).structured_content.unwrap();
+        // Writing each text out once takes longer than that, and once for each text minutes.
+        assert!(begun.elapsed().as_secs() < 2, "{:?}", begun.elapsed());
+        assert!(told.to_string().len() <= RESULT_BYTES_MAX + 500);
     }
 
     #[test]
