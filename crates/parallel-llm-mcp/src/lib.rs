@@ -22,6 +22,7 @@ mod files;
 pub mod http;
 pub mod keys;
 pub mod mcp;
+mod message;
 pub mod output;
 pub mod program;
 pub mod service;

@@ -12,10 +12,11 @@ mod client;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use client::{Client, hello};
+use client::{Client, PANEL, SOON, hello};
 use hostile::bad::{Bad, Generator};
 use hostile::http::{Connection, Server, shown};
 use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::simulator::{Fault, Script};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -27,7 +28,12 @@ const WAVE: usize = 400;
 const ALL_MAX: Duration = Duration::from_secs(300);
 
 fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+    stage_of([])
+}
+
+fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Stage {
+    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    scripts.into_iter().fold(stage, |stage, (model, script)| stage.scripted(model, script))
 }
 
 /// Sends a wave and reads exactly the replies that are due.
@@ -107,6 +113,136 @@ fn bad_lines_before_the_beginning_do_not_keep_it_from_beginning() {
     assert_eq!(client.begin("test-client")["serverInfo"]["name"], "parallel-llm-mcp");
     assert!(client.request("tools/list", json!({}))["result"].is_object());
     assert_eq!(client.seen, Vec::<Value>::new());
+}
+
+/// Shapes of a long message, and whether it is read.
+fn shapes(bytes: usize) -> [(&'static str, String, bool); 7] {
+    let fill = |piece: &str| piece.repeat(bytes / piece.len());
+    let keys: String = (0..bytes / 12).map(|number| format!("\"{number:08}\":0,")).collect();
+    let deep = format!("{}0{},", "[".repeat(100), "]".repeat(100));
+    [
+        ("objects", format!("[{}0]", fill("{\"\":0},")), false),
+        ("lists", format!("[{}0]", fill("[],")), false),
+        ("keys", format!("{{{keys}\"\":0}}"), false),
+        ("deep", format!("[{}0]", fill(&deep)), false),
+        ("text", format!("\"{}\"", fill("a")), true),
+        ("escapes", format!("\"{}\"", fill("\\u0041")), true),
+        ("halves", format!("\"{}\"", fill("\\ud83d")), true),
+    ]
+}
+
+/// The most memory a process ever held, in bytes.
+fn peak_bytes(id: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the process runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the kernel counts it");
+    let kilobytes: usize = line.trim().trim_end_matches("kB").trim().parse().expect("it is a number");
+    kilobytes * 1024
+}
+
+/// The length of each long message in the tests of memory.
+const LONG_BYTES: usize = 4 << 20;
+/// What all of them may take, however many values they hold: several times the length of those under way at once.
+const ABOVE_IDLE_BYTES_MAX: usize = 16 * LONG_BYTES;
+
+#[test]
+fn long_lines_take_memory_by_their_length_and_not_by_their_values() {
+    let stage = stage();
+    let mut client = Client::new(&stage, &[]);
+    client.request("tools/list", json!({}));
+    let idle = peak_bytes(client.child.id());
+    for (shape, value, is_read) in shapes(LONG_BYTES) {
+        for (position, id) in [("params", 1), ("arguments", 2)] {
+            let id = format!("{shape}-{id}");
+            client.line(match position {
+                "params" => format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"ping","params":{{"x":{value}}}}}"#),
+                _ => format!(
+                    r#"{{"method":"tools/call","params":{{"name":"list_models","arguments":{{"search":{value}}}}},"jsonrpc":"2.0","id":"{id}"}}"#
+                ),
+            });
+            let reply = client.reply(&json!(id));
+            let told = reply["error"]["message"].as_str().unwrap_or_default();
+            assert_eq!(told.contains("20000 JSON values"), !is_read, "{shape} as {position}: {told}");
+        }
+    }
+    let above = peak_bytes(client.child.id()) - idle;
+    assert!(above < ABOVE_IDLE_BYTES_MAX, "{} MiB above idle", above >> 20);
+}
+
+#[test]
+fn long_bodies_take_memory_by_their_length_and_not_by_their_values() {
+    let stage = stage();
+    let server = Server::start(&stage);
+    let [mut first, mut second] = [connect(&server), connect(&server)];
+    let idle = peak_bytes(server.child.id());
+    for (shape, value, is_read) in shapes(LONG_BYTES) {
+        let body = format!(
+            r#"{{"method":"tools/call","params":{{"name":"list_models","arguments":{{"search":{value}}}}},"jsonrpc":"2.0","id":"{shape}"}}"#
+        );
+        let check = |connection: &mut Connection| {
+            let response = connection.post(body.as_bytes());
+            let reply = response.messages().into_iter().find(|message| message["id"] == shape);
+            let reply = reply.unwrap_or_else(|| panic!("no reply: {response:?}"));
+            assert_eq!(reply["error"].is_null(), is_read, "{shape}: {reply}");
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| check(&mut first));
+            check(&mut second);
+        });
+    }
+    let above = peak_bytes(server.child.id()) - idle;
+    assert!(above < ABOVE_IDLE_BYTES_MAX, "{} MiB above idle", above >> 20);
+}
+
+/// Fills the pipe, and whatever the program keeps for a client that reads nothing, with answers and then refusals.
+fn deafen(client: &mut Client, refusals: usize) {
+    client.send("initialize", hello("test-client"));
+    client.notify("notifications/initialized", json!({}));
+    for _ in 0..100 {
+        client.send("tools/list", json!({}));
+    }
+    client.line(vec!["no message"; refusals].join("\n"));
+}
+
+#[test]
+fn a_client_that_reads_nothing_does_not_keep_the_process() {
+    let stage = stage();
+    let drain = [("PARALLEL_LLM_DRAIN_MS", "1000")];
+    // A line that is none, and the end of stdin.
+    let mut client = Client::deaf(&stage, &drain);
+    deafen(&mut client, 1);
+    client.hang_up();
+    let (status, took) = client.wait();
+    assert!(status.success() && took < SOON, "{status} after {took:?}");
+    // More than is kept for it; then a signal.
+    let mut client = Client::deaf(&stage, &drain);
+    deafen(&mut client, 9_000);
+    client.signal("TERM");
+    let (status, took) = client.wait();
+    assert!(status.success() && took < SOON, "{status} after {took:?}");
+}
+
+/// Clients close stdin, send SIGTERM after two seconds, and SIGKILL two seconds later.
+#[test]
+fn a_signal_after_the_end_of_stdin_is_obeyed_before_the_client_kills() {
+    let stage = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_DRAIN_MS", "20000")]);
+    client.start("process_prompt", json!({"prompt": "Why?", "models": PANEL}));
+    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    client.hang_up();
+    let log = || std::fs::read_to_string(stage.home().join("stderr")).unwrap_or_default();
+    // It drains, as it does where no signal comes.
+    std::thread::park_timeout(Duration::from_secs(1));
+    assert!(client.child.try_wait().unwrap().is_none(), "{}", log());
+    client.signal("TERM");
+    let (status, took) = client.wait();
+    assert!(status.success(), "{status}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    let runs = stage.call(["runs", "show", "@", "--json"]).run().json();
+    assert_eq!(runs["status"], "interrupted", "{runs}");
+    for seat in runs["answers"].as_array().unwrap() {
+        assert_eq!(seat["status"], "unknown", "{seat}");
+        assert!(seat["generation_id"].is_string(), "{seat}");
+    }
 }
 
 /// A connection with a session.

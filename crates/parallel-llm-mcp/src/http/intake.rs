@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::limits::Limits;
 use super::refusal;
+use crate::message::Values;
 use crate::output::failure;
 
 /// What routes may be asked.
@@ -44,6 +45,7 @@ pub(super) struct Intake {
 /// A body, and the room it takes.
 struct Read {
     bytes: Vec<u8>,
+    values: Values,
     room: Option<OwnedSemaphorePermit>,
 }
 
@@ -71,7 +73,7 @@ impl Intake {
 
     async fn collect(&self, body: Body) -> Result<Read, Fault> {
         let mut stream = body.into_data_stream();
-        let mut read = Read { bytes: Vec::new(), room: None };
+        let mut read = Read { bytes: Vec::new(), values: Values::default(), room: None };
         loop {
             let next = timeout(self.limits.body_idle_max, stream.next()).await.map_err(|_| Fault::TooSlow)?;
             let Some(piece) = next.transpose().map_err(|_| Fault::Broken)? else { return Ok(read) };
@@ -84,7 +86,10 @@ impl Intake {
             return Err(Fault::TooLarge);
         }
         let held = read.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let missing = (read.bytes.len() + piece.len()).div_ceil(PIECE_BYTES) - held;
+        // Counted as the bytes come, so that no whole body is ever scanned at once here.
+        read.values.add(piece);
+        let taken = read.bytes.len() + piece.len() + read.values.bytes();
+        let missing = taken.div_ceil(PIECE_BYTES) - held;
         if missing > 0 {
             let more = u32::try_from(missing).map_err(|_| Fault::TooLarge)?;
             let more = Arc::clone(&self.room).try_acquire_many_owned(more).map_err(|_| Fault::NoRoom)?;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::service::MESSAGE_BYTES_MAX;
+use crate::message;
 
 /// How much a server takes on at once, and how long it waits for what is slow.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once; further ones wait to be accepted.
+    /// Connections at once. One more takes the place of one that waits for a request; where none does, it waits itself.
     pub connections_max: usize,
     /// Requests under way at once, streams included; further ones are refused. Of one token at most half as many, so that
     /// no token takes the room of all.
@@ -18,7 +18,8 @@ pub struct Limits {
     pub head_max: Duration,
     /// The body of a request in bytes.
     pub body_bytes_max: usize,
-    /// The bodies of all requests under way, in bytes: one counts until its answer has been read.
+    /// What the bodies of all requests under way take, in bytes, with the values in them: one counts until its answer has
+    /// been read.
     pub bodies_bytes_max: usize,
     /// How long a body may come without a byte.
     pub body_idle_max: Duration,
@@ -40,9 +41,8 @@ impl Default for Limits {
             // Longer than clients keep a connection without use before they open another.
             head_max: Duration::from_secs(30),
             // As a line on stdin.
-            body_bytes_max: MESSAGE_BYTES_MAX,
-            // Eight of the longest.
-            bodies_bytes_max: 8 * MESSAGE_BYTES_MAX,
+            body_bytes_max: message::BYTES_MAX,
+            bodies_bytes_max: message::ALL_BYTES_MAX,
             body_idle_max: Duration::from_secs(15),
             // The longest body over a line of one megabit a second.
             body_max: Duration::from_secs(300),

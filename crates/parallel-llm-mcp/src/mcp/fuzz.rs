@@ -26,7 +26,8 @@ fn check(bytes: &[u8], line: Line) {
         }
         Line::Refused(refusal) => check_reply(bytes, &refusal),
         Line::Message(message) => {
-            let again = serde_json::to_value(message).expect("a message that was read can be written");
+            let again =
+                serde_json::to_value(message.message).expect("a message that was read can be written");
             assert_eq!(again["jsonrpc"], "2.0");
         }
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::salvage;
-use crate::service::MESSAGE_BYTES_MAX;
+use crate::message::{self, Values};
 
 /// JSON-RPC's range for a server's own errors begins here: the request is right, the server cannot take it now.
 const UNAVAILABLE: ErrorCode = ErrorCode(-32000);
@@ -18,11 +18,18 @@ const UNAVAILABLE: ErrorCode = ErrorCode(-32000);
 /// What a line is.
 pub(super) enum Line {
     /// A message, whole and in order.
-    Message(Box<ClientJsonRpcMessage>),
+    Message(Box<Message>),
     /// Not one: this is to be replied.
     Refused(Refusal),
     /// Nothing that is due a reply: white space, or an answer or a notification that cannot be read.
     Silent,
+}
+
+/// A message that was read.
+pub(super) struct Message {
+    pub(super) message: ClientJsonRpcMessage,
+    /// What it takes in memory, in bytes, at most.
+    pub(super) load: usize,
 }
 
 /// Why a line is not taken, told to whoever sent it.
@@ -68,7 +75,7 @@ impl Refusal {
     /// A line longer than is read, of which only the beginning and the end were kept.
     pub(super) fn too_long(head: &[u8], tail: &[u8]) -> Self {
         let id = salvage::id_of(head).or_else(|| salvage::id_of_tail(tail));
-        let mebibytes = MESSAGE_BYTES_MAX / (1024 * 1024);
+        let mebibytes = message::BYTES_MAX / (1024 * 1024);
         Self::invalid(
             id,
             format!(
@@ -76,6 +83,26 @@ impl Refusal {
                  smaller attachments"
             ),
         )
+    }
+
+    /// A request that was refused outside of the protocol, in these words.
+    pub(super) fn outside(id: Option<&RequestId>, message: impl Into<String>) -> Self {
+        let id = id.and_then(|id| serde_json::value::to_raw_value(id).ok());
+        Self { id, is_guess: false, code: UNAVAILABLE, message: message.into() }
+    }
+
+    /// A message that would take far more memory than its length.
+    fn too_many_values(id: Option<Box<RawValue>>) -> Self {
+        let values_max = message::VALUES_MAX;
+        let message = format!(
+            "the message holds more than {values_max} JSON values and was not read: put long material into one string"
+        );
+        Self { is_guess: false, ..Self::invalid(id, message) }
+    }
+
+    /// Whether the same may be taken later.
+    pub(super) fn is_for_now(&self) -> bool {
+        self.code == UNAVAILABLE
     }
 
     /// The reply, as a line.
@@ -105,8 +132,9 @@ pub(super) fn read(line: &[u8]) -> Line {
     if line.is_empty() {
         return Line::Silent;
     }
-    match read_message(line) {
-        Ok(Some(message)) => Line::Message(Box::new(message)),
+    let values = Values::of(line);
+    match read_message(line, values) {
+        Ok(Some(message)) => Line::Message(Box::new(Message { message, load: line.len() + values.bytes() })),
         Ok(None) => Line::Silent,
         Err(refusal) => Line::Refused(refusal),
     }
@@ -118,7 +146,7 @@ pub(super) fn trimmed(line: &[u8]) -> &[u8] {
 }
 
 /// The message of a line; nothing where it is an answer or a notification that cannot be read.
-fn read_message(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+fn read_message(line: &[u8], values: Values) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let unreadable = |reason: String| Refusal::unreadable(line, &reason);
     let text = std::str::from_utf8(line)
         .map_err(|error| unreadable(format!("byte {} is not valid UTF-8", error.valid_up_to())))?;
@@ -128,12 +156,18 @@ fn read_message(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
         NotAHead::Shape(message) => Refusal::invalid(salvage::id_of(line), message),
     })?;
     let checked = head.check().map_err(|message| Refusal::invalid(head.repeatable_id(), message));
+    // The head was read without making anything of the values in it; from here on each takes memory.
+    let is_within = !values.are_too_many();
+    let unanswered = |is_right: bool| is_right.then(|| serde_json::from_str(&text).ok()).flatten();
     if head.is_answer() {
-        return Ok(checked.ok().and_then(|()| serde_json::from_str(&text).ok()));
+        return Ok(unanswered(checked.is_ok() && is_within));
     }
     checked?;
     if head.id.is_none() {
-        return Ok(serde_json::from_str(&text).ok());
+        return Ok(unanswered(is_within));
+    }
+    if !is_within {
+        return Err(Refusal::too_many_values(head.repeatable_id()));
     }
     serde_json::from_str(&text).map(Some).map_err(|error| {
         let refusal = unreadable(error.to_string());

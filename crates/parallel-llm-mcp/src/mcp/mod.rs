@@ -24,6 +24,7 @@ mod handler;
 mod lifecycle;
 mod line;
 mod order;
+mod outbox;
 mod outcome;
 mod part;
 mod pending;

@@ -1,48 +1,63 @@
 //! The requests of one connection that are not yet answered.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use rmcp::model::RequestId;
 use tokio::sync::watch;
 
 use super::line::Refusal;
+use crate::message;
 
 /// Requests in flight at once. The service does a thousand runs; the rest are short.
-const REQUESTS_MAX: usize = 4_096;
+pub(super) const REQUESTS_MAX: usize = 4_096;
 
-/// Requests that are not yet answered.
+/// Requests that are not yet answered, each with what it takes in memory.
 #[derive(Default)]
-pub(super) struct Pending(watch::Sender<HashSet<RequestId>>);
+pub(super) struct Pending(watch::Sender<HashMap<RequestId, usize>>);
 
 impl Pending {
-    /// Takes a request up, or says why not.
-    pub(super) fn take_up(&self, id: &RequestId) -> Result<(), Refusal> {
-        let mut is_new = false;
-        self.0.send_if_modified(|ids| {
-            is_new = ids.len() < REQUESTS_MAX && ids.insert(id.clone());
-            is_new
+    /// Takes a request up that takes so many bytes, or says why not. One alone is never too large.
+    pub(super) fn take_up(&self, id: &RequestId, load: usize) -> Result<(), Refusal> {
+        let mut refused = None;
+        self.0.send_if_modified(|requests| {
+            refused = refusal(requests, id, load);
+            if refused.is_none() {
+                requests.insert(id.clone(), load);
+            }
+            refused.is_none()
         });
-        if is_new {
-            return Ok(());
-        }
-        Err(if self.holds(id) { repeated(id) } else { too_many(id, REQUESTS_MAX) })
+        refused.map_or(Ok(()), Err)
     }
 
     /// The request is answered, or will never be.
     pub(super) fn settle(&self, id: &RequestId) {
-        self.0.send_if_modified(|ids| ids.remove(id));
+        self.0.send_if_modified(|requests| requests.remove(id).is_some());
     }
 
     /// Whether a request of this id is in flight.
     pub(super) fn holds(&self, id: &RequestId) -> bool {
-        self.0.borrow().contains(id)
+        self.0.borrow().contains_key(id)
     }
 
     /// Returns when no request is in flight.
     pub(super) async fn empty(&self) {
         // The sender lives in `self`, so waiting cannot fail.
-        let _ = self.0.subscribe().wait_for(HashSet::is_empty).await;
+        let _ = self.0.subscribe().wait_for(HashMap::is_empty).await;
     }
+}
+
+/// Why a request is not taken beside these.
+fn refusal(requests: &HashMap<RequestId, usize>, id: &RequestId, load: usize) -> Option<Refusal> {
+    if requests.contains_key(id) {
+        return Some(repeated(id));
+    }
+    let taken: usize = requests.values().sum();
+    let is_too_large = taken > 0 && taken + load > message::ALL_BYTES_MAX;
+    if is_too_large {
+        let message = "the requests in flight take all the room there is: try again when one is answered";
+        return Some(Refusal::unavailable(id, message));
+    }
+    (requests.len() >= REQUESTS_MAX).then(|| too_many(id, REQUESTS_MAX))
 }
 
 /// Refuses a request whose id another one has.

@@ -2,19 +2,18 @@
 //!
 //! Threads, not the runtime's file operations, because a read from a terminal or a write to a pipe that nobody
 //! empties cannot be called back, and must hold up neither a run nor the end of the process. Reading JSON of many
-//! megabytes is done there, too. Both queues are bounded: a client that does not read is not read either.
+//! megabytes is done there, too. Both queues are bounded.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::line::{self, Line, Refusal};
-use crate::service::MESSAGE_BYTES_MAX;
+use super::outbox::Lines;
+use crate::message;
 
 /// Messages read ahead. Each may be as long as a line, so few.
 const READ_AHEAD_MAX: usize = 2;
-/// Lines waiting to be written. Progress is dropped long before; see `wire`.
-pub(super) const WRITE_QUEUE_MAX: usize = 64;
 /// Bytes read from the client at once.
 const READ_BYTES: usize = 64 * 1024;
 /// How much of the beginning and of the end of a line that is too long is kept, to find its id in.
@@ -43,12 +42,12 @@ pub(super) fn read_lines(source: impl Read + Send + 'static) -> io::Result<mpsc:
 
 fn next_line(source: &mut impl BufRead) -> io::Result<Option<Line>> {
     let mut line = Vec::new();
-    let limit = MESSAGE_BYTES_MAX as u64 + 1;
+    let limit = message::BYTES_MAX as u64 + 1;
     let count = source.by_ref().take(limit).read_until(b'\n', &mut line)?;
     if count == 0 {
         return Ok(None);
     }
-    if count <= MESSAGE_BYTES_MAX || line.ends_with(b"\n") {
+    if count <= message::BYTES_MAX || line.ends_with(b"\n") {
         return Ok(Some(line::read(&line)));
     }
     line.truncate(KEPT_BYTES);
@@ -68,21 +67,15 @@ fn skip_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Where lines are written.
-pub(super) struct Output {
-    /// Takes whole lines, with their ends.
-    pub(super) queue: mpsc::Sender<Vec<u8>>,
-    /// Says when every line is written and the queue is closed.
-    pub(super) written: oneshot::Receiver<()>,
-}
-
-/// Writes lines until the queue is closed. Where the client is gone, the queue closes by itself.
-pub(super) fn write_lines(mut sink: impl Write + Send + 'static) -> io::Result<Output> {
-    let (queue, mut lines) = mpsc::channel::<Vec<u8>>(WRITE_QUEUE_MAX);
+/// Writes lines until the other end is gone, which `done` is told. Where the client is gone, the lines are dropped.
+pub(super) fn write_lines(
+    mut lines: Lines,
+    mut sink: impl Write + Send + 'static,
+) -> io::Result<oneshot::Receiver<()>> {
     let (done, written) = oneshot::channel();
     let write_all = move || {
-        while let Some(line) = lines.blocking_recv() {
-            if let Err(error) = sink.write_all(&line).and_then(|()| sink.flush()) {
+        while let Some(result) = lines.write_next(|line| sink.write_all(line).and_then(|()| sink.flush())) {
+            if let Err(error) = result {
                 tracing::warn!("the client cannot be written to: {error}");
                 break;
             }
@@ -91,7 +84,7 @@ pub(super) fn write_lines(mut sink: impl Write + Send + 'static) -> io::Result<O
         let _ = done.send(());
     };
     std::thread::Builder::new().name("mcp-out".to_owned()).spawn(write_all)?;
-    Ok(Output { queue, written })
+    Ok(written)
 }
 
 #[cfg(test)]
@@ -100,7 +93,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_that_is_too_long_is_cut_and_the_next_is_read() {
-        let long = format!(r#"{{"params":"{}","id":1}}"#, "a".repeat(MESSAGE_BYTES_MAX + 1));
+        let long = format!(r#"{{"params":"{}","id":1}}"#, "a".repeat(message::BYTES_MAX + 1));
         let input = format!("{long}\n{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}}");
         let mut lines = read_lines(io::Cursor::new(input)).unwrap();
         let Some(Line::Refused(refusal)) = lines.recv().await else { panic!("it was taken") };

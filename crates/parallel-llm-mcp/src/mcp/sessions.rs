@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, Method, StatusCode};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::{Stream, StreamExt};
@@ -172,6 +172,12 @@ impl Requester {
                     .with_retry_after(Some(AGAIN_AFTER))
                     .with_next("try again when a call has ended");
                 failure::response(StatusCode::SERVICE_UNAVAILABLE, &failure)
+            }
+            SessionsError::Call(refused) if refused.is_for_now() => {
+                let mut response = refusal::reply(StatusCode::TOO_MANY_REQUESTS, refused);
+                let seconds = HeaderValue::from(AGAIN_AFTER.as_secs());
+                response.headers_mut().insert(header::RETRY_AFTER, seconds);
+                response
             }
             SessionsError::Call(refused) => refusal::reply(StatusCode::BAD_REQUEST, refused),
             SessionsError::Library(_) => return,

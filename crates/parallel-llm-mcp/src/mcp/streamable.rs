@@ -43,6 +43,6 @@ pub fn routes_within<H: ServerHandler>(
         .layer(map_response(refusal::tell))
         .layer(from_fn_with_state(sessions, sessions::admit))
         .layer(from_fn(lifecycle::check))
-        .layer(from_fn(body::check))
+        .layer(from_fn_with_state(body::Turns::new(), body::check))
         .layer(from_fn(early::answer))
 }

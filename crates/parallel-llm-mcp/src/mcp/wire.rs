@@ -2,7 +2,8 @@
 //!
 //! It keeps the books the library does not: which requests are in flight. So an id cannot be used twice at once, the
 //! end of the input waits for the answers that are due, and a server that is stopping says so instead of going
-//! silent. What always holds: a reply never waits behind progress, and progress never makes anyone wait.
+//! silent. What always holds: whatever the client does not read, the connection ends when it is told to; what is kept for a
+//! client is bounded in bytes.
 
 use std::io;
 use std::sync::Arc;
@@ -11,25 +12,31 @@ use std::time::Duration;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, JsonRpcRequest,
-    ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerNotification,
+    ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerNotification, ServerResult,
 };
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::line::{Line, Refusal};
+use super::line::{Line, Message, Refusal};
+use super::outbox::Outbox;
 use super::pending::Pending;
-use super::pipe::WRITE_QUEUE_MAX;
+
+/// How long a client may read nothing while its outbox is full. Until then its lines are not read either, so its end could
+/// not be noticed.
+const STALL_MAX: Duration = Duration::from_secs(60);
 
 /// One client's connection.
 pub(super) struct Wire {
     input: mpsc::Receiver<Line>,
     /// Whether the input has ended.
     is_ended: bool,
-    output: Option<mpsc::Sender<Vec<u8>>>,
-    /// A reply of ours that could not yet be queued.
+    output: Option<Outbox>,
+    /// A reply of ours that could not yet be put.
     reply: Option<Vec<u8>>,
+    /// When the outbox was found full, where it is.
+    full_since: Option<Instant>,
     pending: Arc<Pending>,
     /// Whether the protocol has begun; before that the library takes nothing but requests.
     has_begun: bool,
@@ -55,20 +62,23 @@ impl Stopping {
     fn deadline(&mut self) -> Instant {
         *self.deadline.get_or_insert_with(|| Instant::now() + self.drain)
     }
+
+    /// Returns when nothing is waited for any more.
+    async fn over(&mut self) {
+        self.stop.cancelled().await;
+        sleep_until(self.deadline()).await;
+    }
 }
 
 impl Wire {
     /// A connection over these two queues.
-    pub(super) fn new(
-        input: mpsc::Receiver<Line>,
-        output: mpsc::Sender<Vec<u8>>,
-        stopping: Stopping,
-    ) -> Self {
+    pub(super) fn new(input: mpsc::Receiver<Line>, output: Outbox, stopping: Stopping) -> Self {
         Self {
             input,
             is_ended: false,
             output: Some(output),
             reply: None,
+            full_since: None,
             pending: Arc::default(),
             has_begun: false,
             stopping,
@@ -102,10 +112,11 @@ impl Wire {
     }
 
     /// Passes a message on to the library where it is one the library can take now.
-    fn admit(&mut self, message: ClientJsonRpcMessage) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    fn admit(&mut self, read: Message) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+        let Message { message, load } = read;
         match &message {
             JsonRpcMessage::Request(request) => {
-                self.admit_request(request)?;
+                self.admit_request(request, load)?;
                 Ok(Some(message))
             }
             JsonRpcMessage::Notification(notification) => {
@@ -121,11 +132,11 @@ impl Wire {
         }
     }
 
-    fn admit_request(&mut self, request: &JsonRpcRequest<ClientRequest>) -> Result<(), Refusal> {
+    fn admit_request(&mut self, request: &JsonRpcRequest<ClientRequest>, load: usize) -> Result<(), Refusal> {
         if self.stopping.stop.is_cancelled() {
             return Err(Refusal::unavailable(&request.id, "the server is stopping: start it again"));
         }
-        self.pending.take_up(&request.id)?;
+        self.pending.take_up(&request.id, load)?;
         self.has_begun |= begins(&request.request);
         Ok(())
     }
@@ -138,6 +149,27 @@ impl Wire {
             refusal.id = None;
         }
         self.reply = Some(refusal.to_line());
+    }
+
+    /// Puts the reply that waits, if one does. Fails where the connection is over before there is a place for it.
+    async fn put_reply(&mut self) -> Option<()> {
+        if self.reply.is_none() {
+            return Some(());
+        }
+        let since = *self.full_since.get_or_insert_with(Instant::now);
+        let place = tokio::select! {
+            biased;
+            place = self.output.as_ref()?.place() => place.ok()?,
+            () = self.stopping.over() => return None,
+            () = sleep_until(since + STALL_MAX) => {
+                tracing::warn!("the client reads nothing of what it asked for: the connection ends");
+                self.stopping.stop.cancel();
+                return None;
+            }
+        };
+        place.put(self.reply.take()?);
+        self.full_since = None;
+        Some(())
     }
 }
 
@@ -182,16 +214,19 @@ impl Transport<RoleServer> for Wire {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
             if is_progress(&message) {
-                // The next one tells the same and more, so it may be lost; the other half of the queue is for
-                // replies.
-                if output.capacity() > WRITE_QUEUE_MAX / 2 {
-                    let _ = output.try_send(line);
-                }
+                output.progress(line);
                 return Ok(());
             }
-            let sent = output.send(line).await.map_err(|_| closed());
-            if let Some(id) = answered(&message) {
-                pending.settle(id);
+            let id = answered(&message).cloned();
+            if !output.has_room(&line) {
+                let Some(id) = &id else { return Err(io::Error::other("the client reads nothing")) };
+                line = left_out(id, &message).to_line();
+            }
+            // It may be as long as its line, and the line may have to wait.
+            drop(message);
+            let sent = output.put(line).await.map_err(|_| closed());
+            if let Some(id) = id {
+                pending.settle(&id);
             }
             sent
         }
@@ -199,10 +234,7 @@ impl Transport<RoleServer> for Wire {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if self.reply.is_some() {
-                let room = self.output.as_ref()?.reserve().await.ok()?;
-                room.send(self.reply.take()?);
-            }
+            self.put_reply().await?;
             match self.next_line().await? {
                 Line::Silent => {}
                 Line::Refused(refusal) => self.refuse(refusal),
@@ -221,6 +253,25 @@ impl Transport<RoleServer> for Wire {
     }
 }
 
+/// What is answered in place of an answer that there is no room for.
+fn left_out(id: &RequestId, message: &ServerJsonRpcMessage) -> Refusal {
+    let how = match run_of(message) {
+        Some(run_id) => format!("call get_run with {{\"run_id\":\"{run_id}\"}}"),
+        None => "ask again".to_owned(),
+    };
+    Refusal::unavailable(
+        id,
+        format!("too many answers are unread, so this one was left out: read them, then {how}"),
+    )
+}
+
+/// The run whose report a message is.
+fn run_of(message: &ServerJsonRpcMessage) -> Option<&str> {
+    let JsonRpcMessage::Response(response) = message else { return None };
+    let ServerResult::CallToolResult(result) = &response.result else { return None };
+    result.structured_content.as_ref()?.get("run_id")?.as_str()
+}
+
 const fn is_progress(message: &ServerJsonRpcMessage) -> bool {
     matches!(message, JsonRpcMessage::Notification(notification)
         if matches!(notification.notification, ServerNotification::ProgressNotification(_)))
@@ -237,20 +288,24 @@ pub(super) const fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestI
 
 #[cfg(test)]
 mod tests {
-    use rmcp::model::{EmptyResult, JsonRpcVersion2_0, ServerResult};
     use rmcp::model::{
-        JsonRpcNotification, NumberOrString, ProgressNotification, ProgressNotificationParam, ProgressToken,
+        CallToolResult, JsonRpcNotification, NumberOrString, ProgressNotification, ProgressNotificationParam,
+        ProgressToken,
     };
+    use rmcp::model::{EmptyResult, JsonRpcVersion2_0};
+
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::mcp::line;
+    use crate::mcp::outbox::{Lines, outbox};
 
     /// How long the tests' wires wait for answers.
     const DRAIN: Duration = Duration::from_millis(300);
 
-    fn wire() -> (mpsc::Sender<Line>, mpsc::Receiver<Vec<u8>>, Wire) {
+    fn wire() -> (mpsc::Sender<Line>, Lines, Wire) {
         let (lines, input) = mpsc::channel(16);
-        let (output, written) = mpsc::channel(WRITE_QUEUE_MAX);
+        let (output, written) = outbox();
         let stopping = Stopping::new(CancellationToken::new(), DRAIN);
         (lines, written, Wire::new(input, output, stopping))
     }
@@ -275,17 +330,65 @@ mod tests {
 
     #[tokio::test]
     async fn progress_that_nobody_reads_is_dropped_and_leaves_room_for_replies() {
-        let (_lines, mut written, mut wire) = wire();
+        let (_lines, written, mut wire) = wire();
         for _ in 0..1_000 {
             wire.send(progress()).await.unwrap();
         }
+        let few = written.waiting();
         wire.send(pong(1)).await.unwrap();
-        let mut count = 0;
-        while let Ok(line) = written.try_recv() {
-            count += 1;
-            assert!(count < WRITE_QUEUE_MAX && line.ends_with(b"}\n"));
+        assert!((1..100).contains(&few), "{few} lines of progress wait");
+        assert_eq!(written.waiting(), few + 1);
+    }
+
+    #[tokio::test]
+    async fn answers_that_nobody_reads_are_bounded_in_bytes_and_each_request_has_one() {
+        let (_lines, mut written, mut wire) = wire();
+        let answer = |id| {
+            let mut result = CallToolResult::success(Vec::new());
+            result.structured_content = Some(json!({"run_id": "01J", "answer": "a".repeat(1 << 20)}));
+            let result = ServerResult::CallToolResult(result);
+            ServerJsonRpcMessage::response(result, NumberOrString::Number(id))
+        };
+        for id in 0..200 {
+            wire.send(answer(id)).await.unwrap();
         }
-        assert_eq!(count, WRITE_QUEUE_MAX / 2 + 1);
+        let (mut whole, mut bytes) = (0, 0);
+        for id in 0..200 {
+            let line = written.next().await.unwrap();
+            bytes += line.len();
+            let reply: Value = serde_json::from_slice(&line).unwrap();
+            assert_eq!(reply["id"], id);
+            match reply["error"]["message"].as_str() {
+                None => whole += 1,
+                Some(told) => assert_eq!(
+                    told,
+                    "too many answers are unread, so this one was left out: read them, then call get_run with \
+                     {\"run_id\":\"01J\"}"
+                ),
+            }
+        }
+        assert!((50..100).contains(&whole) && bytes < 65 << 20, "{whole} answers, {bytes} bytes");
+        wire.send(answer(200)).await.unwrap();
+        assert!(written.next().await.unwrap().len() > 1 << 20, "there is room again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_nothing_is_left_at_the_stop_or_after_a_while() {
+        for (stops, bound) in [(true, DRAIN), (false, STALL_MAX)] {
+            let (lines, written, mut wire) = wire();
+            let output = wire.output.clone().unwrap();
+            while output.has_places() {
+                wire.send(pong(1)).await.unwrap();
+            }
+            lines.send(line::read(b"no message")).await.ok();
+            if stops {
+                wire.stopping.stop.cancel();
+            }
+            let begun = Instant::now();
+            assert!(wire.receive().await.is_none());
+            assert_eq!(begun.elapsed().as_secs(), bound.as_secs());
+            assert!(wire.stopping.stop.is_cancelled() && written.waiting() > 1_000);
+        }
     }
 
     #[tokio::test]
@@ -324,7 +427,7 @@ mod tests {
         lines.send(line::read(br#"{"jsonrpc":"2.0","id":1,"meth"#)).await.ok();
         lines.send(request(2, "ping")).await.ok();
         assert!(wire.receive().await.is_some());
-        let reply = String::from_utf8(written.recv().await.unwrap()).unwrap();
+        let reply = String::from_utf8(written.next().await.unwrap()).unwrap();
         assert!(reply.contains(r#""id":null"#), "{reply}");
     }
 }

@@ -67,10 +67,6 @@ use crate::settings::Settings;
 
 /// The name of the provider that is always configured.
 pub const OPENROUTER: &str = "openrouter";
-/// The longest message that a door reads, in bytes: twice the longest prompt that can be allowed, for its escapes.
-/// Attachments share it with the prompt, whatever `attachment_bytes_max` allows.
-pub const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
-
 /// Closing the store is given at least this long: a checkpoint of its log takes milliseconds.
 const CLOSE_MIN: Duration = Duration::from_millis(500);
 

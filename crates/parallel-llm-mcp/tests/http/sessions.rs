@@ -248,10 +248,11 @@ fn calls_in_flight_are_bounded_in_a_session_and_for_an_asker() {
     let bert = Legacy::begun(server.address, BERT);
     let busy = |id: u64, calls: u64| {
         let message = format!("{calls} requests are in flight: try again when one is answered");
-        (400, json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": message}}))
+        (429, json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": message}}))
     };
     let refused = |client: &Legacy<'_>, id: u64| {
         let refused = client.sleep_as(id, 0).reply().unwrap();
+        assert_eq!(refused.header("retry-after"), (refused.status == 429).then_some("5"));
         (refused.status, refused.json())
     };
     let mut held = vec![anna.sleep_as(1, 60_000), anna.sleep_as(2, 60_000)];
