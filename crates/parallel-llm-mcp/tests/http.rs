@@ -406,6 +406,46 @@ fn a_body_counts_until_its_answer_has_been_read() {
     }
 }
 
+#[test]
+fn a_body_counts_by_the_values_in_it_too() {
+    let server = limited(|limits| limits.bodies_bytes_max = 1 << 20);
+    for (body, status) in
+        [(format!("\"{}\"", "[,:{".repeat(50_000)), 200), (format!("[{}0]", "{},".repeat(5_000)), 503)]
+    {
+        assert_eq!(server.post("/there", ANNA, &body).status, status, "{} bytes", body.len());
+    }
+}
+
+/// A server that closes with bytes unread resets the connection, and the client loses the answer.
+#[test]
+fn whoever_sends_too_much_can_send_it_and_reads_why_it_is_refused() {
+    let server = limited(|limits| limits.body_bytes_max = 1000);
+    let body = vec![b' '; 32 << 20];
+    for (framing, body) in [
+        (format!("Content-Length: {}\r\n", body.len()), body.clone()),
+        (
+            "Transfer-Encoding: chunked\r\n".to_owned(),
+            [b"2000000\r\n", body.as_slice(), b"\r\n0\r\n\r\n"].concat(),
+        ),
+    ] {
+        for (key, status) in [(ANNA, 413), ("Authorization: Bearer nobody\r\n", 401)] {
+            let mut stream = tcp(server.address);
+            let headers = format!("{key}Content-Type: application/json\r\n{framing}");
+            stream.write_all(server.head("POST /there", &headers).as_bytes()).unwrap();
+            stream.write_all(&body).unwrap_or_else(|error| panic!("{status} after {framing:?}: {error}"));
+            let mut wire = Wire::over(Box::new(stream));
+            assert_eq!(wire.reply().map(|reply| reply.status), Some(status), "{framing:?}");
+        }
+    }
+    // One that never stops is not read for ever.
+    let mut endless = tcp(server.address);
+    let headers = format!("{ANNA}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n");
+    endless.write_all(server.head("POST /there", &headers).as_bytes()).unwrap();
+    let piece = [b"100000\r\n", vec![b' '; 1 << 20].as_slice(), b"\r\n"].concat();
+    let taken = (0..2_000).take_while(|_| endless.write_all(&piece).is_ok()).count();
+    assert!(taken < 400, "{taken} MiB were taken");
+}
+
 /// Requests that two readers understand in two ways: whatever is hidden in one is never answered as another.
 #[test]
 fn nothing_is_smuggled_in_a_body() {
@@ -501,16 +541,58 @@ fn requests_and_connections_at_once_are_bounded() {
     third.write(server.head("GET /there", ""));
     let refused = third.reply().unwrap();
     assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
-    // A fourth connection is not served before another has ended.
+    // The third has nothing to do any more, so it makes room.
     let mut fourth = Wire::to(server.address);
     fourth.write(server.head("GET /there", ""));
+    assert_eq!(fourth.reply().unwrap().status, 503);
+    assert!(third.reply().is_none());
     drop(first);
-    assert_eq!(fourth.reply().unwrap().status, 200);
+    let begun = Instant::now();
+    while server.send(server.head("GET /there", "")).status != 200 {
+        assert!(begun.elapsed() < SOON, "no place once a request is over");
+    }
     // A stream without an end does not hold the end of the server.
     let begun = Instant::now();
     server.end();
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert_eq!(second.event(), None);
+}
+
+#[test]
+fn a_connection_is_not_served_before_there_is_a_place_for_it() {
+    let mut config = local(open());
+    config.limits.connections_max = 2;
+    let server = Server::start(config, |_| endless());
+    let (first, _second) = (hold(&server, ""), hold(&server, ""));
+    let mut third = Wire::to(server.address);
+    third.write(server.head("GET /there", ""));
+    drop(first);
+    assert_eq!(third.reply().unwrap().status, 200);
+}
+
+#[test]
+fn connections_that_ask_nothing_keep_nobody_out() {
+    let mut config = local(tokens());
+    (config.limits.connections_max, config.limits.head_max) = (8, Duration::from_secs(60));
+    let server = Server::start(config, |_| endless());
+    let mut asking = hold(&server, ANNA);
+    let mut silent: Vec<TcpStream> = (0..20).map(|_| tcp(server.address)).collect();
+    for (number, stream) in silent.iter_mut().enumerate() {
+        // Some say half of what they want, some ask and are refused.
+        let said = match number % 3 {
+            0 => String::new(),
+            1 => "GET /there HTTP/1.1\r\nHos".to_owned(),
+            _ => server.head("GET /there", ""),
+        };
+        let _ = stream.write_all(said.as_bytes());
+    }
+    let begun = Instant::now();
+    for _ in 0..8 {
+        assert_eq!(server.send(server.head("GET /there", ANNA)).status, 200);
+    }
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    drop(server);
+    assert_eq!(asking.event(), None, "what was under way went on to the end of the server");
 }
 
 #[test]

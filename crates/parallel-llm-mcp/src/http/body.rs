@@ -32,21 +32,21 @@ impl Holding {
 }
 
 /// A body that holds something.
-pub(super) struct Held {
+pub(super) struct Held<T> {
     inner: Body,
-    holding: Option<Holding>,
+    holding: Option<T>,
     over: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
-impl Held {
+impl<T: Send + Unpin + 'static> Held<T> {
     /// This body, until it or everything is over.
-    pub(super) fn wrap(inner: Body, holding: Holding, over: CancellationToken) -> Body {
+    pub(super) fn wrap(inner: Body, holding: T, over: CancellationToken) -> Body {
         let over = Box::pin(over.cancelled_owned());
         Body::new(Self { inner, holding: Some(holding), over })
     }
 }
 
-impl HttpBody for Held {
+impl<T: Send + Unpin + 'static> HttpBody for Held<T> {
     type Data = Bytes;
     type Error = axum::Error;
 

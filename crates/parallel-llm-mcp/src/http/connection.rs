@@ -1,24 +1,34 @@
 //! Accepts connections and serves HTTP/1.1 on each, with or without TLS, within bounds.
 //!
+//! A connection is accepted before there is a place for it: only then is it known that somebody wants one.
+//!
 //! Every connection is a task of one set, so that the end of the server is the end of them all.
 
+use std::convert::Infallible;
 use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
 use hyper::server::conn::http1::Builder;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use super::body::Held;
+use super::connections::{Connection, Connections};
 use super::limits::Limits;
+use super::linger::{Lingering, Refused};
 use super::stall::Stalling;
 
 /// Headers of one request.
@@ -41,58 +51,100 @@ pub(super) struct Serving {
 impl Serving {
     /// Serves until `stop`, and then gives the connections that are left; they take no further request.
     pub(super) async fn accept(self, listener: TcpListener, stop: &CancellationToken) -> JoinSet<()> {
-        let places = Arc::new(Semaphore::new(self.limits.connections_max));
-        let mut connections = JoinSet::new();
+        let all = Connections::new(self.limits.connections_max);
+        let mut tasks = JoinSet::new();
         let next = async || {
-            let place = Arc::clone(&places).acquire_owned().await.expect("the semaphore is never closed");
-            loop {
-                match listener.accept().await {
-                    Ok((stream, _)) => return (place, stream),
-                    Err(_) => sleep(ACCEPT_PAUSE).await,
-                }
-            }
+            let (stream, peer) = accept(&listener).await;
+            (stream, all.admit(peer).await)
         };
-        while let Some((place, stream)) = stop.run_until_cancelled(next()).await {
-            while connections.try_join_next().is_some() {}
+        while let Some((stream, connection)) = stop.run_until_cancelled(next()).await {
+            while tasks.try_join_next().is_some() {}
             let (serving, stop) = (self.clone(), stop.clone());
-            connections.spawn(async move {
-                let _place = place;
-                if let Err(error) = serving.connection(stream, stop).await {
+            let connection = Arc::new(connection);
+            tasks.spawn(async move {
+                let served = tokio::select! {
+                    served = serving.connection(stream, Arc::clone(&connection), stop) => served,
+                    // Another one has more need of its place.
+                    () = connection.gone() => Ok(()),
+                };
+                if let Err(error) = served {
                     tracing::debug!("a connection broke: {error}");
                 }
             });
         }
-        connections
+        tasks
     }
 
-    async fn connection(self, stream: TcpStream, stop: CancellationToken) -> io::Result<()> {
+    async fn connection(
+        self,
+        stream: TcpStream,
+        connection: Arc<Connection>,
+        stop: CancellationToken,
+    ) -> io::Result<()> {
         stream.set_nodelay(true)?;
         match self.acceptor.clone() {
             Some(acceptor) => {
                 let stream = timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await??;
-                self.talk(stream, stop).await
+                self.talk(stream, connection, stop).await
             }
-            None => self.talk(stream, stop).await,
+            None => self.talk(stream, connection, stop).await,
         }
     }
 
-    async fn talk<T>(self, stream: T, stop: CancellationToken) -> io::Result<()>
+    async fn talk<T>(self, stream: T, connection: Arc<Connection>, stop: CancellationToken) -> io::Result<()>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let socket = TokioIo::new(Stalling::new(stream, self.limits.stall_max));
-        let connection = Builder::new()
+        let refused = Refused::default();
+        let stream = Lingering::new(Stalling::new(stream, self.limits.stall_max), refused.clone());
+        let routes = Noted { routes: TowerToHyperService::new(self.routes), connection, refused };
+        let talking = Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.head_max)
             .max_headers(HEADERS_MAX)
             .max_buf_size(self.limits.head_bytes_max)
-            .serve_connection(socket, TowerToHyperService::new(self.routes));
-        let mut connection = std::pin::pin!(connection);
+            .serve_connection(TokioIo::new(stream), routes);
+        let mut talking = std::pin::pin!(talking);
         tokio::select! {
-            served = &mut connection => return served.map_err(io::Error::other),
-            () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+            served = &mut talking => return served.map_err(io::Error::other),
+            () = stop.cancelled() => talking.as_mut().graceful_shutdown(),
         }
-        connection.await.map_err(io::Error::other)
+        talking.await.map_err(io::Error::other)
+    }
+}
+
+/// The next connection, and who opened it.
+async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => return (stream, peer.ip().to_canonical()),
+            Err(_) => sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+/// The routes, for one connection, which takes note of what it is used for.
+struct Noted {
+    routes: TowerToHyperService<Router>,
+    connection: Arc<Connection>,
+    refused: Refused,
+}
+
+impl Service<Request<Incoming>> for Noted {
+    type Response = Response<axum::body::Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let (busy, refused) = (self.connection.busy(), self.refused.clone());
+        let answering = self.routes.call(request);
+        Box::pin(async move {
+            let response = answering.await?;
+            let status = response.status();
+            // A body that was taken has been read to its end.
+            refused.set(status.is_client_error() || status.is_server_error());
+            Ok(response.map(|body| Held::wrap(body, busy, CancellationToken::new())))
+        })
     }
 }
 

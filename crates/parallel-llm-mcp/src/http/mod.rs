@@ -14,6 +14,7 @@
 mod access;
 mod body;
 mod connection;
+mod connections;
 mod exposure;
 mod flight;
 mod guard;
@@ -21,6 +22,7 @@ mod head;
 mod headers;
 mod intake;
 mod limits;
+mod linger;
 mod pages;
 mod rate;
 mod refusal;
