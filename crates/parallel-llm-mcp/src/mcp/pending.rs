@@ -71,3 +71,23 @@ pub(super) fn too_many(id: &RequestId, requests_max: usize) -> Refusal {
     let message = format!("{requests_max} requests are in flight: try again when one is answered");
     Refusal::unavailable(id, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_in_flight_take_bounded_memory_and_one_alone_is_taken() {
+        let pending = Pending::default();
+        let told = |id: i64, load: usize| {
+            let taken = pending.take_up(&RequestId::Number(id), load);
+            taken.err().map(|refused| String::from_utf8_lossy(&refused.to_line()).into_owned())
+        };
+        assert_eq!(told(1, message::ALL_BYTES_MAX + 1), None);
+        let expected =
+            r#""id":2,"error":{"code":-32000,"message":"the requests in flight take all the room there is: "#;
+        assert!(told(2, 1).is_some_and(|reply| reply.contains(expected)));
+        pending.settle(&RequestId::Number(1));
+        assert_eq!(told(2, message::ALL_BYTES_MAX), None);
+    }
+}
