@@ -231,7 +231,8 @@ fn a_signal_after_the_end_of_stdin_is_obeyed_before_the_client_kills() {
     client.signal("TERM");
     let (status, took) = client.wait();
     assert!(status.success(), "{status}");
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    // Within a second where the machine does little else; half of what it would drain for in any case.
+    assert!(took < SOON, "{took:?}");
     let runs = stage.call(["runs", "show", "@", "--json"]).run().json();
     assert_eq!(runs["status"], "interrupted", "{runs}");
     for seat in runs["answers"].as_array().unwrap() {
