@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use crate::answer::Failure;
 use crate::code::Code;
 use crate::gather::Usable;
@@ -11,6 +13,7 @@ use crate::panel::{Seat, SeatNumber};
 use crate::place::Place;
 use crate::seat::Desk;
 use crate::strategy::{call, unfused};
+use crate::timer;
 
 /// What the first of the chain comes to that can do it; `who` is the word for what they are here. Each failure is a
 /// warning; if all fail, the best answer stands as it is.
@@ -50,12 +53,22 @@ where
         match work(synthesizer).await {
             Err(failure) if failure.code != Code::Cancelled => {
                 warnings.push(Warning::of(format_args!("the {who} `{model}` failed"), &failure));
+                // Nobody else has any time either: that is what happened, not that all of them failed.
+                if Instant::now() >= desk.deadline.run {
+                    return (Err(out_of_time(desk, who)), warnings);
+                }
             }
             gave => return (gave, warnings),
         }
     }
     let why = why(who, warnings.last().map(|last| (last.code, last.next.as_str())));
     (Err(why), warnings)
+}
+
+fn out_of_time(desk: &Desk, who: &str) -> Failure {
+    let failure = timer::run_timeout(&desk.plan.timers);
+    let message = format!("{} before the {who} was done", failure.message);
+    Failure { message, ..failure }
 }
 
 /// Whether a later one of the chain made a step already: it was asked because this one had failed.

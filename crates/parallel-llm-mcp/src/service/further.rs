@@ -215,7 +215,8 @@ fn still_running(run: &Run) -> Failure {
         .with_next("wait for it with `runs wait`")
 }
 
-/// Asks the seats without an answer. Where the newest part was decided, another text is made by its synthesizers.
+/// Asks the seats without an answer. Where the newest part was decided, another text is made by its synthesizers, also where no
+/// seat is left to ask and nobody could make one.
 fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
     let is_open = |view: &SeatView| match view.status {
         SeatStatus::Unknown => resend,
@@ -226,7 +227,9 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
     if !run.is_decided() {
         return Ok(Reopening::resume(&run.plan, ask));
     }
-    if ask.is_empty() {
+    // Where nobody could fuse the answers there are, the text is what is missing.
+    let lacks_text = run.outcome.as_ref().is_some_and(|outcome| outcome.unfused.is_some());
+    if ask.is_empty() && !lacks_text {
         let message = format!("the run {} has no seat that could be asked", run.plan.run_id);
         let unknown = run.seats.iter().any(|seat| seat.status == SeatStatus::Unknown);
         let next = if unknown {
