@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
 use crate::id::RunId;
+pub use crate::invisible::steers;
 use crate::money::PicoUsd;
 use crate::usage::Usage;
 
@@ -237,13 +238,6 @@ fn printable(text: &str) -> String {
         line.push(if steers(character) { ' ' } else { character });
     }
     line
-}
-
-/// Whether a character does something to a terminal, a log or the order of the text around it instead of being read:
-/// control characters, and Unicode's marks that reorder or hide. The one list of them.
-pub fn steers(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

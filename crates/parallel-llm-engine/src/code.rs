@@ -201,8 +201,11 @@ codes! {
         "An answer may have tried to instruct whoever read it. It was not left out for that.",
         next: "read that answer before you rely on the result";
     LinkUnknown = "link_unknown", retryable: false,
-        "The text has a link to a host that stands in no answer and not in the question, or only in an answer that is suspected.",
+        "The text has a link to a host that stands in no answer, or in one alone, and not in the question.",
         next: "do not open the link unless you know the host";
+    HiddenText = "hidden_text", retryable: false,
+        "The text holds characters that nobody sees. They are kept, and may say something to a program or a model that reads it.",
+        next: "take them out before you hand the text on";
     Internal = "internal", retryable: false,
         "A defect in this program. Only the part it happened in is lost.",
         next: "report it with the message";

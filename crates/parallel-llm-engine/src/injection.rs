@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::invisible::is_invisible;
+
 /// How much of a text is looked at, in bytes: its beginning, as much as an answer at the default output cap has, and its end,
 /// where a longer one would speak to whoever reads on. The run waits for it, with 64 of them a fraction of a second.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -146,15 +148,6 @@ fn plain(text: &str) -> String {
         }
     }
     plain
-}
-
-/// Whether a character leaves no trace on a page.
-pub(crate) const fn is_invisible(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e01ef}'
-    )
 }
 
 /// Whether it holds what nobody sees and what stands in no honest text: tags, but for those of flags, and long rows of others.

@@ -30,6 +30,7 @@ mod gather;
 pub mod id;
 pub mod injection;
 pub mod interval;
+pub mod invisible;
 mod json;
 pub mod links;
 pub mod live;

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use crate::code::Code;
 use crate::gather::Usable;
 use crate::injection;
+use crate::invisible;
 use crate::links;
 use crate::outcome::{Outcome, OutcomeKind, Warning};
 use crate::panel::{ModelRef, SeatNumber};
@@ -34,6 +35,7 @@ pub(crate) fn vetted(desk: &Desk, usable: &[Usable], mut outcome: Outcome) -> Ou
         }
     }
     flag_links(desk, usable, &mut outcome);
+    flag_hidden(&mut outcome);
     outcome.kin = kin(desk, usable, &outcome);
     outcome
 }
@@ -46,6 +48,19 @@ fn kin(desk: &Desk, usable: &[Usable], outcome: &Outcome) -> Vec<SeatNumber> {
     let model = |seat: SeatNumber| &desk.plan.seats[seat.index()].model;
     let seats = usable.iter().map(|one| one.seat);
     seats.filter(|seat| readers.iter().any(|reader| reader.is_kin_of(model(*seat)))).collect()
+}
+
+/// Tells of characters in the text that nobody sees: a program or a model that is handed it reads them.
+fn flag_hidden(outcome: &mut Outcome) {
+    let count = outcome.text.as_deref().map_or(0, invisible::hidden);
+    if count > 0 {
+        let characters = if count == 1 { "character" } else { "characters" };
+        outcome.warnings.push(Warning {
+            code: Code::HiddenText,
+            message: format!("the text holds {count} {characters} that nobody sees"),
+            next: Code::HiddenText.next().to_owned(),
+        });
+    }
 }
 
 fn flag_links(desk: &Desk, usable: &[Usable], outcome: &mut Outcome) {
@@ -61,13 +76,17 @@ fn flag_links(desk: &Desk, usable: &[Usable], outcome: &mut Outcome) {
     }
     let named = |one: &Usable| (one.seat, links::named(&one.answer.text, &linked));
     let named: Vec<(SeatNumber, BTreeSet<String>)> = usable.iter().map(named).collect();
-    let (mut strange, mut suspect) = (BTreeSet::new(), BTreeSet::new());
+    let (mut strange, mut suspect, mut alone) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for host in linked {
         let mut by = named.iter().filter(|(_, hosts)| hosts.contains(&host)).map(|(seat, _)| *seat);
         match (by.next(), by.next()) {
             (None, _) => drop(strange.insert(host)),
             (Some(only), None) if outcome.suspected.iter().any(|one| one.seat == only) => {
                 suspect.insert(host);
+            }
+            // Where all answers are listed, each is told with its own links.
+            (Some(_), None) if usable.len() > 1 && outcome.kind != OutcomeKind::Listed => {
+                alone.insert(host);
             }
             _ => {}
         }
@@ -81,10 +100,11 @@ fn flag_links(desk: &Desk, usable: &[Usable], outcome: &mut Outcome) {
     }
     let end = if is_defused { "; that link was taken out" } else { "" };
     let whys = [
-        (strange, "no answer has and the question has not"),
-        (suspect, "only an answer has that may have tried to instruct its reader"),
+        (strange, "no answer has and the question has not", end),
+        (suspect, "only an answer has that may have tried to instruct its reader", end),
+        (alone, "only one answer has and the question has not", ""),
     ];
-    for (hosts, why) in whys.into_iter().filter(|(hosts, _)| !hosts.is_empty()) {
+    for (hosts, why, end) in whys.into_iter().filter(|(hosts, ..)| !hosts.is_empty()) {
         let hosts = told(desk, &hosts);
         outcome.warnings.push(Warning {
             code: Code::LinkUnknown,

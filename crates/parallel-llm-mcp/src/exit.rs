@@ -104,6 +104,7 @@ pub const fn of(code: Code) -> u8 {
         | Code::Unneeded
         | Code::SuspectedInjection
         | Code::LinkUnknown
+        | Code::HiddenText
         | Code::Upstream
         | Code::Connection
         | Code::Protocol

@@ -1,24 +1,31 @@
-//! Strangers' text on its way to a terminal: nothing in it may move the cursor, colour, or reorder what is read.
-//! The stored text keeps every byte.
+//! Strangers' text on its way to a terminal: nothing in it may move the cursor, colour, or reorder what is read, and nothing
+//! stands there that nobody sees. The stored text keeps every byte; a warning of the outcome tells how many were hidden.
 
 use parallel_llm_engine::answer::steers;
+use parallel_llm_engine::invisible::{is_invisible, seen};
 use unicode_width::UnicodeWidthChar;
 
 /// The text without anything a terminal would obey, line ends and tabs kept.
 pub fn for_terminal(text: &str) -> String {
-    text.chars().filter(|character| matches!(character, '\n' | '\t') || !steers(*character)).collect()
+    seen(text).chars().filter(|character| matches!(character, '\n' | '\t') || !steers(*character)).collect()
 }
 
 /// The beginning of the text as one line of at most `chars_max` characters.
 pub fn excerpt(text: &str, chars_max: usize) -> String {
     let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
     let line: String =
-        words.flat_map(str::chars).filter(|character| !steers(*character)).take(chars_max + 1).collect();
+        words.flat_map(str::chars).filter(|character| !is_unseen(*character)).take(chars_max + 1).collect();
     if line.chars().count() <= chars_max {
         return line;
     }
     let kept: String = line.chars().take(chars_max.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
+}
+
+/// Whether a character is left out of a line, whatever stands around it: the line needs no more of a long text than it shows.
+fn is_unseen(character: char) -> bool {
+    let joins = matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+    steers(character) || is_invisible(character) && !joins
 }
 
 /// As much of the line as fits into so many columns of a terminal.
@@ -46,5 +53,12 @@ mod tests {
         assert_eq!(for_terminal(hostile), "a]52;c;ZXZpbA==bc\n\td2J");
         assert_eq!(excerpt("  one\n two\x1b[2J three ", 11), "one two[2J…");
         assert_eq!(excerpt("short", 11), "short");
+    }
+
+    #[test]
+    fn nothing_is_shown_that_nobody_sees() {
+        let hidden = "8\u{200b}\u{fe01}\u{3164}\u{e0041}\u{ad} می\u{200c}خواهم ❤\u{fe0f}";
+        assert_eq!(for_terminal(hidden), "8 می\u{200c}خواهم ❤\u{fe0f}");
+        assert_eq!(excerpt(hidden, 40), "8 می\u{200c}خواهم ❤\u{fe0f}");
     }
 }

@@ -99,6 +99,7 @@ const fn telling(code: Code) -> Telling {
         | Code::Unneeded
         | Code::SuspectedInjection
         | Code::LinkUnknown
+        | Code::HiddenText
         | Code::IdempotencyConflict
         | Code::Cancelled
         | Code::Interrupted

@@ -1,0 +1,201 @@
+//! Characters that nobody sees: the one table of them, what a text is without them, and how many it hides.
+//!
+//! A text can carry a message in them that a model reads and a person does not. Some scripts need a few: joiners between letters
+//! of Arabic or Indic scripts and between the parts of an emoji, the sign that has a symbol drawn as an emoji, the tags of a
+//! flag. Those stay where they belong to what is seen before and after them, and only there.
+
+use std::borrow::Cow;
+
+/// The longest flag in tags: `gbeng` and its end. Longer ones are no flags.
+const FLAG_TAGS_MAX: usize = 7;
+
+/// Whether a character leaves no trace on a page: Unicode's default ignorable characters, fillers and format characters.
+pub const fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// Whether a character reorders the text around it.
+const fn reorders(character: char) -> bool {
+    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a character does something to a terminal, a log or the order of the text around it instead of being read.
+pub fn steers(character: char) -> bool {
+    character.is_control() || reorders(character) || matches!(character, '\u{e0000}'..='\u{e007f}')
+}
+
+/// The text as it is seen: without control characters but line ends and tabs, and without what is invisible and not needed.
+pub fn seen(text: &str) -> Cow<'_, str> {
+    let is_dropped = |character: char| is_invisible(character) || is_stray_control(character);
+    // Most texts have none, and a scan is many times faster than a copy.
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t');
+    if text.bytes().all(is_plain) || !text.contains(is_dropped) {
+        return text.into();
+    }
+    let needed = Needed::of(text);
+    let is_kept = |(at, character): &(usize, char)| {
+        !is_dropped(*character) || needed.contains(*at) && !reorders(*character)
+    };
+    text.char_indices().filter(is_kept).map(|(_, character)| character).collect::<String>().into()
+}
+
+/// How many characters of a text nobody sees although nothing that is seen needs them.
+pub fn hidden(text: &str) -> usize {
+    if !text.contains(is_invisible) {
+        return 0;
+    }
+    let needed = Needed::of(text);
+    text.char_indices().filter(|(at, character)| is_invisible(*character) && !needed.contains(*at)).count()
+}
+
+fn is_stray_control(character: char) -> bool {
+    character.is_control() && !matches!(character, '\n' | '\r' | '\t')
+}
+
+/// Where the invisible characters stand that a text needs, in bytes and in their order.
+struct Needed(Vec<usize>);
+
+impl Needed {
+    fn of(text: &str) -> Self {
+        let is_rtl = text.chars().any(is_right_to_left);
+        let (mut needed, mut before) = (Vec::new(), None);
+        let mut rest = text.char_indices().peekable();
+        while let Some((at, character)) = rest.next() {
+            if !is_invisible(character) {
+                before = Some(character);
+                if character == '\u{1f3f4}' {
+                    needed.extend(flag(&text[at + character.len_utf8()..], at + character.len_utf8()));
+                }
+                continue;
+            }
+            let behind = rest.peek().map(|(_, behind)| *behind);
+            let is_needed = match character {
+                // Overrides put letters in an order that no script has.
+                '\u{202d}' | '\u{202e}' => false,
+                _ if reorders(character) => is_rtl,
+                _ => before.is_some_and(|before| belongs(before, character, behind)),
+            };
+            needed.extend(is_needed.then_some(at));
+            // One belongs to what is seen before it; of a row, the first does. A joiner may follow the sign for an emoji.
+            before = before.filter(|before| character == '\u{fe0f}' && is_pictorial(*before));
+        }
+        needed.sort_unstable();
+        Self(needed)
+    }
+
+    fn contains(&self, at: usize) -> bool {
+        self.0.binary_search(&at).is_ok()
+    }
+}
+
+/// Whether an invisible character belongs between these two.
+fn belongs(before: char, character: char, behind: Option<char>) -> bool {
+    match character {
+        '\u{200c}' => joins(before) && behind.is_some_and(joins),
+        '\u{200d}' => joins(before) || is_pictorial(before) && behind.is_some_and(is_pictorial),
+        '\u{fe0e}' | '\u{fe0f}' => {
+            is_pictorial(before) || matches!(before, '#' | '*' | '0'..='9') && behind == Some('\u{20e3}')
+        }
+        '\u{180b}'..='\u{180f}' => matches!(before, '\u{1800}'..='\u{18af}'),
+        _ => false,
+    }
+}
+
+/// Where the tags of a flag stand, of which this is what follows it.
+fn flag(behind: &str, from: usize) -> Vec<usize> {
+    let tags: Vec<(usize, char)> = behind.char_indices().take(FLAG_TAGS_MAX).collect();
+    let end = tags.iter().position(|(_, tag)| *tag == '\u{e007f}').unwrap_or(0);
+    let is_region =
+        |(_, tag): &(usize, char)| matches!(tag, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
+    let is_flag = end > 0 && tags[..end].iter().all(is_region);
+    tags[..if is_flag { end + 1 } else { 0 }].iter().map(|(at, _)| from + at).collect()
+}
+
+/// Letters that joiners are used between: of Arabic and its kin, and of India and South-East Asia.
+const fn joins(character: char) -> bool {
+    matches!(character,
+        '\u{620}'..='\u{6d5}' | '\u{6ee}'..='\u{77f}' | '\u{7ca}'..='\u{7ea}' | '\u{860}'..='\u{8e1}' | '\u{900}'..='\u{dff}'
+            | '\u{e00}'..='\u{109f}' | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{18af}' | '\u{1a20}'..='\u{1aad}'
+            | '\u{a980}'..='\u{a9df}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}')
+}
+
+/// Symbols that can be drawn as emoji, and their skin tones.
+const fn is_pictorial(character: char) -> bool {
+    matches!(character,
+        '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}'
+            | '\u{2300}'..='\u{27bf}' | '\u{2900}'..='\u{297f}' | '\u{2b00}'..='\u{2bff}' | '\u{3030}' | '\u{303d}'
+            | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
+}
+
+const fn is_right_to_left(character: char) -> bool {
+    matches!(character, '\u{590}'..='\u{60b}' | '\u{61d}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str, count: usize) {
+        assert_eq!((&*seen(text), hidden(text)), (expected, count), "{text:?}");
+    }
+
+    #[test]
+    fn what_a_script_needs_stays() {
+        for text in [
+            "plain\ttext\r\n",
+            "می\u{200c}خواهم",
+            "क्\u{200d}ष न\u{94d}\u{200d}",
+            "👨\u{200d}👩\u{200d}👧 ❤\u{fe0f}\u{200d}🔥 👩🏽\u{200d}🚀 1\u{fe0f}\u{20e3} ©\u{fe0f}",
+            "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+            "ᠮᠣᠩᠭᠣᠯ\u{180e}ᠠ",
+        ] {
+            check(text, text, 0);
+        }
+        // Marks of direction belong to such a text, and no reader needs them.
+        check("שלום \u{200f}(\u{2067}abc\u{2069})", "שלום (abc)", 0);
+    }
+
+    #[test]
+    fn what_nobody_sees_goes() {
+        for hidden in [
+            "\u{200b}",
+            "\u{200c}",
+            "\u{200d}",
+            "\u{2060}",
+            "\u{2062}",
+            "\u{feff}",
+            "\u{ad}",
+            "\u{34f}",
+            "\u{115f}",
+            "\u{1160}",
+            "\u{3164}",
+            "\u{ffa0}",
+            "\u{180e}",
+            "\u{17b5}",
+            "\u{fe00}",
+            "\u{fe0f}",
+            "\u{e0041}",
+            "\u{e0100}",
+            "\u{e01ef}",
+            "\u{202e}",
+            "\u{200e}",
+            "\u{2066}",
+            "\u{fffb}",
+            "\u{1d173}",
+            "\u{206a}",
+        ] {
+            check(&format!("a{hidden}b"), "ab", 1);
+        }
+        // A row hides a message behind whatever it begins with.
+        check("😀\u{fe0f}\u{fe01}\u{fe0f}\u{e0110}", "😀\u{fe0f}", 3);
+        check("🏴\u{e0049}\u{e0067}\u{e007f}", "🏴", 3);
+        check("a\u{200d}👧", "a👧", 1);
+        check("a\0\u{1b}[2J\u{9b}b", "a[2Jb", 0);
+    }
+}
