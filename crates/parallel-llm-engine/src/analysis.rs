@@ -22,7 +22,7 @@ pub fn of(run: &Run) -> Option<Analysis> {
     let shown: Vec<(String, SeatNumber)> = labels.zip(reading.shown.iter().copied()).collect();
     match run.plan.role_of(reading.by) {
         Some(Role::Analyst) => parse::comparison(&reply.text, &shown),
-        _ => parse::analysis(&reply.text, &chance::code_of(&run.plan, reading.by), &shown),
+        _ => parse::analysis(&reply.text, &chance::codes_of(&run.plan, reading.by), &shown),
     }
 }
 

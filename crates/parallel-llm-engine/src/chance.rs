@@ -5,14 +5,28 @@
 use crate::place::Place;
 use crate::plan::RunPlan;
 
-/// The code of the prompt that the model of this place is sent. A model that has seen the code of its own prompt could
-/// write it into one that is read by the next, so that each has another.
-pub(crate) fn code_of(plan: &RunPlan, place: Place) -> String {
-    match place {
+/// The digits of a code. That no text holds it is looked at, so it need not be beyond all guessing.
+const CODE_DIGITS: usize = 8;
+
+/// The codes that a prompt to the model of this place can carry: those to choose from, and the longer one of versions before
+/// these. A model that has seen the code of its own prompt could write it into one that is read by the next, so that each
+/// place has others.
+pub(crate) fn codes_of(plan: &RunPlan, place: Place) -> Vec<String> {
+    let long = match place {
         // As every synthesizer's was before there were others who read answers.
         Place::Synthesizer(_) => Chance::new(plan, "synthesis").nonce(),
         _ => Chance::new(plan, &format!("the code of {place}")).nonce(),
-    }
+    };
+    let short = (0..long.len() / CODE_DIGITS).map(|part| &long[part * CODE_DIGITS..][..CODE_DIGITS]);
+    short.map(str::to_owned).chain([long.clone()]).collect()
+}
+
+/// The code of the prompt in which the model of this place is shown these texts: the first that none of them holds.
+pub(crate) fn code_of(plan: &RunPlan, place: Place, texts: &[&str]) -> String {
+    let mut codes = codes_of(plan, place);
+    let is_free = |code: &String| !texts.iter().any(|text| text.contains(code.as_str()));
+    let free = codes.iter().position(is_free).unwrap_or(codes.len() - 1);
+    codes.swap_remove(free)
 }
 
 /// A stream of chance for one purpose; two purposes never share bytes.

@@ -309,7 +309,11 @@ impl Asking {
                     break End::Broken(Failure::new(Code::Connection, "the reply ended before it was whole"));
                 }
                 Some(Err(failure)) => break End::Broken(failure),
-                Some(Ok(ReplyPart::End(end))) => break End::Whole(end),
+                Some(Ok(ReplyPart::End(end))) => {
+                    let rest = self.reveal.finish();
+                    self.show(&rest);
+                    break End::Whole(end);
+                }
                 Some(Ok(part)) => {
                     saving.named |= matches!(part, ReplyPart::Accepted { .. });
                     self.take(part, &mut reply, &mut clock);
@@ -334,6 +338,12 @@ impl Asking {
         }
     }
 
+    fn show(&self, text: &str) {
+        if !text.is_empty() && self.curtain.as_ref().is_none_or(Curtain::rises) {
+            self.desk.hub.text(self.place, text);
+        }
+    }
+
     fn take(&mut self, part: ReplyPart, reply: &mut Reply, clock: &mut ReplyClock) {
         match part {
             ReplyPart::Accepted { generation_id } => {
@@ -353,9 +363,7 @@ impl Asking {
                 clock.content();
                 reply.text.push_str(&piece);
                 let shown = self.reveal.push(&piece);
-                if !shown.is_empty() && self.curtain.as_ref().is_none_or(Curtain::rises) {
-                    self.desk.hub.text(self.place, &shown);
-                }
+                self.show(&shown);
             }
             ReplyPart::Alive => clock.alive(),
             ReplyPart::End(_) => {}

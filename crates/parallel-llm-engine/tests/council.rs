@@ -47,7 +47,7 @@ async fn the_members_rank_and_the_chair_writes() {
     20 answered step 1 `{"reasons": [], "ranking": ["A", "B", "?", "?"]}`
     20 answered step 2 `{"reasons": [], "ranking": ["B", "?", "?", "A"]}`
     20 answered step 3 `{"reasons": [], "ranking": ["?", "A", "?", "B"]}` | 20 sent s1
-    40 answered s1 `<<analysis f…` (151) | 40 decided fused
+    40 answered s1 `<<analysis f…` (103) | 40 decided fused
     40 closed $0.0070
     complete decided at 40, closed at 40
       fused by fuser from 3: `Because air scatters short waves of light most.`

@@ -39,7 +39,7 @@ async fn a_text_whose_first_word_is_seen_is_not_begun_anew() {
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
     150 answered 3 `Gravity.`
-    220 answered step 1 `<<analysis b…` (104)
+    220 answered step 1 `<<analysis b…` (56)
     220 decided fused
     220 closed $0.0040
     complete decided at 220, closed at 220
@@ -61,7 +61,7 @@ async fn who_says_something_else_before_it_has_it_begun_anew() {
     20 answered 2 `Moon, sun.` | 20 sent step 1
     110 answered 3 `Gravity.` | 110 sent s1
     110 cancelled step 1
-    210 answered s1 `<<analysis f…` (105) | 210 decided fused
+    210 answered s1 `<<analysis f…` (57) | 210 decided fused
     210 closed $0.0040
     complete decided at 210, closed at 210
       fused by fuser: `Three. Done.`
@@ -153,11 +153,12 @@ async fn nothing_is_begun_where_all_agree_so_far() {
     10 answered 1 `8`
     20 answered 2 `8 legs`
     50 answered 3 `6` | 50 sent s1
-    150 answered s1 `<<analysis f…` (110) | 150 decided fused
+    150 answered s1 `<<analysis f…` (62) | 150 decided fused
     150 closed $0.0040
     complete decided at 150, closed at 150
-      fused by fuser: `Eight.`
-      because the synthesizer wrote it from the answers without naming the one it started from
+      fused by fuser from 2: `Eight.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 100 ms
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 50 ms, $0.0010
@@ -188,8 +189,8 @@ async fn what_is_paid_for_anyway_is_kept_and_shown_to_nobody() {
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
     110 answered 3 `Gravity.` | 110 sent s1
-    210 answered s1 `<<analysis f…` (105) | 210 decided fused
-    220 cancelled step 1 `<<analysis b…` (103)
+    210 answered s1 `<<analysis f…` (57) | 210 decided fused
+    220 cancelled step 1 `<<analysis b…` (55)
     220 closed $0.0050
     complete decided at 210, closed at 220
       fused by fuser: `Three. Done.`
@@ -212,7 +213,7 @@ async fn one_that_fails_is_told_and_the_panel_waited_for() {
     20 answered 2 `Moon, sun.` | 20 sent step 1
     50 failed step 1 auth, never again
     110 answered 3 `Gravity.` | 110 sent s1
-    160 answered s1 `<<analysis f…` (108) | 160 decided fused
+    160 answered s1 `<<analysis f…` (60) | 160 decided fused
     160 closed $0.0040
     complete decided at 160, closed at 160
       fused by fuser from 3: `All.`
@@ -325,7 +326,7 @@ async fn it_goes_with_seats_that_are_held_back() {
     20 answered 2 `6` | 20 sent 3 | 20 sent 4 | 20 sent step 1
     50 answered 3 `8 legs` | 50 sent step 2
     50 cancelled step 1
-    250 answered step 2 `<<analysis 7…` (105)
+    250 answered step 2 `<<analysis 7…` (57)
     250 decided fused
     520 answered 4 `8`
     520 closed $0.0050

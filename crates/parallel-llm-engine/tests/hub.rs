@@ -76,6 +76,7 @@ async fn a_text_is_shown_while_it_comes() {
     30 seat 1 4 "moon."
     30 answered 1
     30 sent s1
+    50 synthesizer 1 0 "no marker of ours"
     50 answered s1
     50 decided
     50 closed

@@ -77,7 +77,7 @@ async fn a_seat_that_is_added_is_asked_alone() {
     40 reopened +3 cyd
     40 sent 3
     70 answered 3 `Both pull at once.` | 70 sent s1#2
-    90 answered s1#2 `<<analysis f…` (114) | 90 decided fused
+    90 answered s1#2 `<<analysis f…` (66) | 90 decided fused
     90 closed $0.0050
     complete decided at 90, closed at 90
       fused by fuser from 1: `Both pull.`
@@ -108,7 +108,7 @@ async fn another_synthesizer_reads_what_is_there() {
     insta::assert_snapshot!(further(&told, &first), @r#"
     40 reopened +s2 other
     40 sent s2
-    80 answered s2 `<<analysis f…` (125) | 80 decided fused
+    80 answered s2 `<<analysis f…` (77) | 80 decided fused
     80 closed $0.0040
     complete decided at 80, closed at 80
       fused by other from 2: `The sun and the moon.`
@@ -138,7 +138,7 @@ async fn a_third_part_builds_on_the_second() {
     insta::assert_snapshot!(further(&told, &second), @r#"
     90 reopened +s2 other
     90 sent s2
-    130 answered s2 `<<analysis f…` (125) | 130 decided fused
+    130 answered s2 `<<analysis f…` (77) | 130 decided fused
     130 closed $0.0060
     complete decided at 130, closed at 130
       fused by other from 2: `The sun and the moon.`
@@ -163,7 +163,7 @@ async fn only_what_failed_is_asked_again() {
     2565 reopened 2
     2565 sent 2#4
     2595 answered 2#4 `Sun and moon.` | 2595 sent s1#2
-    2615 answered s1#2 `<<analysis f…` (114) | 2615 decided fused
+    2615 answered s1#2 `<<analysis f…` (66) | 2615 decided fused
     2615 closed $0.0050
     complete decided at 2615, closed at 2615
       fused by fuser from 2: `Both pull.`
@@ -195,7 +195,7 @@ async fn a_seat_nobody_heard_of_is_asked_only_where_it_is_named() {
     10 reopened 3
     10 sent 3#2
     30 answered 3#2 `The sun pulls.` | 30 sent s1
-    50 answered s1 `<<analysis f…` (114) | 50 decided fused
+    50 answered s1 `<<analysis f…` (66) | 50 decided fused
     50 closed $0.0030
     partial decided at 50, closed at 50
       fused by fuser from 1: `Both pull.`
@@ -212,7 +212,7 @@ async fn a_seat_nobody_heard_of_is_asked_only_where_it_is_named() {
     10 sent 2#2 | 10 sent 3#2
     30 answered 3#2 `The sun pulls.`
     40 answered 2#2 `Sun and moon.` | 40 sent s1
-    60 answered s1 `<<analysis f…` (114) | 60 decided fused
+    60 answered s1 `<<analysis f…` (66) | 60 decided fused
     60 closed $0.0040
     complete decided at 60, closed at 60
       fused by fuser from 2: `Both pull.`
@@ -278,7 +278,7 @@ async fn what_a_lost_request_cost_is_found_out() {
     10 sent 3#2
     10 reconciled 2 $0.0010
     30 answered 3#2 `The sun pulls.` | 30 sent s1
-    50 answered s1 `<<analysis f…` (114) | 50 decided fused
+    50 answered s1 `<<analysis f…` (66) | 50 decided fused
     50 closed $0.0040
     partial decided at 50, closed at 50
       fused by fuser from 1: `Both pull.`

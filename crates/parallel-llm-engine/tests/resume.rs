@@ -62,7 +62,7 @@ async fn what_was_paid_is_used() {
     684 answered 2#2 `The sun pulls.`
     684 reopened
     684 sent s1
-    704 answered s1 `<<analysis f…` (113) | 704 decided fused
+    704 answered s1 `<<analysis f…` (65) | 704 decided fused
     704 closed $0.0040
     partial decided at 704, closed at 704
       fused by fuser from 1: `All pull.`

@@ -82,7 +82,7 @@ async fn samples_are_asked_at_once_and_fused() {
     10 answered 1 `The air scatters.`
     20 answered 2 `It is the sea.`
     30 answered 3 `Short waves scatter in air.` | 30 sent s1
-    40 answered s1 `<<analysis f…` (131) | 40 decided fused
+    40 answered s1 `<<analysis f…` (83) | 40 decided fused
     40 closed $0.0040
     complete decided at 40, closed at 40
       fused by fuser from 3: `Short waves scatter in air.`

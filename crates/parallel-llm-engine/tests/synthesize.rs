@@ -31,7 +31,7 @@ async fn five_seats_and_a_synthesizer() {
     150 answered 5 `Tides follow the moon.`
     300 answered 1 `The moon pulls the sea.` | 300 answered 4 `Gravity.`
     500 answered 3 `Moon, sun.` | 500 sent s1
-    750 answered s1 `<<analysis f…` (125) | 750 decided fused
+    750 answered s1 `<<analysis f…` (77) | 750 decided fused
     750 closed $0.0060
     complete decided at 750, closed at 750
       fused by fuser from 3: `Moon, sun and shores.`
@@ -156,10 +156,13 @@ async fn the_next_in_the_chain_takes_over() {
     40 answered 2 `Moon and sun pull.` | 40 sent s1
     50 failed s1 forbidden, never again | 50 sent s2
     60 failed s2 refused, never again | 60 sent s3
-    70 answered s3 `<<analysis f…` (95) | 70 sent s4
+    70 answered s3 `<<analysis fe737d71>>
+    {}
+    <<answer fe737d71>>
+      ` | 70 sent s4
     80 cut s4 `Half a` by connection | 80 sent s5
     90 failed s5 internal, never again | 90 sent s6
-    100 answered s6 `<<analysis f…` (114) | 100 decided fused
+    100 answered s6 `<<analysis f…` (66) | 100 decided fused
     100 closed $0.0050
     complete decided at 100, closed at 100
       fused by fuser-6 from 2: `Both pull.`
@@ -193,7 +196,7 @@ async fn a_synthesizer_is_retried_like_a_seat() {
     40 answered 2 `Moon and sun pull.` | 40 sent s1
     50 failed s1 upstream, again in 708
     758 sent s1#2
-    768 answered s1#2 `<<analysis f…` (114) | 768 decided fused
+    768 answered s1#2 `<<analysis f…` (66) | 768 decided fused
     768 closed $0.0030
     complete decided at 768, closed at 768
       fused by fuser from 2: `Both pull.`
@@ -271,7 +274,7 @@ async fn candidates_are_shortened_to_fit() {
     complete decided at 30, closed at 30
       fused by fuser: `Both.`
       because the synthesizer wrote it from the answers without naming the one it started from
-      shortened 1 from 10000 to 4888
+      shortened 1 from 10000 to 3989
       1 ada answered, 1 request 20 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
@@ -387,18 +390,18 @@ async fn the_synthesizer_is_told_which_answers_stop_early() {
     let shown = candidates.lines().map(|line| line.get(..46).unwrap_or(line)).collect::<Vec<_>>();
     insta::assert_snapshot!(shown.join("\n"), @"
     The candidate A stops early: its end is missin
-    <<candidate A fe737d71d439a017844b80efae7e8cdc
+    <<candidate A fe737d71>>
     | The candidate A stops early: The candidate A
-    <<end candidate A fe737d71d439a017844b80efae7e
+    <<end candidate A fe737d71>>
 
-    <<candidate B fe737d71d439a017844b80efae7e8cdc
+    <<candidate B fe737d71>>
     | The moon pulls the sea.
-    <<end candidate B fe737d71d439a017844b80efae7e
+    <<end candidate B fe737d71>>
 
     The candidate C stops early: its end is missin
-    <<candidate C fe737d71d439a017844b80efae7e8cdc
+    <<candidate C fe737d71>>
     | The sun, too, and
-    <<end candidate C fe737d71d439a017844b80efae7e
+    <<end candidate C fe737d71>>
 
     Now do your task as the editor: answer the req
     ");
@@ -479,7 +482,7 @@ async fn an_analysis_of_its_own_is_checked_and_shown_to_the_writer() {
     let sent = prompt(&told.asked.last().expect("the writer was asked").call);
     let (_, analysis) = sent.split_once("The analysis of these candidates:\n\n").expect("it is shown");
     insta::assert_snapshot!(analysis, @r#"
-    <<analysis fe737d71d439a017844b80efae7e8cdc>>
+    <<analysis fe737d71>>
     | {
     |   "base": "B",
     |   "blind_spots": [],
@@ -500,7 +503,7 @@ async fn an_analysis_of_its_own_is_checked_and_shown_to_the_writer() {
     |     "A"
     |   ]
     | }
-    <<end analysis fe737d71d439a017844b80efae7e8cdc>>
+    <<end analysis fe737d71>>
 
     Now do your task as the editor: answer the request above for the person who made it, starting from the best candidate and changing it only where you can name the reason. Reply with the final answer and nothing else.
     "#);
@@ -595,4 +598,61 @@ async fn a_free_text_has_no_base() {
     ");
     let sent = prompt(&told.asked.last().expect("the writer was asked").call);
     assert!(sent.contains("| {") && sent.contains("\"base\": null"), "the base is not told");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_synthesizer_that_declines_is_passed_over() {
+    let declines = |at| fuses(at, "Moon and sun", "I'm sorry, but I can't help with that.");
+    let chain = [("fuser-1", declines(10)), ("fuser-2", fuses(10, "Moon and sun", "Both pull."))];
+    insta::assert_snapshot!(two_and(chain).run().await.end(), @"
+    complete decided at 60, closed at 60
+      fused by fuser-2 from 2: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.6 for $0.0010 in 20 ms
+      ! refused: the synthesizer `fuser-1` failed: it declined to write one, although most answers do what was asked (see what it wrote with `runs show`)
+      1 vendor/ada answered, 1 request 20 ms, $0.0010
+      2 vendor/bob answered, 1 request 40 ms, $0.0010
+      s1 fuser-1 answered, 1 request 10 ms, $0.0010
+      s2 fuser-2 answered, 1 request 10 ms, $0.0010
+    ");
+    let told = two_and([("fuser", declines(10))]).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 50, closed at 50
+      verbatim by vendor/ada from 1: `The moon pulls the sea.`
+      because every synthesizer failed; this is the answer closest to the others, word for word
+      ! refused: the synthesizer `fuser` failed: it declined to write one, although most answers do what was asked (see what it wrote with `runs show`)
+      1 vendor/ada answered, 1 request 20 ms, $0.0010
+      2 vendor/bob answered, 1 request 40 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
+    // Where most decline, that is what the answers come to.
+    let panel = [
+        ("ada", says(10, "I can't help with that.")),
+        ("bob", says(20, "I cannot assist with this request.")),
+    ];
+    let told = scene(panel.into_iter().chain([("fuser", declines(10))])).run().await;
+    let end = told.end();
+    assert!(end.contains("fused by fuser: `I'm sorry, but I can't help with that.`"), "{end}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_of_one_answer_and_what_nobody_sees_are_told() {
+    let link = "See https://one.site/a and https://both.site/b.";
+    let panel = [
+        ("ada", says(10, link)),
+        ("bob", says(20, "The sun pulls, says https://both.site/c.")),
+        ("fuser", fuses(10, "The sun", "See https://one.site/a and https://both.site/b.\u{200b}\u{fe01}")),
+    ];
+    let told = scene(panel).run().await;
+    insta::assert_snapshot!(told.end(), @"
+    complete decided at 30, closed at 30
+      fused by fuser from 2: `See https://…` (49)
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.625 for $0.0010 in 10 ms
+      ! link_unknown: the text links to `one[.]site`, which only one answer has and the question has not (do not open the link unless you know the host)
+      ! hidden_text: the text holds 2 characters that nobody sees (take them out before you hand the text on)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
 }

@@ -456,7 +456,7 @@ async fn an_answer_too_long_for_the_judge_is_shown_in_part_and_that_is_said() {
     assert_eq!(told.text(), TEXTS[2], "{}", told.end());
     let shortened = told.run.outcome.map(|outcome| outcome.shortened).unwrap_or_default();
     let shortened: Vec<_> = shortened.iter().map(|cut| (cut.seat.0, cut.from_chars, cut.to_chars)).collect();
-    assert_eq!(shortened, [(1, 8_400, 4_203)]);
+    assert_eq!(shortened, [(1, 8_400, 3_529)]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -429,7 +429,7 @@ async fn a_reader_that_misleads_can_only_choose_among_the_answers() {
         format!("{}; {}", outcome.reason, agreed_if(&outcome))
     };
     // Labels of nobody.
-    insta::assert_snapshot!(replied(|_| r#"{"answers": {"Q": "Ann", "candidate A": "Ann", "a": "Ann", "": "Ann"}}"#.to_owned()).await, @"answers to an open question cannot be counted; this is the one closest to the others; not told");
+    insta::assert_snapshot!(replied(|_| r#"{"answers": {"Q": "Ann", "candidate Q": "Ann", "A or B": "Ann", "": "Ann"}}"#.to_owned()).await, @"answers to an open question cannot be counted; this is the one closest to the others; not told");
     // One that is given the answers of others, too.
     insta::assert_snapshot!(replied(|call| {
         let bob = label_of(call, "Bob came");

@@ -22,7 +22,7 @@ async fn stragglers_are_left_behind_and_their_answers_kept() {
     6000 answered 2 `two`
     10000 answered 3 `three`
     45000 sent s1
-    46000 answered s1 `<<analysis f…` (108) | 46000 decided fused
+    46000 answered s1 `<<analysis f…` (60) | 46000 decided fused
     50000 failed 5 forbidden, never again
     60000 answered 4 `four, late`
     60000 closed $0.0050
@@ -53,7 +53,7 @@ async fn an_answer_that_comes_while_the_others_are_fused_is_kept_at_once() {
     6000 answered 2 `two`
     45000 sent s1
     45500 answered 3 `three, late`
-    46000 answered s1 `<<analysis f…` (108) | 46000 decided fused
+    46000 answered s1 `<<analysis f…` (60) | 46000 decided fused
     46000 closed $0.0040
     complete decided at 46000, closed at 46000
       fused by fuser from 2: `All.`
@@ -120,7 +120,7 @@ async fn so_many_answers_are_enough() {
     5 failed 1 auth, never again
     20 answered 2 `two`
     30 answered 4 `four` | 30 sent s1
-    40 answered s1 `<<analysis f…` (108) | 40 decided fused
+    40 answered s1 `<<analysis f…` (60) | 40 decided fused
     90 answered 3 `three`
     90 closed $0.0040
     partial decided at 40, closed at 90
@@ -231,7 +231,7 @@ async fn a_late_seat_that_waits_to_be_tried_again_is_not() {
     6000 answered 2 `two`
     44000 failed 3 rate_limited, again in 5277
     45000 sent s1
-    46000 answered s1 `<<analysis f…` (108) | 46000 decided fused
+    46000 answered s1 `<<analysis f…` (60) | 46000 decided fused
     46000 cancelled 3
     46000 closed $0.0030
     partial decided at 46000, closed at 46000

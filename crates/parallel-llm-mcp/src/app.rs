@@ -160,10 +160,9 @@ fn document_reader(settings: &Settings) -> ReadDocument {
 }
 
 fn later_store(settings: &Settings) -> Arc<Later<Store>> {
-    let config =
-        StoreConfig { spill_folders: settings.spill_folders(), ..StoreConfig::new(settings.database()) };
+    let path = settings.database();
     Arc::new(Later::new(move || {
-        let config = config.clone();
+        let config = StoreConfig::new(path.clone());
         Box::pin(async move {
             let store = Store::open(config).await?;
             telemetry::tell_interrupted(&store).await;

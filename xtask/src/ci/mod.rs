@@ -70,7 +70,7 @@ const STAGES: &[Stage] = &[
     ("release build", release::run),
     ("codegen --check", generated),
     ("readme", readme::run),
-    ("conformance", conformance::run),
+    ("conformance", |_| conformance::run()),
     ("inspector", inspector::run),
     ("clients", clients::run),
     ("agents", agents::run),

@@ -5,8 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Object, last_object, split};
-use crate::json::objects;
+use super::{Object, known, last_object, parts};
 use crate::panel::SeatNumber;
 
 /// The most claims that are read. A few are asked for; more are not an analysis any more.
@@ -122,11 +121,10 @@ pub fn comparison(reply: &str, shown: &[(String, SeatNumber)]) -> Option<Analysi
     Some(Reader { form: &form, shown }.analysis())
 }
 
-/// Reads the analysis of a reply to a prompt with this code; `None` where there is none. `shown` are the names that the
+/// Reads the analysis of a reply to a prompt with one of these codes; `None` where there is none. `shown` are the names that the
 /// candidates had there, and whose they are.
-pub fn analysis(reply: &str, nonce: &str, shown: &[(String, SeatNumber)]) -> Option<Analysis> {
-    let form = split(reply, nonce).0?;
-    let form: Object = serde_json::from_str(&objects(form).next()?.json).ok()?;
+pub fn analysis(reply: &str, codes: &[String], shown: &[(String, SeatNumber)]) -> Option<Analysis> {
+    let form: Object = serde_json::from_str(&parts(reply, codes).form?).ok()?;
     let analysis = Reader { form: &form, shown }.analysis();
     analysis.says_something().then_some(analysis)
 }
@@ -177,13 +175,10 @@ impl<'a> Reader<'a> {
 
     /// Whose candidates are named, in a list or alone.
     fn seats(&self, named: &Value) -> Vec<SeatNumber> {
-        let names = match named {
-            Value::Array(names) => names.as_slice(),
-            _ => std::slice::from_ref(named),
-        };
-        let is_named = |label: &str| names.iter().filter_map(Value::as_str).any(|name| name.trim() == label);
-        let mut seats: Vec<SeatNumber> =
-            self.shown.iter().filter(|(label, _)| is_named(label)).map(|(_, seat)| *seat).collect();
+        let labels: Vec<String> = self.shown.iter().map(|(label, _)| label.clone()).collect();
+        let named = known(named, &labels);
+        let is_named = |(label, _): &&(String, SeatNumber)| named.contains(label);
+        let mut seats: Vec<SeatNumber> = self.shown.iter().filter(is_named).map(|(_, seat)| *seat).collect();
         seats.sort_unstable();
         seats
     }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{known, last_object};
+use super::{known, label_of, last_object};
 
 /// The longest answer that is read, in characters; a dozen words are asked for. A longer one is left out, not shortened: two
 /// that begin alike need not end so.
@@ -25,7 +25,10 @@ pub fn extraction(reply: &str, labels: &[String]) -> Option<Extraction> {
     let form = last_object(reply, "answers")?;
     let given = given(form.get("answers")?);
     let answer = |label: &String| {
-        let mut own = given.iter().filter(|(named, _)| named.trim() == label).map(|(_, answer)| text(answer));
+        let mut own = given
+            .iter()
+            .filter(|(named, _)| label_of(named, labels) == Some(label))
+            .map(|(_, answer)| text(answer));
         let first = own.next()??;
         own.all(|other| other.as_ref() == Some(&first)).then(|| (label.clone(), first))
     };

@@ -72,7 +72,10 @@ impl Shown {
                 shuffled.retain(|one| one.seat != own);
             }
         }
-        let nonce = chance::code_of(&desk.plan, place);
+        let asked = desk.plan.messages.iter().flat_map(Message::texts);
+        let answers = usable.iter().map(|one| &*one.answer.text);
+        let texts: Vec<&str> = answers.chain(asked).chain([analysis.as_str()]).collect();
+        let nonce = chance::code_of(&desk.plan, place, &texts);
         let mut candidates: Vec<Candidate> = shuffled
             .into_iter()
             .chain(own.iter().copied())
@@ -117,6 +120,11 @@ impl Shown {
         let messages = prompt::answering(self.task, request, (self.own.as_ref(), candidates), &self.nonce);
         let reader = desk.plan.seat_at(self.reader).expect("a strategy calls places of its plan only");
         reader.sent(&messages.into())
+    }
+
+    /// The codes that a reply may carry: it may be one to the prompt of an earlier part of the run.
+    pub(super) fn codes(&self, desk: &Desk) -> Vec<String> {
+        chance::codes_of(&desk.plan, self.reader)
     }
 
     /// The names the candidates have here.

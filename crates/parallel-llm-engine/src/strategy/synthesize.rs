@@ -68,9 +68,18 @@ pub(super) fn draft(desk: &Desk, place: Place, usable: &[Usable], agreement: Opt
     Sitting::whole(desk, place, &limited(desk, usable, agreement).0).call(desk)
 }
 
-/// Whether the reply to such a call holds a text.
+/// Whether the reply to such a call holds a text. One that declines is none: what is only quicker is not worth a doubt.
 pub(super) fn holds_text(desk: &Desk, place: Place, reply: &Answer) -> bool {
-    !parse::fusion(&reply.text, &chance::code_of(&desk.plan, place), &[]).text.is_empty()
+    lacks_text(desk, place, reply).is_none()
+}
+
+/// Why the reply to such a call holds no text, where it holds none.
+fn lacks_text(desk: &Desk, place: Place, reply: &Answer) -> Option<Failure> {
+    let text = parse::fusion(&reply.text, &chance::codes_of(&desk.plan, place), &[]).text;
+    if text.is_empty() {
+        return Some(draft::no_answer());
+    }
+    parse::is_refusal(&text).then(draft::refusal)
 }
 
 /// The call that has begun a text early, where it came to its end with one and no outcome tells of it yet.
@@ -128,9 +137,10 @@ fn failed_early(desk: &Desk) -> Vec<Warning> {
         desk.hub.look(|run| run.drafts().filter(|view| !view.told_of).cloned().collect());
     let failure = |view: SeatView| match view.status {
         Cut | Failed | Refused | Unknown => view.failure,
-        Answered if !view.answer.as_ref().is_some_and(|reply| holds_text(desk, view.place, reply)) => {
-            Some(draft::no_answer())
-        }
+        Answered => view
+            .answer
+            .as_ref()
+            .map_or_else(|| Some(draft::no_answer()), |reply| lacks_text(desk, view.place, reply)),
         _ => None,
     };
     let failures = ended.into_iter().filter_map(failure);

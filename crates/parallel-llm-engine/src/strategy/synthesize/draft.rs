@@ -10,7 +10,7 @@ use crate::outcome::{Reading, Shortened, Warning};
 use crate::panel::{Seat, SeatNumber};
 use crate::parse::{self, Reveal};
 use crate::place::Place;
-use crate::prompt::Task;
+use crate::prompt::{Candidate, Task};
 use crate::recipe::Mode;
 use crate::seat::Desk;
 use crate::step::{Role, StepKey};
@@ -117,9 +117,10 @@ impl Sitting {
         let place = Place::Synthesizer(by.number);
         let beside = (usable, analysis.rendered(&self.shown.names()));
         let shown = shown(desk, place, task, beside);
-        let reveal = if desk.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::all() };
+        let reveal =
+            if desk.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::text(&shown.nonce) };
         let answer = call::make(desk, Call { place, messages: shown.messages(desk), reveal }).await?;
-        let text = parse::written(&answer.text, &shown.nonce).to_owned();
+        let text = parse::written(&answer.text, &shown.codes(desk));
         let written = Draft {
             text,
             base: analysis.base,
@@ -130,12 +131,12 @@ impl Sitting {
             reading: Some(self.shown.reading(reply)),
             warnings: Vec::new(),
         };
-        written.unless_empty()
+        written.unless_unwritten(&shown.candidates)
     }
 
     /// A reply that holds all of it.
     pub(super) fn read(&self, desk: &Desk, answer: &Answer) -> Result<Draft, Failure> {
-        let fusion = parse::fusion(&answer.text, &self.shown.nonce, &self.shown.labels());
+        let fusion = parse::fusion(&answer.text, &self.shown.codes(desk), &self.shown.labels());
         let seat_of = |label: &String| self.shown.seat_of(label);
         let read = Draft {
             base: fusion.base.as_ref().filter(|_| is_anchored(desk)).and_then(seat_of),
@@ -147,14 +148,20 @@ impl Sitting {
             reading: Some(self.shown.reading(answer)),
             warnings: Vec::new(),
         };
-        read.unless_empty()
+        read.unless_unwritten(&self.shown.candidates)
     }
 }
 
 impl Draft {
-    fn unless_empty(self) -> Result<Self, Failure> {
+    /// The text, where it is one. A refusal is none where most answers do what was asked: the synthesizer has not done its
+    /// work then, and the answers were paid for. Where most decline as well, it may have made of them what they come to.
+    fn unless_unwritten(self, candidates: &[Candidate]) -> Result<Self, Failure> {
         if self.text.is_empty() {
             return Err(no_answer());
+        }
+        let refused = candidates.iter().filter(|one| parse::is_refusal(&one.text)).count();
+        if refused * 2 < candidates.len() && parse::is_refusal(&self.text) {
+            return Err(refusal());
         }
         Ok(self)
     }
@@ -162,6 +169,11 @@ impl Draft {
 
 pub(super) fn no_answer() -> Failure {
     Failure::new(Code::Empty, "it wrote no answer")
+}
+
+pub(super) fn refusal() -> Failure {
+    Failure::new(Code::Refused, "it declined to write one, although most answers do what was asked")
+        .with_next("see what it wrote with `runs show`")
 }
 
 /// What the model of this place is shown of the answers, beside what is known of them already.

@@ -1,0 +1,215 @@
+//! The text for the person, piece by piece: without what was copied from the prompt or belongs to the form of a reply.
+//!
+//! One machine for the text that is stored and the text that is shown while it comes, so that both are the same. What it takes
+//! out: markers with the code of the prompt, and what stands between the end of an answer and the next one; the fence
+//! of a form that was fenced; `| ` before lines that are no table and stand in no code.
+
+use super::marker::{EMPHASIS, MARKER_BYTES_MAX, Marker, Says, markers, may_begin};
+
+/// What stands before every line of a block of the prompt.
+const PREFIX: char = '|';
+/// How much emphasis may stand behind a marker, in bytes.
+pub(super) const EMPHASIS_BYTES_MAX: usize = 4;
+
+/// A text on its way.
+#[derive(Debug, Default)]
+pub(super) struct Body {
+    codes: Vec<String>,
+    /// What is not decided yet: the rest of a line.
+    pending: String,
+    /// Whether the beginning of that line is out already.
+    is_within_line: bool,
+    /// Lines that begin like those of a block, until one comes that does not.
+    prefixed: Vec<String>,
+    /// Blank lines and what may be the end of the form, until something follows them.
+    held: String,
+    /// Whether a fence was open where the answer began.
+    is_fenced: bool,
+    is_in_code: bool,
+    has_begun: bool,
+    /// Whether the answer has ended, and no other has begun.
+    is_over: bool,
+    shown: String,
+}
+
+impl Body {
+    /// A text in a reply to a prompt with one of these codes.
+    pub(super) fn new(codes: &[String], is_fenced: bool) -> Self {
+        Self { codes: codes.to_vec(), is_fenced, ..Self::default() }
+    }
+
+    /// The whole of a text.
+    pub(super) fn of(text: &str, codes: &[String], is_fenced: bool) -> String {
+        let mut body = Self::new(codes, is_fenced);
+        let mut shown = body.push(text);
+        shown.push_str(&body.finish());
+        shown.trim().to_owned()
+    }
+
+    /// Takes the next piece and returns what can be shown now.
+    pub(super) fn push(&mut self, piece: &str) -> String {
+        for part in piece.split_inclusive('\n') {
+            self.pending.push_str(part);
+            if part.ends_with('\n') {
+                let line = std::mem::take(&mut self.pending);
+                self.line(&line);
+                self.is_within_line = false;
+            } else {
+                self.begin_line();
+            }
+        }
+        std::mem::take(&mut self.shown)
+    }
+
+    /// What is left where nothing comes any more. Blank lines are not, nor is what only closes the form.
+    pub(super) fn finish(&mut self) -> String {
+        let line = std::mem::take(&mut self.pending);
+        self.line(&line);
+        self.release_prefixed();
+        self.held.clear();
+        std::mem::take(&mut self.shown)
+    }
+
+    /// A line to its end, or what has not been shown of it.
+    fn line(&mut self, line: &str) {
+        let Some(marker) = self.marker(line) else { return self.text(line) };
+        let before = &line[..marker.start];
+        if self.is_within_line || !may_begin(before) {
+            self.text(before);
+        }
+        match marker.says {
+            Says::End | Says::Analysis => self.is_over = true,
+            Says::Answer => {
+                // A later answer takes the place of an earlier one; of what has been shown nothing can be taken back.
+                self.release_prefixed();
+                self.held.push_str("\n\n");
+                (self.is_over, self.is_within_line) = (false, false);
+                self.text(line[marker.end..].trim_start());
+            }
+            Says::Other => {}
+        }
+    }
+
+    /// The marker of a line that nobody but the reader of the prompt can have written.
+    fn marker(&self, line: &str) -> Option<Marker> {
+        let is_ours = |marker: &Marker| {
+            let is_first = marker.is_first && !self.is_within_line;
+            marker.is_coded && (is_first || marker.says == Says::End)
+        };
+        markers(line, &self.codes).find(is_ours)
+    }
+
+    /// Text of a line without a marker: its beginning, or more of it.
+    fn text(&mut self, line: &str) {
+        if self.is_over {
+            return;
+        }
+        if self.is_within_line {
+            return self.show(line);
+        }
+        let is_prefixed = line.trim_end() == "|" || line.starts_with("| ");
+        if is_prefixed && !self.is_in_code {
+            self.prefixed.push(line.to_owned());
+            return;
+        }
+        self.release_prefixed();
+        let plain = line.trim();
+        let is_end = |marker: Marker| marker.is_first && marker.says == Says::End;
+        if plain.is_empty() || markers(line, &self.codes).any(is_end) {
+            self.held.push_str(line);
+        } else if plain.starts_with("```") {
+            self.fence(line);
+        } else {
+            self.show(line);
+        }
+    }
+
+    fn fence(&mut self, line: &str) {
+        let is_bare = line.trim() == "```";
+        if is_bare && self.is_fenced && !self.has_begun {
+            // It ends the fence around the form.
+            self.is_fenced = false;
+            return;
+        }
+        let is_closing = is_bare && self.is_fenced && !self.is_in_code;
+        if is_closing {
+            self.release_held();
+            self.held.push_str(line);
+            return;
+        }
+        self.is_in_code = !self.is_in_code;
+        self.show(line);
+    }
+
+    fn show(&mut self, text: &str) {
+        self.release_held();
+        self.has_begun = true;
+        self.shown.push_str(text);
+    }
+
+    fn release_held(&mut self) {
+        if self.has_begun {
+            self.shown.push_str(&self.held);
+        }
+        self.held.clear();
+    }
+
+    /// Shows lines that begin with the prefix, without it where it was copied.
+    fn release_prefixed(&mut self) {
+        let lines = std::mem::take(&mut self.prefixed);
+        let is_kept = is_table(&lines);
+        for line in &lines {
+            let bare = line.strip_prefix("| ").or_else(|| line.strip_prefix(PREFIX)).unwrap_or(line);
+            self.show(if is_kept { line } else { bare });
+        }
+    }
+
+    /// Shows what is sure of a line that has not come to its end.
+    fn begin_line(&mut self) {
+        if self.is_over {
+            // Of the line that ended the answer nothing is wanted any more; of another one a marker may be.
+            if self.is_within_line {
+                self.pending.clear();
+            }
+            return;
+        }
+        if let Some(marker) = self.marker(&self.pending) {
+            // Emphasis around it may still be coming.
+            if self.pending.len() >= marker.end + EMPHASIS_BYTES_MAX {
+                let line = std::mem::take(&mut self.pending);
+                self.line(&line);
+                self.is_within_line = true;
+            }
+            return;
+        }
+        let is_undecided = !self.is_within_line
+            && (self.pending.starts_with(PREFIX)
+                || self.pending.trim_start().starts_with('`')
+                || may_begin(&self.pending));
+        if is_undecided {
+            return;
+        }
+        let from = self.pending.len().saturating_sub(MARKER_BYTES_MAX);
+        let from = self.pending.ceil_char_boundary(from);
+        let marked = self.pending[from..].find("<<").map(|at| from + at);
+        let sure = marked.unwrap_or(self.pending.trim_end_matches('<').len());
+        let sure = self.pending[..sure].trim_end_matches(EMPHASIS).len();
+        let rest = self.pending.split_off(sure);
+        let sure = std::mem::replace(&mut self.pending, rest);
+        if !sure.is_empty() {
+            self.text(&sure);
+            self.is_within_line = true;
+        }
+    }
+}
+
+/// Whether lines that all begin with `| ` do so of themselves: those of a table, which none has twice.
+fn is_table(lines: &[String]) -> bool {
+    let bars = |line: &str| line.matches(PREFIX).count();
+    let is_rule = |line: &String| {
+        let cells = line[1..].trim();
+        cells.starts_with(['-', ':']) && bars(line) > 1 && cells.chars().all(|one| "|-: ".contains(one))
+    };
+    let is_twice = lines.iter().all(|line| line.starts_with("| |"));
+    !is_twice && (lines.iter().any(is_rule) || lines.iter().all(|line| bars(line) > 1))
+}

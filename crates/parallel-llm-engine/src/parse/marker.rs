@@ -1,0 +1,137 @@
+//! The markers of our form in a reply: `<<analysis CODE>>`, `<<answer CODE>>`, `<<end answer CODE>>`, and what models make of them.
+//!
+//! A marker with the code of the prompt is the reader's own: no candidate has seen the code. One without it may be quoted.
+
+/// The longest marker that is looked for, in bytes: the longest of ours with the longest code has sixty.
+pub(super) const MARKER_BYTES_MAX: usize = 96;
+/// What Markdown may put around a marker.
+const DECORATION: &[char] = &['*', '_', '`', '#', '>', '|', '-', '~', ' ', '\t'];
+/// What of that stands on both sides of it.
+pub(super) const EMPHASIS: &[char] = &['*', '_', '`'];
+/// The words of our own markers, and some that models put with them.
+const WORDS: &[&str] = &["answer", "analysis", "end", "of", "the", "final"];
+
+/// What a marker says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// The analysis begins.
+    Analysis,
+    /// The answer begins.
+    Answer,
+    /// Something ends.
+    End,
+    /// Something else that has the code: a block of the prompt, written down again.
+    Other,
+}
+
+/// A marker in a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Marker {
+    pub(super) says: Says,
+    /// Whether it has the code of the prompt.
+    pub(super) is_coded: bool,
+    /// Whether only Markdown stands before it, or the end of an object.
+    pub(super) is_first: bool,
+    /// Where it begins in the line, with its emphasis, in bytes.
+    pub(super) start: usize,
+    /// Where what follows it begins.
+    pub(super) end: usize,
+}
+
+/// The markers of a line.
+pub(super) fn markers(line: &str, codes: &[String]) -> impl Iterator<Item = Marker> {
+    line.match_indices("<<").filter_map(|(at, _)| marker(line, at, codes))
+}
+
+fn marker(line: &str, at: usize, codes: &[String]) -> Option<Marker> {
+    let inside = &line[at + 2..line.floor_char_boundary(at + MARKER_BYTES_MAX)];
+    let inside = &inside[..inside.find(">>")?];
+    let lower = inside.to_lowercase();
+    let words: Vec<&str> =
+        lower.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_coded = words.iter().any(|word| codes.iter().any(|code| code == word));
+    // A marker without its code says nothing but our own words, and perhaps a code that was copied wrongly.
+    let is_code = |word: &str| word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_ours = words.iter().all(|word| WORDS.contains(word) || is_code(word));
+    (is_coded || is_ours).then_some(())?;
+    let says = match &words {
+        _ if inside.trim_start().starts_with('/') || words.contains(&"end") => Says::End,
+        words if words.contains(&"analysis") => Says::Analysis,
+        words if words.contains(&"answer") => Says::Answer,
+        _ if is_coded => Says::Other,
+        _ => return None,
+    };
+    let (before, behind) = (&line[..at], &line[at + 2 + inside.len() + 2..]);
+    let open = &before[before.trim_end_matches(EMPHASIS).len()..];
+    let close: String = open.chars().rev().collect();
+    let rest = behind.strip_prefix(close.as_str()).unwrap_or(behind);
+    let start = if rest.len() < behind.len() { at - open.len() } else { at };
+    let rest = rest.strip_prefix(':').unwrap_or(rest);
+    let before = before.trim_end_matches(DECORATION);
+    let is_first = before.is_empty() || before.ends_with('}');
+    Some(Marker { says, is_coded, is_first, start, end: line.len() - rest.len() })
+}
+
+/// Whether a line may still become one with a marker at its beginning, as far as it has come.
+pub(super) fn may_begin(line: &str) -> bool {
+    let rest = line.trim_start_matches(DECORATION);
+    if line.len() - rest.len() > MARKER_BYTES_MAX {
+        return false;
+    }
+    rest.is_empty() || "<<".starts_with(rest) || rest.starts_with("<<") && rest.len() < MARKER_BYTES_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the first marker says, with `!` where it has no code, and what stands before and behind it.
+    fn check(line: &str, expected: &str) {
+        let told = markers(line, &["5eed".to_owned()]).next().map_or("none".to_owned(), |marker| {
+            let code = if marker.is_coded { "" } else { "!" };
+            let place = if marker.is_first { "first" } else { "within" };
+            format!("{code}{:?} {place} [{}|{}]", marker.says, &line[..marker.start], &line[marker.end..])
+        });
+        assert_eq!(told, expected, "{line}");
+    }
+
+    #[test]
+    fn a_marker_is_known_in_every_dress() {
+        for line in [
+            "<<answer 5eed>>",
+            "**<<answer 5eed>>**",
+            "`<<answer 5eed>>`:",
+            "*<<Answer 5EED>>*",
+            "<< answer  5eed >>",
+        ] {
+            check(line, "Answer first [|]");
+        }
+        check("### <<answer 5eed>> Hi", "Answer first [### | Hi]");
+        check("| <<final answer 5eed>>", "Answer first [| |]");
+        check("<<answer 5eed>>**Yes.** So", "Answer first [|**Yes.** So]");
+        check("{\"base\": \"A\"} <<answer 5eed>>", "Answer first [{\"base\": \"A\"} |]");
+        check("then the line <<answer 5eed>> and", "Answer within [then the line | and]");
+        for line in [
+            "<<end answer 5eed>>",
+            "<</answer 5eed>>",
+            "<<answer end 5eed>>",
+            "<<end 5eed>>",
+            "<<end of answer 5eed>>",
+        ] {
+            check(line, "End first [|]");
+        }
+        check("done. **<<end answer 5eed>>**", "End within [done. |]");
+        check("<<candidate A 5eed>>", "Other first [|]");
+        check("<<answer>>", "!Answer first [|]");
+        check("<<end answer 0123abcd>>", "!End first [|]");
+        for none in [
+            "<<5ee>>",
+            "cout << answer << endl >> x",
+            "<<answer the question>>",
+            "<answer 5eed>",
+            "<<answer 5eed",
+        ] {
+            check(none, "none");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Whether a text as a whole declines to do what was asked.
+//!
+//! Only what our own synthesizer wrote is looked at so: it is about whether it did its work. What a seat answers is an answer,
+//! whatever it says, and the status of a call comes from its protocol. So the aim is to miss rather than to find too much: a text
+//! that says more than that it declines is none.
+
+/// The longest refusal in characters: a sentence or three. A longer text has something to say.
+const REFUSAL_CHARS_MAX: usize = 400;
+/// What comes before it, out of politeness.
+const PREFACES: &[&str] = &[
+    "i'm sorry",
+    "i am sorry",
+    "sorry",
+    "i apologize",
+    "i apologise",
+    "apologies",
+    "my apologies",
+    "unfortunately",
+    "but",
+    "however",
+    "as an ai",
+    "as an ai language model",
+    "as an ai model",
+    "regrettably",
+];
+/// How it declines.
+const DECLINES: &[&str] = &[
+    "i can't",
+    "i cannot",
+    "i can not",
+    "i won't",
+    "i will not",
+    "i'm unable to",
+    "i am unable to",
+    "i'm not able to",
+    "i am not able to",
+    "i'm not allowed to",
+    "i am not allowed to",
+    "i must decline",
+    "i have to decline",
+    "i need to decline",
+    "i decline",
+    "i'm not comfortable",
+    "i am not comfortable",
+    "i won't be able to",
+    "i'm going to have to decline",
+    "i can’t",
+];
+/// What it declines to do: the task itself, not a part of it. Nothing, where it declines outright.
+const TASKS: &[&str] = &[
+    "help",
+    "assist",
+    "comply",
+    "fulfill",
+    "fulfil",
+    "answer",
+    "do that",
+    "do this",
+    "continue",
+    "provide",
+    "proceed",
+    "participate",
+    "engage",
+    "support",
+    "create",
+    "generate",
+    "produce",
+    "write",
+    "discuss",
+    "process",
+    "carry out",
+    "complete",
+    "perform",
+    "to ",
+    "with ",
+    "that ",
+    "this ",
+];
+/// The same in other languages, at the beginning of a text.
+const ELSEWHERE: &[&str] = &[
+    "es tut mir leid, aber ich kann",
+    "tut mir leid, aber ich kann",
+    "ich kann dabei nicht helfen",
+    "ich kann ihnen dabei nicht",
+    "dabei kann ich nicht helfen",
+    "je suis désolé, mais je ne peux",
+    "désolé, mais je ne peux",
+    "je ne peux pas vous aider",
+    "je ne peux pas répondre à cette",
+    "lo siento, pero no puedo",
+    "no puedo ayudar",
+    "mi dispiace, ma non posso",
+    "non posso aiutar",
+    "desculpe, mas não posso",
+    "não posso ajudar",
+    "申し訳ありませんが",
+    "申し訳ございませんが",
+    "抱歉，我无法",
+    "对不起，我无法",
+    "很抱歉，我无法",
+    "我无法协助",
+    "죄송하지만",
+    "извините, но я не могу",
+    "к сожалению, я не могу помочь",
+];
+
+/// Whether a text declines and says nothing else.
+pub fn is_refusal(text: &str) -> bool {
+    let text = text.trim_matches(|one: char| one.is_whitespace() || "*_\"'`".contains(one));
+    if text.is_empty() || text.chars().count() > REFUSAL_CHARS_MAX {
+        return false;
+    }
+    let lower = text.to_lowercase().replace('’', "'");
+    if ELSEWHERE.iter().any(|beginning| lower.starts_with(beginning)) {
+        return true;
+    }
+    let mut rest = lower.as_str();
+    while let Some(after) =
+        PREFACES.iter().filter_map(|preface| after_word(rest, preface)).min_by_key(|after| after.len())
+    {
+        rest = after;
+    }
+    let declined =
+        DECLINES.iter().filter_map(|declines| after_word(rest, declines)).min_by_key(|after| after.len());
+    declined.is_some_and(|what| what.is_empty() || TASKS.iter().any(|task| what.starts_with(task)))
+}
+
+/// What follows these words, where a text begins with them.
+fn after_word<'a>(text: &'a str, words: &str) -> Option<&'a str> {
+    let rest = text.strip_prefix(words)?;
+    let is_whole = !rest.starts_with(|next: char| next.is_alphanumeric() || next == '\'');
+    is_whole.then(|| rest.trim_start_matches(|one: char| !one.is_alphanumeric()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_only_declines_is_known() {
+        for text in [
+            "I can't help with that.",
+            "I’m sorry, but I can’t assist with that request.",
+            "Sorry, I cannot comply with this request. Please ask something else.",
+            "**I'm unable to provide an answer to this.**",
+            "I apologize, but I must decline.",
+            "As an AI, I am not able to fulfill this request.",
+            "I won't be able to help here.",
+            "Lo siento, pero no puedo ayudar con eso.",
+            "申し訳ありませんが、お手伝いできません。",
+        ] {
+            assert!(is_refusal(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_says_something_is_none() {
+        for text in [
+            "",
+            "No.",
+            "I can't tell from the picture; it may be a heron.",
+            "I cannot verify the date, but the treaty is of 1648.",
+            "\"I can't go on, I'll go on\" is the end of it.",
+            "Sorry is a word of Old English.",
+            "I candidly help.",
+            "It can't help with that.",
+            &format!("I can't help with that. {}", "But the moon pulls the sea. ".repeat(20)),
+        ] {
+            assert!(!is_refusal(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Shows a reply while it comes, without the part that is not for the person.
+
+use std::borrow::Cow;
+
+use super::body::{Body, EMPHASIS_BYTES_MAX};
+use super::{fence_is_open, opening};
+
+/// How much of a reply is looked at before it is decided that it does not follow the form, in bytes.
+const FORM_BYTES: usize = 80;
+
+/// What of a reply is shown.
+#[derive(Debug)]
+pub struct Reveal(Showing);
+
+#[derive(Debug)]
+enum Showing {
+    All,
+    Nothing,
+    /// Nothing yet: the answer of the form has not begun.
+    Waiting {
+        codes: Vec<String>,
+        held: String,
+        seen: usize,
+        is_near: bool,
+    },
+    Answer(Box<Body>),
+}
+
+impl Reveal {
+    /// Shows everything.
+    pub const fn all() -> Self {
+        Self(Showing::All)
+    }
+
+    /// Shows nothing: the reply is not for the person, or not as it stands.
+    pub const fn nothing() -> Self {
+        Self(Showing::Nothing)
+    }
+
+    /// Shows what comes after the answer marker, or everything if the reply does not follow the form.
+    pub fn answer(code: &str) -> Self {
+        Self(Showing::Waiting { codes: vec![code.to_owned()], held: String::new(), seen: 0, is_near: false })
+    }
+
+    /// Shows a reply that was to be nothing but a text.
+    pub fn text(code: &str) -> Self {
+        Self(Showing::Answer(Box::new(Body::new(&[code.to_owned()], false))))
+    }
+
+    /// Takes the next piece and returns what may be shown now.
+    pub fn push<'a>(&mut self, piece: &'a str) -> Cow<'a, str> {
+        let (codes, held, seen, is_near) = match &mut self.0 {
+            Showing::All => return piece.into(),
+            Showing::Nothing => return "".into(),
+            Showing::Answer(body) => return body.push(piece).into(),
+            Showing::Waiting { codes, held, seen, is_near } => (codes, held, seen, is_near),
+        };
+        held.push_str(piece);
+        let may_be_marked = *is_near || piece.contains(['>', '\n']);
+        let begun = may_be_marked.then(|| opening(held, *seen, codes)).flatten();
+        *is_near = begun.is_some();
+        *seen = held.rfind('\n').map_or(0, |end| end + 1);
+        // Emphasis around the marker may still be coming.
+        let begun =
+            begun.filter(|from| held[*from..].contains('\n') || held.len() >= from + EMPHASIS_BYTES_MAX);
+        let (mut body, from) = match begun {
+            Some(from) => (Body::new(codes, fence_is_open(&held[..from])), from),
+            None if held.len() - piece.len() < FORM_BYTES && is_no_form(held, codes) => {
+                (Body::new(codes, false), 0)
+            }
+            None => return "".into(),
+        };
+        let shown = body.push(&held[from..]);
+        self.0 = Showing::Answer(Box::new(body));
+        shown.into()
+    }
+
+    /// What may be shown once the reply has come to its end.
+    pub fn finish(&mut self) -> String {
+        match &mut self.0 {
+            Showing::All | Showing::Nothing => String::new(),
+            Showing::Answer(body) => body.finish(),
+            Showing::Waiting { codes, held, .. } => {
+                // What is held is read as a whole where it is stored; the marker may stand in its last line.
+                let reply = std::mem::take(held);
+                let text = super::fusion(&reply, codes, &[]).text;
+                self.0 = Showing::Nothing;
+                text
+            }
+        }
+    }
+}
+
+/// Whether a reply, by its beginning, does not follow the form. One that speaks of the code does, after some words before it.
+fn is_no_form(held: &str, codes: &[String]) -> bool {
+    let start = held.trim_start();
+    let follows =
+        start.starts_with(['{', '<', '`', '*', '#']) || codes.iter().any(|code| held.contains(code));
+    held.len() >= FORM_BYTES && !follows
+}
