@@ -1,7 +1,10 @@
 //! The files that go along with a question: how both doors take them in, and how they are shown without their bytes.
 //!
 //! What always holds: what a file is stands in its first bytes, whatever its name or its sender says; the bounds are
-//! checked before anything is read whole; and of a path only the file's name is kept.
+//! checked before anything is read whole; of a path only the file's name is kept; and a file of this machine that seems
+//! to hold keys or passwords is refused unless a person insists. A calling model cannot name one at all.
+
+mod secret;
 
 use std::fs::File;
 use std::io::Read;
@@ -102,12 +105,33 @@ pub(crate) struct Attachments {
     texts: Vec<String>,
     bytes: u64,
     bytes_max: u64,
+    /// Whether a person insists on sending what seems to hold secrets.
+    with_secrets: bool,
 }
 
 impl Attachments {
     /// Nothing yet, and at most so many bytes in all.
     pub(crate) fn new(bytes_max: u64) -> Self {
-        Self { files: Vec::new(), texts: Vec::new(), bytes: 0, bytes_max }
+        Self { files: Vec::new(), texts: Vec::new(), bytes: 0, bytes_max, with_secrets: false }
+    }
+
+    /// The same, where a person insists on sending what seems to hold secrets.
+    pub(crate) fn with_secrets(mut self) -> Self {
+        self.with_secrets = true;
+        self
+    }
+
+    /// Refuses a file of this machine, called this, that seems to hold secrets.
+    pub(crate) fn check_file(&self, shown: &str, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        match secret::by_name(path, bytes).or_else(|| secret::by_content(path, bytes)) {
+            Some(sign) if !self.with_secrets => Err(secret_refused(shown, &sign)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses piped text that seems to hold secrets.
+    pub(crate) fn check_piped(&self, text: &str) -> Result<(), Failure> {
+        self.check_file("stdin", Path::new(""), text.as_bytes())
     }
 
     /// Reads a file of this machine: a picture, a document, or a text that joins the prompt.
@@ -127,6 +151,7 @@ impl Attachments {
         let source = File::open(path).map_err(unreadable)?;
         // It may have grown since, or be one of those that do not say how long they are.
         source.take(self.bytes_left() + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        self.check_file(&shown, path, &bytes)?;
         self.add(path, &bytes)
     }
 
@@ -233,6 +258,12 @@ fn fenced(name: &str, text: &str) -> String {
     let fence = fence([text]);
     let end = if text.ends_with('\n') { "" } else { "\n" };
     format!("{name}:\n{fence}\n{text}{end}{fence}")
+}
+
+fn secret_refused(shown: &str, sign: &str) -> Failure {
+    invalid(format!("{shown} is not sent: {sign}")).with_next(
+        "take the secrets out; what is sent cannot be called back. If it is meant, add `--allow-secret-file`",
+    )
 }
 
 fn refused(shown: &str, words: &str) -> Failure {
