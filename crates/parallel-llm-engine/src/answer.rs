@@ -15,6 +15,8 @@ use crate::usage::Usage;
 
 /// The longest piece of a provider's own words that a failure keeps, in characters.
 const MESSAGE_CHARS_MAX: usize = 600;
+/// The most causes that are kept of a failure. An HTTP client wraps a system error five times.
+const CAUSES_MAX: usize = 8;
 
 /// A cut answer shorter than this, in bytes, says too little to be fused. Bytes, because a script with fewer characters
 /// says as much in them, and because they are known where the text is not kept.
@@ -154,6 +156,9 @@ pub struct Failure {
     /// is the other half of every result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<Box<RunId>>,
+    /// What lay behind it, from the outside in: the words of each cause, as free of secrets as the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causes: Option<Box<[String]>>,
 }
 
 impl Failure {
@@ -169,7 +174,23 @@ impl Failure {
             status: None,
             unsent: false,
             run_id: None,
+            causes: None,
         }
+    }
+
+    /// Keeps what lay behind it, from the outside in. A cause that says what the one before said is left out.
+    #[must_use]
+    pub fn with_causes(mut self, causes: impl IntoIterator<Item = String>) -> Self {
+        let mut kept: Vec<String> =
+            causes.into_iter().take(CAUSES_MAX).map(|cause| printable(&cause)).collect();
+        kept.dedup();
+        self.causes = (!kept.is_empty()).then(|| kept.into());
+        self
+    }
+
+    /// What lay behind it, from the outside in.
+    pub fn causes(&self) -> &[String] {
+        self.causes.as_deref().unwrap_or_default()
     }
 
     /// Says that no byte of the request has left.

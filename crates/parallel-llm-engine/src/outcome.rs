@@ -88,8 +88,8 @@ pub struct Judging {
     pub flips: usize,
 }
 
-/// What the user's own check says of one answer. What the check wrote is nowhere.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// What the user's own check says of one answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
     /// Whose answer.
     pub seat: SeatNumber,
@@ -102,6 +102,9 @@ pub struct Checked {
     /// Why the check could not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Code>,
+    /// The beginning of what it wrote to its stderr; never kept where only metadata is, because it may quote the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Arc<str>>,
     /// How long the check took, in milliseconds.
     pub elapsed_ms: u64,
 }

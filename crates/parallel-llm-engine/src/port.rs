@@ -197,12 +197,14 @@ pub struct Candidate {
 }
 
 /// What a check says of an answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grade {
     /// Whether it passes.
     pub passed: bool,
     /// How well, from 0 to 1, where the check says so. Counts only beside the scores of others that pass.
     pub score: Option<f64>,
+    /// What the check says of it for people.
+    pub said: Option<Arc<str>>,
 }
 
 /// The user's own way of telling whether an answer is right, such as running it.

@@ -77,7 +77,7 @@ impl Checker for Door {
         async move {
             let _sitting = Sitting::begin(&exam);
             sleep(Duration::from_millis(ms)).await;
-            let grade = |passed, score| Ok(Grade { passed, score });
+            let grade = |passed, score| Ok(Grade { passed, score, said: None });
             match mark {
                 Mark::Passes => grade(true, None),
                 Mark::Scores(score) => grade(true, Some(score)),

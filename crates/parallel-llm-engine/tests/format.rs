@@ -159,6 +159,7 @@ fn failure() -> Failure {
         status: Some(429),
         unsent: false,
         run_id: None,
+        causes: None,
     }
 }
 

@@ -1,11 +1,12 @@
 //! The user's own check of answers: a program that is given one on stdin and says by its exit code whether it passes.
 //!
 //! An answer is a stranger's text. What always holds: none of it is in the program's arguments or its environment, no key is
-//! there either, and what the program writes goes nowhere but for a score. What the program does with the text is its own
-//! matter: nothing here is a sandbox.
+//! there either, and of what the program writes only a score and the beginning of its stderr are kept, the latter for
+//! people and on one line. What the program does with the text is its own matter: nothing here is a sandbox.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -15,10 +16,13 @@ use parallel_llm_engine::{Code, Failure};
 use tokio::process::Command;
 
 use crate::child::{self, Errand, Helpers, Trouble};
+use crate::output::safe;
 use crate::settings::{CheckSettings, SEAT};
 
 /// What the name of a check's folder begins with.
 const FOLDER: &str = "parallel-llm-check-";
+/// What is kept of a check's stderr, in characters: the first error of a compiler or a test.
+const SAID_CHARS_MAX: usize = 1_000;
 /// How often a folder is tried to be taken away. What is still there then stays.
 const REMOVALS_MAX: usize = 3;
 
@@ -51,7 +55,7 @@ impl CheckCommand {
         })?;
         let status = ended.status.map_err(|error| Self::unavailable(&format!("was lost: {error}")))?;
         let score = score(&ended.stdout).filter(|_| status.success());
-        Ok(Grade { passed: status.success(), score })
+        Ok(Grade { passed: status.success(), score, said: said(&ended.stderr) })
     }
 
     /// It is not named: a run's owner may be another than whose command it is.
@@ -79,6 +83,13 @@ impl Checker for CheckCommand {
 fn score(stdout: &[u8]) -> Option<f64> {
     let line = std::str::from_utf8(child::first_line(stdout)).ok()?;
     line.trim().parse().ok().filter(|score| (0.0..=1.0).contains(score))
+}
+
+/// The beginning of what the check wrote to its stderr, for people: it may quote the answer, so nothing of it steers a
+/// terminal.
+fn said(stderr: &[u8]) -> Option<Arc<str>> {
+    let line = safe::excerpt(&String::from_utf8_lossy(stderr), SAID_CHARS_MAX);
+    (!line.is_empty()).then(|| line.into())
 }
 
 /// An empty folder for one check, taken away with all that is in it when the check is over.
@@ -129,7 +140,6 @@ fn remove(path: &Path) {
 mod tests {
     use std::ffi::OsString;
     use std::os::unix::fs::PermissionsExt;
-    use std::sync::Arc;
 
     use parallel_llm_engine::SeatNumber;
     use tempfile::TempDir;
@@ -172,9 +182,10 @@ mod tests {
 
         async fn told(&self, text: &str) -> String {
             match self.grade(text).await {
-                Ok(Grade { passed, score }) => {
+                Ok(Grade { passed, score, said }) => {
                     let score = score.map(|score| format!(" with {score}")).unwrap_or_default();
-                    format!("{}{score}", if passed { "passes" } else { "does not pass" })
+                    let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+                    format!("{}{score}{said}", if passed { "passes" } else { "does not pass" })
                 }
                 Err(failure) => format!("{}: {} ({})", failure.code, failure.message, failure.next_step()),
             }
@@ -207,6 +218,14 @@ mod tests {
         check("grep -q class", "does not pass").await;
         check("exit 3", "does not pass").await;
         check("kill -9 $$", "does not pass").await;
+    }
+
+    #[tokio::test]
+    async fn the_beginning_of_its_stderr_is_kept_on_one_line() {
+        check("echo wrong >&2; exit 1", "does not pass: wrong").await;
+        check("printf 'a\\n\\033[2Jb\\377' >&2", "passes: a [2Jb\u{fffd}").await;
+        let told = Bench::of("head -c 9000 /dev/zero | tr '\\0' x >&2; exit 1").told("x").await;
+        assert_eq!(told, format!("does not pass: {}…", "x".repeat(SAID_CHARS_MAX - 1)));
     }
 
     #[tokio::test]

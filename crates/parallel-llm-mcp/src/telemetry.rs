@@ -14,6 +14,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::files::private_folder_builder;
 use crate::output::cost::Cost;
 use crate::output::safe;
 
@@ -85,13 +86,13 @@ impl Write for Writer {
 }
 
 /// Starts the log at this level. A second start is an error, not a second log.
-pub fn start(level: &str, file: Option<&Path>) -> Result<Log, Failure> {
+pub fn start(level: &str, path: Option<&Path>) -> Result<Log, Failure> {
     let broken = |what: String| Failure::new(Code::SettingsInvalid, what);
     // Our own facts at the level asked for; libraries only where something is wrong.
     let filter = EnvFilter::try_new(format!("warn,parallel_llm={level},parallel_llm_mcp={level},rmcp=off"))
         .map_err(|error| broken(format!("the log level `{level}` cannot be used: {error}")))?;
     let mut writers = vec![Writer::to(std::io::stderr())?];
-    let file = file.map(LogFile::open).transpose().map_err(|(path, error)| {
+    let file = path.map(LogFile::open).transpose().map_err(|(path, error)| {
         broken(format!("the log file `{}` cannot be written: {error}", path.display()))
     })?;
     writers.extend(file.map(Writer::to).transpose()?);
@@ -107,6 +108,9 @@ pub fn start(level: &str, file: Option<&Path>) -> Result<Log, Failure> {
         .with(writers.iter().map(layer).collect::<Vec<_>>())
         .try_init()
         .map_err(|_| Failure::new(Code::Internal, "the log was started twice"))?;
+    if let Some(path) = path {
+        tracing::info!("the log is also written to `{}`", path.display());
+    }
     Ok(Log { writers })
 }
 
@@ -161,7 +165,9 @@ fn log(run: &Run, recorded: &Recorded) {
         }
         Event::Failed { attempt, failure, retry, .. } => {
             let message = safe::excerpt(&failure.message, 300);
-            tracing::warn!(%run_id, seat, model, attempt = attempt.number, code = %failure.code, ?retry, ms, "{message}");
+            let causes = failure.causes().join(": ");
+            let causes = Some(causes.as_str()).filter(|causes| !causes.is_empty());
+            tracing::warn!(%run_id, seat, model, attempt = attempt.number, code = %failure.code, ?retry, ms, causes, "{message}");
         }
         Event::Cut { failure, .. } => {
             tracing::warn!(%run_id, seat, model, code = %failure.code, ms, "the answer was cut");
@@ -213,6 +219,9 @@ impl LogFile {
         options.create(true).append(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            private_folder_builder().recursive(true).create(folder)?;
+        }
         let file = options.open(&path)?;
         let bytes = file.metadata()?.len();
         Ok(Self { path, file, bytes })

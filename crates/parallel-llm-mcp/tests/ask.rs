@@ -200,7 +200,7 @@ fn without_a_synthesizer_the_answer_closest_to_the_others_stands() {
     word for word by openai/gpt-6.1-sol: every synthesizer failed; this is the answer closest to the others, word for word
     warning[refused]: the synthesizer `google/gemini-4-argon` failed: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
     warning[empty]: the synthesizer `anthropic/claude-opus-5.5` failed: the model answered with nothing (next: ask again, or ask another model)
-    the answers are kept: `runs synthesize <run>` tries again to fuse them
+    the answers are kept: `parallel-llm-mcp runs synthesize <run>` tries again to fuse them
     3 of 3 answered · $0.0082 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
@@ -278,6 +278,7 @@ fn the_report_tells_everything() {
     error: null
     files: {"dir":"<home>/.local/share/parallel-llm-mcp/runs/<run>","error":null,"state":"written"}
     plan_hash: "<plan_hash>"
+    program: {"name":"parallel-llm-mcp","version":"<version>"}
     run_id: "<run_id>"
     schema: 1
     status: "partial"

@@ -139,7 +139,7 @@ fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
     word for word by openai/gpt-6.1-sol: none of the 3 answers passes the check; this is the answer closest to the others, word for word
     warning[check_failed]: the check has chosen none: none of the 3 answers passes the check (next: find out what the answers lack before you use one, or ask in other words)
     checked: seat 1 does not pass, seat 2 does not pass, seat 3 does not pass
-    the answers are kept: `runs synthesize <run>` checks them again
+    the answers are kept: `parallel-llm-mcp runs synthesize <run> --check COMMAND` checks them again
     3 of 3 answered · $0.00012 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");

@@ -325,7 +325,7 @@ fn what_a_wrong_key_could_not_fuse_is_fused_later() {
     let refused = stage.call(["runs", "resume", NEWEST]).env("OPENROUTER_API_KEY", &wrong).run();
     assert_eq!(refused.code, Some(0), "{}", refused.stderr);
     let offer = refused.stderr.lines().find(|line| line.contains("runs synthesize")).unwrap_or_default();
-    insta::assert_snapshot!(refused.masked(offer), @"the answers are kept: `runs synthesize <run>` tries again to fuse them");
+    insta::assert_snapshot!(refused.masked(offer), @"the answers are kept: `parallel-llm-mcp runs synthesize <run>` tries again to fuse them");
     insta::assert_snapshot!(runs(&stage, &["resume", NEWEST]).told(), @"
     exit 2
     --- stdout

@@ -53,7 +53,7 @@ fn no_runs_yet() {
     --- stdout
     --- stderr
     error[run_not_found]: there are no runs yet
-      next: see `runs list`
+      next: ask something first
     ");
 }
 

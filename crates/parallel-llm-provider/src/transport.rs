@@ -1,7 +1,7 @@
 //! Says what kind of failure a broken connection is.
 //!
-//! What always holds: a message names the provider's host and the innermost cause, never the address asked for.
-//! A certificate that is not trusted is never tried again.
+//! What always holds: a message names the provider's host and the innermost cause, never the address asked for; all
+//! causes are kept with the failure. A certificate that is not trusted is never tried again.
 
 use std::error::Error;
 use std::io;
@@ -10,8 +10,12 @@ use parallel_llm_engine::{Code, Failure};
 
 use crate::endpoint::Endpoint;
 
-/// The failure that an error of the HTTP client is.
+/// The failure that an error of the HTTP client is, with all that lay behind it.
 pub(crate) fn failure(endpoint: &Endpoint, connect_timeout_ms: u64, error: &reqwest::Error) -> Failure {
+    kind(endpoint, connect_timeout_ms, error).with_causes(causes(error).map(ToString::to_string))
+}
+
+fn kind(endpoint: &Endpoint, connect_timeout_ms: u64, error: &reqwest::Error) -> Failure {
     let (id, host) = (endpoint.id(), endpoint.authority());
     if error.is_connect() && error.is_timeout() {
         let message =

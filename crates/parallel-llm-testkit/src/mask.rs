@@ -8,7 +8,7 @@ use crate::stage::Stage;
 const RUN_ID_CHARS: usize = 26;
 
 /// What stands in a report that differs from run to run.
-const VOLATILE: [&str; 9] = [
+const VOLATILE: [&str; 10] = [
     "run_id",
     "plan_hash",
     "elapsed_ms",
@@ -18,6 +18,7 @@ const VOLATILE: [&str; 9] = [
     "created_at_ms",
     "decided_at_ms",
     "closed_at_ms",
+    "version",
 ];
 
 /// The names that a stage gives to places.

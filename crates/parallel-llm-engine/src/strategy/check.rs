@@ -14,6 +14,7 @@ use crate::gather::Usable;
 use crate::outcome::{Checked, Outcome, Warning};
 use crate::panel::SeatNumber;
 use crate::port::{Candidate, Checker};
+use crate::request::StoreMode;
 use crate::seat::Desk;
 use crate::strategy::{best_among, selected, unfused, verbatim};
 use crate::timer::run_timeout;
@@ -40,7 +41,7 @@ pub(super) async fn choose(desk: &Desk, usable: &[Usable]) -> Outcome {
         tried = checking => tried,
     };
     tried.sort_by_key(|one| one.checked.seat);
-    let checks: Vec<Checked> = tried.iter().map(|one| one.checked).collect();
+    let checks: Vec<Checked> = tried.iter().map(|one| one.checked.clone()).collect();
     let outcome = match best_passing(usable, &checks) {
         Some((chosen, how)) => passing(desk, usable, chosen, &how),
         None => unpassed(desk, usable, why_none(&tried)),
@@ -69,13 +70,16 @@ async fn tried(desk: &Desk, checker: &dyn Checker, one: &Usable) -> Tried {
         late()
     };
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let checked = Checked { seat: one.seat, passed: None, score: None, failure: None, elapsed_ms };
+    let checked =
+        Checked { seat: one.seat, passed: None, score: None, failure: None, said: None, elapsed_ms };
     match graded {
         Ok(grade) => {
             let score = grade.score.filter(|score| grade.passed && (0.0..=1.0).contains(score));
             // There is a zero below zero.
             let score = score.map(f64::abs);
-            Tried { checked: Checked { passed: Some(grade.passed), score, ..checked }, failure: None }
+            let is_kept = desk.plan.store != StoreMode::Metadata;
+            let said = grade.said.filter(|_| is_kept);
+            Tried { checked: Checked { passed: Some(grade.passed), score, said, ..checked }, failure: None }
         }
         Err(failure) => {
             Tried { checked: Checked { failure: Some(failure.code), ..checked }, failure: Some(failure) }

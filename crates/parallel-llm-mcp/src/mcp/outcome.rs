@@ -371,6 +371,7 @@ mod tests {
     fn report(status: &str, answer: Option<String>, answers: Vec<SeatReport>) -> Report {
         Report {
             earlier: Vec::new(),
+            program: crate::output::report::ProgramReport::own(),
             schema: 1,
             run_id: "01JD0M3Z8K5Q2W7V9X4B6N1C0A".to_owned(),
             status: status.to_owned(),

@@ -104,6 +104,24 @@ pub struct Report {
     pub warnings: Vec<ErrorReport>,
     /// Why there is no answer; null where there is one.
     pub error: Option<ErrorReport>,
+    /// The program that wrote this report.
+    pub program: ProgramReport,
+}
+
+/// Which program, and in which version.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ProgramReport {
+    /// What it is called.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl ProgramReport {
+    /// This one.
+    pub fn own() -> Self {
+        Self { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
 }
 
 /// How the final text came about.
@@ -283,6 +301,9 @@ pub struct ErrorReport {
     pub next: String,
     /// Whether the same request may succeed later.
     pub retryable: bool,
+    /// What lay behind it, from the outside in; left out where nothing more is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
     /// How long the provider asked to wait, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
@@ -355,6 +376,7 @@ impl Report {
             files,
             warnings: run.warnings().iter().map(ErrorReport::of_warning).collect(),
             error: run.failure().as_ref().map(ErrorReport::of),
+            program: ProgramReport::own(),
         }
     }
 
@@ -539,6 +561,7 @@ impl ErrorReport {
             message: failure.message.clone(),
             next: failure.next_step().to_owned(),
             retryable: failure.retryable,
+            causes: failure.causes().to_vec(),
             retry_after_ms: failure.retry_after_ms,
             run_id: failure.run_id.as_ref().map(ToString::to_string),
         }
@@ -551,6 +574,7 @@ impl ErrorReport {
             message: warning.message.clone(),
             next: warning.next.clone(),
             retryable: warning.code.retryable(),
+            causes: Vec::new(),
             retry_after_ms: None,
             run_id: None,
         }

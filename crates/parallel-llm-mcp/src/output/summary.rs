@@ -104,7 +104,8 @@ fn checked(run: &Run) -> Option<String> {
             (None, code) => code.map_or("unknown".to_owned(), |code| code.to_string()),
         };
         let score = check.score.map(|score| format!(" with {score}")).unwrap_or_default();
-        format!("seat {} {word}{score}", check.seat)
+        let said = check.said.as_deref().map(|said| format!(" ({})", safe::excerpt(said, EXCERPT_CHARS)));
+        format!("seat {} {word}{score}{}", check.seat, said.unwrap_or_default())
     };
     let checks = run.outcome.as_ref().map(|outcome| outcome.checks.as_slice()).unwrap_or_default();
     let told: Vec<String> = checks.iter().map(told).collect();
@@ -127,18 +128,26 @@ fn offer(run: &Run) -> Option<String> {
         return run.resuming().map(|command| format!("go on with it: {command}"));
     }
     if late > 0 {
-        return Some(format!("{what} came too late to be fused: `runs synthesize {id}` takes all in"));
+        return Some(format!(
+            "{what} came too late to be fused: `parallel-llm-mcp runs synthesize {id}` takes all in"
+        ));
     }
     let why = run.outcome.as_ref()?.unfused.as_ref()?;
     Some(match why.code {
         // The same answers would be voted on once more.
         Code::NoMajority => {
-            format!("the answers are kept: `runs replay {id} --strategy synthesize` makes one text of them")
+            format!(
+                "the answers are kept: `parallel-llm-mcp runs replay {id} --strategy synthesize` makes one text of them"
+            )
         }
         _ if run.plan.knobs.is_checked() => {
-            format!("the answers are kept: `runs synthesize {id}` checks them again")
+            format!(
+                "the answers are kept: `parallel-llm-mcp runs synthesize {id} --check COMMAND` checks them again"
+            )
         }
-        _ => format!("the answers are kept: `runs synthesize {id}` tries again to fuse them"),
+        _ => {
+            format!("the answers are kept: `parallel-llm-mcp runs synthesize {id}` tries again to fuse them")
+        }
     })
 }
 

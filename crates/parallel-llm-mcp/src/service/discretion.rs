@@ -118,6 +118,8 @@ pub fn discreet(mut failure: Failure) -> Failure {
 }
 
 fn soften(failure: &mut Failure) {
+    // They tell of the owner's network and disks.
+    failure.causes = None;
     let mut next = failure.next_step().to_owned();
     tell(failure.code, &mut failure.message, &mut next);
     failure.next = Some(next);
@@ -131,6 +133,7 @@ fn soften_report(error: &mut ErrorReport) {
     // A report's codes are ours. What is none would be told as what says least.
     let code = Code::parse(&error.code).unwrap_or(Code::Internal);
     tell(code, &mut error.message, &mut error.next);
+    error.causes.clear();
 }
 
 fn tell(code: Code, message: &mut String, next: &mut String) {

@@ -48,7 +48,11 @@ fn s07_an_answer_that_comes_too_late() {
         (&report["answers"][2]["late"], word(&report["answers"][2], "status")),
         (&true.into(), "answered")
     );
-    assert!(asking.stderr.contains("came too late to be fused: `runs synthesize "), "{}", asking.stderr);
+    assert!(
+        asking.stderr.contains("came too late to be fused: `parallel-llm-mcp runs synthesize "),
+        "{}",
+        asking.stderr
+    );
     let again = done(stage.call(["runs", "synthesize", "--json", NEWEST]));
     let again = again.json();
     assert_eq!(again["synthesis"]["considered"], serde_json::json!([1, 2, 3]));

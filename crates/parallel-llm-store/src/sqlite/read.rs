@@ -304,7 +304,9 @@ pub(crate) async fn find(readers: &SqlitePool, whose: Whose<'_>, prefix: &str) -
     let query = sqlx::query_scalar(sql).bind(start).bind(AFTER_ALL).bind(whose.name());
     let found: Vec<String> = query.fetch_all(readers).await.map_err(unread)?;
     match found.as_slice() {
-        [] if newest => Err(Failure::new(Code::RunNotFound, "there are no runs yet")),
+        [] if newest => {
+            Err(Failure::new(Code::RunNotFound, "there are no runs yet").with_next("ask something first"))
+        }
         [run_id, others @ ..] if newest || (others.is_empty() && !prefix.is_empty()) => {
             run_id.parse().map_err(|cause: String| fault::unreadable("a run", &cause))
         }

@@ -1,4 +1,4 @@
-//! What the user's own check command says of the answers. Nothing of what it wrote.
+//! What the user's own check command says of the answers.
 
 use parallel_llm_engine::outcome::Checked;
 use schemars::JsonSchema;
@@ -16,6 +16,9 @@ pub struct CheckReport {
     /// The code of the reason why the command could not say; left out elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// The beginning of what the command wrote to its stderr, on one line; left out where it wrote nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
     /// How long the check took, in milliseconds.
     pub elapsed_ms: u64,
 }
@@ -27,6 +30,7 @@ impl CheckReport {
             passed: checked.passed,
             score: checked.score,
             code: checked.failure.map(|code| code.as_str().to_owned()),
+            said: checked.said.as_deref().map(str::to_owned),
             elapsed_ms: checked.elapsed_ms,
         }
     }
