@@ -27,11 +27,14 @@ pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
     let environment = Environment::read();
     let console = Console::new(&environment);
     let code = perform(&environment, &wire, &console);
+    console.wait();
     // Whatever the command came to, whoever wanted its data has not got them.
-    ExitCode::from(console.lost().map_or(code, |lost| {
-        failure::tell(&console, lost, false);
+    let code = console.lost().map_or(code, |lost| {
+        failure::tell(&console, &lost, false);
         exit::of(lost.code)
-    }))
+    });
+    console.wait();
+    ExitCode::from(code)
 }
 
 fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Service, console: &Console) -> u8 {
@@ -80,10 +83,19 @@ fn start(
     let _log = telemetry::start(level, settings.log_file.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
     let _watchdog = watchdog::start(runtime.handle()).map_err(broken)?;
-    let done = runtime.block_on(dispatch(wire, &settings, console.clone(), command));
+    let wants_json = command.wants_json();
+    let code = runtime.block_on(async {
+        let code = dispatch(wire, &settings, console.clone(), command).await.unwrap_or_else(|error| {
+            failure::tell(console, &error, wants_json);
+            exit::of(error.code)
+        });
+        // Whoever was stopped by a signal waits for no reader; else a signal ends the waiting.
+        let stopped = matches!(code, exit::INTERRUPTED | exit::TERMINATED | exit::HUNG_UP);
+        console.written(stopped).await.map_or(code, exit::of_signal)
+    });
     // What still reads stdin cannot be waited for.
     runtime.shutdown_background();
-    done
+    Ok(code)
 }
 
 async fn dispatch(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -31,6 +31,7 @@ pub struct Call<'a> {
     stdin: Option<Vec<u8>>,
     listens: bool,
     deaf: bool,
+    unread: bool,
 }
 
 impl Stage {
@@ -60,7 +61,7 @@ impl<'a> Call<'a> {
             .env("OPENROUTER_API_KEY", stage.simulator().api_key())
             .current_dir(stage.home())
             .kill_on_drop(true);
-        Self { stage, command, stdin: None, listens: false, deaf: false }
+        Self { stage, command, stdin: None, listens: false, deaf: false, unread: false }
     }
 
     /// One more argument.
@@ -166,6 +167,13 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Leaves stdout open and never reads it, as a pager does that nobody turns the pages of.
+    #[must_use]
+    pub const fn unread(mut self) -> Self {
+        self.unread = true;
+        self
+    }
+
     /// Starts the program and waits for its end.
     pub fn run(self) -> Output {
         self.start().wait()
@@ -187,7 +195,8 @@ impl<'a> Call<'a> {
             });
         }
         let stdout = child.stdout.take().filter(|_| !self.deaf);
-        let stdout = Heard::of(self.stage, stdout);
+        let (unread, stdout) = if self.unread { (stdout, None) } else { (None, stdout) };
+        let stdout = Heard { _unread: unread, ..Heard::of(self.stage, stdout) };
         let stderr = Heard::of(self.stage, child.stderr.take());
         Running { stage: self.stage, child, stdout, stderr }
     }
@@ -197,6 +206,8 @@ impl<'a> Call<'a> {
 struct Heard {
     bytes: Arc<Mutex<Vec<u8>>>,
     reading: JoinHandle<()>,
+    /// Held open.
+    _unread: Option<ChildStdout>,
 }
 
 impl Heard {
@@ -211,7 +222,7 @@ impl Heard {
                 lock(&heard).extend_from_slice(&piece[..length]);
             }
         });
-        Self { bytes, reading }
+        Self { bytes, reading, _unread: None }
     }
 
     async fn whole(self) -> Vec<u8> {

@@ -23,6 +23,6 @@ pub(super) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> u8 {
         let from = if *origin { format!("  # {}", setting.origin) } else { String::new() };
         format!("{:<widest$} = {}{from}", setting.name, setting.value)
     });
-    desk.console.data(&lines.collect::<Vec<_>>().join("\n"));
+    desk.console.page(&lines.collect::<Vec<_>>().join("\n"));
     exit::ANSWER
 }

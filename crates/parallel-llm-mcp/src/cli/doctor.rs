@@ -108,7 +108,7 @@ async fn agrees(desk: &Desk<'_>, is_agreed: bool, planned: &Probe) -> bool {
         desk.console.say(&format!("`--deep` {offer}"));
         return true;
     }
-    desk.console.draw(&format!("`--deep` {offer}. Go on? [y/N] "));
+    desk.console.write(&format!("`--deep` {offer}. Go on? [y/N] "));
     let read = || {
         let mut line = String::new();
         // A stdin that cannot be read says nothing, and so not yes.
@@ -169,7 +169,7 @@ fn tell(desk: &Desk<'_>, doctor: &Doctor, diagnosis: &Diagnosis) {
         desk.console.data(&pretty(diagnosis));
     } else {
         let lines: Vec<String> = diagnosis.findings.iter().map(line).collect();
-        desk.console.data(&lines.join("\n"));
+        desk.console.page(&lines.join("\n"));
         desk.console.say(&verdict(desk, &diagnosis.findings));
     }
     if let Some(path) = &doctor.bundle {

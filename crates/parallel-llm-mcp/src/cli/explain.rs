@@ -11,7 +11,7 @@ pub(super) fn run(desk: &Desk<'_>, code: Option<&str>) -> Result<u8, Failure> {
     let Some(name) = code else {
         let lines: Vec<String> =
             Code::ALL.iter().map(|code| format!("{:<18} {}", code.as_str(), code.about())).collect();
-        desk.console.data(&lines.join("\n"));
+        desk.console.page(&lines.join("\n"));
         return Ok(exit::ANSWER);
     };
     let Some(code) = Code::parse(name) else {

@@ -132,7 +132,7 @@ fn tell_found(desk: &Desk<'_>, found: &FoundModels) {
     ];
     if !found.models.is_empty() {
         let rows: Vec<Vec<String>> = found.models.iter().map(row).collect();
-        desk.console.data(&table::lines(&COLUMNS, &rows).join("\n"));
+        desk.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
     }
     let shown = found.models.len();
     match found.models_total {
@@ -232,7 +232,7 @@ fn tell_roll_call(desk: &Desk<'_>, roll_call: &RollCall) {
         Column::words("REMARK", REMARK_CHARS_MAX),
     ];
     let rows: Vec<Vec<String>> = roll_call.models.iter().map(present_row).collect();
-    desk.console.data(&table::lines(&COLUMNS, &rows).join("\n"));
+    desk.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
     tell_lists(desk, &roll_call.lists);
     let dead = roll_call.models.iter().filter(|model| model.standing == Standing::Dead).count();
     if dead > 0 {

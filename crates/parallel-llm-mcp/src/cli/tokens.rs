@@ -141,7 +141,7 @@ pub(super) fn tell(desk: &Desk<'_>, tokens: &[TokenLine]) {
         Column::words("USED", 16),
     ];
     let rows: Vec<Vec<String>> = tokens.iter().map(row).collect();
-    desk.console.data(&format!("\n{}", table::lines(&columns, &rows).join("\n")));
+    desk.console.page(&format!("\n{}", table::lines(&columns, &rows).join("\n")));
 }
 
 fn row(token: &TokenLine) -> Vec<String> {

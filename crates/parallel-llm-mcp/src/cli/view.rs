@@ -157,6 +157,7 @@ async fn stream_events(desk: &Desk<'_>, handle: &RunHandle) {
                 fields["text"] = answer.text.as_ref().into();
             }
             desk.console.data(&json.to_string());
+            desk.console.room().await;
         }
         live::take(&mut run, update);
     }

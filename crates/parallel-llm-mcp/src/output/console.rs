@@ -1,16 +1,19 @@
 //! The terminal, as far as the program uses it: where data goes, where words go, and what they may look like.
 //!
 //! What always holds: stdout carries the answer or the data asked for and nothing else; everything else goes to
-//! stderr; colour never carries meaning alone; a reader who closed the pipe ends nothing, and that data
-//! could not be given for any other reason is not forgotten.
+//! stderr; colour never carries meaning alone; nothing here waits for a reader; a reader who closed the pipe ends
+//! nothing, and that data could not be given for any other reason is not forgotten.
 
-use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::sync::{Arc, OnceLock};
+use std::borrow::Cow;
+use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Style};
 use parallel_llm_engine::{Code, Failure};
 
+use super::safe;
+use super::writer::{Keep, Stream, Writer};
 use crate::settings::Environment;
+use crate::shutdown::{Signal, Signals};
 
 /// Columns where nobody says how many there are.
 const COLUMNS: usize = 80;
@@ -24,9 +27,11 @@ pub struct Console {
     columns: usize,
     /// Whether text in UTF-8 can be shown; `None` where nobody says.
     is_utf8: Option<bool>,
+    /// Whether only ASCII is to be shown.
+    is_plain: bool,
     quiet: bool,
-    /// Why data could not be given, the first time; one for all clones.
-    lost: Arc<OnceLock<Failure>>,
+    /// One for all clones.
+    writer: Writer,
 }
 
 /// What a word stands for; its look follows from it.
@@ -59,28 +64,6 @@ const fn columns_of_terminal() -> Option<usize> {
     None
 }
 
-/// Writes to stdout past the library's own handle, which takes a stdout that cannot be written for one that can.
-#[cfg(unix)]
-fn write_out(mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match rustix::io::write(io::stdout(), bytes) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(count) => bytes = &bytes[count..],
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Writes to stdout.
-#[cfg(not(unix))]
-fn write_out(bytes: &[u8]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(bytes)?;
-    stdout.flush()
-}
-
 impl Console {
     /// The streams this process has.
     pub fn new(environment: &Environment) -> Self {
@@ -92,8 +75,9 @@ impl Console {
             coloured: stderr_is_terminal && !environment.no_color(),
             columns: columns.or(environment.columns()).unwrap_or(COLUMNS),
             is_utf8: environment.is_utf8(),
+            is_plain: environment.is_utf8() == Some(false) || environment.is_dumb_terminal(),
             quiet: false,
-            lost: Arc::default(),
+            writer: Writer::default(),
         }
     }
 
@@ -128,52 +112,99 @@ impl Console {
         self.columns
     }
 
-    /// Gives data: exact bytes to a file or pipe, harmless text to a terminal.
+    /// Gives data: exact bytes to a file or pipe, harmless text to a terminal. Whoever gives much of it in a loop waits
+    /// for [`Console::room`].
     pub fn data(&self, text: &str) {
-        let mut text =
-            if self.stdout_is_terminal { super::safe::for_terminal(text) } else { text.to_owned() };
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        self.given(write_out(text.as_bytes()));
+        let text = if self.stdout_is_terminal { safe::for_terminal(text) } else { text.to_owned() };
+        self.put(Stream::Out, text, Keep::Always);
     }
 
-    /// Takes note of how giving data went. A reader that went away has what it wanted.
-    pub fn given(&self, written: io::Result<()>) {
-        if let Err(error) = written
-            && error.kind() != ErrorKind::BrokenPipe
-        {
-            let failure = Failure::new(Code::OutputUnwritable, format!("stdout cannot be written: {error}"))
-                .with_next(
-                    "give it a place that can be written; what a run came to is kept: see `runs show @`",
-                );
-            self.lost.get_or_init(|| failure);
+    /// Gives data that people read, such as a table.
+    pub fn page(&self, text: &str) {
+        self.data(&self.shown(text));
+    }
+
+    /// Gives a page of help, or says it where it was not asked for: with its colours where they are shown.
+    pub fn help(&self, page: &clap::builder::StyledStr, is_said: bool) {
+        let is_terminal = if is_said { self.stderr_is_terminal } else { self.stdout_is_terminal };
+        let text = if is_terminal && self.coloured { page.ansi().to_string() } else { page.to_string() };
+        self.put(
+            if is_said { Stream::Err } else { Stream::Out },
+            self.shown(&text).into_owned(),
+            Keep::Always,
+        );
+    }
+
+    /// Waits until more data may be given: as fast as it is read.
+    pub async fn room(&self) {
+        self.writer.room().await;
+    }
+
+    /// Waits until everything is written, or a signal ends the waiting, which is returned. Where the program was
+    /// `stopped` by one already, it waits for a moment only.
+    pub async fn written(&self, stopped: bool) -> Option<Signal> {
+        if stopped {
+            self.writer.written_soon().await;
         }
+        if self.writer.is_written() {
+            return None;
+        }
+        let mut signals = Signals::new();
+        tokio::select! {
+            () = self.writer.written() => None,
+            signal = signals.next() => {
+                self.writer.give_up();
+                Some(signal)
+            }
+        }
+    }
+
+    /// Waits until everything is written, where no runtime listens for signals, so that they end the program.
+    pub fn wait(&self) {
+        self.writer.wait();
     }
 
     /// Why data could not be given, where some could not.
-    pub fn lost(&self) -> Option<&Failure> {
-        self.lost.get()
+    pub fn lost(&self) -> Option<Failure> {
+        self.writer.lost().map(|error| {
+            Failure::new(Code::OutputUnwritable, format!("stdout cannot be written: {error}")).with_next(
+                "give it a place that can be written; what a run came to is kept: see `runs show @`",
+            )
+        })
     }
 
     /// Says something beside the data.
     pub fn say(&self, text: &str) {
         if !self.quiet {
-            self.insist(text);
+            self.put(Stream::Err, self.shown(text).into_owned(), Keep::IfRoom);
         }
     }
 
     /// Says something even where nothing but data is wanted: an error.
     pub fn insist(&self, text: &str) {
-        let mut stderr = std::io::stderr().lock();
-        let _ = writeln!(stderr, "{text}");
+        self.put(Stream::Err, self.shown(text).into_owned(), Keep::Always);
     }
 
-    /// Draws on stderr, line ends as given.
-    pub fn draw(&self, text: &str) {
-        let mut stderr = std::io::stderr().lock();
-        let _ = stderr.write_all(text.as_bytes());
-        let _ = stderr.flush();
+    /// Writes on stderr, line ends as given: a question that is answered on the same line, or a picture that stays.
+    pub fn write(&self, text: &str) {
+        self.writer.put(Stream::Err, self.shown(text).into_owned().into_bytes(), Keep::Always);
+    }
+
+    /// Draws on stderr, line ends as given; `false` where it was left out, because what was drawn before is not read yet.
+    pub fn draw(&self, text: &str) -> bool {
+        self.writer.put(Stream::Err, self.shown(text).into_owned().into_bytes(), Keep::IfIdle)
+    }
+
+    fn put(&self, stream: Stream, mut text: String, keep: Keep) {
+        if stream == Stream::Err || !text.ends_with('\n') {
+            text.push('\n');
+        }
+        self.writer.put(stream, text.into_bytes(), keep);
+    }
+
+    /// As it can be shown here.
+    fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.is_plain { safe::plain(text) } else { text.into() }
     }
 
     /// A word in its tone, where colours are wanted.

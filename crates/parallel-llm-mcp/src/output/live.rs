@@ -34,11 +34,15 @@ pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
             update = watch.next() => take(&mut run, update),
             _ = ticks.tick() => {
                 let now_ms = before_ms + u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-                drawn = redraw(console, &run, now_ms, drawn);
+                let (picture, rows) = draw(console, &run, now_ms, drawn);
+                // The cursor is where the last picture left it that was not dropped.
+                if console.draw(&picture) {
+                    drawn = rows;
+                }
             }
         }
     }
-    redraw(console, &run, run.elapsed_ms, drawn);
+    console.write(&draw(console, &run, run.elapsed_ms, drawn).0);
 }
 
 /// Takes an update into a run that is being shown.
@@ -62,7 +66,8 @@ pub fn take(run: &mut Run, update: Update) {
     }
 }
 
-fn redraw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> usize {
+/// A picture of the run over the rows that were drawn before, and how many rows it has.
+fn draw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> (String, usize) {
     let views = run.seats.iter().chain(run.called());
     let mut lines: Vec<String> =
         views.map(|view| line(console, run.task(view.place), view, now_ms)).collect();
@@ -72,8 +77,7 @@ fn redraw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> usize {
     let up = if drawn == 0 { String::new() } else { format!("\x1b[{drawn}A") };
     // Back to the first row, then each row cleared and written again.
     let body: Vec<String> = lines.iter().map(|line| format!("\r\x1b[2K{line}\n")).collect();
-    console.draw(&format!("{up}{}", body.concat()));
-    lines.len()
+    (format!("{up}{}", body.concat()), lines.len())
 }
 
 fn line(console: &Console, task: Option<&str>, seat: &SeatView, now_ms: u64) -> String {

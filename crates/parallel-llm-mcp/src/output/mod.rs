@@ -12,3 +12,4 @@ pub mod safe;
 pub mod seat;
 pub mod summary;
 pub mod table;
+mod writer;

@@ -95,7 +95,7 @@ fn tell(desk: &Desk<'_>, costs: &Costs, title: &'static str) {
         Column::numbers("ESTIMATED"),
     ];
     let rows: Vec<Vec<String>> = costs.lines.iter().chain([&costs.total]).map(row).collect();
-    desk.console.data(&table::lines(&columns, &rows).join("\n"));
+    desk.console.page(&table::lines(&columns, &rows).join("\n"));
     let (unknown, estimated) = (costs.total.calls_of_unknown_cost, costs.total.calls_of_estimated_cost);
     if unknown > 0 {
         let most = costs.total.unknown_cost_max;

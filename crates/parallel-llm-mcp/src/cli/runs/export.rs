@@ -46,7 +46,10 @@ pub(super) async fn run(desk: &Desk<'_>, export: &Export) -> Result<u8, Failure>
     let mut failed: Vec<Code> = Vec::new();
     for run_id in &runs {
         match one(desk, export, *run_id).await {
-            Ok(line) => desk.console.data(&line),
+            Ok(line) => {
+                desk.console.data(&line);
+                desk.console.room().await;
+            }
             // It was purged meanwhile.
             Err(failure) if failure.code == Code::RunNotFound => {}
             Err(failure) => {

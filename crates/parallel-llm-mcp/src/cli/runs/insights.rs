@@ -63,7 +63,7 @@ fn tell(desk: &Desk<'_>, insights: &Insights, found: &Found) {
     let rows: Vec<Vec<String>> = found.models.iter().map(row).collect();
     let sentences = found.models.iter().map(|model| model.sentence.clone());
     let lines = table::lines(&COLUMNS, &rows).into_iter().chain([String::new()]).chain(sentences);
-    desk.console.data(&lines.collect::<Vec<_>>().join("\n"));
+    desk.console.page(&lines.collect::<Vec<_>>().join("\n"));
     desk.console.say(&format!("from {} runs whose text was made of two answers or more", found.runs));
     if found.runs_untold > 0 {
         desk.console.say(&format!(

@@ -130,8 +130,10 @@ async fn list(desk: &Desk<'_>, limit: usize, before: Option<&str>, as_json: bool
     }
     let lines: Vec<String> =
         runs.iter().map(|run| if as_json { json_line(run) } else { line(desk, run) }).collect();
-    if !lines.is_empty() {
-        desk.console.data(&lines.join("\n"));
+    match lines.join("\n") {
+        _ if lines.is_empty() => {}
+        told if as_json => desk.console.data(&told),
+        told => desk.console.page(&told),
     }
     let damaged = runs.iter().filter(|run| run.is_damaged).count();
     if damaged > 0 {

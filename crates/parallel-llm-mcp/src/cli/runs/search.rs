@@ -42,7 +42,7 @@ pub(super) async fn run(desk: &Desk<'_>, search: &Search) -> Result<u8, Failure>
         desk.console.data(&format!("{:#}", json!({"schema": SCHEMA, "words": asked, "found": found})));
     } else if !found.is_empty() {
         let lines: Vec<String> = found.iter().map(|found| line(desk, found)).collect();
-        desk.console.data(&lines.join("\n"));
+        desk.console.page(&lines.join("\n"));
     }
     if found.is_empty() {
         desk.console.say("no run whose texts are kept has all of these words in one text");

@@ -37,11 +37,11 @@ pub(super) async fn run(desk: &Desk<'_>, show: &Show) -> Result<u8, Failure> {
     if show.json {
         desk.console.data(&past.report().pretty());
     } else if show.agreement {
-        desk.console.data(&agreement::page(&past.report()));
+        desk.console.page(&agreement::page(&past.report()));
     } else if show.events {
         let mut lines = Vec::with_capacity(past.events.len());
         past.retell(|run, event| lines.push(plain::line(run, event)));
-        desk.console.data(&lines.join("\n"));
+        desk.console.page(&lines.join("\n"));
     } else if let Some(number) = show.seat {
         return show_seat(desk, &past.run, number);
     } else {
