@@ -117,7 +117,7 @@ fn a_prompt_file_that_is_missing() {
     --- stdout
     --- stderr
     error[usage]: the prompt file `nowhere.md` cannot be read: No such file or directory (os error 2)
-      next: name a readable file after `@`, or put the prompt in quotes if it begins with `@`
+      next: name a readable file after `@`; a text that begins with `@` is taken from stdin
     ");
     insta::assert_snapshot!(check(&["@."]), @"
     exit 2
@@ -261,8 +261,9 @@ fn numbers_out_of_range() {
     ");
     for budget in ["NaN", "-1", "$3"] {
         let told = check(&["--budget", budget, "Why?"]);
-        let expected =
-            format!("error: invalid value '{budget}' for '--budget <USD>': an amount in USD, such as 2.50");
+        let expected = format!(
+            "error[usage]: invalid value '{budget}' for '--budget <USD>': an amount in USD, such as 2.50"
+        );
         assert!(told.starts_with("exit 2\n") && told.contains(&expected), "{told}");
     }
 }
@@ -420,25 +421,17 @@ fn flags_that_contradict_each_other() {
     insta::assert_snapshot!(check(&["--json", "--jsonl", "Why?"]), @r#"
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"the argument '--json' cannot be used with '--jsonl'","next":"see `parallel-llm-mcp help`","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"the argument '--json' cannot be used with '--jsonl'","next":"see `parallel-llm-mcp ask --help`","retryable":false},"schema":1}
     --- stderr
-    error: the argument '--json' cannot be used with '--jsonl'
-
-    Usage: parallel-llm-mcp ask --json <PROMPT>...
-
-    For more information, try '--help'.
+    error[usage]: the argument '--json' cannot be used with '--jsonl'
+      next: see `parallel-llm-mcp ask --help`
     "#);
     insta::assert_snapshot!(check(&["--colour", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
-    error: unexpected argument '--colour' found
-
-      tip: to pass '--colour' as a value, use '-- --colour'
-
-    Usage: parallel-llm-mcp ask [OPTIONS] [PROMPT]...
-
-    For more information, try '--help'.
+    error[usage]: unexpected argument '--colour' found
+      next: to pass '--colour' as a value, use '-- --colour'; see `parallel-llm-mcp ask --help`
     ");
 }
 

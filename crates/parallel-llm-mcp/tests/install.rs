@@ -301,7 +301,7 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
 #[test]
 fn flags_that_cannot_be_meant_are_refused() {
     let stage = stage();
-    let rows: [&[&str]; 9] = [
+    let rows: [&[&str]; 10] = [
         &["claude-desktop", "--project"],
         &["claude-desktop", "--http", "http://127.0.0.1:8930/mcp"],
         &["cursor", "--http", "http://192.0.2.1/mcp"],
@@ -310,6 +310,7 @@ fn flags_that_cannot_be_meant_are_refused() {
         &["cursor", "--http", "http://127.0.0.1:8930/sse"],
         &["cursor", "--env", "OPENROUTER_API_KEY=0000"],
         &["cursor", "--http", "https://example.com/mcp", "--env", "A", "--env", "B"],
+        &["cursor", "--env", "OPENROUTER_KEY"],
         &["emacs"],
     ];
     let told: Vec<String> = rows
@@ -328,7 +329,8 @@ fn flags_that_cannot_be_meant_are_refused() {
     Some(2) error[usage]: the address given with `--http` leads to `/sse`, and this program answers at `/mcp`
     Some(2) error[usage]: what `--env` was given at place 1 is no name of a variable
     Some(2) error[usage]: one variable holds the token of a connection
-    Some(2) error: invalid value 'emacs' for '[CLIENT]'
+    Some(2) error[usage]: no provider reads the variable `OPENROUTER_KEY`
+    Some(2) error[usage]: invalid value 'emacs' for '[CLIENT]' [possible values: claude-code, claude-desktop, cursor, vscode, codex, zed, goose, windsurf, gemini]
     ");
     assert_eq!(names(&stage), [""; 0]);
 }

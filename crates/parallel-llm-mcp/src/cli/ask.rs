@@ -27,11 +27,14 @@ const REMINDED_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 /// Example: parallel-llm-mcp ask "Is this migration safe to run online?" @migration.sql
 #[derive(Debug, Default, clap::Args)]
 pub struct Ask {
-    /// The question; of several parts `@FILE` is read from a file and `-` from stdin, as it all is without any
+    /// The question; of several parts `@FILE` is read from a file and `-` from stdin; what is piped stands below them
     pub prompt: Vec<OsString>,
     /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text; repeat for more
     #[arg(short, long = "attach", value_name = "FILE")]
     pub attachments: Vec<PathBuf>,
+    /// Send files and piped text although they seem to hold keys or passwords
+    #[arg(long)]
+    pub allow_secret_file: bool,
     /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
     #[arg(short, long = "model", value_name = "MODEL")]
     pub models: Vec<String>,
@@ -148,9 +151,9 @@ impl Ask {
     }
 
     /// What is asked, taken out of the flags.
-    fn question(&mut self, attachments: Attachments) -> Result<Question, Failure> {
+    fn question(&mut self, message: Message) -> Result<Question, Failure> {
         let system = self.system.take().map(|text| Message::text(Role::System, text));
-        let messages = system.into_iter().chain([self.message(attachments)?]).collect();
+        let messages = system.into_iter().chain([message]).collect();
         let request = RunRequest {
             messages,
             models: (!self.models.is_empty()).then(|| std::mem::take(&mut self.models)),
@@ -173,8 +176,12 @@ impl Ask {
     }
 
     /// What is asked, with what goes along.
-    fn message(&self, mut attachments: Attachments) -> Result<Message, Failure> {
-        let prompt = prompt::read(&self.prompt, &mut attachments)?;
+    async fn message(&self, desk: &Desk<'_>) -> Result<Message, Failure> {
+        let mut attachments = Attachments::new(desk.service.settings().attachment_bytes_max);
+        if self.allow_secret_file {
+            attachments = attachments.with_secrets();
+        }
+        let prompt = prompt::read(&self.prompt, &mut attachments, &desk.console).await?;
         self.attachments.iter().try_for_each(|path| attachments.read(path))?;
         Ok(attachments.question(prompt))
     }
@@ -223,8 +230,12 @@ pub(super) async fn run(desk: &Desk<'_>, mut ask: Ask) -> Result<u8, Failure> {
     let settings = desk.service.settings();
     ask.set_check();
     ask.set_paranoid(settings)?;
-    let question = ask.question(Attachments::new(settings.attachment_bytes_max))?;
-    let file = ask.output.as_deref().map(AnswerFile::reserve).transpose()?;
+    let message = ask.message(desk).await?;
+    let question = ask.question(message)?;
+    let file = match &ask.output {
+        Some(path) => Some(AnswerFile::reserve(path).await?),
+        None => None,
+    };
     let handle = desk.service.ask(question).await?;
     finish(desk, &handle, &ask, file).await
 }
@@ -251,7 +262,7 @@ pub(super) async fn finish(
         }
     };
     let written = match (file, &report.answer) {
-        (Some(file), Some(answer)) => file.write(answer),
+        (Some(file), Some(answer)) => file.write(answer, &mut signals).await,
         _ => Ok(()),
     };
     // A person sees the answer at once; a program is told once, and whole.

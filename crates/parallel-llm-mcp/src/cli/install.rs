@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Read};
 use std::path::{Component, Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
-use parallel_llm_engine::{Code, Failure};
+use parallel_llm_engine::{Code, Failure, nearest};
 use serde_json::{Value, json};
 
 use super::Desk;
@@ -14,7 +14,7 @@ use crate::exit;
 use crate::keys::{self, KeySource};
 use crate::output::safe;
 use crate::output::table::{self, Column};
-use crate::settings::Places;
+use crate::settings::{Places, Settings, is_read_anyway};
 
 /// What is read of an answer, in bytes: `yes` and some more.
 const REPLY_BYTES_MAX: u64 = 64;
@@ -69,7 +69,7 @@ pub(super) fn run(desk: &Desk<'_>, install: &Install) -> Result<u8, Failure> {
     let change = if install.remove {
         Change::remove(client, &path, Some(&reach))?
     } else {
-        check_variables(install)?;
+        check_variables(install, desk.service.settings())?;
         let wish = Wish { reach, variables: install.variables.clone() };
         Change::install(client, &path, &wish)
             .inspect_err(|failure| tell_by_hand(desk, client, &wish, failure))?
@@ -140,7 +140,8 @@ fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-fn check_variables(install: &Install) -> Result<(), Failure> {
+/// Refuses what no variable is called, and variables that this program would never look at.
+fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure> {
     let refused = |message: String| {
         Err(Failure::new(Code::Usage, message)
             .with_next("give `--env` the name of a variable, never its value"))
@@ -158,9 +159,23 @@ fn check_variables(install: &Install) -> Result<(), Failure> {
     };
     // What is no name may be a value: it is not repeated.
     match install.variables.iter().position(|name| !is_name(name)) {
-        Some(at) => refused(format!("what `--env` was given at place {} is no name of a variable", at + 1)),
-        None => Ok(()),
+        Some(at) => {
+            return refused(format!("what `--env` was given at place {} is no name of a variable", at + 1));
+        }
+        // The token of a connection is read by the client, under whatever name.
+        None if install.http.is_some() => return Ok(()),
+        None => {}
     }
+    let known = settings.key_variables();
+    if known.is_empty() {
+        return Ok(());
+    }
+    let is_known = |name: &String| known.iter().any(|known| known == name) || is_read_anyway(name);
+    let Some(unknown) = install.variables.iter().find(|name| !is_known(name)) else { return Ok(()) };
+    let keys: Vec<&str> = known.iter().map(String::as_str).collect();
+    let failure = Failure::new(Code::Usage, format!("no provider reads the variable `{unknown}`"))
+        .with_next(format!("name one that is read: {}", keys.join(", ")));
+    Err(nearest::suggest(failure, nearest::nearest(unknown, keys)))
 }
 
 /// What to write by hand where a file cannot be changed.
@@ -268,7 +283,7 @@ impl Installing<'_> {
 
 /// Asks a question on the terminal; whatever is no yes is a no.
 pub(super) fn ask(desk: &Desk<'_>, question: &str) -> Result<bool, Failure> {
-    desk.console.draw(&format!("{} ", safe::for_terminal(question)));
+    desk.console.write(&format!("{} ", safe::for_terminal(question)));
     let mut reply = String::new();
     let read = std::io::stdin().lock().take(REPLY_BYTES_MAX).read_line(&mut reply);
     read.map_err(|error| Failure::new(Code::Usage, format!("the answer cannot be read: {error}")))?;
@@ -301,7 +316,7 @@ fn list(desk: &Desk<'_>, places: &Places, as_json: bool) {
         let told = state.map_or_else(|| "-".to_owned(), |state| standing(&state.content));
         vec![client.id.to_owned(), client.name.to_owned(), here.to_owned(), told, path]
     });
-    desk.console.data(&table::lines(&columns, &rows.collect::<Vec<_>>()).join("\n"));
+    desk.console.page(&table::lines(&columns, &rows.collect::<Vec<_>>()).join("\n"));
 }
 
 /// How a client stands, in a few words.

@@ -107,7 +107,7 @@ async fn list(desk: &Desk<'_>, as_json: bool) -> Result<u8, Failure> {
     }
     let widest = lines.iter().map(|line| line.provider.len()).max().unwrap_or(0);
     let told = lines.iter().map(|line| format!("{:<widest$}  {}", line.provider, tell(line)));
-    desk.console.data(&told.collect::<Vec<_>>().join("\n"));
+    desk.console.page(&told.collect::<Vec<_>>().join("\n"));
     // The keys are told first, because a database that cannot be read does not concern them.
     tokens::tell(desk, &desk.service.list_tokens().await?);
     Ok(exit::ANSWER)

@@ -14,6 +14,7 @@ mod install;
 mod keys;
 mod killed;
 mod models;
+mod piped;
 mod prompt;
 mod runs;
 mod serve;
@@ -23,6 +24,7 @@ mod view;
 
 use std::ffi::OsString;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use parallel_llm_engine::{Code, Failure};
 
@@ -30,9 +32,13 @@ pub use ask::Ask;
 pub use demo::{Demo, run as run_demo};
 pub use serve::Serve;
 
+use crate::exit;
 use crate::output::console::Console;
 use crate::output::failure;
 use crate::service::Service;
+
+/// What the program is called.
+const PROGRAM: &str = "parallel-llm-mcp";
 
 /// Ask many language models at once and get one answer you can trust
 ///
@@ -106,22 +112,43 @@ pub enum Work {
     },
 }
 
-/// Reads the arguments. An error has been told, in clap's own words; the exit code is returned.
+/// Reads the arguments. What is wrong with them has been told, or the help that was asked for given; the exit code is
+/// returned.
 pub fn parse(console: &Console, arguments: &[OsString]) -> Result<Arguments, u8> {
     Arguments::try_parse_from(arguments).map_err(|error| {
-        let printed = error.print();
-        // Help and version are asked for, everything else is a mistake in the call.
         if !error.use_stderr() {
-            console.given(printed);
-            return crate::exit::ANSWER;
+            // Its own colours, where there are any, are harmless.
+            console.help(&error.render(), false);
+            return exit::ANSWER;
         }
-        if arguments.iter().any(|argument| argument == "--json" || argument == "--jsonl") {
-            let told = error.to_string();
-            let first_line = told.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            console.data(&failure::envelope(&Failure::new(Code::Usage, first_line)));
+        let wants_json = arguments.iter().any(|argument| argument == "--json" || argument == "--jsonl");
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !wants_json {
+            console.help(&error.render(), true);
+        } else {
+            failure::tell(console, &misuse(&error), wants_json);
         }
-        crate::exit::USAGE
+        exit::USAGE
     })
+}
+
+/// A mistake in the call, in the form of all our errors.
+fn misuse(error: &clap::Error) -> Failure {
+    let text = error.render().to_string();
+    let joined = |lines: &str| lines.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut parts = text.split("\n\n");
+    let message = joined(parts.next().unwrap_or_default());
+    let message = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        "a command is missing".to_owned()
+    } else {
+        message.trim_start_matches("error: ").to_owned()
+    };
+    let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).unwrap_or(PROGRAM);
+    let command: Vec<&str> =
+        usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-'])).collect();
+    let help = format!("see `{} --help`", command.join(" "));
+    let next: Vec<String> = tips.map(joined).chain([help]).collect();
+    Failure::new(Code::Usage, message).with_next(next.join("; "))
 }
 
 /// The help page, for a terminal without a command.

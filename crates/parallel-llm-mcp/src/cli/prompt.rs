@@ -1,8 +1,7 @@
-//! Where a prompt comes from: arguments, files named with `@`, or stdin. Bounded, and exact to the byte. A picture or
+//! Where a prompt comes from: arguments, files named with `@`, and stdin. Bounded, and exact to the byte. A picture or
 //! a PDF after `@` is attached.
 //!
-//! Stdin is read only where it is asked for or there is nothing else: a pipe that a script left open would
-//! otherwise hold the question for ever.
+//! What is piped beside arguments stands below them, as if `-` were the last of them.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Read};
@@ -11,22 +10,36 @@ use std::str::Utf8Error;
 
 use parallel_llm_engine::{Code, Failure};
 
+use super::piped::{self, STDIN, Stdin};
 use crate::attachment::{self, Attachments};
+use crate::output::console::Console;
 
 /// The most that is read. The setting `prompt_chars_max` goes up to 16 Mi characters of up to four bytes.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Reads the prompt. Its parts stand apart by an empty line; what is no text goes to the attachments.
-pub(super) fn read(parts: &[OsString], attachments: &mut Attachments) -> Result<String, Failure> {
-    let stdin = std::io::stdin();
-    match parts {
-        [] if stdin.is_terminal() => Err(Failure::new(Code::PromptEmpty, "no prompt was given")),
-        [] => read_text(stdin.lock(), "stdin"),
-        parts => {
-            let texts = parts.iter().filter_map(|part| read_part(part, attachments).transpose());
-            Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n\n"))
+pub(super) async fn read(
+    parts: &[OsString],
+    attachments: &mut Attachments,
+    console: &Console,
+) -> Result<String, Failure> {
+    let is_terminal = std::io::stdin().is_terminal();
+    if parts.is_empty() {
+        if is_terminal {
+            return Err(Failure::new(Code::PromptEmpty, "no prompt was given"));
         }
+        return read_stdin(attachments);
     }
+    let texts = parts.iter().filter_map(|part| read_part(part, attachments).transpose());
+    let mut texts = texts.collect::<Result<Vec<_>, _>>()?;
+    if !is_terminal
+        && !parts.iter().any(|part| part == "-")
+        && let Some(text) = piped::read(console, |source| read_text(source, STDIN)).await?
+    {
+        attachments.check_piped(&text)?;
+        texts.push(text);
+    }
+    Ok(texts.join("\n\n"))
 }
 
 fn read_part(part: &OsStr, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
@@ -34,18 +47,25 @@ fn read_part(part: &OsStr, attachments: &mut Attachments) -> Result<Option<Strin
         std::str::from_utf8(part.as_encoded_bytes()).map_err(|error| not_utf8("an argument", error))?;
     match text.strip_prefix('@') {
         Some(path) => read_file(Path::new(path), attachments),
-        None if text == "-" => read_text(std::io::stdin().lock(), "stdin").map(Some),
+        None if text == "-" => read_stdin(attachments).map(Some),
         None => Ok(Some(text.to_owned())),
     }
+}
+
+fn read_stdin(attachments: &Attachments) -> Result<String, Failure> {
+    let text = read_text(Stdin, STDIN)?;
+    attachments.check_piped(&text)?;
+    Ok(text)
 }
 
 fn read_file(path: &Path, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
     let file = std::fs::File::open(path).map_err(|error| {
         Failure::new(Code::Usage, format!("the prompt file `{}` cannot be read: {error}", path.display()))
-            .with_next("name a readable file after `@`, or put the prompt in quotes if it begins with `@`")
+            .with_next("name a readable file after `@`; a text that begins with `@` is taken from stdin")
     })?;
     let name = format!("`{}`", path.display());
     let bytes = read_all(file, &name)?;
+    attachments.check_file(&format!("the prompt file {name}"), path, &bytes)?;
     if attachment::is_taken(&bytes) {
         return attachments.add(path, &bytes).map(|()| None);
     }
@@ -91,9 +111,7 @@ mod tests {
     #[test]
     fn an_argument_is_read_as_strictly() {
         use std::os::unix::ffi::OsStrExt;
-        let read = |parts: &[OsString]| read(parts, &mut Attachments::new(0));
-        let failure = read(&["Why?".into(), OsStr::from_bytes(b"ab\xff").to_owned()]).unwrap_err();
+        let failure = read_part(OsStr::from_bytes(b"ab\xff"), &mut Attachments::new(0)).unwrap_err();
         assert_eq!(failure.message, "an argument is not UTF-8: the byte at offset 2 is wrong");
-        assert_eq!(read(&["Why?".into(), "Because.".into()]).unwrap(), "Why?\n\nBecause.");
     }
 }

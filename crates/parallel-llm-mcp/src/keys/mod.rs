@@ -25,6 +25,10 @@ use crate::settings::{self, KeptKeys, KeyWish, Origin, ProviderSettings, Setting
 /// 4096 at which terminals cut a line.
 pub(crate) const KEY_BYTES_MAX: usize = 4_095;
 
+/// The shortest text that is taken for a key. Those of providers have 30 characters and more; servers at home are given
+/// short ones.
+const KEY_BYTES_MIN: usize = 4;
+
 /// A key that was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptKey {
@@ -83,6 +87,11 @@ pub async fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey,
         let failure = Failure::new(Code::Usage, "no key was given");
         return Err(failure.with_next(format!("pipe the key in: `keys set {name} < FILE`")));
     }
+    if let Some(why) = not_a_key(text.trim()) {
+        let failure = Failure::new(Code::Usage, format!("what was given is no key: {why}"));
+        return Err(failure
+            .with_next(format!("copy the key alone, as `{name}` shows it, without anything around it")));
+    }
     let path = keys_file(settings)?;
     let _lock = lock(path).await?;
     let mut keys = settings::read_kept(path)?;
@@ -94,6 +103,28 @@ pub async fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey,
         _ => None,
     };
     Ok(KeptKey { path: path.to_owned(), replaced, overruled_by })
+}
+
+/// Why a text of visible ASCII cannot be a key; nothing of it is repeated.
+fn not_a_key(text: &str) -> Option<&'static str> {
+    let is_assignment = || {
+        text.split_once('=').is_some_and(|(name, value)| {
+            !value.trim_matches('=').is_empty()
+                && name.contains('_')
+                && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        })
+    };
+    match text {
+        _ if text.len() < KEY_BYTES_MIN => Some("it is too short"),
+        _ if text.contains(['"', '\'', '`']) => Some("it has quotes in it"),
+        _ if text.contains("://") => Some("it is an address"),
+        _ if text.starts_with(['/', '~', '.', '@']) => Some("it is the name of a file"),
+        _ if text.starts_with('$') => Some("it is the name of a variable"),
+        _ if is_assignment() => Some("the name of a variable stands before it"),
+        _ if text.starts_with("Bearer") => Some("the word `Bearer` stands before it"),
+        _ if Path::new(text).exists() => Some("it is the name of a file"),
+        _ => None,
+    }
 }
 
 /// Whether a key of a provider is kept, be it in force or not.
@@ -203,4 +234,32 @@ fn write_whole(path: &Path, temporary: &Path, text: &str) -> std::io::Result<()>
     std::fs::rename(temporary, path)?;
     let folder = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
     std::fs::File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_a_key_is_told_apart() {
+        for (text, why) in [
+            ("sk", Some("it is too short")),
+            ("\"sk-or-v1-00\"", Some("it has quotes in it")),
+            ("'sk-or-v1-00'", Some("it has quotes in it")),
+            ("https://openrouter.ai/keys", Some("it is an address")),
+            ("/run/secrets/openrouter", Some("it is the name of a file")),
+            ("~/key.txt", Some("it is the name of a file")),
+            ("./key.txt", Some("it is the name of a file")),
+            ("Cargo.toml", Some("it is the name of a file")),
+            ("$OPENROUTER_API_KEY", Some("it is the name of a variable")),
+            ("OPENROUTER_API_KEY=sk-or-v1-00", Some("the name of a variable stands before it")),
+            ("Bearer:sk-or", Some("the word `Bearer` stands before it")),
+            ("sk-or-v1-0000", None),
+            ("AIzaSy_-0000", None),
+            ("a/b+c==", None),
+            ("0000-0000", None),
+        ] {
+            assert_eq!(not_a_key(text), why, "{text}");
+        }
+    }
 }

@@ -11,6 +11,11 @@ const WORDS_MAX: usize = 64;
 
 /// A program and its arguments in one text, which is split as a shell would, and nothing else of a shell is done.
 pub(super) fn of_text(name: &str, text: &str) -> Result<Vec<String>, Failure> {
+    if let Some(sign) = words::shell_syntax(text) {
+        let message = format!("`{name}` is run without a shell, which alone understands `{sign}`");
+        let next = "quote it where it is meant as it stands, or run a shell: `sh -c '...'`";
+        return Err(invalid(message).with_next(next));
+    }
     let words = words::split(text)
         .ok_or_else(|| invalid(format!("`{name}` has a quote that is not closed")).with_next("close it"))?;
     of_words(name, words)

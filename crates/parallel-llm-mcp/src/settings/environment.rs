@@ -267,6 +267,23 @@ pub(super) fn is_reserved(name: &str) -> bool {
         || Known::ALL.iter().any(|known| known.base_url_variable == name)
 }
 
+/// Whether a variable that holds no key is read all the same, by this program or by a library of it.
+pub(crate) fn is_read_anyway(name: &str) -> bool {
+    const BELOW: [&str; 8] = [
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "HOME",
+        "PATH",
+        "APPDATA",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "XDG_STATE_HOME",
+    ];
+    let is_setting = || Setting::ALL.iter().any(|setting| setting.variable() == name);
+    let is_other = || is_ours(name) && !name.starts_with(PREFIX);
+    name == CONFIG || BELOW.contains(&name) || HANDED_ON.contains(&name) || is_setting() || is_other()
+}
+
 fn is_ours(name: &str) -> bool {
     is_reserved(name) || Known::ALL.iter().any(|known| known.key_variable == name) || is_of_surroundings(name)
 }

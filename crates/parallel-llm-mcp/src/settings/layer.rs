@@ -88,6 +88,18 @@ impl Layer {
         }
     }
 
+    /// Puts a path that is a name without a folder into this one.
+    pub(super) fn set_folder(&mut self, setting: Setting, folder: impl FnOnce() -> Option<PathBuf>) {
+        if let Some(Entry { value: Value::Path(path), .. }) = self.0.get_mut(&setting)
+            && path.components().count() == 1
+            && path.file_name().is_some()
+            && !path.starts_with("~")
+            && let Some(folder) = folder()
+        {
+            *path = folder.join(&*path);
+        }
+    }
+
     /// Fills in a path that has no default of its own.
     pub(super) fn set_default_path(&mut self, setting: Setting, path: impl FnOnce() -> Option<PathBuf>) {
         let entry = self.0.get_mut(&setting);

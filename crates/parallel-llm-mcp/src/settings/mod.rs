@@ -48,6 +48,7 @@ use table::Setting;
 
 pub use check::CheckSettings;
 pub use environment::SEAT;
+pub(crate) use environment::is_read_anyway;
 pub use environment::{Environment, Folders, of_system};
 pub use issuer::IssuerSettings;
 pub(crate) use kept::{KeptKeys, read as read_kept, text as kept_text};
@@ -303,6 +304,14 @@ impl Settings {
         asked.first().filter(|_| asked.iter().all(lacks)).map(|provider| provider.key_advice())
     }
 
+    /// The variables in which keys are looked for. Empty where a program of the user's prints one, which may read any.
+    pub(crate) fn key_variables(&self) -> Vec<String> {
+        if self.providers.iter().any(|provider| matches!(provider.key, KeyWish::Command(_))) {
+            return Vec::new();
+        }
+        self.providers.iter().filter_map(|provider| provider.key_variable.clone()).collect()
+    }
+
     /// Finds a provider by its name.
     pub fn provider(&self, name: &str) -> Result<&ProviderSettings, Failure> {
         self.providers.iter().find(|provider| provider.id.0 == name).ok_or_else(|| {
@@ -377,6 +386,8 @@ impl Settings {
 /// Makes every path a full one, and finds the data folder where nobody says.
 fn settle(layer: &mut Layer, environment: &Environment, current_dir: &Path) {
     let folders = environment.folders();
+    // A bare name would lie wherever the program happens to be started.
+    layer.set_folder(Setting::LogFile, || folders.map(|folders| folders.state.join(FOLDER)));
     layer.settle_paths(current_dir, folders.map(|folders| folders.home.as_path()));
     layer.set_default_path(Setting::DataDir, || folders.map(|folders| folders.data.join(FOLDER)));
 }

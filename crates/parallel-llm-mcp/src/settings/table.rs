@@ -172,7 +172,7 @@ settings! {
         "How much this program logs to stderr; the libraries below it log warnings only.",
         because "one line for each run tells what happened, and calls are told at `debug`";
     LogFile = "log_file", Kind::Path, "", User,
-        "A file that the log is written to besides.",
+        "A file that the log is written to besides. A name without a folder lies in the state folder.",
         because "stderr is enough until something has to be found again";
     AttachmentBytesMax = "attachment_bytes_max", Kind::Whole { min: 1, max: 67_108_864 }, "10485760", Tighter,
         "The bytes of all files attached to one question.",

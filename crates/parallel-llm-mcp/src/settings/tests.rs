@@ -152,6 +152,12 @@ fn paths_count_from_where_they_are_written() {
     let root = home.root.path();
     assert_eq!(settings.output_dir, Some(root.join("home/.config/parallel-llm-mcp/out")));
     assert_eq!(settings.log_file, Some(root.join("home/log.txt")));
+    let named = |name: &str| Home::of(&[]).with("PARALLEL_LLM_LOG_FILE", name);
+    let bare = named("log.txt");
+    let state = bare.root.path().join("home/.local/state/parallel-llm-mcp/log.txt");
+    assert_eq!(bare.load().log_file, Some(state), "a name without a folder lies where logs lie");
+    let here = named("./log.txt");
+    assert_eq!(here.load().log_file, Some(here.root.path().join("home/project/src/log.txt")));
     assert_eq!(settings.data_dir, root.join("home/project/src/runs"));
 }
 

@@ -32,9 +32,76 @@ pub(super) fn split(line: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
+/// What of a line only a shell would understand: a second program, a redirection, a variable. `None` where there is
+/// nothing of it outside of quotes, as in `sh -c 'a | b'`.
+pub(super) fn shell_syntax(line: &str) -> Option<&str> {
+    let mut quote = None;
+    let mut is_first_of_word = true;
+    let mut letters = line.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        let rest = &line[at..];
+        let was_first =
+            std::mem::replace(&mut is_first_of_word, quote.is_none() && letter.is_ascii_whitespace());
+        match (quote, letter) {
+            (Some(open), close) if close == open => quote = None,
+            (None, '\'' | '"') => quote = Some(letter),
+            (None | Some('"'), '\\') => drop(letters.next()),
+            (None | Some('"'), '`') => return Some("`"),
+            (None | Some('"'), '$') if is_expansion(rest) => return Some("$"),
+            (None, _) => {
+                let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
+                // `a=<b` or `--x=a>b` may be an argument; `2>&1` and `>file` begin a word.
+                let begins = was_first || matches!(letter, '|' | ';' | '&');
+                if let Some(sign) = sign.filter(|_| begins) {
+                    return Some(sign);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What joins programs or leads their streams elsewhere, longer signs before shorter ones.
+const SIGNS: &[&str] = &["||", "|", "&&", "&", ";", "2>", "1>", ">>", ">", "<<", "<"];
+
+/// Whether a dollar stands before what a shell puts in its place: `$HOME`, `${HOME}`, `$(date)`, `$1`.
+fn is_expansion(rest: &str) -> bool {
+    rest[1..].starts_with(|next: char| next.is_ascii_alphanumeric() || "_{(?@*#!".contains(next))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_only_a_shell_understands_is_found_outside_of_quotes() {
+        for (line, sign) in [
+            ("grep -q X | cat", Some("|")),
+            ("a|b", Some("|")),
+            ("a || b", Some("||")),
+            ("a && b", Some("&&")),
+            ("a; b", Some(";")),
+            ("a &", Some("&")),
+            ("a > out", Some(">")),
+            ("a 2>&1", Some("2>")),
+            ("a >>out", Some(">>")),
+            ("a < in", Some("<")),
+            ("test \"$(cat)\" = 4", Some("$")),
+            ("a $HOME/x", Some("$")),
+            ("a `b`", Some("`")),
+            ("sh -c 'a | b > c; $d'", None),
+            ("sh -c \"a | b\"", None),
+            ("grep -qE '^(a|b)$'", None),
+            ("grep -q a\\|b", None),
+            ("grep -q X$", None),
+            ("awk '{print $1}'", None),
+            ("curl http://a/?b=c", None),
+            ("check --min=3 --out=a>b", None),
+        ] {
+            assert_eq!(shell_syntax(line), sign, "{line}");
+        }
+    }
 
     fn check(line: &str, expected: Option<&[&str]>) {
         assert_eq!(

@@ -62,6 +62,10 @@ fn names_of_secrets_are_known_in_any_case_and_as_copies() {
     for name in ["vault.kdbx", "vault.KDBX", "login.keychain-db", "/etc/shadow", "default.keyring"] {
         check(name, "nothing to see", passwords);
     }
+}
+
+#[test]
+fn files_of_credentials_are_known_where_they_are_kept() {
     let credentials = Some("by its name it holds credentials");
     for name in [
         ".netrc",

@@ -376,12 +376,16 @@ fn a_command_is_split_but_no_shell_runs_it() {
         |command: &str| format!("[providers.team]\nbase_url = 'https://a.b/v1'\nkey_command = {command}\n");
     let read = |command: &str| told(&home(&with(command), &[]).load(), "team");
     assert_eq!(
-        read(r#""pass show 'llm team' $HOME > x""#),
-        "https://a.b/v1 command=pass|show|llm team|$HOME|>|x"
+        read(r#""pass show 'llm team' '$HOME > x'""#),
+        "https://a.b/v1 command=pass|show|llm team|$HOME > x"
     );
     assert_eq!(read(r#"["/usr/bin/pass", "a b"]"#), "https://a.b/v1 command=/usr/bin/pass|a b");
     for (command, expected) in [
         (r#""pass 'x""#, "`key_command` has a quote that is not closed | close it"),
+        (
+            r#""pass show llm | head -1""#,
+            "`key_command` is run without a shell, which alone understands `|` | quote it where it is meant as it stands, or run a shell: `sh -c '...'`",
+        ),
         (
             "1",
             "`key_command` is a list of strings or one string, not a whole number | correct the value at the place the message names",

@@ -1,0 +1,227 @@
+//! The program among other programs: what is piped in, what is piped out, and readers that stop reading.
+
+use std::os::unix::fs::PermissionsExt;
+
+use parallel_llm_testkit::simulator::Script;
+use parallel_llm_testkit::{Output, Stage};
+
+const ONE: &str = "openai/gpt-6.1-sol";
+
+fn stage() -> Stage {
+    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// The question as the model was sent it.
+fn asked(stage: &Stage) -> String {
+    stage.chats()[0].body["messages"][0]["content"].as_str().expect("a question is text").to_owned()
+}
+
+/// What the model was asked, or what was said where it was not, when this is piped to `ask` with these arguments.
+fn piped(arguments: &[&str], bytes: &[u8]) -> String {
+    let stage = stage();
+    stage.write("note.md", "From the file.");
+    let output = stage.call(["ask", "-q", "-m", ONE]).args(arguments).stdin(bytes).run();
+    if output.code == Some(0) { asked(&stage) } else { said(&stage, &output) }
+}
+
+fn said(stage: &Stage, output: &Output) -> String {
+    assert_eq!(stage.chats(), [], "nothing is sent");
+    output.told()
+}
+
+#[test]
+fn what_is_piped_stands_below_the_arguments() {
+    assert_eq!(piped(&["Summarise this."], b"line 1\nline 2\n"), "Summarise this.\n\nline 1\nline 2\n");
+    assert_eq!(piped(&["A", "@note.md"], b"piped"), "A\n\nFrom the file.\n\npiped");
+    // `-` says where.
+    assert_eq!(piped(&["-", "Summarise that."], b"piped"), "piped\n\nSummarise that.");
+    let long = "x".repeat(90_000);
+    assert_eq!(piped(&["A"], long.as_bytes()), format!("A\n\n{long}"), "longer than any pipe holds");
+    for nothing in [&b""[..], b"\n", b" \n\t"] {
+        assert_eq!(piped(&["A"], nothing), "A");
+    }
+}
+
+#[test]
+fn piped_text_that_cannot_be_used_is_refused_before_anything_is_paid() {
+    insta::assert_snapshot!(piped(&["A"], b"caf\xe9"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_not_utf8]: stdin is not UTF-8: the byte at offset 3 is wrong
+      next: convert the input to UTF-8 and send it again
+    ");
+    insta::assert_snapshot!(piped(&["A"], "x".repeat(100_000).as_bytes()), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_too_long]: the prompt has 100003 characters; the limit is 100000
+      next: shorten the prompt, or raise the setting `prompt_chars_max` (at most 16777216)
+    ");
+    let key = format!("+-----{} OPENSSH PRIVATE KEY-----\n+b3BlbnNzaC1rZXktdjEA\n", "BEGIN");
+    insta::assert_snapshot!(piped(&["A"], key.as_bytes()), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: stdin is not sent: it holds a private key
+      next: take the secrets out; what is sent cannot be called back. If it is meant, add `--allow-secret-file`
+    ");
+    assert_eq!(piped(&["A", "--allow-secret-file"], key.as_bytes()), format!("A\n\n{key}"));
+}
+
+#[test]
+fn a_stdin_that_is_closed_or_empty_adds_nothing() {
+    for first in ["exec <&-", "exec </dev/null"] {
+        let stage = stage();
+        let output = stage.call(["ask", "-q", "-m", ONE, "A"]).under(first).run();
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{first}");
+        assert_eq!(asked(&stage), "A", "{first}");
+    }
+}
+
+fn fifo(stage: &Stage, name: &str) -> std::path::PathBuf {
+    let path = stage.home().join(name);
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.is_ok_and(|status| status.success()), "a pipe can be made");
+    path
+}
+
+/// It takes the five seconds that such pipes are waited for.
+#[test]
+fn a_pipe_that_a_script_left_open_does_not_hold_the_question_and_is_named() {
+    let (stage, other) = (stage(), stage());
+    let running = stage.call(["ask", "-q", "-m", ONE, "A"]).listening().start();
+    fifo(&other, "pipe");
+    let unread = other.call(["ask", "-q", "-m", ONE, "A", "-o", "pipe"]).start();
+    stage.until("it is asked", || stage.asked(ONE) == 1);
+    let output = running.wait();
+    assert_eq!((output.code, asked(&stage).as_str()), (Some(0), "A"));
+    insta::assert_snapshot!(said(&other, &unread.wait()), @"
+    exit 7
+    --- stdout
+    --- stderr
+    error[output_unwritable]: the file `<home>/pipe` cannot be written: nobody has read it for 5 s
+      next: start its reader first, or name a file
+    ");
+    insta::assert_snapshot!(output.stderr, @"note: nothing came on stdin within 5 s, so the question goes without it; write `-` behind the prompt to wait for it, or `< /dev/null` where there is nothing to come");
+}
+
+#[test]
+fn a_file_of_secrets_is_not_sent_unless_a_person_insists() {
+    let refused = |arguments: &[&str]| {
+        let stage = stage();
+        stage.write(".env", "PORT=1\n");
+        stage.write("notes.txt", "OPENAI_API_KEY=sk-proj-0a1B2c3D4e5F6g7H\n");
+        let output = stage.call(["ask", "-q", "-m", ONE, "A"]).args(arguments).run();
+        if output.code == Some(0) { asked(&stage) } else { said(&stage, &output) }
+    };
+    insta::assert_snapshot!(refused(&["-a", ".env"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: the attachment `.env` is not sent: by its name it holds environment variables with secrets
+      next: take the secrets out; what is sent cannot be called back. If it is meant, add `--allow-secret-file`
+    ");
+    insta::assert_snapshot!(refused(&["@notes.txt"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: the prompt file `notes.txt` is not sent: it holds variables with secrets
+      next: take the secrets out; what is sent cannot be called back. If it is meant, add `--allow-secret-file`
+    ");
+    let meant = refused(&["-a", ".env", "--allow-secret-file"]);
+    assert_eq!(meant, "A\n\n.env:\n```\nPORT=1\n```");
+}
+
+/// A stage with a run of forty seats whose report is longer than any pipe and any queue.
+fn stage_with_much() -> Stage {
+    stage().scripted(ONE, Script::answering(&"word ".repeat(8_000)))
+}
+
+const FORTY: [&str; 6] = ["ask", "--strategy", "panel", "-m", "openai/gpt-6.1-sol*40", "Why?"];
+
+#[test]
+fn a_reader_that_stops_reading_freezes_nothing_and_a_signal_ends_the_program() {
+    let stage = stage_with_much();
+    let running = stage.call(FORTY).arg("--jsonl").unread().start();
+    let runs = || stage.call(["runs", "list", "--json"]).run().text().to_owned();
+    stage.until("all answers are stored", || runs().contains("\"answered\":40"));
+    running.signal("INT");
+    let output = running.wait();
+    assert_eq!(output.code, Some(130), "{}", output.stderr);
+    let report = stage.call(["runs", "show", "@", "--json"]).run().json();
+    let answers = report["answers"].as_array().unwrap();
+    assert!(answers.len() == 40 && answers.iter().all(|seat| seat["status"] == "answered"));
+    // A reader that reads has all of it, and one that does not can be left.
+    let running = stage.call(["runs", "show", "@", "--json"]).unread().start();
+    running.signal("TERM");
+    assert_ne!(running.wait().code, Some(0));
+}
+
+#[test]
+fn a_stderr_that_nobody_reads_holds_nothing_up() {
+    let stage = stage();
+    let full = "mkfifo p; exec 3<>p; head -c 65536 /dev/zero >&3; exec 2>&3";
+    let output = stage.call(["ask", "-m", ONE, "A"]).under(full).run();
+    assert_eq!(output.code, Some(0));
+    assert!(!output.text().is_empty());
+}
+
+#[test]
+fn an_answer_goes_to_a_private_file_or_to_whoever_reads_a_pipe() {
+    let stage = stage().scripted(ONE, Script::answering("Take the first."));
+    stage.write("old.md", "old");
+    let output = stage.call(["ask", "-q", "-m", ONE, "A", "-o", "old.md"]).under("umask 000").run();
+    assert_eq!((output.code, output.text(), output.stderr.as_str()), (Some(0), "", ""));
+    let file = stage.home().join("old.md");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "Take the first.");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let path = fifo(&stage, "pipe");
+    let reader = std::thread::spawn(move || std::fs::read_to_string(path));
+    let output = stage.call(["ask", "-q", "-m", ONE, "A", "-o", "pipe"]).run();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    assert_eq!(reader.join().unwrap().unwrap(), "Take the first.");
+}
+
+#[test]
+fn without_utf8_or_on_a_dumb_terminal_words_are_ascii() {
+    for (name, value) in [("LANG", "C"), ("LC_ALL", "POSIX"), ("TERM", "dumb")] {
+        let stage = stage();
+        let output = stage.call(["ask", "-m", ONE, "A"]).env(name, value).run();
+        assert!(output.stderr.is_ascii(), "{}", output.stderr);
+        assert!(output.stderr.contains("1 of 1 answered - $"), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn a_mistake_in_the_call_has_the_form_of_all_errors() {
+    let told = |arguments: &[&str]| stage().call(arguments).run().told();
+    insta::assert_snapshot!(told(&["ask", "--jsno", "A"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: unexpected argument '--jsno' found
+      next: a similar argument exists: '--json'; see `parallel-llm-mcp ask --help`
+    ");
+    insta::assert_snapshot!(told(&["runs", "wait"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the following required arguments were not provided: <RUN>
+      next: see `parallel-llm-mcp runs wait --help`
+    ");
+    insta::assert_snapshot!(told(&["modles"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: unrecognized subcommand 'modles'
+      next: a similar subcommand exists: 'models'; see `parallel-llm-mcp --help`
+    ");
+    insta::assert_snapshot!(told(&["ask", "A", "--check", "grep -q X | cat"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: flag --check: `check_command` is run without a shell, which alone understands `|`
+      next: quote it where it is meant as it stands, or run a shell: `sh -c '...'`
+    ");
+}
