@@ -202,11 +202,12 @@ fn log(run: &Run, recorded: &Recorded) {
     }
 }
 
-/// A log file that does not grow for ever.
+/// A log file that does not grow for ever. Several processes may write the same.
 struct LogFile {
     path: PathBuf,
     file: File,
     bytes: u64,
+    bytes_max: u64,
 }
 
 impl LogFile {
@@ -224,17 +225,44 @@ impl LogFile {
         }
         let file = options.open(&path)?;
         let bytes = file.metadata()?.len();
-        Ok(Self { path, file, bytes })
+        Ok(Self { path, file, bytes, bytes_max: FILE_BYTES_MAX })
     }
+
+    /// Puts a full file aside, unless another process has: its fresh file would be taken away, and the full one with it.
+    fn put_aside(&mut self) -> std::io::Result<()> {
+        // Whoever has the lock is putting it aside just now; this line still goes into the full file.
+        if self.file.try_lock().is_err() {
+            return Ok(());
+        }
+        if is_named(&self.path, &self.file)? {
+            let mut aside = self.path.clone().into_os_string();
+            aside.push(".1");
+            std::fs::rename(&self.path, aside)?;
+        }
+        *self = Self { bytes_max: self.bytes_max, ..Self::append_to(self.path.clone())? };
+        Ok(())
+    }
+}
+
+/// Whether a path still leads to this open file.
+#[cfg(unix)]
+fn is_named(path: &Path, file: &File) -> std::io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let ours = file.metadata()?;
+    Ok(path.metadata().is_ok_and(|named| (named.dev(), named.ino()) == (ours.dev(), ours.ino())))
+}
+
+/// Elsewhere a file that is open is not renamed by another process.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape as where it can fail")]
+const fn is_named(_: &Path, _: &File) -> std::io::Result<bool> {
+    Ok(true)
 }
 
 impl Write for LogFile {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        if self.bytes >= FILE_BYTES_MAX {
-            let mut aside = self.path.clone().into_os_string();
-            aside.push(".1");
-            std::fs::rename(&self.path, aside)?;
-            *self = Self::append_to(self.path.clone())?;
+        if self.bytes >= self.bytes_max {
+            self.put_aside()?;
         }
         self.file.write_all(line)?;
         self.bytes += line.len() as u64;
@@ -243,5 +271,27 @@ impl Write for LogFile {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_processes_with_one_file_take_no_line_of_each_other_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("logs/log.txt");
+        let open = || LogFile { bytes_max: 8, ..LogFile::append_to(path.clone()).unwrap() };
+        let (mut one, mut other) = (open(), open());
+        one.write_all(b"one 1\n").unwrap();
+        other.write_all(b"other 1\n").unwrap();
+        one.write_all(b"one 2\n").unwrap();
+        // The one is full now and puts it aside; the other, which is as full, finds that done.
+        one.write_all(b"one 3\n").unwrap();
+        other.write_all(b"other 2\n").unwrap();
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        assert_eq!(read(&folder.path().join("logs/log.txt.1")), "one 1\nother 1\none 2\n");
+        assert_eq!(read(&path), "one 3\nother 2\n");
     }
 }
