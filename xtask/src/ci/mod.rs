@@ -30,7 +30,7 @@ use report::{Line, Verdict};
 /// What the stages know about each other: what was asked, and what earlier stages left behind.
 #[derive(Debug)]
 struct State {
-    /// Check the advisories too, which needs a network or a database on this machine.
+    /// Fail where the advisories cannot be checked, for want of a network and of a database on this machine.
     advisories: bool,
     /// Seconds per fuzz target.
     fuzz_seconds: u64,
@@ -65,6 +65,7 @@ const STAGES: &[Stage] = &[
     ("rustdoc", |_| rustdoc()),
     ("tidy", |_| tidy::run(&[]).map(|()| Verdict::Passed)),
     ("licences, bans, sources", dependencies::permitted),
+    ("advisories", dependencies::advisories),
     ("unused dependencies", dependencies::used),
     ("tests", |_| suite::run()),
     ("release build", release::run),
