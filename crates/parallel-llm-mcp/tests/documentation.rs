@@ -1,0 +1,166 @@
+//! Every command that a page of the documentation shows is run as it stands there, page by page and in its order, against
+//! the simulator. What cannot be run here is listed with the reason.
+
+use std::path::{Path, PathBuf};
+
+use parallel_llm_testkit::simulator::{Fault, Script};
+use parallel_llm_testkit::{Stage, each};
+
+const ONE: &str = "openai/gpt-6.1-sol";
+/// A model that never answers, so that `runs resume` has something to do.
+const MISSING: &str = "x-ai/grok-4.7";
+
+/// Commands that are not run, by their beginning, and why.
+const NOT_RUN: &[(&str, &str)] = &[
+    ("cargo install", "it builds the program, which is what these tests run"),
+    ("cargo xtask", "it runs these tests"),
+    (
+        "cargo run --release -p parallel-llm-mcp -- demo",
+        "`tests/manual.rs` and the stage `readme` run the demo, in real time",
+    ),
+    ("read -rs", "it waits for a key to be typed"),
+    ("parallel-llm-mcp serve", "it serves until it is stopped; `tests/http` starts it with these flags"),
+    ("PARALLEL_LLM_HTTP_HOSTS=", "it serves until it is stopped; `tests/http` starts it with these flags"),
+    ("sqlite3 ", "another program, which need not be there"),
+    ("parallel-llm-mcp runs purge 01KB3V", "the id is an example"),
+];
+
+/// A line of a page that a shell is to run.
+struct Shown {
+    line: String,
+    at: String,
+}
+
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages: Vec<PathBuf> = std::fs::read_dir(root.join("docs"))
+        .expect("the pages are there")
+        .map(|entry| entry.expect("a folder can be read").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .chain([root.join("README.md")])
+        .collect();
+    pages.sort();
+    pages
+}
+
+/// What a page shows in blocks for a shell.
+fn shown(page: &Path) -> Vec<Shown> {
+    let text = std::fs::read_to_string(page).expect("a page is text");
+    let mut lines = Vec::new();
+    let mut is_shell = None;
+    for (line, number) in text.lines().zip(1..) {
+        match (line.trim().strip_prefix("```"), is_shell) {
+            (Some(language), None) => is_shell = Some(language == "sh"),
+            (Some(_), Some(_)) => is_shell = None,
+            (None, Some(true)) if !line.trim().is_empty() => lines.push(Shown {
+                line: line.trim().to_owned(),
+                at: format!("{}:{number}", page.file_name().unwrap_or_default().to_string_lossy()),
+            }),
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// A home with the files that the pages name, a run whose one seat is missing, and the program on the path.
+fn stage() -> Stage {
+    let stage =
+        Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(MISSING, Script::fault(Fault::KeyLimit));
+    stage.write("question.md", "Which of these two designs is safer?\n");
+    stage.write("plan.png", b"\x89PNG\r\n\x1a\n\xff");
+    stage.write("contract.pdf", b"%PDF-1.7\n\xff");
+    let check = stage.write("passes.sh", "#!/bin/sh\ngrep -q .\n");
+    let link = stage.home().join("bin/parallel-llm-mcp");
+    std::fs::create_dir(stage.home().join("bin")).expect("a folder can be made");
+    std::os::unix::fs::symlink(stage.binary(), link).expect("a link can be made");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(check, mode).expect("a mode can be set");
+    ask_with_one_missing(&stage);
+    stage
+}
+
+fn ask_with_one_missing(stage: &Stage) {
+    let models = ["ask", "-q", "-m", ONE, "-m", MISSING, "-m", "z-ai/glm-5.3", "An online migration?"];
+    assert_eq!(stage.call(models).run().code, Some(0));
+}
+
+/// Runs a line in a shell; what went wrong, where something did.
+fn run(stage: &Stage, shown: &Shown) -> Option<String> {
+    let home = stage.home().display();
+    let base = stage.simulator().base_url();
+    let root = base.trim_end_matches("/api/v1");
+    let mut call = stage
+        .call([] as [&str; 0])
+        .under(&format!("{}\nexit", shown.line))
+        .env("PATH", &format!("{home}/bin:/usr/local/bin:/usr/bin:/bin"))
+        .env("MISTRAL_BASE_URL", &format!("{root}/mistral/v1"))
+        .env("MISTRAL_API_KEY", stage.simulator().api_key())
+        .env("OLLAMA_BASE_URL", &format!("{root}/ollama/v1"));
+    if shown.line.contains("runs resume @") {
+        ask_with_one_missing(stage);
+    }
+    if shown.line.contains("keys set") {
+        call = call.stdin(stage.simulator().api_key());
+    }
+    let output = call.run();
+    let is_whole = !shown.line.contains("tools/list") || output.text().contains("process_prompt");
+    (output.code != Some(0) || !is_whole).then(|| format!("{}: {}\n{}", shown.at, shown.line, output.told()))
+}
+
+#[test]
+fn every_command_of_the_documentation_works_as_it_stands() {
+    let wrong = each(&pages(), |page| {
+        let lines = shown(page);
+        let is_run = |shown: &&Shown| !NOT_RUN.iter().any(|(beginning, _)| shown.line.starts_with(beginning));
+        let lines: Vec<&Shown> = lines.iter().filter(is_run).collect();
+        if lines.is_empty() {
+            return Vec::new();
+        }
+        let stage = stage();
+        lines.into_iter().filter_map(|shown| run(&stage, shown)).collect::<Vec<_>>()
+    });
+    let wrong = wrong.concat();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_reason_for_not_running_a_command_is_still_needed() {
+    let lines: Vec<Shown> = pages().iter().flat_map(|page| shown(page)).collect();
+    assert!(lines.len() > 40, "the pages show commands");
+    for (beginning, _) in NOT_RUN {
+        assert!(
+            lines.iter().any(|shown| shown.line.starts_with(beginning)),
+            "`{beginning}` is shown nowhere"
+        );
+    }
+}
+
+#[test]
+fn the_example_of_a_client_is_what_the_readme_shows_and_starts_the_server() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let example = std::fs::read_to_string(root.join("examples/mcp_config.json")).unwrap();
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    assert!(readme.contains(example.trim()), "README.md shows the example as it is");
+    let config: serde_json::Value = serde_json::from_str(&example).unwrap();
+    let server = &config["mcpServers"]["parallel-llm"];
+    assert_eq!(
+        (server["command"].as_str(), server["args"].as_array().map(Vec::len)),
+        (Some("parallel-llm-mcp"), Some(0))
+    );
+    let stage = stage();
+    let lines = [
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"shell","version":"1"}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"process_prompt","arguments":{"prompt":"Why?","models":["openai/gpt-6.1-sol"]}}}"#,
+    ];
+    let mut call = stage.call([] as [&str; 0]).stdin(lines.join("\n") + "\n");
+    for (name, value) in server["env"].as_object().unwrap() {
+        // The example says to fill it in.
+        assert_eq!((name.as_str(), value.as_str()), ("OPENROUTER_API_KEY", Some("")));
+        call = call.env(name, stage.simulator().api_key());
+    }
+    let output = call.run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(output.json_lines().len(), 2, "{}", output.text());
+    assert_eq!(stage.asked(ONE), 2, "once for the run that was there, once for this");
+}
