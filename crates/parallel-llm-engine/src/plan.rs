@@ -369,7 +369,9 @@ impl Choice {
         }
         let key_bytes = request.idempotency_key.as_ref().map(String::len);
         if key_bytes.is_some_and(|bytes| !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&bytes)) {
-            return usage(&format!("an idempotency key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes"));
+            let message = format!("an idempotency key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes");
+            let next = "leave the idempotency key out, or give one of your own such as `ticket-4711`";
+            return Err(Failure::new(Code::Usage, message).with_next(next));
         }
         Ok(Self {
             temperature: request.temperature,

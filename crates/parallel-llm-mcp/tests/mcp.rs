@@ -247,7 +247,8 @@ fn mistakes_are_told_with_what_is_right() {
         ("process_prompt", json!({"prompt": "  "}), "prompt_empty", "in the argument `prompt`"),
         ("process_prompt", json!({}), "usage", "`prompt` is missing"),
         ("process_prompt", json!({"promt": "p"}), "usage", "did you mean `prompt`?"),
-        ("process_prompt", json!({"prompt": "p", "models": "a/b"}), "usage", "for example {\"models\": ["),
+        ("process_prompt", json!({"prompt": "p", "models": 5}), "usage", "for example {\"models\": ["),
+        ("process_prompt", json!({"prompt": "p", "idempotency_key": ""}), "usage", "such as `ticket-4711`"),
         ("process_prompt", json!({"prompt": "p", "models": []}), "panel_size", "1 and 64"),
         ("process_prompt", json!({"prompt": "p", "budget_usd": 0.000_001}), "budget", "budget"),
     ] {
@@ -454,7 +455,11 @@ fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
         (&json!(true), &json!("interrupted"), &json!("interrupted")),
         "{result}"
     );
-    insta::assert_snapshot!(told(&result)["next"].as_str().unwrap(), @r#"resume_run with `"resend":true` also asks seats that were sent and never heard of, which may be paid twice"#);
+    let next = format!(
+        "the run was interrupted; what was sent and never heard of may have been paid: ask the user, then call resume_run \
+         with {{\"run_id\":\"{run_id}\",\"resend\":true}}"
+    );
+    assert_eq!(told(&result)["next"], next);
     // The log says it, too, as a command.
     let said = format!("`runs resume {run_id} --resend` (which may pay a second time) finishes it");
     stage.until("the log says what helps", || {
@@ -462,7 +467,8 @@ fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
     });
     let resumed = client.call("resume_run", json!({"run_id": run_id}));
     assert_eq!((&resumed["isError"], stage.chats().len()), (&json!(true), 3), "{resumed}");
-    assert_eq!(told(&resumed)["next"], told(&result)["next"]);
+    let next = "resume_run with `\"resend\":true` also asks seats that were sent and never heard of, which may be paid twice";
+    assert_eq!(told(&resumed)["next"], next);
 }
 
 #[test]

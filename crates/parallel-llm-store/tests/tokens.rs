@@ -225,7 +225,7 @@ async fn a_limit_of_one_asker_counts_its_own_runs_only() {
     );
     let next = refused.next_step();
     assert!(
-        next.starts_with("have the owner make a token with a higher `--budget-day`, or wait until"),
+        next.starts_with("have the owner make a token with a higher limit of the day, or wait until"),
         "{next}"
     );
 

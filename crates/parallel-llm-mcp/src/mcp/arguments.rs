@@ -1,7 +1,8 @@
 //! The arguments of the tools: one table per tool, from which both the schema and the checks are made.
 //!
 //! Written by hand, because it stands in a model's context in every conversation: short, portable (no formats, no
-//! unions with null), and every mistake is answered with the argument's name and an example of what is right.
+//! unions with null), and every mistake is answered with the argument's name and an example of what is right. What can
+//! only be meant one way is taken: one text for a list, and a number or a switch written as a text.
 
 use std::collections::BTreeMap;
 
@@ -55,6 +56,19 @@ impl Kind {
             Self::Whole(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
             Self::Switch => json!({"type": "boolean"}),
             Self::Choice(words) => json!({"type": "string", "enum": words()}),
+        }
+    }
+
+    /// The value as it is meant. Models write numbers, switches and lists as texts.
+    fn meant(self, value: Value) -> Value {
+        let Value::String(text) = &value else { return value };
+        let read = || serde_json::from_str::<Value>(text.trim()).ok();
+        match self {
+            Self::Texts if text.trim_start().starts_with('[') => read().unwrap_or(value),
+            Self::Texts => json!([text]),
+            Self::Number(_) | Self::Whole(..) => read().filter(Value::is_number).unwrap_or(value),
+            Self::Switch => read().filter(Value::is_boolean).unwrap_or(value),
+            Self::RequiredText | Self::Text | Self::Choice(_) => value,
         }
     }
 
@@ -119,6 +133,7 @@ impl Values {
         for (name, value) in given.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null()) {
             let argument = arguments.iter().find(|argument| argument.name == name);
             let argument = argument.ok_or_else(|| unknown(&name, arguments))?;
+            let value = argument.kind.meant(value);
             if !argument.kind.holds(&value) {
                 return Err(mismatch(argument, &value));
             }
@@ -191,6 +206,7 @@ mod tests {
         Argument { name: "models", kind: Kind::Texts, about: "", example: "[\"a/b\"]" },
         Argument { name: "wait_s", kind: Kind::Whole(0, 50), about: "", example: "50" },
         Argument { name: "temperature", kind: Kind::Number(2.0), about: "", example: "0.7" },
+        Argument { name: "files", kind: Kind::Switch, about: "", example: "true" },
     ];
 
     #[track_caller]
@@ -210,11 +226,11 @@ mod tests {
         check(&json!({"promt": "p"}), "there is no argument `promt`: did you mean `prompt`?");
         check(
             &json!({"prompt": "p", "zzz": 1}),
-            "there is no argument `zzz`: leave it out; there are `prompt`, `models`, `wait_s`, `temperature`",
+            "there is no argument `zzz`: leave it out; there are `prompt`, `models`, `wait_s`, `temperature`, `files`",
         );
         check(
-            &json!({"prompt": "p", "models": "a/b"}),
-            "the argument `models` is a list of strings, not \"a/b\": for example {\"models\": [\"a/b\"]}",
+            &json!({"prompt": "p", "models": ["a/b", 5]}),
+            "the argument `models` is a list of strings, not [\"a/b\",5]: for example {\"models\": [\"a/b\"]}",
         );
         check(
             &json!({"prompt": "p", "wait_s": 51}),
@@ -227,6 +243,35 @@ mod tests {
     }
 
     #[test]
+    fn what_can_be_meant_one_way_only_is_taken() {
+        let read = |name: &str, value: Value| {
+            let given = json!({"prompt": "p", name: value});
+            let mut values = Values::read(ARGUMENTS, given.as_object().cloned()).ok()?;
+            values.0.remove(name)
+        };
+        for (name, given, expected) in [
+            ("models", json!("a/b"), Some(json!(["a/b"]))),
+            ("models", json!("[\"a/b\", \"c/d\"]"), Some(json!(["a/b", "c/d"]))),
+            ("models", json!("[a/b]"), None),
+            ("wait_s", json!("50"), Some(json!(50))),
+            ("wait_s", json!(" 3.0 "), Some(json!(3.0))),
+            ("wait_s", json!("51"), None),
+            ("wait_s", json!(""), None),
+            ("wait_s", json!("-1"), None),
+            ("wait_s", json!("5 s"), None),
+            ("temperature", json!("0.7"), Some(json!(0.7))),
+            ("temperature", json!("NaN"), None),
+            ("temperature", json!("true"), None),
+            ("files", json!("false"), Some(json!(false))),
+            ("files", json!("yes"), None),
+            ("files", json!(1), None),
+            ("prompt", json!(5), None),
+        ] {
+            assert_eq!(read(name, given.clone()), expected, "{name} {given}");
+        }
+    }
+
+    #[test]
     fn the_schema_is_portable() {
         let expected = json!({
             "type": "object",
@@ -235,6 +280,7 @@ mod tests {
                 "models": {"type": "array", "items": {"type": "string"}},
                 "wait_s": {"type": "integer", "minimum": 0, "maximum": 50},
                 "temperature": {"type": "number", "minimum": 0, "maximum": 2.0},
+                "files": {"type": "boolean"},
             },
             "required": ["prompt"],
             "additionalProperties": false,

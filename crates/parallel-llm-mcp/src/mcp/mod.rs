@@ -45,7 +45,6 @@ mod tools;
 mod version;
 mod wall;
 mod wire;
-mod words;
 
 use std::time::Duration;
 

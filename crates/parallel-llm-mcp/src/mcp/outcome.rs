@@ -12,8 +12,9 @@ use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{address, agreement, part, result, words};
-use crate::output::report::{ErrorReport, Report, SeatReport};
+use super::{address, agreement, part, result};
+use crate::output::next::for_callers;
+use crate::output::report::{ErrorReport, Report, Resuming, SeatReport};
 use crate::output::safe::excerpt;
 use crate::output::seat::seconds;
 use crate::service::Asker;
@@ -97,7 +98,7 @@ fn links(report: &Report, answer_rest: Option<Rest>, left_out: &[usize]) -> Vec<
 /// Tells this asker why there is no run to tell of.
 pub(super) fn of_failure(asker: &Asker, failure: Failure) -> CallToolResult {
     let mut error = ErrorReport::of(&asker.told(failure));
-    error.next = words::here(&error.next);
+    error.next = for_callers(&error.next);
     result::of(json!(error), told(&error), true)
 }
 
@@ -106,7 +107,7 @@ fn say_here(report: &mut Report) {
     let of_seats = report.answers.iter_mut().filter_map(|seat| seat.error.as_mut());
     let of_calls = report.calls.iter_mut().filter_map(|call| call.error.as_mut());
     for error in report.error.iter_mut().chain(&mut report.warnings).chain(of_seats).chain(of_calls) {
-        error.next = words::here(&error.next);
+        error.next = for_callers(&error.next);
     }
 }
 
@@ -248,12 +249,8 @@ fn next_step(report: &Report, answer_rest: Option<Rest>, has_left_out: bool) -> 
             "the run goes on{stands}: call get_run with {{\"run_id\":\"{run_id}\",\"wait_s\":{WAIT_S_MAX}}} for the \
              answer"
         ));
-    } else if report.status == "interrupted" && has_answer {
-        steps.push(format!(
-            "a further part of the run was interrupted, and `answer` is the one from before: call resume_run with \
-             {{\"run_id\":\"{run_id}\"}} to go on"
-        ));
     }
+    steps.extend(resume_step(report));
     if !has_answer && report.synthesis.as_ref().is_some_and(|synthesis| synthesis.kind != "none") {
         steps.push(format!("{}: {}", part::TEXTS_GONE, part::KEEP_TEXTS));
     }
@@ -279,6 +276,27 @@ fn next_step(report: &Report, answer_rest: Option<Rest>, has_left_out: bool) -> 
         ));
     }
     (!steps.is_empty()).then(|| steps.join("; "))
+}
+
+/// How to go on with a run that was interrupted or lacks answers.
+fn resume_step(report: &Report) -> Option<String> {
+    let run_id = &report.run_id;
+    let lead = match (report.status.as_str(), report.answer.is_some()) {
+        ("interrupted", true) => {
+            "a further part of the run was interrupted, and `answer` is the one from before"
+        }
+        ("interrupted", false) => "the run was interrupted",
+        _ => "seats are without an answer",
+    };
+    Some(match report.resuming? {
+        Resuming::Ask => format!(
+            "{lead}: call resume_run with {{\"run_id\":\"{run_id}\"}} to go on, without paying for its answers again"
+        ),
+        Resuming::Resend => format!(
+            "{lead}; what was sent and never heard of may have been paid: ask the user, then call resume_run with \
+             {{\"run_id\":\"{run_id}\",\"resend\":true}}"
+        ),
+    })
 }
 
 /// The answer, a line on how it came about, and one on how far the answers agree.
@@ -398,6 +416,7 @@ mod tests {
             files: FilesReport::default(),
             warnings: Vec::new(),
             error: None,
+            resuming: (status == "interrupted").then_some(Resuming::Ask),
         }
     }
 

@@ -6,10 +6,11 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::{Code, Failure, Outcome, OutcomeKind, Recorded, Run};
 use rmcp::model::CallToolResult;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::result;
 use crate::attachment;
+use crate::output::next::for_callers_in;
 use crate::service::{Asker, RunHandle, Service};
 
 /// Characters on one page: below the 50,000 beyond which a common client puts a result into a file.
@@ -80,7 +81,11 @@ impl Part {
             }
             Self::Prompt if run.plan.messages.is_empty() => gone(),
             Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
-            Self::Plan => Ok(format!("{:#}", attachment::plan_json(&asker.told_plan(&run.plan))).into()),
+            Self::Plan => {
+                let mut plan = attachment::plan_json(&asker.told_plan(&run.plan));
+                for_callers_in(&mut plan);
+                Ok(format!("{plan:#}").into())
+            }
             Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
         }
     }
@@ -99,10 +104,16 @@ pub(super) async fn events(service: &Service, run: &RunHandle) -> Result<String,
 
 /// Events as this asker is told them, one on each line.
 pub(super) fn lines(asker: &Asker, events: Vec<Recorded>) -> Result<String, Failure> {
-    let lines = events
-        .into_iter()
-        .map(|event| serde_json::to_string(&asker.told_event(event)))
-        .collect::<Result<Vec<_>, _>>();
+    let line = |event| {
+        let line = serde_json::to_string(&asker.told_event(event))?;
+        if !line.contains("\"next\":\"") {
+            return Ok(line);
+        }
+        let mut event: Value = serde_json::from_str(&line)?;
+        for_callers_in(&mut event);
+        Ok::<_, serde_json::Error>(event.to_string())
+    };
+    let lines = events.into_iter().map(line).collect::<Result<Vec<_>, _>>();
     let lines =
         lines.map_err(|error| Failure::new(Code::Internal, format!("an event cannot be told: {error}")))?;
     Ok(lines.join("\n"))

@@ -18,10 +18,11 @@ use super::address::{
     self, Address, JSON, JSON_LINES, MARKDOWN, PART_PRIORITY, PART_TEMPLATE, RUN_PRIORITY, RUN_TEMPLATE,
     annotations, third_party,
 };
+use super::outcome;
 use super::part::{self, Part};
-use super::{outcome, words};
 use crate::clock;
 use crate::output::cost::Cost;
+use crate::output::next::for_callers;
 use crate::output::safe::excerpt;
 use crate::service::{Asker, RunFilter, RunHandle, RunSummary, Service};
 
@@ -106,7 +107,7 @@ pub(super) async fn read(service: &Service, uri: &str) -> Result<ReadResourceRes
 /// A failure that is not about the address, as this asker is told of it in an error of the protocol.
 pub(super) fn error_of(asker: &Asker, failure: Failure) -> ErrorData {
     let failure = asker.told(failure);
-    let data = json!({ "code": failure.code, "next": words::here(failure.next_step()) });
+    let data = json!({ "code": failure.code, "next": for_callers(failure.next_step()) });
     match failure.code {
         Code::ScopeMissing | Code::TokenRefused => ErrorData::invalid_request(sentence(&failure), Some(data)),
         _ => ErrorData::internal_error(sentence(&failure), Some(data)),
@@ -114,7 +115,7 @@ pub(super) fn error_of(asker: &Asker, failure: Failure) -> ErrorData {
 }
 
 fn sentence(failure: &Failure) -> String {
-    format!("{}: {}", failure.message, words::here(failure.next_step()))
+    format!("{}: {}", failure.message, for_callers(failure.next_step()))
 }
 
 /// One run of the list.

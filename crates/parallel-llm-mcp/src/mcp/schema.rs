@@ -1,8 +1,8 @@
 //! The schema of what the tools give back: what a caller acts on, with the types of the report itself so that the two
 //! cannot part.
 //!
-//! Kept small and portable: the top level only, and no type where a value may be null, because clients check every
-//! result against it and some know no unions of types. Nothing is required, so errors fit it as well, and what is not
+//! Kept small and portable: the top level only, and what may be null has a branch for it, because clients check every
+//! result against it and some know no lists of types. Nothing is required, so errors fit it as well, and what is not
 //! named here may be there too.
 
 use rmcp::model::JsonObject;
@@ -13,42 +13,60 @@ use crate::output::report::Report;
 
 /// What is told of a run's report, and in which words.
 const OF_REPORT: [(&str, &str); 5] = [
-    ("run_id", "For get_run and resume_run."),
+    ("run_id", "For the other tools."),
     ("status", "`running` while it goes on."),
-    ("answer", "Null while there is none."),
-    ("answers", "One per model."),
+    ("answer", "The one text."),
+    ("answers", "By seat."),
     ("cost_usd", "As far as known."),
 ];
 
 /// What stands beside a report where there is a reason for it.
 const BESIDE: [(&str, &str, &str); 2] =
-    [("code", "string", "Why it failed."), ("next", "string", "What to call next.")];
+    [("code", "string", "Of an error."), ("next", "string", "What to do next.")];
 
 /// The schema of a result that is a report, or has these members instead: each a name, a type and what it is.
 pub(super) fn of_report(instead: &[(&str, &str, &str)]) -> JsonObject {
     of::<Report>(&OF_REPORT, &[instead, &BESIDE].concat())
 }
 
+/// The schema of a result with these members: each a name, a type and what it is.
+pub(super) fn of_members(members: &[(&str, &str, &str)]) -> JsonObject {
+    object(members.iter().map(|(name, kind, about)| ((*name).to_owned(), described(of_kind(kind), about))))
+}
+
 fn of<T: JsonSchema>(told: &[(&str, &str)], besides: &[(&str, &str, &str)]) -> JsonObject {
     let whole = Value::from(schemars::schema_for!(T));
-    let mut properties = Map::new();
-    for (name, about) in told {
-        properties.insert((*name).to_owned(), described(plain(&whole["properties"][name]), about));
-    }
-    for (name, kind, about) in besides {
-        properties.insert((*name).to_owned(), described(json!({ "type": kind }), about));
-    }
+    let of_report = told
+        .iter()
+        .map(|(name, about)| ((*name).to_owned(), described(plain(&whole["properties"][name]), about)));
+    let besides =
+        besides.iter().map(|(name, kind, about)| ((*name).to_owned(), described(of_kind(kind), about)));
+    object(of_report.chain(besides))
+}
+
+fn object(properties: impl Iterator<Item = (String, Value)>) -> JsonObject {
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
-    schema.insert("properties".to_owned(), properties.into());
+    schema.insert("properties".to_owned(), Value::Object(properties.collect()));
     schema
 }
 
-/// A property by its type alone, and not even that where it may be null or is told elsewhere.
+/// A property by its type alone; one that may be null has a branch for that.
 fn plain(property: &Value) -> Value {
     match &property["type"] {
-        Value::String(kind) => json!({ "type": kind }),
+        Value::String(kind) => of_kind(kind),
+        Value::Array(kinds) => {
+            json!({ "anyOf": kinds.iter().map(|kind| json!({ "type": kind })).collect::<Vec<_>>() })
+        }
         _ => json!({}),
+    }
+}
+
+/// A type; every list that is told here holds objects.
+fn of_kind(kind: &str) -> Value {
+    match kind {
+        "array" => json!({ "type": kind, "items": { "type": "object" } }),
+        _ => json!({ "type": kind }),
     }
 }
 
@@ -62,11 +80,16 @@ fn described(mut schema: Value, about: &str) -> Value {
 #[cfg(test)]
 #[track_caller]
 pub(super) fn assert_portable(schema: &Value) {
-    const UNWANTED: [&str; 8] = ["$schema", "$ref", "$defs", "anyOf", "oneOf", "allOf", "nullable", "format"];
+    const UNWANTED: [&str; 7] = ["$schema", "$ref", "$defs", "oneOf", "allOf", "nullable", "format"];
     for unwanted in UNWANTED {
         assert!(schema.get(unwanted).is_none(), "`{unwanted}` in {schema}");
     }
     assert!(schema.get("type").is_none_or(Value::is_string), "a union of types: {schema}");
+    if let Some(branches) = schema["anyOf"].as_array() {
+        let of_null = |branch: &Value| *branch == json!({ "type": "null" });
+        assert!(branches.len() == 2 && branches.iter().any(of_null), "more than a type or null: {schema}");
+        branches.iter().for_each(assert_portable);
+    }
     let properties = schema["properties"].as_object();
     for (name, property) in properties.into_iter().flatten() {
         let about = property["description"].as_str().unwrap_or_default();
@@ -105,8 +128,14 @@ mod tests {
     fn the_types_are_the_reports_own() {
         let schema = Value::Object(of_report(&[]));
         assert_eq!(schema["properties"]["run_id"]["type"], "string");
-        assert_eq!(schema["properties"]["answers"]["type"], "array");
-        assert_eq!(schema["properties"]["answer"].get("type"), None);
+        assert_eq!(schema["properties"]["answers"]["items"], json!({"type": "object"}));
+        for (name, kind) in [("answer", "string"), ("cost_usd", "number")] {
+            assert_eq!(
+                schema["properties"][name]["anyOf"],
+                json!([{"type": kind}, {"type": "null"}]),
+                "{name}"
+            );
+        }
         let report = Value::from(schemars::schema_for!(Report));
         for (name, _) in OF_REPORT {
             assert!(report["properties"].get(name).is_some(), "a report has no `{name}`");

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::Failure;
 
 use super::console::{Console, Tone};
+use super::next::for_callers;
 use super::report::ErrorReport;
 use super::safe;
 
@@ -13,10 +14,11 @@ pub fn envelope(failure: &Failure) -> String {
     ErrorReport::of(failure).envelope().to_string()
 }
 
-/// An answer over HTTP that tells a failure, and when to come again where that is known.
+/// An answer over HTTP that tells a failure, and when to come again where that is known. Whoever asks has no command line.
 pub fn response(status: StatusCode, failure: &Failure) -> Response {
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    let mut response = (status, json, envelope(failure)).into_response();
+    let told = failure.clone().with_next(for_callers(failure.next_step()));
+    let mut response = (status, json, envelope(&told)).into_response();
     if let Some(ms) = failure.retry_after_ms {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
     }

@@ -6,6 +6,7 @@ pub mod console;
 pub mod cost;
 pub mod failure;
 pub mod live;
+pub mod next;
 pub mod plain;
 pub mod report;
 pub mod safe;

@@ -4,6 +4,7 @@
 mod agreement;
 mod calls;
 mod checks;
+mod resuming;
 
 use std::io;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub use agreement::{
 };
 pub use calls::{CallReport, JudgingReport, VerdictReport};
 pub use checks::CheckReport;
+pub use resuming::Resuming;
 
 /// The version of the report's shape.
 const SCHEMA: u32 = 1;
@@ -106,6 +108,10 @@ pub struct Report {
     pub error: Option<ErrorReport>,
     /// The program that wrote this report.
     pub program: ProgramReport,
+    /// How it can be gone on with, for doors that say so.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub resuming: Option<Resuming>,
 }
 
 /// Which program, and in which version.
@@ -377,6 +383,7 @@ impl Report {
             warnings: run.warnings().iter().map(ErrorReport::of_warning).collect(),
             error: run.failure().as_ref().map(ErrorReport::of),
             program: ProgramReport::own(),
+            resuming: Resuming::of(run),
         }
     }
 

@@ -65,9 +65,9 @@ const fn telling(code: Code) -> Telling {
         Code::Connection => Step("try again later, or ask a model of another provider"),
         Code::PromptTooLong => Step("shorten the prompt"),
         Code::Budget => OwnStep("ask fewer or cheaper models, or lower `--max-tokens`"),
-        Code::TokenRefused => OwnStep(
-            "ask the owner of this server to make a token with `parallel-llm-mcp keys create NAME`, and send it as `Authorization: Bearer ...`",
-        ),
+        Code::TokenRefused => {
+            OwnStep("ask the owner of this server for a token, and send it as `Authorization: Bearer ...`")
+        }
         Code::ScopeMissing => {
             OwnStep("ask the owner of this server for a token with the scope that the message names")
         }
@@ -258,8 +258,8 @@ mod tests {
             ),
             (
                 Code::Budget,
-                "have the owner make a token with a higher `--budget-day`, or wait",
-                "ask the owner of this server to make a token with a higher `--budget-day`, or wait",
+                "have the owner make a token with a higher limit of the day, or wait",
+                "ask the owner of this server to make a token with a higher limit of the day, or wait",
             ),
             (Code::Storage, "end the process that holds `/home/x/runs.db.lock`", ASK_THE_OWNER),
             (Code::TokenRefused, "copy the token again", "copy the token again"),

@@ -112,7 +112,7 @@ fn a_client_is_sent_the_paid_answer_and_nothing_its_version_does_not_know() {
     2025-03-26
       initialize: capabilities.completions
       progress: message
-      tools/list: tools[].annotations, tools[].annotations.destructiveHint, tools[].annotations.idempotentHint, tools[].annotations.openWorldHint, tools[].annotations.readOnlyHint
+      tools/list: tools[].annotations, tools[].annotations.destructiveHint, tools[].annotations.openWorldHint, tools[].annotations.readOnlyHint
     2025-06-18
       initialize: serverInfo.title
       prompts/list: prompts[].arguments[].title, prompts[].title

@@ -123,7 +123,7 @@ fn refusal(
     };
     let minutes = (DAY_MS - now_ms.rem_euclid(DAY_MS)) / MINUTE_MS;
     let raise = match limit.asked_by {
-        Some(_) => "have the owner make a token with a higher `--budget-day`".to_owned(),
+        Some(_) => "have the owner make a token with a higher limit of the day".to_owned(),
         None => format!("raise the setting `{}`", limit.setting),
     };
     let next = format!(

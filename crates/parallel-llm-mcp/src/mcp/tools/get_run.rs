@@ -16,8 +16,7 @@ use crate::service::Kept;
 
 pub(super) const NAME: &str = "get_run";
 
-const ABOUT: &str =
-    "Get a run of process_prompt: wait for its answer, or fetch a part of it page by page. Costs nothing.";
+const ABOUT: &str = "Wait for the answer of a run, or fetch a part of it by pages. Costs nothing.";
 
 const ARGUMENTS: &[Argument] = &[
     Argument {
@@ -29,7 +28,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "wait_s",
         kind: Kind::Whole(0, outcome::WAIT_S_MAX),
-        about: "Seconds to wait while it is running.",
+        about: "Seconds to wait while running.",
         example: "50",
     },
     Argument {
@@ -41,7 +40,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "offset",
         kind: Kind::Whole(0, u32::MAX as u64),
-        about: "The character of the part to begin at.",
+        about: "The character to begin at.",
         example: "40000",
     },
 ];

@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 use crate::mcp::arguments::{self, Argument, Kind, Values};
 use crate::mcp::call::Call;
 use crate::mcp::outcome::RESULT_BYTES_MAX;
-use crate::mcp::result;
+use crate::mcp::{result, schema};
+use crate::output::next::for_callers_in;
 use crate::service::Overview;
 
 pub(super) const NAME: &str = "list_models";
 
-const ABOUT: &str = "List the models that can be asked, with prices, and the settings in force: panel, synthesizer, \
-    presets, personas, limits.";
+const ABOUT: &str =
+    "List models with prices, and the settings in force: panel, synthesizer, presets, personas, limits.";
 
 /// What each list beside the models takes at most, in bytes: a few dozen entries. The models get what is left of a
 /// result.
@@ -31,11 +32,16 @@ const SPARED: [&str; 5] = ["name", "provider", "alias_of", "output_tokens_max", 
 const ARGUMENTS: &[Argument] =
     &[Argument { name: "search", kind: Kind::Text, about: "Part of a model's name.", example: "\"claude\"" }];
 
+/// What a caller acts on.
+const OUTPUT: [(&str, &str, &str); 2] =
+    [("models", "array", "By `id`, with prices."), ("next", "string", "How to find more.")];
+
 /// What clients list.
 pub(super) fn tool() -> Tool {
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("List models")
-        .with_annotations(ToolAnnotations::new().read_only(true).open_world(true))
+        .with_raw_output_schema(Arc::new(schema::of_members(&OUTPUT)))
+        .with_annotations(ToolAnnotations::new().read_only(true))
 }
 
 /// Lists them.
@@ -46,6 +52,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
 
 fn tell(list: &Overview) -> CallToolResult {
     let mut told = json!(list);
+    for_callers_in(&mut told);
     for (name, bytes_max) in LISTS {
         let total = told[name].as_array().map_or(0, Vec::len);
         let shown = bounded(told[name].take(), bytes_max);

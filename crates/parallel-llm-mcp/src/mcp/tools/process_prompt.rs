@@ -15,14 +15,14 @@ use crate::service::Question;
 
 pub(super) const NAME: &str = "process_prompt";
 
-const ABOUT: &str = "Ask several language models the same question in parallel and get one fused answer, with who is \
-    missing and what it cost. Takes half a minute to minutes and costs money. If the status is `running`, call get_run.";
+const ABOUT: &str = "Ask several language models one question in parallel and get one fused answer, with who is missing \
+    and the cost. Takes up to minutes and costs money. If the status is `running`, call get_run.";
 
 const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "prompt",
         kind: Kind::RequiredText,
-        about: "The whole question with all its context: the models see nothing else.",
+        about: "The whole question with its context: the models see nothing else.",
         example: "\"Which of these two designs is safer, and why? ...\"",
     },
     Argument {
@@ -34,7 +34,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "models",
         kind: Kind::Texts,
-        about: "The panel, as names from list_models; `name*2` asks one twice. Default: the user's panel.",
+        about: "Names from list_models; `name*2` asks one twice. Default: the user's panel.",
         example: "[\"~openai/gpt-sol-latest\", \"~google/gemini-pro-latest\"]",
     },
     Argument {
@@ -52,7 +52,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "preset",
         kind: Kind::Text,
-        about: "A named panel of the settings, such as quick, budget or max.",
+        about: "A named panel, such as quick, budget or max.",
         example: "\"quick\"",
     },
     Argument { name: "temperature", kind: Kind::Number(2.0), about: "Of each model.", example: "0.7" },
@@ -83,13 +83,13 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "deadline_s",
         kind: Kind::Whole(1, 86_400),
-        about: "The time the whole run may take.",
+        about: "The time the run may take.",
         example: "300",
     },
     Argument {
         name: "idempotency_key",
         kind: Kind::Text,
-        about: "The same key and question again give the same run.",
+        about: "The same key and question give the same run.",
         example: "\"ticket-4711\"",
     },
     Argument {
@@ -114,9 +114,7 @@ pub(super) fn tool() -> Tool {
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("Ask a panel of models")
         .with_raw_output_schema(Arc::new(output))
-        .with_annotations(
-            ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(true),
-        )
+        .with_annotations(ToolAnnotations::new().destructive(false))
         .with_meta(super::long_results())
 }
 

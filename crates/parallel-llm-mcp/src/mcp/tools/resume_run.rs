@@ -13,8 +13,8 @@ use crate::service::Further;
 
 pub(super) const NAME: &str = "resume_run";
 
-const ABOUT: &str = "Go on with a run of process_prompt without paying for its answers again: ask its seats without an \
-    answer; with `models`, ask these too; with `synthesizer` or `strategy` alone, only fuse anew. Costs money.";
+const ABOUT: &str = "Go on with a run without paying for its answers again: ask its seats without one; with `models`, these too; \
+    with `synthesizer` or `strategy` alone, only fuse anew. Costs money.";
 
 const ARGUMENTS: &[Argument] = &[
     Argument {
@@ -44,13 +44,13 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "resend",
         kind: Kind::Switch,
-        about: "Also ask again seats that were sent and never heard of. They may have been paid, so ask the user first.",
+        about: "Also ask again what was sent and never heard of. It may have been paid: ask the user first.",
         example: "true",
     },
     Argument {
         name: "budget_usd",
         kind: Kind::Number(1_000.0),
-        about: "Refuse if this part of the run could cost more.",
+        about: "Refuse if this part could cost more.",
         example: "0.5",
     },
 ];
@@ -61,9 +61,7 @@ pub(super) fn tool() -> Tool {
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("Go on with a run")
         .with_raw_output_schema(Arc::new(output))
-        .with_annotations(
-            ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(true),
-        )
+        .with_annotations(ToolAnnotations::new().destructive(false))
         .with_meta(super::long_results())
 }
 
