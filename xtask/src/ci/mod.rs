@@ -71,7 +71,7 @@ const STAGES: &[Stage] = &[
     ("release build", release::run),
     ("codegen --check", generated),
     ("readme", readme::run),
-    ("conformance", |_| conformance::run()),
+    ("conformance", conformance::run),
     ("inspector", inspector::run),
     ("clients", clients::run),
     ("agents", agents::run),

@@ -112,7 +112,7 @@ impl Scene {
             Failure::new(format!("the simulator does not say where it is: {}", variables.join(" ")))
         })?;
         for (model, ms) in [("*", 0), (FAST, 0), (SLOW, SLOW_MS)] {
-            play(upstream, model, ms)?;
+            play(upstream, model, &json!({"behaviour": {"ttft_ms": {"mean": ms}, "tokens_per_s": 0}}))?;
         }
         let http = free_address().map_err(failed)?;
         let log = folder.join("http.txt");
@@ -125,6 +125,11 @@ impl Scene {
     /// Where the program serves MCP over HTTP.
     pub(super) fn url(&self) -> String {
         format!("http://{}/mcp", self.http)
+    }
+
+    /// Has a model behave like this from now on.
+    pub(super) fn play(&self, model: &str, script: &Value) -> Result<(), Failure> {
+        play(self.upstream, model, script)
     }
 
     /// The command that serves MCP on pipes.
@@ -169,9 +174,8 @@ fn address(environment: &[(String, String)]) -> Option<SocketAddr> {
 }
 
 /// Tells the simulator how a model behaves from now on.
-fn play(simulator: SocketAddr, model: &str, first_word_ms: u64) -> Result<(), Failure> {
-    let behaviour = json!({"ttft_ms": {"mean": first_word_ms}, "tokens_per_s": 0});
-    let body = json!({"model": model, "script": {"behaviour": behaviour}}).to_string();
+fn play(simulator: SocketAddr, model: &str, script: &Value) -> Result<(), Failure> {
+    let body = json!({"model": model, "script": script}).to_string();
     let request = format!(
         "POST /__sim/script HTTP/1.1\r\nhost: {simulator}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
