@@ -175,6 +175,14 @@ impl Hub {
         self.stage.send_if_modified(|now| std::mem::replace(now, stage) != stage);
     }
 
+    /// Tells whoever reads the run, now or later, what is to be known of it beside its events; the same once.
+    pub(crate) fn warn(&self, warning: Warning) {
+        let mut run = self.lock();
+        if !run.plan.warnings.contains(&warning) {
+            Arc::make_mut(&mut run.plan).warnings.push(warning);
+        }
+    }
+
     /// A place has begun to think or write.
     pub(crate) fn begun(&self, place: Place) {
         self.show(place, |_| Update::Begun(place));

@@ -79,6 +79,9 @@ impl RunLog {
                 // Nobody sends on a `Sent` that is not durable, so it did not happen.
                 batch.retain(|recorded| !matches!(recorded.event, Event::Sent { .. }));
             }
+            if let Some(notice) = self.journal.notice(self.lease.run_id) {
+                self.hub.warn(notice);
+            }
             // After a failed write the run still tells its watchers what it has; the failure goes to whoever
             // wanted to send more, and into the report.
             self.hub.record(batch, pen.broken.as_ref());

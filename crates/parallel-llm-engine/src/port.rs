@@ -14,6 +14,7 @@ use crate::answer::{Failure, Finish};
 use crate::event::{Attempt, Recorded};
 use crate::id::RunId;
 use crate::money::PicoUsd;
+use crate::outcome::Warning;
 use crate::panel::{ModelRef, SeatNumber};
 use crate::plan::RunPlan;
 use crate::request::{Effort, Message};
@@ -240,6 +241,11 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Makes the events durable, all or none, in one commit. The caller goes on only when they are.
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>>;
+
+    /// What whoever reads the run is to know of how its events are kept, once some of them could not be kept as usual.
+    fn notice(&self, _run_id: RunId) -> Option<Warning> {
+        None
+    }
 
     /// Keeps the text of a reply on its way, in place of what was kept of it before. Best effort: it is never
     /// waited for on a path that costs the user time.

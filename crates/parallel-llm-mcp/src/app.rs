@@ -160,9 +160,10 @@ fn document_reader(settings: &Settings) -> ReadDocument {
 }
 
 fn later_store(settings: &Settings) -> Arc<Later<Store>> {
-    let path = settings.database();
+    let config =
+        StoreConfig { spill_folders: settings.spill_folders(), ..StoreConfig::new(settings.database()) };
     Arc::new(Later::new(move || {
-        let config = StoreConfig::new(path.clone());
+        let config = config.clone();
         Box::pin(async move {
             let store = Store::open(config).await?;
             telemetry::tell_interrupted(&store).await;

@@ -49,6 +49,11 @@ const DISK: Trouble = Trouble {
     next: "check the free space and the health of the disk of the data folder",
     passes: true,
 };
+const LOCKLESS: Trouble = Trouble {
+    what: "its file system refuses locks",
+    next: "choose a data folder on a local disk with `PARALLEL_LLM_DATA_DIR`",
+    passes: false,
+};
 const CROWDED: Trouble = Trouble { what: "too many readers at once", next: "try again", passes: true };
 const OTHER: Trouble = Trouble { what: "the database refuses", next: Code::Storage.next(), passes: true };
 
@@ -79,9 +84,38 @@ pub(crate) fn is_locked(cause: &sqlx::Error) -> bool {
     code.and_then(|code| code.parse().ok()).is_some_and(|code: i32| matches!(code & 0xff, 5 | 6))
 }
 
+/// The database did not take what was to be written.
+pub(crate) fn unwritten(cause: &sqlx::Error) -> Failure {
+    database("cannot write to the run database", cause)
+}
+
+/// Another process has had the database for a while.
+pub(crate) fn locked() -> Failure {
+    LOCKED.tell("cannot write to the run database", &"it has been locked for a while")
+}
+
+/// What follows something that waits in a file cannot be written before it.
+pub(crate) fn held_back() -> Failure {
+    OTHER.tell("cannot write to the run database", &"earlier events of the run are not in it yet")
+}
+
+/// Another file, or none, is where the database was when it was opened.
+pub(crate) fn replaced(path: &Path) -> Failure {
+    let message = format!(
+        "`{}` was removed or replaced while this program had it open: what is written now would be lost",
+        path.display()
+    );
+    refused(message).with_next("end this program and start it again; restore the file first if it is missing")
+}
+
 /// A file or folder of the store could not be made or opened.
 pub(crate) fn file(path: &Path, cause: &io::Error) -> Failure {
     of_io(cause).tell(&format!("the run database needs `{}`", path.display()), cause)
+}
+
+/// No lock can be taken on a file of the store.
+pub(crate) fn lockless(path: &Path, cause: &io::Error) -> Failure {
+    LOCKLESS.tell(&format!("the run database cannot use `{}`", path.display()), cause)
 }
 
 /// What is stored cannot be understood; `what` says which part of it.
@@ -150,6 +184,13 @@ mod tests {
                 "the database refuses",
             ]
         );
+    }
+
+    #[test]
+    fn a_file_system_without_locks_is_no_other_process() {
+        let failure = lockless(Path::new("/data/runs.db.lock"), &io::Error::from_raw_os_error(37));
+        assert!(failure.message.contains("its file system refuses locks"), "{failure}");
+        assert_eq!((failure.retryable, failure.next_step()), (false, LOCKLESS.next));
     }
 
     #[test]

@@ -39,6 +39,33 @@ pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)
 }
 
+/// Which file it is, whatever it is called: its device and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity(u64, u64);
+
+/// Which file stands at this path.
+#[cfg(unix)]
+pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(path).map(|metadata| Identity(metadata.dev(), metadata.ino()))
+}
+
+/// Where files have no numbers, one that is open cannot be replaced either.
+#[cfg(not(unix))]
+pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
+    std::fs::metadata(path).map(|_| Identity(0, 0))
+}
+
+/// Makes a new file for writing, in place of one that a process left which is gone.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    // Opening what is there could follow a link; taking it away follows none.
+    match std::fs::remove_file(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
+        _ => {}
+    }
+    private(OpenOptions::new().write(true).create_new(true)).open(path)
+}
+
 /// Refuses what is there and is no plain file.
 fn check_plain(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunPlan};
@@ -33,6 +34,10 @@ impl Journal for Store {
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
         let (store, entries) = (self.clone(), Entries::of(events));
         async move { store.writer().append(lease, entries).await }.boxed()
+    }
+
+    fn notice(&self, run_id: RunId) -> Option<Warning> {
+        self.writer().notice(run_id)
     }
 
     fn checkpoint(

@@ -4,8 +4,8 @@
 //! leaves to the engine what events mean: it stores them, folds them with the engine's own fold for its list of
 //! runs, and gives them back.
 //!
-//! What always holds: an append that was acknowledged is on the disk, whatever happens to the process; an append
-//! is written whole or not at all; a process that was overtaken writes nothing more; the same question is not
+//! What always holds: an append that was acknowledged is on the disk, in the database or in a file beside it, whatever
+//! happens to the process; an append is written whole or not at all; a process that was overtaken writes nothing more; the same question is not
 //! begun twice, and no day's limit is passed, whatever the number of processes; a run of which only the metadata is
 //! kept leaves no word of its prompt or its answers in any file, and neither does one that was purged.
 #![warn(missing_docs)]
@@ -24,12 +24,15 @@ mod ledger;
 mod lock;
 mod opened;
 mod owner;
+mod pen;
 mod projection;
 mod purge;
 mod runs;
+mod spill;
 mod sqlite;
 mod store;
 mod tokens;
+mod work;
 mod writer;
 
 pub use costs::{CostBy, CostLine, CostQuery};
@@ -38,5 +41,6 @@ pub use found::{Found, FoundIn};
 pub use inspection::{DatabaseState, Soundness, Thoroughness};
 pub use purge::Purged;
 pub use runs::{Checkpoint, Look, RunFilter, RunSummary, StoredRun, Whose};
+pub use spill::SpillState;
 pub use store::{Store, StoreConfig};
 pub use tokens::{NewToken, Token};

@@ -29,6 +29,7 @@ impl Lock {
     /// Waits for the right to open the database whose lock file this is.
     pub(crate) async fn acquire(path: &Path) -> Result<Self, Failure> {
         let file = file::open_private(path).map_err(|cause| fault::file(path, &cause))?;
+        try_lock_of_range(&file).map_err(|cause| fault::lockless(path, &cause))?;
         tokio::time::timeout(WAIT, hold(file, path)).await.unwrap_or_else(|_| Err(taken(path)))
     }
 }
@@ -38,9 +39,28 @@ async fn hold(file: File, path: &Path) -> Result<Lock, Failure> {
         match file.try_lock() {
             Ok(()) => return Ok(Lock { _file: file }),
             Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
-            Err(TryLockError::Error(cause)) => return Err(fault::file(path, &cause)),
+            Err(TryLockError::Error(cause)) => return Err(fault::lockless(path, &cause)),
         }
     }
+}
+
+/// Tries the kind of lock that SQLite takes. It takes a file system that refuses such locks for another process that holds
+/// them, and would wait for that until its time is over.
+#[cfg(unix)]
+fn try_lock_of_range(file: &File) -> std::io::Result<()> {
+    use rustix::fs::FlockOperation::{NonBlockingLockExclusive, NonBlockingUnlock};
+    match rustix::fs::fcntl_lock(file, NonBlockingLockExclusive) {
+        Ok(()) => Ok(rustix::fs::fcntl_lock(file, NonBlockingUnlock)?),
+        // Somebody holds it, so there are locks.
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => Ok(()),
+        Err(cause) => Err(cause.into()),
+    }
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape as where there are such locks")]
+fn try_lock_of_range(_: &File) -> std::io::Result<()> {
+    Ok(())
 }
 
 fn taken(path: &Path) -> Failure {

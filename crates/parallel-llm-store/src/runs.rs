@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::event::Attempt;
-use parallel_llm_engine::{PicoUsd, Recorded, Run, RunId, RunPlan, RunStatus};
+use parallel_llm_engine::outcome::Warning;
+use parallel_llm_engine::{Code, Failure, PicoUsd, Recorded, Run, RunId, RunPlan, RunStatus};
 
 use crate::owner::Owner;
+use crate::projection::ends_attempt;
+use crate::spill::Spill;
 
 /// The most runs one page of the list holds.
 pub(crate) const LIST_MAX: usize = 500;
@@ -105,9 +108,37 @@ pub struct StoredRun {
     pub checkpoints: Vec<Checkpoint>,
     /// Whether the process that did the run ended, or fell silent, before the run did.
     pub interrupted: bool,
+    /// Whose turn it is to write it.
+    pub(crate) epoch: u64,
 }
 
 impl StoredRun {
+    /// Adds what the database did not take and waits in files: they are as true as what it has. Checkpoints of requests that
+    /// have ended there say nothing any more.
+    pub(crate) fn add(&mut self, spills: Vec<Spill>) {
+        let mut newest = self.events.last().map_or(0, |recorded| recorded.seq);
+        let before = self.events.len();
+        for spill in spills.into_iter().filter(|spill| spill.lease.epoch == self.epoch) {
+            if spill.entries.follow(newest) {
+                newest = spill.last_seq();
+                self.interrupted &= !spill.entries.close();
+                self.events.extend(spill.entries.events);
+            }
+        }
+        let added = &self.events[before..];
+        let ended = |checkpoint: &Checkpoint| {
+            let is_its = |recorded: &Recorded| recorded.event.attempt() == Some(checkpoint.attempt);
+            added.iter().any(|recorded| is_its(recorded) && ends_attempt(&recorded.event))
+        };
+        self.checkpoints.retain(|checkpoint| !ended(checkpoint));
+        if !added.is_empty() {
+            let message = format!("{} events of the run are in files beside the run database", added.len());
+            let warning =
+                Warning::of("a part of the run waits to be taken in", &Failure::new(Code::Spilled, message));
+            Arc::make_mut(&mut self.plan).warnings.push(warning);
+        }
+    }
+
     /// The run as the store knows it: its events, the texts that were on their way, and whether it was left.
     pub fn run(&self) -> Run {
         let mut run = Run::fold(Arc::clone(&self.plan), &self.events);

@@ -17,7 +17,7 @@ pub(crate) mod seats;
 pub(crate) mod tokens;
 pub(crate) mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure};
@@ -78,6 +78,8 @@ pub(crate) struct Sqlite {
     pub(crate) connection: SqliteConnection,
     /// The connections that read. They are made when first needed.
     pub(crate) readers: SqlitePool,
+    /// The file, in full.
+    pub(crate) path: PathBuf,
 }
 
 /// Opens the database of this path, made where there is none. `wait` is how long a write waits for those of
@@ -90,7 +92,7 @@ pub(crate) async fn open(path: &Path, wait: Duration) -> Result<Sqlite, Failure>
     let options = writing(options(&path), wait);
     let connection = prepare(&options, &path).await?;
     drop(lock);
-    Ok(Sqlite { readers: readers(&path), options, connection })
+    Ok(Sqlite { readers: readers(&path), options, connection, path })
 }
 
 /// Says which file could not be opened.

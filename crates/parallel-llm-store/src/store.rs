@@ -15,6 +15,7 @@ use crate::found::{self, Found};
 use crate::inspection::{DatabaseState, Soundness, Thoroughness};
 use crate::purge::Purged;
 use crate::runs::{Look, RunFilter, RunSummary, StoredRun, Whose};
+use crate::spill::{Spill, SpillState, Spills};
 use crate::sqlite::{self, inspect, ledger, purge, read, repeats, search, seats, tokens};
 use crate::tokens::{NewToken, Token};
 use crate::writer::Writer;
@@ -29,6 +30,8 @@ const PURGE_RUNS: usize = 1;
 /// How often, and how long apart, the write-ahead log is tried to be emptied while others read: five seconds.
 const CLEAR_TRIES: usize = 100;
 const CLEAR_PAUSE: Duration = Duration::from_millis(50);
+/// How long files that wait are read. They are a few, of a few kilobytes each.
+const SPILL_READ_MAX: Duration = Duration::from_secs(5);
 /// How long a search waits for the index to catch up: some hundred megabytes of texts.
 const CATCH_UP_MAX: Duration = Duration::from_secs(60);
 
@@ -39,12 +42,14 @@ pub struct StoreConfig {
     pub path: PathBuf,
     /// How long a write waits for those of other processes before it fails.
     pub wait: Duration,
+    /// Where answers are kept that neither the database nor its own folder takes, in the order in which they are tried.
+    pub spill_folders: Vec<PathBuf>,
 }
 
 impl StoreConfig {
     /// The database of this path, used as is best for most.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), wait: WAIT }
+        Self { path: path.into(), wait: WAIT, spill_folders: Vec::new() }
     }
 }
 
@@ -58,6 +63,7 @@ pub struct Store {
 struct Shared {
     db: Db,
     writer: Writer,
+    spills: Spills,
 }
 
 /// The connections that read.
@@ -74,8 +80,13 @@ impl Store {
     /// and left as it is.
     pub async fn open(config: StoreConfig) -> Result<Self, Failure> {
         let opened = sqlite::open(&config.path, config.wait).await?;
-        let writer = Writer::start(opened.options, opened.connection, config.wait);
-        Ok(Self { shared: Arc::new(Shared { db: Db::Sqlite(opened.readers), writer }) })
+        let spills = Spills::of(&opened.path, &config.spill_folders);
+        let db = Db::Sqlite(opened.readers.clone());
+        let writer = Writer::start(opened, spills.clone(), config.wait);
+        if spills.is_waiting() {
+            writer.take_in().await;
+        }
+        Ok(Self { shared: Arc::new(Shared { db, writer, spills }) })
     }
 
     /// Runs, newest first.
@@ -87,9 +98,14 @@ impl Store {
 
     /// A whole run, texts included as far as they are kept; `None` where there is no such run.
     pub async fn load(&self, whose: Whose<'_>, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => read::load(readers, whose, run_id).await,
-        }
+        let spills = self.spilled(run_id).await;
+        let stored = match &self.shared.db {
+            Db::Sqlite(readers) => read::load(readers, whose, run_id).await?,
+        };
+        Ok(stored.map(|mut stored| {
+            stored.add(spills);
+            stored
+        }))
     }
 
     /// The one run whose id begins like this, in either case; `@` is the newest. Fails with `run_not_found` where
@@ -188,6 +204,7 @@ impl Store {
             }
             tokio::time::sleep(CLEAR_PAUSE).await;
         }
+        self.shared.spills.forget(&purged.runs);
         Ok(purged)
     }
 
@@ -222,6 +239,19 @@ impl Store {
         if token.last_used_at_ms.is_none_or(|used_ms| used_ms <= clock::now_ms() - tokens::USED_MS) {
             self.shared.writer.note_token_use(token.token_id);
         }
+    }
+
+    /// What waits of a run in files, read before the database is: what is taken in meanwhile is seen there.
+    async fn spilled(&self, run_id: RunId) -> Vec<Spill> {
+        let spills = self.shared.spills.clone();
+        let read = tokio::task::spawn_blocking(move || spills.of_run(run_id));
+        // A folder that does not answer hides nothing that was in the database.
+        tokio::time::timeout(SPILL_READ_MAX, read).await.ok().and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// The files that wait to be taken in, and those that were set aside.
+    pub fn spills(&self) -> SpillState {
+        self.shared.spills.state()
     }
 
     /// What the database is, and how much is in it.

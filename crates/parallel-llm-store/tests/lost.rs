@@ -19,6 +19,13 @@ use support::{
 const BREAK: &str = "CREATE TRIGGER broken BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END";
 const MEND: &str = "DROP TRIGGER broken";
 
+/// A store whose database alone can keep anything: there is no room for files of its own beside it.
+async fn fixture() -> Fixture {
+    let fixture = Fixture::new().await;
+    std::fs::write(fixture.folder.path().join("data/runs.db.spill"), "in the way").unwrap();
+    fixture
+}
+
 async fn execute(stranger: &mut SqliteConnection, sql: &'static str) {
     sqlx::query(sql).execute(stranger).await.unwrap();
 }
@@ -55,7 +62,7 @@ fn next() -> Vec<Recorded> {
 
 #[tokio::test]
 async fn a_run_that_could_not_be_written_is_let_go_of_before_the_next_write() {
-    let fixture = Fixture::new().await;
+    let fixture = fixture().await;
     let store = &fixture.store;
     let lease = begin(store, 1).await;
     let mut stranger = fixture.stranger().await;
@@ -77,7 +84,7 @@ async fn a_run_that_could_not_be_written_is_let_go_of_before_the_next_write() {
 
 #[tokio::test]
 async fn the_heart_beats_for_the_other_runs_and_lets_go_of_lost_ones() {
-    let fixture = Fixture::new().await;
+    let fixture = fixture().await;
     let store = &fixture.store;
     let lease = begin(store, 1).await;
     write(store, plan(9, StoreMode::Full), recorded(1, vec![started()])).await;
@@ -96,7 +103,7 @@ async fn the_heart_beats_for_the_other_runs_and_lets_go_of_lost_ones() {
 
 #[tokio::test]
 async fn a_text_that_could_not_be_kept_costs_a_run_nothing() {
-    let fixture = Fixture::new().await;
+    let fixture = fixture().await;
     let store = &fixture.store;
     let lease = begin(store, 1).await;
     let mut stranger = fixture.stranger().await;
@@ -112,7 +119,7 @@ async fn a_text_that_could_not_be_kept_costs_a_run_nothing() {
 
 #[tokio::test]
 async fn a_run_that_could_not_be_gone_on_with_is_over_as_before() {
-    let fixture = Fixture::new().await;
+    let fixture = fixture().await;
     let store = &fixture.store;
     write(store, plan(1, StoreMode::Full), simple("one answer")).await;
     let before = store.list(Whose::All, RunFilter::default()).await.unwrap();

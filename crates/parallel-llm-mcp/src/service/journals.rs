@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::event::{Attempt, Recorded};
 use parallel_llm_engine::memory::MemoryJournal;
+use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Failure, RunId, RunPlan};
@@ -45,6 +46,10 @@ impl Journal for Journals {
             Some(store) if !self.memory.holds(lease.run_id) => store.append(lease, events),
             _ => self.memory.append(lease, events),
         }
+    }
+
+    fn notice(&self, run_id: RunId) -> Option<Warning> {
+        self.store.made().filter(|_| !self.memory.holds(run_id))?.notice(run_id)
     }
 
     fn checkpoint(

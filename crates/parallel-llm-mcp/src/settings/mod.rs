@@ -145,6 +145,8 @@ pub struct Settings {
     pub providers: Vec<ProviderSettings>,
     /// The file of kept keys, where there is a home. It need not be there.
     pub keys_file: Option<PathBuf>,
+    /// Where this program keeps what it can do without for a while, where there is a home.
+    pub state_dir: Option<PathBuf>,
     /// Where settings lie, those of other programs too, where there is a home.
     pub places: Option<Places>,
     /// Presets by their names, the built-in ones among them.
@@ -200,6 +202,7 @@ impl Settings {
         let mut settings = Self::of_layer(&layer)?;
         settings.check = check::read(&layer, environment);
         settings.keys_file = kept::path(environment);
+        settings.state_dir = environment.folders().map(|folders| folders.state.join(FOLDER));
         settings.places = Places::of(environment, current_dir);
         let kept = settings.keys_file.as_deref().map(kept::read).transpose()?.unwrap_or_default();
         let kept = (&kept, settings.keys_file.as_deref());
@@ -275,6 +278,11 @@ impl Settings {
     /// The database.
     pub fn database(&self) -> PathBuf {
         self.data_dir.join(DATABASE)
+    }
+
+    /// Where answers are kept that neither the database nor its own folder takes, in the order in which they are tried.
+    pub fn spill_folders(&self) -> Vec<PathBuf> {
+        self.state_dir.iter().chain(&self.output_dir).cloned().collect()
     }
 
     /// Every value in force, in the order of the reference.
@@ -372,6 +380,7 @@ impl Settings {
             behind_proxy: layer.switch(Setting::BehindProxy),
             providers: Vec::new(),
             keys_file: None,
+            state_dir: None,
             places: None,
             presets: Presets::new(),
             personas: Personas::new(),

@@ -157,7 +157,16 @@ pub(crate) async fn load(
         Arc::make_mut(&mut plan).warnings.push(warning);
     }
     let interrupted = tenure.is_interrupted(clock::now_ms());
-    Ok(Some(StoredRun { plan, events, created_at_ms: shown.created_at_ms, checkpoints, interrupted }))
+    let epoch = count(row.try_get(3).map_err(unread)?);
+    let created_at_ms = shown.created_at_ms;
+    Ok(Some(StoredRun { plan, events, created_at_ms, checkpoints, interrupted, epoch }))
+}
+
+/// The epoch of a run; `None` where there is no such run.
+pub(crate) async fn epoch(readers: &SqlitePool, run_id: RunId) -> Result<Option<u64>, Failure> {
+    let sql = "SELECT epoch FROM runs WHERE run_id = ?";
+    let query = sqlx::query_scalar::<_, i64>(sql).bind(run_id.to_string());
+    query.fetch_optional(readers).await.map(|epoch| epoch.map(count)).map_err(unread)
 }
 
 /// Whether nobody is at a run any more. Nobody is at one that is not there.

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::event::{Attempt, Recorded};
+use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::{Failure, RunId, RunPlan};
 use parallel_llm_mcp::{app, program};
@@ -59,6 +60,10 @@ impl Journal for Failpoints {
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
         self.between("append", move |journal| journal.append(lease, events))
+    }
+
+    fn notice(&self, run_id: RunId) -> Option<Warning> {
+        self.journal.notice(run_id)
     }
 
     fn checkpoint(

@@ -1,10 +1,11 @@
 //! The database: whether it opens, made where there is none, whether it is whole, how large it is, and whether a run in it
 //! was left unfinished.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use parallel_llm_engine::{Failure, RunStatus};
-use parallel_llm_store::{DatabaseState, RunFilter, Soundness, Thoroughness};
+use parallel_llm_store::{DatabaseState, RunFilter, Soundness, SpillState, Thoroughness};
 
 use super::system::size;
 use super::{Depth, Finding, Health, Service};
@@ -35,6 +36,7 @@ async fn examine(service: &Service, depth: Depth) -> Result<Vec<Finding>, Failur
         Depth::Deep => (Thoroughness::Whole, WHOLE_MAX),
     };
     findings.push(whole(store.check(thoroughness, within).await?, within));
+    findings.extend(spilled(&store.spills()));
     findings.extend(interrupted(service).await?);
     Ok(findings)
 }
@@ -69,6 +71,34 @@ fn whole(soundness: Soundness, within: Duration) -> Finding {
             Finding::of(Health::Ok, found, Some("`doctor --deep` reads all of it".to_owned()))
         }
     }
+}
+
+/// What was kept in files because the database did not take it.
+fn spilled(spills: &SpillState) -> Vec<Finding> {
+    let kinds = [
+        (
+            &spills.waiting,
+            "answers wait to be taken into it",
+            "nothing is lost: end what keeps it locked, or make room on its disk, and run any command",
+        ),
+        (
+            &spills.aside,
+            "answers were set aside, because their run has gone on without them or is gone",
+            "look at these files, then delete them",
+        ),
+        (
+            &spills.damaged,
+            "answers that it did not take are damaged",
+            "check the disk, look at what can be read of these files, then delete them",
+        ),
+    ];
+    let finding = |(paths, what, next): (&Vec<PathBuf>, &str, &'static str)| {
+        let first = paths.first()?;
+        let folder = first.parent().unwrap_or(first).display();
+        let files = if paths.len() == 1 { "1 file".to_owned() } else { format!("{} files", paths.len()) };
+        Some(Finding::warning(format!("{what}: {files} in `{folder}`"), next))
+    };
+    kinds.into_iter().filter_map(finding).collect()
 }
 
 async fn interrupted(service: &Service) -> Result<Option<Finding>, Failure> {
@@ -107,6 +137,22 @@ mod tests {
         let troubles = vec!["*** in database main ***\nTree 5".to_owned(), "row 7".to_owned()];
         let damaged = "failed it is damaged: *** in database main *** Tree 5; row 7";
         assert_eq!(told(Soundness::Damaged(troubles)), damaged);
+    }
+
+    #[test]
+    fn files_that_wait_or_were_set_aside_are_told() {
+        let paths = |name: &str| vec![PathBuf::from("/data/runs.db.spill").join(name)];
+        let state =
+            SpillState { waiting: paths("1"), aside: [paths("2"), paths("3")].concat(), damaged: Vec::new() };
+        let told: Vec<String> = spilled(&state).into_iter().map(|finding| finding.found).collect();
+        assert_eq!(
+            told,
+            [
+                "answers wait to be taken into it: 1 file in `/data/runs.db.spill`",
+                "answers were set aside, because their run has gone on without them or is gone: 2 files in \
+                 `/data/runs.db.spill`",
+            ]
+        );
     }
 
     #[test]

@@ -1,0 +1,332 @@
+//! A database that takes no writes while answers come in: they are kept in files of their own, and taken in once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and speaks to its parent on stdout"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use parallel_llm_engine::port::{Journal as _, Lease};
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Code, Recorded, RunStatus};
+use parallel_llm_store::{RunFilter, SpillState, Store, StoreConfig, StoredRun, Whose};
+use sqlx::{AssertSqlSafe, SqliteConnection};
+use support::{
+    CANARY, OpenRun as _, bytes_of, connect, every_kind, holds, plan, run_id, without_texts, write,
+};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+/// Long enough to see that a lock was waited for, and short for a test.
+const WAIT: Duration = Duration::from_millis(50);
+/// Tells a child which database to write to.
+const CHILD: &str = "PARALLEL_LLM_STORE_SPILL_CHILD";
+/// The events of every kind after the first commit.
+const FIRST: usize = 3;
+
+struct Data {
+    folder: TempDir,
+}
+
+impl Data {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("data/runs.db")
+    }
+
+    fn spill_folder(&self) -> PathBuf {
+        self.folder.path().join("data/runs.db.spill")
+    }
+
+    /// Where files go that the folder of the database does not take.
+    fn other(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    async fn open(&self) -> Store {
+        let spill_folders = vec![self.other()];
+        Store::open(StoreConfig { wait: WAIT, spill_folders, ..StoreConfig::new(self.path()) }).await.unwrap()
+    }
+
+    /// A store with a run under way, and the lock that a stranger holds on its database since.
+    async fn locked(&self, mode: StoreMode) -> (Store, Lease, SqliteConnection) {
+        let store = self.open().await;
+        let lease = write(&store, plan(1, mode), every_kind()[..FIRST].to_vec()).await;
+        (store, lease, lock(&self.path()).await)
+    }
+}
+
+async fn lock(path: &Path) -> SqliteConnection {
+    let mut stranger = connect(path).await;
+    execute(&mut stranger, "BEGIN IMMEDIATE").await;
+    stranger
+}
+
+async fn execute(stranger: &mut SqliteConnection, sql: &str) {
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(stranger).await.unwrap();
+}
+
+/// The rest of the run, in two commits.
+async fn go_on(store: &Store, lease: Lease) {
+    let events = every_kind();
+    store.append(lease, events[FIRST..6].to_vec()).await.unwrap();
+    store.append(lease, events[6..].to_vec()).await.unwrap();
+}
+
+async fn loaded(store: &Store) -> StoredRun {
+    store.load(Whose::All, run_id(1)).await.unwrap().unwrap()
+}
+
+fn is_warned(stored: &StoredRun) -> bool {
+    stored.run().warnings().iter().any(|warning| warning.code == Code::Spilled)
+}
+
+fn counts(store: &Store) -> [usize; 3] {
+    let SpillState { waiting, aside, damaged } = store.spills();
+    [waiting, aside, damaged].map(|paths| paths.len())
+}
+
+/// What is in the database itself, whatever waits in files.
+async fn in_database(path: &Path) -> Vec<(i64, String)> {
+    let sql = "SELECT seq, body FROM events ORDER BY seq";
+    sqlx::query_as(sql).fetch_all(&mut connect(path).await).await.unwrap()
+}
+
+async fn assert_taken_in(data: &Data, store: &Store, expected: &[Recorded]) {
+    let stored = loaded(store).await;
+    assert_eq!((&*stored.events, is_warned(&stored), counts(store)), (expected, false, [0; 3]));
+    assert_eq!(in_database(&data.path()).await.len(), expected.len());
+    let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    assert_eq!((listed[0].status, listed[0].is_damaged), (RunStatus::Partial, false));
+}
+
+#[tokio::test]
+async fn answers_that_come_while_the_database_is_locked_are_durable_and_taken_in_once() {
+    let data = Data::new();
+    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
+    assert_eq!(store.notice(run_id(1)), None);
+    go_on(&store, lease).await;
+    let notice = store.notice(run_id(1)).unwrap();
+    let told = format!(
+        "a part of the run was kept in a file of its own: it is in `{}`, because this failed: cannot write to the run \
+         database: another process keeps it locked",
+        data.spill_folder().display()
+    );
+    assert!(notice.code == Code::Spilled && notice.message.starts_with(&told), "{notice:?}");
+    let unlucky = store.open_run(plan(2, StoreMode::Full)).await;
+    assert_eq!(
+        store.append(unlucky, every_kind()).await.unwrap_err().code,
+        Code::Storage,
+        "nothing is paid yet"
+    );
+    // Whoever reads it sees all of it, in this process and in another.
+    let reader = data.open().await;
+    for store in [&store, &reader] {
+        let stored = loaded(store).await;
+        assert_eq!(
+            (stored.events.clone(), is_warned(&stored), stored.interrupted),
+            (every_kind(), true, false)
+        );
+        assert_eq!(counts(store), [2, 0, 0]);
+    }
+    assert_eq!(in_database(&data.path()).await.len(), FIRST);
+    execute(&mut stranger, "ROLLBACK").await;
+    // Two that open at once, and the one that spilled.
+    let (one, other) = tokio::join!(data.open(), data.open());
+    for store in [&one, &other, &store, &reader] {
+        assert_taken_in(&data, store, &every_kind()).await;
+    }
+    write(&store, plan(3, StoreMode::Full), every_kind()).await;
+}
+
+#[tokio::test]
+async fn the_writer_takes_its_own_files_in_before_it_writes_on() {
+    let data = Data::new();
+    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
+    let events = every_kind();
+    store.append(lease, events[FIRST..6].to_vec()).await.unwrap();
+    execute(&mut stranger, "ROLLBACK").await;
+    store.append(lease, events[6..].to_vec()).await.unwrap();
+    assert_taken_in(&data, &store, &events).await;
+}
+
+#[tokio::test]
+async fn a_spill_never_overwrites_newer_truth() {
+    let data = Data::new();
+    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
+    go_on(&store, lease).await;
+    // Out of sight of whoever goes on with the run.
+    let hidden = data.folder.path().join("hidden");
+    std::fs::rename(data.spill_folder(), &hidden).unwrap();
+    execute(&mut stranger, "ROLLBACK").await;
+    let other = data.open().await;
+    let taken = other.take_over(run_id(1)).await.unwrap();
+    let newer = support::recorded(4, vec![support::sent(support::seat(2, 2)), support::closed()]);
+    other.append(taken, newer).await.unwrap();
+    let before = in_database(&data.path()).await;
+    std::fs::rename(&hidden, data.spill_folder()).unwrap();
+    let third = data.open().await;
+    assert_eq!(counts(&third), [0, 2, 0], "set aside, and kept");
+    assert_eq!(in_database(&data.path()).await, before);
+    assert!(!is_warned(&loaded(&third).await));
+}
+
+#[tokio::test]
+async fn a_damaged_spill_is_kept_aside_and_told() {
+    let data = Data::new();
+    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
+    go_on(&store, lease).await;
+    store.close().await;
+    for path in store.spills().waiting {
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
+    execute(&mut stranger, "ROLLBACK").await;
+    let store = data.open().await;
+    assert_eq!((counts(&store), loaded(&store).await.events.len()), ([0, 0, 2], FIRST));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn files_are_private_and_keep_no_text_of_a_run_that_keeps_none() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let data = Data::new();
+    let (store, lease, mut stranger) = data.locked(StoreMode::Metadata).await;
+    go_on(&store, lease).await;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data.spill_folder()), 0o700);
+    assert!(store.spills().waiting.iter().all(|path| mode(path) == 0o600));
+    assert!(!holds(&bytes_of(&data.spill_folder()), CANARY));
+    execute(&mut stranger, "ROLLBACK").await;
+    assert_taken_in(&data, &data.open().await, &without_texts(every_kind())).await;
+}
+
+#[tokio::test]
+async fn where_one_folder_takes_nothing_the_next_one_does() {
+    let data = Data::new();
+    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
+    std::fs::write(data.spill_folder(), "in the way").unwrap();
+    go_on(&store, lease).await;
+    assert!(store.spills().waiting.iter().all(|path| path.starts_with(data.other())));
+    execute(&mut stranger, "ROLLBACK").await;
+    assert_taken_in(&data, &data.open().await, &every_kind()).await;
+}
+
+#[tokio::test]
+async fn a_purged_run_leaves_no_file() {
+    let data = Data::new();
+    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
+    go_on(&store, lease).await;
+    for path in store.spills().waiting {
+        std::fs::rename(&path, path.with_extension("aside")).unwrap();
+    }
+    execute(&mut stranger, "ROLLBACK; UPDATE runs SET owner = '', lease_until_ms = 0").await;
+    assert_eq!(store.purge(vec![run_id(1)]).await.unwrap().runs, [run_id(1)]);
+    assert_eq!(counts(&store), [0; 3]);
+    assert!(!holds(&bytes_of(&data.spill_folder()), CANARY));
+}
+
+#[tokio::test]
+async fn one_append_that_cannot_be_written_costs_its_neighbours_nothing() {
+    let data = Data::new();
+    let store = data.open().await;
+    let begin =
+        async |number| write(&store, plan(number, StoreMode::Full), every_kind()[..FIRST].to_vec()).await;
+    let (one, two, three) = (begin(1).await, begin(2).await, begin(3).await);
+    let mut stranger = connect(&data.path()).await;
+    let broken = format!(
+        "CREATE TRIGGER broken BEFORE UPDATE ON runs WHEN NEW.run_id = '{}' BEGIN SELECT RAISE(ABORT, 'no'); END",
+        run_id(2)
+    );
+    execute(&mut stranger, &broken).await;
+    for folder in [data.spill_folder(), data.other()] {
+        std::fs::write(folder, "in the way").unwrap();
+    }
+    let next = || every_kind()[FIRST..6].to_vec();
+    let answers =
+        tokio::join!(store.append(one, next()), store.append(two, next()), store.append(three, next()));
+    assert_eq!((answers.0, answers.2), (Ok(()), Ok(())));
+    assert_eq!(answers.1.unwrap_err().code, Code::Storage);
+}
+
+#[tokio::test]
+async fn a_database_that_was_removed_or_replaced_is_noticed_before_the_next_run() {
+    for is_replaced in [false, true] {
+        let data = Data::new();
+        let store = data.open().await;
+        let lease = write(&store, plan(1, StoreMode::Full), every_kind()[..FIRST].to_vec()).await;
+        std::fs::remove_file(data.path()).unwrap();
+        if is_replaced {
+            std::fs::write(data.path(), "").unwrap();
+        }
+        let unlucky = store.open_run(plan(2, StoreMode::Full)).await;
+        let failure = store.append(unlucky, every_kind()).await.unwrap_err();
+        let told = format!(
+            "`{}` was removed or replaced while this program had it open: what is written now would be lost",
+            data.path().display()
+        );
+        assert_eq!((failure.code, failure.retryable, &*failure.message), (Code::Storage, false, &*told));
+        assert_eq!(
+            failure.next_step(),
+            "end this program and start it again; restore the file first if it is missing"
+        );
+        // What a run under way has paid for is kept where it can be found.
+        go_on(&store, lease).await;
+        assert_eq!(counts(&store), [2, 0, 0]);
+    }
+}
+
+/// Begins a run, and goes on with it when its parent says so; says what was acknowledged.
+#[tokio::test]
+#[ignore = "the other process of the test here"]
+async fn child() {
+    let Some(path) = flag() else { return };
+    let store = Store::open(StoreConfig { wait: WAIT, ..StoreConfig::new(path) }).await.unwrap();
+    let lease = write(&store, plan(1, StoreMode::Full), every_kind()[..FIRST].to_vec()).await;
+    println!("\nbegun");
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    go_on(&store, lease).await;
+    println!("\nspilled");
+    std::future::pending::<()>().await;
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test reads what its parent says")]
+fn flag() -> Option<String> {
+    std::env::var(CHILD).ok()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_was_spilled_survives_being_killed() {
+    use tokio::io::AsyncWriteExt as _;
+    let data = Data::new();
+    let mut child = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args(["child", "--exact", "--ignored", "--nocapture"])
+        .env(CHILD, data.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut heard = async |word: &str| while lines.next_line().await.unwrap().unwrap() != word {};
+    heard("begun").await;
+    let mut stranger = lock(&data.path()).await;
+    child.stdin.as_mut().unwrap().write_all(b"go on\n").await.unwrap();
+    heard("spilled").await;
+    child.kill().await.unwrap();
+    execute(&mut stranger, "ROLLBACK").await;
+    assert_taken_in(&data, &data.open().await, &every_kind()).await;
+}
