@@ -60,7 +60,8 @@ impl Pen {
         if notices.len() >= RUNS_MAX {
             notices.pop_first();
         }
-        notices.insert(lease.run_id, notice);
+        // The first reason is the one that counts: what follows is held back by it.
+        notices.entry(lease.run_id).or_insert(notice);
         Some(Ok(Done::Written))
     }
 
