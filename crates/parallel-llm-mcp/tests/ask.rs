@@ -48,7 +48,7 @@ fn three_answers_become_one() {
     Take the first design, and test it.
     ---
     fused by google/gemini-4-argon from 3 answers, starting from seat 3 (0 % changed)
-    3 of 3 answered · $0.0023 (fusing $0.0022) · <time> · run <run>
+    3 of 3 answered · $0.0022 (fusing $0.0021) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
 }
@@ -74,7 +74,7 @@ fn a_seat_that_is_missing_is_named() {
     ---
     fused by google/gemini-4-argon from 2 answers, starting from seat 3 (0 % changed)
     missing: x-ai/grok-4.7 failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, or wait until it resets)
-    2 of 3 answered · $0.0022 (fusing $0.0021) · <time> · run <run>
+    2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     assert_eq!(ask(&stage, &["--strict"]).code, Some(3));
@@ -181,7 +181,7 @@ fn the_next_synthesizer_takes_over() {
     ---
     fused by anthropic/claude-opus-5.5 from 3 answers, starting from seat 3 (0 % changed)
     warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see `models` (over MCP `list_models`) for current names)
-    3 of 3 answered · $0.0044 (fusing $0.0043) · <time> · run <run>
+    3 of 3 answered · $0.0042 (fusing $0.0041) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
 }
@@ -201,7 +201,7 @@ fn without_a_synthesizer_the_answer_closest_to_the_others_stands() {
     warning[refused]: the synthesizer `google/gemini-4-argon` failed: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
     warning[empty]: the synthesizer `anthropic/claude-opus-5.5` failed: the model answered with nothing (next: ask again, or ask another model)
     the answers are kept: `parallel-llm-mcp runs synthesize <run>` tries again to fuse them
-    3 of 3 answered · $0.0082 · <time> · run <run>
+    3 of 3 answered · $0.0083 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     assert_eq!(ask(&stage, &["--strict"]).code, Some(3));
@@ -269,11 +269,11 @@ fn the_report_tells_everything() {
     answers[]: {"attempts":1,"cost_usd":0.000068,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"openai/gpt-6.1-sol","provider":"openrouter","seat":1,"served_model":"openai/gpt-6.1-sol","status":"answered","text":"Take the first design.","text_bytes":22,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":6,"reasoning_tokens":0},"without":[]}
     answers[]: {"attempts":1,"cost_usd":0.0,"elapsed_ms":"<elapsed_ms>","error":{"code":"bad_request","message":"openrouter answered 400: [ { \"code\": \"invalid_type\", \"expected\": \"string\", \"received\": \"number\", \"path\": [\"model\"], \"message\": \"Expected string, received number\" } ]","next":"read the provider's message; an option may not suit this model","retryable":false},"finish":null,"first_token_ms":null,"generation_id":null,"late":false,"model":"x-ai/grok-4.7","provider":"openrouter","seat":2,"served_model":null,"status":"failed","text":null,"text_bytes":0,"truncated":false,"usage":{"cached_tokens":null,"input_tokens":null,"output_tokens":null,"reasoning_tokens":null},"without":[]}
     answers[]: {"attempts":1,"cost_usd":0.0000217,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"mistralai/mistral-large-4-0","provider":"openrouter","seat":3,"served_model":"mistralai/mistral-large-4-0","status":"answered","text":"Take the first design, and test it.","text_bytes":35,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":9,"reasoning_tokens":0},"without":[]}
-    calls: [{"attempts":1,"cost_usd":0.002086,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":763,"output_tokens":56,"reasoning_tokens":0}}]
+    calls: [{"attempts":1,"cost_usd":0.002016,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":788,"output_tokens":44,"reasoning_tokens":0}}]
     confidence: {"band":"uncalibrated","basis":"2 answers to an open question, which are not counted"}
     cost_is_estimate: false
     cost_lacks_calls: false
-    cost_usd: 0.0021757
+    cost_usd: 0.0021057
     elapsed_ms: "<elapsed_ms>"
     error: null
     files: {"dir":"<home>/.local/share/parallel-llm-mcp/runs/<run>","error":null,"state":"written"}
@@ -285,7 +285,7 @@ fn the_report_tells_everything() {
     strategy: "synthesize"
     synthesis: {"by":"google/gemini-4-argon","considered":[1,3],"kind":"fused","reason":"the synthesizer started from one answer and patched it from the others","shortened":[]}
     warnings: []
-    worth: {"base_seat":3,"drawn_from":[],"edit_ratio":0.0,"extra_cost_usd":0.002086,"extra_ms":"<extra_ms>"}
+    worth: {"base_seat":3,"drawn_from":[],"edit_ratio":0.0,"extra_cost_usd":0.002016,"extra_ms":"<extra_ms>"}
     "#);
 }
 
@@ -363,7 +363,7 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
     It has 8 legs.
     ---
     selected by x-ai/grok-4.7: 2 of 3 answers say `8 legs`, after 1 round (no change)
-    3 of 3 answered · $0.0026 · <time> · run <run>
+    3 of 3 answered · $0.0024 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     let (output, _) = count(answers, &["--strategy", "debate", "--json"]);
@@ -378,7 +378,7 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
     ---
     fused by google/gemini-4-argon from 3 answers, starting from the newest answer of seat 3 (0 % changed)
     2 of 3 answers say `8 legs`
-    3 of 3 answered · $0.0078 (fusing $0.0077) · <time> · run <run>
+    3 of 3 answered · $0.0073 (fusing $0.0072) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     let (output, asked) = count(answers, &["--strategy", "self-moa@samples=2"]);
@@ -514,7 +514,7 @@ fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
     ---
     fused by google/gemini-4-argon from 2 answers, starting from seat 2 (0 % changed)
     missing: x-ai/grok-4.7 (rail, for) failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, or wait until it resets)
-    2 of 3 answered · $0.0022 (fusing $0.0021) · <time> · run <run>
+    2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     let fusing = stage.chats().into_iter().find(|chat| chat.model.as_deref() == Some(FIRST)).unwrap();
@@ -571,7 +571,7 @@ fn whose_answers_the_synthesizer_was_not_shown_is_told() {
     ---
     fused by google/gemini-4-argon from 2 of 3 answers, starting from seat 3 (0 % changed)
     2 of 3 answers say `8 legs`
-    3 of 3 answered · $0.0023 (fusing $0.0022) · <time> · run <run>
+    3 of 3 answered · $0.0022 (fusing $0.0022) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     let (output, _) = count(answers, &["--strategy", "synthesize@top_k=2", "--json"]);

@@ -429,10 +429,10 @@ fn how_far_the_answers_agree_is_a_page() {
     ");
     let report = runs(&stage, &["show", NEWEST, "--agreement", "--json"]).json();
     let mut told = report["agreement"].clone();
-    insta::assert_snapshot!(told, @r#"{"blind_spots":[],"claims":[{"contradicted_by":[2],"reason":"It is disputed, and the safer reading is kept.","supported_by":[1,3],"text":"The migration is safe to run online with a short lock timeout.","verdict":"kept"}],"clusters":[],"consensus":[],"contradictions":[0],"discarded":[],"dissent":[{"seat":2,"text":"The migration is not safe to run online with a short lock timeout."},{"seat":2,"text":"\u001b[2JIt adds one column."}],"effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"share":null,"unique_points":[],"unread":[]}"#);
+    insta::assert_snapshot!(told, @r#"{"blind_spots":[],"claims":[{"contradicted_by":[2],"reason":"It is disputed, and the safer reading is kept.","supported_by":[1,3],"text":"The migration is safe to run online with a short lock timeout.","verdict":"kept"}],"clusters":[],"consensus":[],"contradictions":[0],"discarded":[],"dissent":[{"seat":2,"text":"The migration is not safe to run online with a short lock timeout."},{"seat":2,"text":"[2JIt adds one column."}],"effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"share":null,"unique_points":[],"unread":[]}"#);
     told = report["calls"].clone();
     mask_report(&mut told);
-    insta::assert_snapshot!(told, @r#"[{"attempts":1,"cost_usd":0.003276,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":853,"output_tokens":157,"reasoning_tokens":0}}]"#);
+    insta::assert_snapshot!(told, @r#"[{"attempts":1,"cost_usd":0.00316,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":865,"output_tokens":143,"reasoning_tokens":0}}]"#);
     insta::assert_snapshot!(report["confidence"], @r#"{"band":"uncalibrated","basis":"3 answers to an open question, which are not counted"}"#);
 }
 
@@ -448,7 +448,7 @@ fn what_models_disagree_on_is_told_below_the_answer() {
     fused by google/gemini-4-argon from 3 answers, starting from seat 1 (0 % changed)
     missing: z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see `models` (over MCP `list_models`) for current names)
     warning[suspected_injection]: the answer of seat 2 holds marks that reorder the text around them (next: read that answer before you rely on the result)
-    3 of 4 answered · $0.0037 (fusing $0.0033) · <time> · run <run>
+    3 of 4 answered · $0.0036 (fusing $0.0032) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     let stage = stage().scripted(HANGING, Script::answering("The first word."));

@@ -170,7 +170,7 @@ fn a_further_part_is_told_like_the_first() {
     [ +<time>] seat 2 mistralai/mistral-large-4-0: asked
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
     [ +<time>] synthesizer 4 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 4 google/gemini-3.8-flash: answered, 828 bytes, 207 tokens, $0.0015
+    [ +<time>] synthesizer 4 google/gemini-3.8-flash: answered, 780 bytes, 195 tokens, $0.0015
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
 
 
@@ -181,7 +181,7 @@ fn a_further_part_is_told_like_the_first() {
     insta::assert_snapshot!(said(&runs(&stage, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
     [ +<time>] synthesizer 7 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 828 bytes, 207 tokens, $0.0015
+    [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 780 bytes, 195 tokens, $0.0015
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
 
 
@@ -233,7 +233,7 @@ fn whoever_comes_in_the_middle_is_told_how_far_it_is() {
     [ +<time>] run <run> is under way: 1 of 2 answered, waiting for mistralai/mistral-large-4-0
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
     [ +<time>] synthesizer 1 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 1 google/gemini-3.8-flash: answered, 828 bytes, 207 tokens, $0.0015
+    [ +<time>] synthesizer 1 google/gemini-3.8-flash: answered, 780 bytes, 195 tokens, $0.0015
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
     ");
 }
@@ -250,7 +250,7 @@ fn a_run_that_was_given_up_says_what_came_of_it() {
     stopping: what has come is saved in run <run>; once more to stop at once
     waiting up to 25 s for an answer that is paid for either way; Ctrl-C leaves at once
     fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
-    2 of 2 answered · $0.00088 (fusing $0.00083) · <time> · run <run>
+    2 of 2 answered · $0.00086 (fusing $0.00080) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     its answer is kept: see it with `runs show <run>`
     ");
