@@ -138,7 +138,8 @@ fn stage_with_much() -> Stage {
     stage().scripted(ONE, Script::answering(&"word ".repeat(8_000)))
 }
 
-const FORTY: [&str; 6] = ["ask", "--strategy", "panel", "-m", "openai/gpt-6.1-sol*40", "Why?"];
+const FORTY: [&str; 8] =
+    ["ask", "--budget", "9", "--strategy", "panel", "-m", "openai/gpt-6.1-sol*40", "Why?"];
 
 #[test]
 fn a_reader_that_stops_reading_freezes_nothing_and_a_signal_ends_the_program() {
