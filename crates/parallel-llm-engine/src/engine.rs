@@ -1,6 +1,7 @@
 //! The story of a run, from its plan to its close.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use crate::answer::Failure;
@@ -88,6 +89,7 @@ impl Engine {
             budget: Budget::new(plan.budget),
             retries: Arc::clone(&self.retries),
             refused_keys: Mutex::default(),
+            has_begun: AtomicBool::new(false),
             sending: stop.sending(),
             hub,
             deadline,

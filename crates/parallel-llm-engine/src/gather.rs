@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -88,6 +89,7 @@ impl Panel {
         }
         let admitted = panel.admit(&at_once);
         desk.log.commit().await?;
+        desk.has_begun.store(true, Ordering::Relaxed);
         panel.ask(admitted);
         Ok(panel)
     }

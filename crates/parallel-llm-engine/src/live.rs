@@ -14,7 +14,7 @@ use crate::event::Recorded;
 use crate::outcome::Warning;
 use crate::place::Place;
 use crate::plan::RunPlan;
-use crate::run::{Run, SeatStatus};
+use crate::run::{Run, SeatStatus, SeatView};
 
 /// Updates of one lane a watcher may be behind before it gets a snapshot: some seconds of five models writing.
 const LAG_MAX: usize = 256;
@@ -105,6 +105,36 @@ impl Hub {
         let _ = self.events.send(Update::Snapshot(Box::new(run.clone())));
         drop(run);
         self.stage.send_replace(Stage::Closed);
+    }
+
+    /// The run stands like this now, because somebody went on with it: whoever watches or waits is told that, and not
+    /// how it had ended before.
+    pub fn renew(&self, run: Run) {
+        let stage = stage_of(&run);
+        let mut held = self.lock();
+        *held = run;
+        // An error means that nobody watches.
+        let _ = self.events.send(Update::Snapshot(Box::new(held.clone())));
+        drop(held);
+        self.stage.send_replace(stage);
+    }
+
+    /// Brings in what another watcher of the same run was told.
+    pub fn pass_on(&self, update: Update) {
+        // A text may come after the event that ends its place, and after a snapshot that has it already.
+        let is_awaited = |place: Place, offset: Option<usize>| {
+            let is_next = |seat: &SeatView| offset.is_none_or(|offset| offset == seat.partial.len());
+            self.look(|run| run.place(place).is_some_and(|seat| !seat.status.is_final() && is_next(seat)))
+        };
+        match update {
+            Update::Event(recorded) => self.record(vec![Recorded::clone(&recorded)], None),
+            Update::Begun(place) if is_awaited(place, None) => self.begun(place),
+            Update::Text { place, offset, text } if is_awaited(place, Some(offset)) => {
+                self.text(place, &text);
+            }
+            Update::Begun(_) | Update::Text { .. } => {}
+            Update::Snapshot(run) => self.renew(*run),
+        }
     }
 
     /// The run as it stands, text on its way included.

@@ -12,6 +12,8 @@ use crate::answer::Failure;
 use crate::deadline::Deadline;
 use crate::event::{Attempt, Event, Recorded};
 use crate::live::Hub;
+use crate::place::Place;
+use crate::plan::RunPlan;
 use crate::port::{Journal, Lease};
 
 pub(crate) struct RunLog {
@@ -60,6 +62,15 @@ impl RunLog {
     pub(crate) async fn commit(&self) -> Result<(), Failure> {
         let seq = self.tail().next_seq - 1;
         self.commit_to(seq).await
+    }
+
+    /// Whether the day's limits of the run hold one more request of this place, now that everything noted is durable.
+    pub(crate) fn check_day(
+        &self,
+        plan: &Arc<RunPlan>,
+        place: Place,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
+        self.journal.check_day(Arc::clone(plan), place)
     }
 
     /// Keeps the text of a reply on its way.

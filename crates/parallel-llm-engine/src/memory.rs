@@ -11,6 +11,7 @@ use crate::answer::Failure;
 use crate::code::Code;
 use crate::event::{Attempt, Event, Recorded};
 use crate::id::RunId;
+use crate::place::Place;
 use crate::plan::RunPlan;
 use crate::port::{Journal, Lease};
 
@@ -68,6 +69,10 @@ impl Journal for MemoryJournal {
         } else {
             runs.entry(lease.run_id).or_default().push(events);
         }
+        Box::pin(ready(Ok(())))
+    }
+
+    fn check_day(&self, _: Arc<RunPlan>, _: Place) -> BoxFuture<'static, Result<(), Failure>> {
         Box::pin(ready(Ok(())))
     }
 

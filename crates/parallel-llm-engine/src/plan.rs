@@ -192,6 +192,10 @@ pub struct RunPlan {
     /// The caller's own name for the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// Whether it is begun although an earlier run of the same question could be joined or gone on with. It says how the
+    /// run begins and nothing of the run itself, so it is not stored.
+    #[serde(skip)]
+    pub fresh: bool,
     /// What may be spent in a day besides, by the settings in force when the run began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<DayLimit>,
@@ -250,6 +254,7 @@ impl RunPlan {
             routing: Arc::new(defaults.routing.clone()),
             asked_by: request.asked_by,
             idempotency_key: request.idempotency_key,
+            fresh: request.fresh,
             limits: defaults.limits.clone(),
             warnings,
         };
@@ -312,6 +317,7 @@ fn hash(request: &RunRequest, terms: &Terms<'_>, recipe: Recipe) -> String {
         files,
         asked_by: _,
         idempotency_key: _,
+        fresh: _,
     } = request;
     let who = (models.as_ref().unwrap_or(&defaults.panel), synthesizer, &defaults.synthesizers);
     let how = (

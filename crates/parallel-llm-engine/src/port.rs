@@ -16,6 +16,7 @@ use crate::id::RunId;
 use crate::money::PicoUsd;
 use crate::outcome::Warning;
 use crate::panel::{ModelRef, SeatNumber};
+use crate::place::Place;
 use crate::plan::RunPlan;
 use crate::request::{Effort, Message};
 use crate::routing::Routing;
@@ -246,6 +247,10 @@ pub trait Journal: Send + Sync + 'static {
     fn notice(&self, _run_id: RunId) -> Option<Warning> {
         None
     }
+
+    /// Whether the day's limits of a run hold one more request of this place. Asked before each request of a run with limits
+    /// that has begun: a provider may bill more than its prices say. What has happened is durable by then.
+    fn check_day(&self, plan: Arc<RunPlan>, place: Place) -> BoxFuture<'static, Result<(), Failure>>;
 
     /// Keeps the text of a reply on its way, in place of what was kept of it before. Best effort: it is never
     /// waited for on a path that costs the user time.

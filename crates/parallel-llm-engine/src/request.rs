@@ -235,6 +235,9 @@ pub struct RunRequest {
     /// The caller's own name for this question: asked again under it, the same run is given, whenever that is.
     #[serde(default)]
     pub idempotency_key: Option<String>,
+    /// Whether all of it is asked anew, although an earlier run of the same question has answers or is under way.
+    #[serde(default)]
+    pub fresh: bool,
 }
 
 impl RunRequest {

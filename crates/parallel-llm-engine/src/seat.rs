@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -52,6 +53,15 @@ pub(crate) struct Desk {
     pub(crate) sending: Sending,
     /// Providers that have refused their key in this part of the run: every other call with it would fail the same way.
     pub(crate) refused_keys: Mutex<BTreeSet<ProviderId>>,
+    /// Whether what this part of the run begins with is durable: it was held against the day's limits as a whole.
+    pub(crate) has_begun: AtomicBool,
+}
+
+impl Desk {
+    /// Whether each request is held against the day's limits by itself.
+    fn is_limited(&self) -> bool {
+        !self.plan.limits.is_empty() && self.has_begun.load(Ordering::Relaxed)
+    }
 }
 
 /// One call in the making.
@@ -175,6 +185,10 @@ impl Asking {
         let (caller, call) = (Arc::clone(&self.desk.caller), self.call());
         let admission = AssertUnwindSafe(async move { caller.admit(call).await }).catch_unwind();
         let mut admission = admission.map(|admitted| admitted.unwrap_or_else(|_| Err(defect()))).boxed();
+        if self.desk.is_limited() {
+            // What the day has cost is looked at first.
+            return Admission::Waiting(admission);
+        }
         match (&mut admission).now_or_never() {
             Some(Ok(permit)) => {
                 self.desk.log.stage(Event::Sent { attempt: self.attempt() });
@@ -239,6 +253,11 @@ impl Asking {
             Admission::Cancelled => return Err(Box::new(self.unsent(before))),
             Admission::Waiting(admission) => {
                 let desk = Arc::clone(&self.desk);
+                if desk.is_limited()
+                    && let Err(failure) = self.check_day().await
+                {
+                    return Err(Box::new(self.never(before, failure)));
+                }
                 let admitted = self.sending.unless_over(timeout_at(self.deadline.call, admission)).await;
                 // What ends all calls at once frees their turns: such a turn comes too late.
                 let admitted = match admitted {
@@ -262,6 +281,16 @@ impl Asking {
             Ok(()) => Ok(permit),
             Err(failure) => Err(Box::new(self.never(before, failure))),
         }
+    }
+
+    /// Fails where the day's limits do not hold one more request.
+    async fn check_day(&self) -> Result<(), Failure> {
+        // What has ended counts with what it cost. Waited for, because a commit may not be dropped half-way.
+        self.desk.log.commit().await?;
+        let check = self.desk.log.check_day(&self.desk.plan, self.place);
+        let checked = self.sending.unless_over(timeout_at(self.deadline.call, check)).await;
+        // One that is not wanted any more, or too late, is told so by whoever waits for its turn.
+        checked.and_then(Result::ok).unwrap_or(Ok(()))
     }
 
     /// The end of a call that was not sent (again).

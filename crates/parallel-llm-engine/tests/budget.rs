@@ -1,5 +1,6 @@
 //! Money: refused before anything is sent, held while calls are under way, settled when they end.
 
+use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::{Code, PicoUsd};
 
 use crate::scene::{brief, scene};
@@ -136,4 +137,19 @@ async fn what_a_seat_is_told_besides_is_held_too() {
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob skipped, 0 requests, $0.00: budget: the call may cost $0.011, which the budget of $0.020 does not hold
     ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_days_limit_is_held_against_each_request_that_leaves_later() {
+    let limited = |usd: PicoUsd| {
+        let limit = DayLimit { provider: None, asked_by: None, usd, setting: "budget_day_usd".to_owned() };
+        scene([("ada", says(10, "one")), ("bob", says(20, "two")), ("fuser", says(10, "All."))])
+            .plan(|plan| plan.limits = vec![limit])
+    };
+    let held = limited(PicoUsd::from_usd(1)).run().await.end();
+    assert!(held.contains("fused by fuser"), "{held}");
+    // The panel has cost $0.0020, and the synthesizer may cost ten times that.
+    let refused = limited(PicoUsd(11_000_000_000)).run().await.end();
+    assert!(refused.contains("the day's limit does not hold the call"), "{refused}");
+    assert!(!refused.contains("fused by"), "{refused}");
 }

@@ -81,6 +81,7 @@ fn plan() -> RunPlan {
         routing: Arc::default(),
         asked_by: None,
         idempotency_key: None,
+        fresh: false,
         limits: Vec::new(),
         warnings: vec![warning()],
     }

@@ -11,6 +11,7 @@ use parallel_llm_engine::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::live::{Hub, Update};
 use parallel_llm_engine::memory::MemoryJournal;
 use parallel_llm_engine::persona::Personas;
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Terms, Timers};
 use parallel_llm_engine::port::{Caller, Checker, Journal, Lease};
 use parallel_llm_engine::recipe::Strategy;
@@ -486,6 +487,16 @@ impl Journal for Disk {
             append.await
         }
         .boxed()
+    }
+
+    fn check_day(&self, plan: Arc<RunPlan>, place: Place) -> BoxFuture<'static, Result<(), Failure>> {
+        // What requests have cost, and this one can cost, as the store reckons it.
+        let spent: PicoUsd = self.tried().concat().iter().filter_map(|recorded| recorded.event.cost()).sum();
+        let wanted = spent.plus(plan.worst_request(place).unwrap_or_default());
+        let limit = plan.limits.iter().map(|limit| limit.usd).min();
+        let refusal = || Err(Failure::new(Code::Budget, "the day's limit does not hold the call"));
+        let is_held = limit.is_none_or(|limit| wanted <= limit);
+        async move { if is_held { Ok(()) } else { refusal() } }.boxed()
     }
 
     fn checkpoint(

@@ -17,6 +17,7 @@ use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::checker::CheckCommand;
+use crate::files::AroundFiles;
 use crate::service::{
     CalibrationFile, Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Later,
     LookAtCircuits, Parts, ReadDocument, Runs, Service,
@@ -33,6 +34,15 @@ pub fn wire(settings: &Settings) -> Service {
 pub fn wire_with(
     settings: &Settings,
     wrap: impl Fn(Arc<dyn Journal>) -> Arc<dyn Journal> + Send + Sync + 'static,
+) -> Service {
+    wire_around(settings, wrap, None)
+}
+
+/// The same, with something of the caller's around each file of a run, too.
+pub fn wire_around(
+    settings: &Settings,
+    wrap: impl Fn(Arc<dyn Journal>) -> Arc<dyn Journal> + Send + Sync + 'static,
+    around_files: Option<AroundFiles>,
 ) -> Service {
     let store = later_store(settings);
     let upstream = later_upstream(settings);
@@ -67,12 +77,13 @@ pub fn wire_with(
         Later::new(move || {
             let (upstream, calibration) = (Arc::clone(&upstream), Arc::clone(&calibration));
             let journal = wrap(Arc::new(Journals::new(Arc::clone(&store))));
+            let around_files = around_files.clone();
             let check = check.clone().map(|check| Arc::new(CheckCommand::new(check)) as Arc<dyn Checker>);
             Box::pin(async move {
                 let caller = Arc::new(upstream.get().await?.clone());
                 let calibration = calibration.get().await;
                 let engine = Engine::new(caller, journal).with_checker(check);
-                Ok(Runs::new(engine, drain).calibrated(calibration))
+                Ok(Runs::new(engine, drain).calibrated(calibration).with_around_files(around_files))
             })
         })
     };

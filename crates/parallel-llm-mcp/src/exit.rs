@@ -60,6 +60,15 @@ pub const fn of_signal(signal: Signal) -> u8 {
     }
 }
 
+/// The exit code of a run without an answer, for this reason. Where its providers found fault with every request, the run
+/// gave no answer: the call itself could be used, else there would be no run.
+pub const fn of_run(code: Code) -> u8 {
+    match of(code) {
+        USAGE => FAILED,
+        exit => exit,
+    }
+}
+
 /// The exit code of a failure.
 pub const fn of(code: Code) -> u8 {
     match code {

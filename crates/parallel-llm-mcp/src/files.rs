@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use parallel_llm_engine::calibration::Calibration;
@@ -43,6 +43,14 @@ const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The longest part of a model's name that enters a file name, in bytes.
 const SLUG_BYTES_MAX: usize = 64;
+
+/// How long a folder may take to be looked at or made before it counts as one that does not answer: a drive that wakes up,
+/// or one on the network, takes a second or two.
+const FOLDER_MAX: Duration = Duration::from_secs(5);
+
+/// What stands around the writing of each file: it is given the folder and what writes, and comes back when that is done.
+pub(crate) type AroundFiles =
+    Arc<dyn Fn(&Path, &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> + Send + Sync>;
 
 /// A file to be written: its name, and what writes its content. Long texts stay where they are until then.
 type Due = (String, Box<dyn Fn(&mut dyn Write) -> io::Result<()> + Send>);
@@ -116,6 +124,22 @@ impl Folder {
     }
 }
 
+/// Does something with a folder that may not answer, beside the one thread of all runs, and for a bounded time.
+pub(crate) async fn in_time<T: Send + 'static>(
+    base: &Path,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let failed = |why: &str| {
+        let message = format!("the folder `{}` cannot be used: {why}", base.display());
+        Failure::new(Code::OutputUnwritable, message)
+    };
+    match tokio::time::timeout(FOLDER_MAX, tokio::task::spawn_blocking(work)).await {
+        Ok(Ok(done)) => done,
+        Ok(Err(_)) => Err(failed("a defect stopped what was done with it")),
+        Err(_) => Err(failed(&format!("it has not answered for {} s", FOLDER_MAX.as_secs()))),
+    }
+}
+
 /// Whether something can be made in this folder or, where it is not there, in the nearest above that is. Nothing is made.
 pub(crate) fn check_writable(folder: &Path) -> std::io::Result<()> {
     let nearest = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(folder);
@@ -151,7 +175,27 @@ pub(crate) enum FilesWatch {
     /// This process writes them, or nobody does any more.
     Told(watch::Receiver<FilesReport>),
     /// Another process writes them into this folder: what is there tells.
-    Seen(PathBuf),
+    Seen(Arc<SeenFolder>),
+}
+
+/// The folder of a run whose files another process writes.
+#[derive(Debug)]
+pub(crate) struct SeenFolder {
+    dir: PathBuf,
+    /// What was there at the last look: whoever tells of a run does not wait for a folder.
+    last: Mutex<FilesReport>,
+}
+
+impl SeenFolder {
+    /// Looks again; `None` where the folder does not answer. Says whether the folder is there and its report missing.
+    async fn look(&self) -> Option<bool> {
+        let dir = self.dir.clone();
+        let looked = in_time(&self.dir, move || Ok((dir.is_dir(), look_into(&dir)))).await;
+        let (is_there, files) = looked.ok()?;
+        let is_unfinished = is_there && files.state == FilesState::Off;
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = files;
+        Some(is_unfinished)
+    }
 }
 
 impl FilesWatch {
@@ -165,16 +209,22 @@ impl FilesWatch {
         Self::Told(watch::channel(files).1)
     }
 
-    /// Files that another process writes, where it does.
-    pub(crate) fn of_another(base: &Path, run: &Run) -> Self {
-        if run.plan.files { Self::Seen(base.join(run.plan.run_id.to_string())) } else { Self::off() }
+    /// Files that another process writes, where it does; `now` is what was there a moment ago.
+    pub(crate) fn of_another(base: &Path, run: &Run, now: FilesReport) -> Self {
+        if !run.plan.files {
+            return Self::off();
+        }
+        Self::Seen(Arc::new(SeenFolder {
+            dir: base.join(run.plan.run_id.to_string()),
+            last: Mutex::new(now),
+        }))
     }
 
-    /// How far they are now.
+    /// How far they are now, or were when they were last looked at.
     pub(crate) fn now(&self) -> FilesReport {
         match self {
             Self::Told(said) => said.borrow().clone(),
-            Self::Seen(dir) => look_into(dir),
+            Self::Seen(folder) => folder.last.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 
@@ -185,20 +235,15 @@ impl FilesWatch {
             Self::Told(said) => {
                 let _ = said.clone().wait_for(|files| files.state != FilesState::Writing).await;
             }
-            Self::Seen(dir) => {
+            Self::Seen(folder) => {
                 let give_up = Instant::now() + WRITTEN_WITHIN;
-                while is_unfinished(dir) && Instant::now() < give_up {
+                while folder.look().await == Some(true) && Instant::now() < give_up {
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
             }
         }
         self.now()
     }
-}
-
-/// Whether a folder is there in which the report is still missing.
-fn is_unfinished(dir: &Path) -> bool {
-    dir.is_dir() && look_into(dir).state == FilesState::Off
 }
 
 /// Writes the files of one run as its events come.
@@ -208,6 +253,7 @@ pub(crate) struct FileWriter {
     calibration: Arc<Calibration>,
     said: watch::Sender<FilesReport>,
     written: BTreeSet<String>,
+    around: Option<AroundFiles>,
 }
 
 impl FileWriter {
@@ -216,7 +262,13 @@ impl FileWriter {
         let begun =
             FilesReport { dir: Some(folder.path().to_owned()), state: FilesState::Writing, error: None };
         let (said, watch) = watch::channel(begun);
-        (Self { folder, hub, calibration, said, written: BTreeSet::new() }, FilesWatch::Told(watch))
+        let writer = Self { folder, hub, calibration, said, written: BTreeSet::new(), around: None };
+        (writer, FilesWatch::Told(watch))
+    }
+
+    /// The same with something of the caller's around each file.
+    pub(crate) fn within(self, around: Option<AroundFiles>) -> Self {
+        Self { around, ..self }
     }
 
     /// Follows the run to its end, or until nobody brings in any more what happens in it.
@@ -263,8 +315,12 @@ impl FileWriter {
     }
 
     async fn write(&mut self, files: Vec<Due>) -> io::Result<()> {
-        let folder = self.folder.clone();
-        let write_all = move || files.iter().try_for_each(|file| folder.write(file)).map(|()| files);
+        let (folder, around) = (self.folder.clone(), self.around.clone());
+        let write = move |file: &Due| match &around {
+            Some(around) => around(folder.path(), &mut || folder.write(file)),
+            None => folder.write(file),
+        };
+        let write_all = move || files.iter().try_for_each(write).map(|()| files);
         let files = tokio::task::spawn_blocking(write_all).await.map_err(io::Error::other)??;
         self.written.extend(files.into_iter().map(|(name, _)| name));
         Ok(())
@@ -390,8 +446,18 @@ pub(crate) fn has_folder(base: &Path, run_id: RunId) -> bool {
 }
 
 /// Where the files of a stored run should lie, and whether they do.
-pub(crate) fn look_up(base: &Path, run: &Run) -> FilesReport {
-    FilesWatch::of_another(base, run).now()
+pub(crate) async fn look_up(base: &Path, run: &Run) -> FilesReport {
+    if !run.plan.files {
+        return FilesReport::default();
+    }
+    let dir = base.join(run.plan.run_id.to_string());
+    let (looked, at) = (dir.clone(), dir.clone());
+    let silent = |failure: Failure| FilesReport {
+        dir: Some(dir),
+        state: FilesState::Failed,
+        error: Some(failure.message),
+    };
+    in_time(&at, move || Ok(look_into(&looked))).await.unwrap_or_else(silent)
 }
 
 /// The files of a run that should lie here. Its report is written last.

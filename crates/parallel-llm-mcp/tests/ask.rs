@@ -119,7 +119,7 @@ fn a_quorum_that_no_panel_can_give_is_not_waited_for() {
 fn quiet_leaves_the_errors() {
     let stage = stage().scripted(ONE, Script::fault(Fault::NoEndpoints));
     let failed = stage.call(["ask", "-q", "-m", ONE, "Which is safer?"]).run();
-    assert_eq!((failed.code, failed.stdout.as_slice()), (Some(2), b"".as_slice()));
+    assert_eq!((failed.code, failed.stdout.as_slice()), (Some(1), b"".as_slice()));
     insta::assert_snapshot!(failed.stderr, @"
     error[model_unknown]: no model answered (openai/gpt-6.1-sol: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol.)
       next: see `models` (over MCP `list_models`) for current names
@@ -165,6 +165,9 @@ fn total_failure_has_the_exit_code_of_its_cause() {
     assert_eq!(all_fail([Fault::AuthBad; 3]), failed(4, "auth"));
     assert_eq!(all_fail([Fault::Credits; 3]), failed(4, "credits"));
     assert_eq!(all_fail([Fault::KeyLimit; 3]), failed(4, "key_limit"));
+    // There was a run, and it gave no answer.
+    assert_eq!(all_fail([Fault::NoEndpoints; 3]), failed(1, "model_unknown"));
+    assert_eq!(all_fail([Fault::BadModel; 3]), failed(1, "model_unknown"));
     assert_eq!(all_fail([Fault::Refusal; 3]), failed(1, "refused"));
     assert_eq!(all_fail([Fault::Html200; 3]), failed(1, "protocol"));
     assert_eq!(all_fail([Fault::AuthBad, Fault::Refusal, Fault::Html200]), failed(1, "all_failed"));

@@ -326,16 +326,21 @@ fn what_a_wrong_key_could_not_fuse_is_fused_later() {
     assert_eq!(refused.code, Some(0), "{}", refused.stderr);
     let offer = refused.stderr.lines().find(|line| line.contains("runs synthesize")).unwrap_or_default();
     insta::assert_snapshot!(refused.masked(offer), @"the answers are kept: `parallel-llm-mcp runs synthesize <run>` tries again to fuse them");
-    insta::assert_snapshot!(runs(&stage, &["resume", NEWEST]).told(), @"
-    exit 2
-    --- stdout
-    --- stderr
-    error[usage]: the run <run> is complete; there is nothing to resume
-      next: make one text of all its answers with `runs synthesize`
-    ");
     let made = runs(&stage, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]);
     assert_eq!(synthesis(&made.json()), format!("complete fused by {CYD}"));
     assert_eq!(counts(&stage)[..2], [1, 1]);
+}
+
+#[test]
+fn a_run_that_lacks_nothing_but_its_text_is_resumed() {
+    let stage = stage().scripted(FUSER, Script::fault(Fault::Server500));
+    let call = stage.call(["ask", "--json", "-m", ADA, "-m", BOB, "Why?"]);
+    let before = call.settings([("synthesizer", FUSER), ("retries_max", "0")]).run().json();
+    assert_eq!((&before["status"], &before["synthesis"]["kind"]), (&"complete".into(), &"verbatim".into()));
+    stage.simulator().script(FUSER, Script::answering("One text of both."));
+    let resumed = runs(&stage, &["resume", NEWEST, "--json"]);
+    assert_eq!(synthesis(&resumed.json()), format!("complete fused by {FUSER}"), "{}", resumed.stderr);
+    assert_eq!(counts(&stage), [1, 1, 0, 2]);
 }
 
 #[test]

@@ -1,12 +1,19 @@
 //! The same question twice is one run: while it is being answered, under a key of the caller's own, and from the history
 //! where that is asked for. And what a day may cost.
 
+#[path = "mcp/client.rs"]
+#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
+mod client;
+
+use client::Client;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::{Call, Stage, each};
-use serde_json::Value;
+use parallel_llm_testkit::{Call, Stage, each, seats, synthesis};
+use serde_json::{Value, json};
 
 const ADA: &str = "openai/gpt-6.1-sol";
 const BOB: &str = "anthropic/claude-opus-5.5";
+/// Its provider charges for the whole reply, whether or not it is listened to.
+const FUSER: &str = "google/gemini-3.8-flash";
 
 /// Names the newest run.
 const NEWEST: &str = "@";
@@ -170,6 +177,13 @@ fn an_answer_of_the_history_is_given_where_it_is_asked_for() {
     assert_eq!((&cached["run_id"], &cached["answer"]), (&first["run_id"], &first["answer"]));
     assert_eq!(warnings(&cached), ["repeated"]);
     assert_eq!(stage.asked(ADA), 1);
+    // It is not told as just spent.
+    assert_eq!((&first["spent_now_usd"], &cached["spent_now_usd"]), (&Value::Null, &json!(0.0)));
+    assert_eq!(cached["cost_usd"], first["cost_usd"]);
+    let day = cached["asked_at"].as_str().and_then(|moment| moment.split('T').next()).unwrap_or_default();
+    let shown = stage.call(["ask", "-m", ADA, "Why?", "--cache", "1h"]).run().summary();
+    let expected = format!("$0.00 now, $0.0011 in all since it was asked on {day}");
+    assert!(day.starts_with("20") && shown.contains(&expected), "{shown}");
     told(ask(&stage, "How?").args(["--cache", "1h"]));
     told(ask(&stage, "Why?").args(["--cache", "1ms"]));
     assert_eq!(stage.asked(ADA), 3, "another question, or one too long ago, is asked");
@@ -239,4 +253,149 @@ fn what_is_not_remembered_cannot_be_given_again() {
       next: ask again when it is over, under another idempotency key if you gave one
     "#);
     assert_eq!(stage.asked(ADA), 1, "and it is not paid again");
+}
+
+/// Two models, and one that fuses, whose first reply hangs and bills on.
+fn hanging_fuser() -> Stage {
+    stage().scripted(FUSER, Script::fault(Fault::Stall).fail_first(1))
+}
+
+fn fused<'a>(stage: &'a Stage, drain_ms: &str) -> Call<'a> {
+    ask(stage, "Why?").args(["-m", BOB, "--synthesizer", FUSER]).settings([("drain_ms", drain_ms)])
+}
+
+/// How often each was asked.
+fn counts(stage: &Stage) -> [usize; 3] {
+    [ADA, BOB, FUSER].map(|model| stage.asked(model))
+}
+
+#[test]
+fn nobody_is_told_of_somebody_elses_cancel() {
+    let stage = hanging_fuser();
+    let first = fused(&stage, "300").start();
+    stage.until("it is being fused", || stage.asked(FUSER) == 1);
+    // One who asks before it is given up, and one who asks while it is.
+    let before = fused(&stage, "300").start();
+    stage.until("the second has joined", || {
+        before.said().is_empty()
+            && stage.files().iter().any(|(path, _)| path.ends_with("answer_2_anthropic-claude-opus-5.5.md"))
+    });
+    stage.pause(std::time::Duration::from_millis(500));
+    first.signal("INT");
+    let after = fused(&stage, "300").start();
+    assert_eq!(first.wait().code, Some(130));
+    let reports = [before, after].map(|running| {
+        let output = running.wait();
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        output.json()
+    });
+    for report in &reports {
+        assert_eq!(synthesis(report), format!("complete fused by {FUSER}"), "{report}");
+        assert_eq!(files(report).len(), 5, "{report}");
+        assert_eq!(warnings(report), ["repeated"]);
+    }
+    assert_eq!(reports[0]["run_id"], reports[1]["run_id"]);
+    assert_eq!(counts(&stage), [1, 1, 2], "what was given is not asked for again");
+}
+
+#[test]
+fn a_question_given_up_over_mcp_and_asked_again_at_once_is_answered() {
+    let stage = hanging_fuser();
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_DRAIN_MS", "300")]);
+    let question = || json!({"prompt": "Why?", "models": [ADA, BOB], "synthesizer": FUSER});
+    let given_up = client.start("process_prompt", question());
+    stage.until("it is being fused", || stage.asked(FUSER) == 1);
+    client.notify("notifications/cancelled", json!({"requestId": given_up, "reason": "enough"}));
+    let ids = [client.start("process_prompt", question()), client.start("process_prompt", question())];
+    let results = ids.map(|id| client.result(id)["structuredContent"].clone());
+    for told in &results {
+        assert_eq!((&told["status"], &told["answer"].is_string()), (&json!("complete"), &true), "{told}");
+    }
+    assert_eq!(results[0]["run_id"], results[1]["run_id"]);
+    assert_eq!(counts(&stage), [1, 1, 2], "what was given is not asked for again");
+}
+
+/// A run of two, one of which has answered, that has come to this end.
+fn left(stage: &Stage, signal: &str) {
+    let running = ask(stage, "Why?").args(["-m", BOB]).start();
+    stage.until("one has answered and the other is asked", || {
+        let shown = stage.call(["runs", "show", NEWEST, "--json"]).run();
+        shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered" && stage.asked(BOB) == 1
+    });
+    running.signal(signal);
+    running.wait();
+}
+
+#[test]
+fn what_a_run_that_was_left_has_is_not_paid_again() {
+    for (signal, word, expected, asked) in
+        [("KILL", "interrupted", "partial", [1, 1]), ("INT", "cancelled", "complete", [1, 2])]
+    {
+        let stage = stage().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
+        left(&stage, signal);
+        let before = stage.call(["runs", "show", NEWEST, "--json"]).run().json();
+        assert_eq!(before["status"], word);
+        let call = || ask(&stage, "Why?").args(["-m", BOB]);
+        let report = told(call());
+        assert_eq!((&report["status"], &report["run_id"]), (&json!(expected), &before["run_id"]), "{report}");
+        assert_eq!([ADA, BOB].map(|model| stage.asked(model)), asked, "{}", seats(&report));
+        assert_eq!(warnings(&report), ["repeated"], "{report}");
+        let warning = report["warnings"][0].to_string();
+        assert!(warning.contains(&format!("which was {word}")) && warning.contains("`--fresh`"), "{warning}");
+        // It has its answer now, so whoever asks once more wants another.
+        let anew = told(call());
+        assert_ne!(anew["run_id"], before["run_id"]);
+        assert_eq!(stage.asked(ADA), 2);
+    }
+}
+
+#[test]
+fn whoever_wants_all_of_it_anew_says_so() {
+    let stage = stage().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
+    left(&stage, "INT");
+    let anew = told(ask(&stage, "Why?").args(["-m", BOB, "--fresh"]));
+    assert_eq!((&anew["status"], warnings(&anew).len()), (&json!("complete"), 0));
+    assert_eq!([ADA, BOB].map(|model| stage.asked(model)), [2, 2]);
+}
+
+#[test]
+fn a_client_that_asks_again_after_a_restart_pays_for_what_is_missing() {
+    let stage = stage().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
+    let question = |fresh: bool| json!({"prompt": "Why?", "models": [ADA, BOB], "fresh": fresh});
+    let mut client = Client::new(&stage, &[]);
+    client.start("process_prompt", question(false));
+    stage.until("one has answered and the other is asked", || {
+        let shown = stage.call(["runs", "show", NEWEST, "--json"]).run();
+        shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered" && stage.asked(BOB) == 1
+    });
+    client.signal("KILL");
+    client.wait();
+    let mut client = Client::new(&stage, &[]);
+    let result = client.call("process_prompt", question(false))["structuredContent"].clone();
+    assert_eq!(
+        (&result["status"], stage.asked(ADA), stage.asked(BOB)),
+        (&json!("partial"), 1, 1),
+        "{result}"
+    );
+    let result = client.call("process_prompt", question(true))["structuredContent"].clone();
+    assert_eq!(
+        (&result["status"], stage.asked(ADA), stage.asked(BOB)),
+        (&json!("complete"), 2, 2),
+        "{result}"
+    );
+}
+
+#[test]
+fn what_may_have_been_paid_for_nothing_is_said_before_it_is_asked_anew() {
+    let stage = stage().scripted(ADA, Script::fault(Fault::Stall).fail_first(1));
+    let running = ask(&stage, "Why?").start();
+    stage.until("it is asked", || stage.asked(ADA) == 1);
+    running.signal("KILL");
+    running.wait();
+    let lost = stage.call(["runs", "show", NEWEST, "--json"]).run().json();
+    let again = ask(&stage, "Why?").run();
+    assert_eq!((again.code, stage.asked(ADA)), (Some(0), 2), "{}", again.stderr);
+    let report = again.json();
+    assert_ne!(report["run_id"], lost["run_id"]);
+    insta::assert_snapshot!(again.masked(&report["warnings"].to_string()), @r#"[{"code":"repeated","message":"all of it is asked anew: run <run> of the same question was interrupted before anything of it came, and may have been paid","next":"see it with `runs show`","retryable":false}]"#);
 }

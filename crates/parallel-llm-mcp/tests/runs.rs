@@ -349,6 +349,35 @@ fn a_reader_that_went_away_is_no_failure() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
 }
 
+/// A shell has its prompt back this soon after the answer. The promise is one second; the rest is for a busy machine.
+const PROMPT_MAX: Duration = Duration::from_secs(3);
+
+#[test]
+fn the_shell_has_its_prompt_back_although_a_late_seat_is_paid_for() {
+    const LATE: &str = "google/gemini-4-argon";
+    let stage = stage().scripted(LATE, Script::fault(Fault::Stall));
+    let call =
+        stage.call(["ask", "--json", "-m", QUICK, "-m", QUICK, "-m", LATE, "--wait", "quorum:2", "Why?"]);
+    let running = call.settings([("synthesizer", QUICK)]).start();
+    stage.until("the answer is told", || running.said().contains("\"answer\""));
+    let told = Instant::now();
+    let output = running.wait();
+    let passed = told.elapsed();
+    assert!(passed < PROMPT_MAX, "the prompt came {passed:?} after the answer");
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let left = output.stderr.lines().find(|line| line.contains("--linger")).unwrap_or_default();
+    insta::assert_snapshot!(left, @"a late answer is not waited for, though paid for either way; `--linger` waits");
+    let report = runs(&stage, &["show", "--json", NEWEST]).json();
+    insta::assert_snapshot!(seats(&report), @"
+    1 openai/gpt-6.1-sol answered x1 32 bytes
+    2 openai/gpt-6.1-sol answered x1 32 bytes
+    3 google/gemini-4-argon cancelled cancelled x1 48 bytes
+    ");
+    let late = &report["answers"][2];
+    assert!(late["generation_id"].is_string() && late["cost_usd"].is_null(), "{late}");
+    assert_eq!((&report["cost_lacks_calls"], &report["status"]), (&true.into(), &"partial".into()));
+}
+
 #[test]
 fn a_signal_ends_the_wait_for_late_seats() {
     let stage = hanging();

@@ -10,7 +10,7 @@ use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunPlan};
+use parallel_llm_engine::{Code, Failure, Place, Recorded, RunId, RunPlan};
 
 use crate::projection::{Entries, NewRun};
 use crate::sqlite::write::EPOCH_FIRST;
@@ -38,6 +38,11 @@ impl Journal for Store {
 
     fn notice(&self, run_id: RunId) -> Option<Warning> {
         self.writer().notice(run_id)
+    }
+
+    fn check_day(&self, plan: Arc<RunPlan>, place: Place) -> BoxFuture<'static, Result<(), Failure>> {
+        let store = self.clone();
+        async move { store.check_call(&plan, place).await }.boxed()
     }
 
     fn checkpoint(

@@ -53,7 +53,8 @@ fn holds(plan: &RunPlan, places: Vec<Place>) -> Holds {
     places.into_iter().filter_map(|place| Some((place, hold(plan, place)?))).collect()
 }
 
-fn hold(plan: &RunPlan, place: Place) -> Option<Hold> {
+/// What one request of this place can cost, where that is known and anything.
+pub(crate) fn hold(plan: &RunPlan, place: Place) -> Option<Hold> {
     let amount = plan.worst_request(place).filter(|amount| *amount > PicoUsd::ZERO)?;
     Some(Hold { provider: plan.seat_at(place)?.model.provider.clone(), amount })
 }

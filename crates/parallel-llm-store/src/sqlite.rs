@@ -6,7 +6,7 @@
 mod contents;
 pub(crate) mod inspect;
 pub(crate) mod ledger;
-mod limits;
+pub(crate) mod limits;
 pub(crate) mod purge;
 pub(crate) mod read;
 pub(crate) mod repeats;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
-use parallel_llm_engine::{Code, Failure, RunId};
+use parallel_llm_engine::{Code, Failure, Place, RunId, RunPlan};
 use sqlx::sqlite::SqlitePool;
 
 use crate::clock;
@@ -16,7 +16,7 @@ use crate::inspection::{DatabaseState, Soundness, Thoroughness};
 use crate::purge::Purged;
 use crate::runs::{Look, RunFilter, RunSummary, StoredRun, Whose};
 use crate::spill::{Spill, SpillState, Spills};
-use crate::sqlite::{self, inspect, ledger, purge, read, repeats, search, seats, tokens};
+use crate::sqlite::{self, inspect, ledger, limits, purge, read, repeats, search, seats, tokens};
 use crate::tokens::{NewToken, Token};
 use crate::writer::Writer;
 
@@ -126,6 +126,13 @@ impl Store {
     ) -> Result<Option<RunId>, Failure> {
         match &self.shared.db {
             Db::Sqlite(readers) => repeats::find_same(readers, plan_hash, (asked_by, within_ms)).await,
+        }
+    }
+
+    /// Whether the day's limits of this plan hold one more request of this place, by what is durable.
+    pub async fn check_call(&self, plan: &RunPlan, place: Place) -> Result<(), Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => limits::check_call(readers, (plan, place)).await,
         }
     }
 

@@ -197,6 +197,33 @@ async fn a_day_has_a_limit_of_what_is_spent_held_and_asked_for() {
 }
 
 #[tokio::test]
+async fn a_provider_that_bills_above_its_price_is_stopped_at_the_limit() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let limited = |plan: &mut RunPlan| plan.limits = vec![limit(None, 1)];
+    let plan = changed(dear(plan(1, StoreMode::Full)), limited);
+    let lease = begin(store, 1, limited, vec![sent(seat(1, 1))]).await.unwrap();
+    let next = seat(2, 1).place;
+    assert_eq!(store.check_call(&plan, next).await, Ok(()), "half a dollar may be spent, and half is left");
+    let paid = Event::Answered {
+        attempt: seat(1, 1),
+        answer: Answer { cost: Some(PicoUsd::from_usd(3)), ..answer("dear") },
+    };
+    store.append(lease, recorded(3, vec![paid])).await.unwrap();
+    let refused = store.check_call(&plan, next).await.unwrap_err();
+    assert_eq!(
+        (refused.code, &*refused.message),
+        (
+            Code::Budget,
+            "the call may cost up to $0.50; of the day's limit of $1.00, $3.00 are spent and $0.00 held for runs under \
+             way"
+        )
+    );
+    let elsewhere = changed(plan, |plan| plan.limits = vec![limit(Some("groq"), 1)]);
+    assert_eq!(store.check_call(&elsewhere, next).await, Ok(()), "another provider's limit is not touched");
+}
+
+#[tokio::test]
 async fn a_limit_of_one_provider_counts_only_its_calls() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;

@@ -26,6 +26,11 @@ fn asked_by(plan: Arc<RunPlan>, who: &str) -> Arc<RunPlan> {
     changed(plan, |plan| plan.asked_by = Some(who.to_owned()))
 }
 
+/// Asked anew, whatever there is.
+fn fresh(plan: Arc<RunPlan>) -> Arc<RunPlan> {
+    changed(plan, |plan| plan.fresh = true)
+}
+
 /// Begins a run; a refusal as its code and the run it names.
 async fn begin(store: &Store, plan: Arc<RunPlan>) -> Result<(), (Code, Option<RunId>)> {
     let lease = store.open_run(plan).await;
@@ -51,7 +56,7 @@ async fn a_key_names_one_question_of_one_caller_as_long_as_its_run_is_kept() {
 }
 
 #[tokio::test]
-async fn without_a_key_only_what_is_under_way_counts() {
+async fn without_a_key_what_is_under_way_or_was_left_counts() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     assert_eq!(begin(store, same_question(1)).await, Ok(()));
@@ -67,10 +72,48 @@ async fn without_a_key_only_what_is_under_way_counts() {
     assert_eq!(begin(store, same_question(6)).await, Ok(()), "nobody tries again after ten minutes");
     let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1";
     sqlx::query(gone).execute(&mut stranger).await.unwrap();
-    assert_eq!(begin(store, same_question(7)).await, Ok(()), "an interrupted run answers nobody");
+    assert_eq!(
+        begin(store, same_question(7)).await,
+        Err((Code::Repeated, Some(run_id(6)))),
+        "it can be gone on with"
+    );
+    assert_eq!(begin(store, fresh(same_question(7))).await, Ok(()), "unless all is to be asked anew");
+    let long_ago = "UPDATE runs SET created_at_ms = created_at_ms - 86400001";
     sqlx::query(gone).execute(&mut stranger).await.unwrap();
-    write(store, same_question(8), simple("settled")).await;
-    assert_eq!(begin(store, same_question(9)).await, Ok(()), "an answered question may be asked again");
+    sqlx::query(long_ago).execute(&mut stranger).await.unwrap();
+    assert_eq!(
+        begin(store, same_question(8)).await,
+        Ok(()),
+        "what was said a day ago may not be so any more"
+    );
+    sqlx::query(gone).execute(&mut stranger).await.unwrap();
+    write(store, fresh(same_question(9)), simple("settled")).await;
+    assert_eq!(begin(store, same_question(10)).await, Ok(()), "an answered question may be asked again");
+}
+
+#[tokio::test]
+async fn a_run_that_was_given_up_counts_as_long_as_its_answers_are_kept() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let now_ms = u64::try_from(Store::now_ms()).unwrap();
+    let named = |number: u64, plan: Arc<RunPlan>| {
+        changed(plan, |plan| plan.run_id = RunId::from_parts(now_ms + number, 7))
+    };
+    let given_up = || {
+        let cancelled = parallel_llm_engine::Failure::new(Code::Cancelled, "given up");
+        let outcome = Box::new(parallel_llm_engine::Outcome::none(cancelled));
+        recorded(1, vec![started(), Event::Decided { outcome }, closed()])
+    };
+    let metadata = changed(same_question(1), |plan| plan.store = StoreMode::Metadata);
+    write(store, named(1, metadata), given_up()).await;
+    write(store, named(2, asked_by(same_question(1), "somebody")), given_up()).await;
+    assert_eq!(begin(store, named(3, fresh(same_question(1)))).await, Ok(()));
+    write(store, named(4, fresh(same_question(1))), given_up()).await;
+    let left = Some(RunId::from_parts(now_ms + 4, 7));
+    assert_eq!(begin(store, named(5, same_question(1))).await, Err((Code::Repeated, left)));
+    write(store, named(6, fresh(same_question(1))), simple("settled")).await;
+    let under_way = Some(RunId::from_parts(now_ms + 3, 7));
+    assert_eq!(begin(store, named(7, same_question(1))).await, Err((Code::Repeated, under_way)));
 }
 
 #[tokio::test]

@@ -18,6 +18,8 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Tells the program with failpoints (`src/bin/failpoints.rs`) at which of them it kills itself, the first being 1.
 pub const KILL_AT: &str = "TESTKIT_KILL_AT";
+/// Tells the same program that no file of a run is written while there is a file of this name.
+pub const FREEZE_FILES: &str = "TESTKIT_FREEZE_FILES";
 /// What it says on stderr before it does; `before append` and the like follow.
 pub const KILLED: &str = "killed ";
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::event::{Attempt, Recorded};
+use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::{Code, Failure, RunId};
@@ -160,6 +161,10 @@ impl Journal for Held {
     fn reopen(&self, run_id: RunId, _: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
         let lease = self.0.durable.lease(run_id);
         async move { Ok(lease) }.boxed()
+    }
+
+    fn check_day(&self, _: Arc<RunPlan>, _: Place) -> BoxFuture<'static, Result<(), Failure>> {
+        async { Ok(()) }.boxed()
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {

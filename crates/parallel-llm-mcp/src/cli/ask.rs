@@ -77,8 +77,11 @@ pub struct Ask {
     /// A name of your own for this question: asked again under it, the same run is given and nothing is paid twice
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
+    /// Ask all of it anew, also where the same question is being answered or was left without an answer
+    #[arg(long)]
+    pub fresh: bool,
     /// Take the answer of the very same question from the history where it is no older than this, such as 1h
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", conflicts_with = "fresh")]
     pub cache: Option<String>,
     /// When stopped, close every connection at once, also those whose answers are paid for either way
     #[arg(long)]
@@ -169,6 +172,7 @@ impl Ask {
                 .transpose()?,
             budget: self.budget,
             idempotency_key: self.idempotency_key.take(),
+            fresh: self.fresh,
             ..RunRequest::default()
         };
         let cache_ms = self.cache.as_deref().map(|text| parse_duration("--cache", text)).transpose()?;
@@ -330,7 +334,7 @@ pub(super) fn exit_code(run: &Run, strict: bool) -> u8 {
     }
     let Some(outcome) = &run.outcome else { return exit::FAILED };
     if let Some(failure) = &outcome.failure {
-        return exit::of(failure.code);
+        return exit::of_run(failure.code);
     }
     if strict && (run.status == RunStatus::Partial || run.is_unfused()) {
         exit::PARTIAL

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::live::Update;
 use parallel_llm_engine::run::{Run, RunStatus};
+use serde_json::{Value, json};
 
 use super::Desk;
 use crate::output::console::Console;
@@ -14,6 +15,9 @@ use crate::shutdown::{Signal, Signals};
 
 /// Connections that can be closed are closed within this.
 const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// How long the connections of late seats that can be closed are given to close: they take milliseconds.
+const CLOSING: Duration = Duration::from_millis(300);
 
 /// How a run is shown while it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,25 +144,63 @@ pub(super) async fn close(desk: &Desk<'_>, handle: &RunHandle, linger: bool, sig
             _ = signals.next() => {}
         }
     }
-    if handle.is_here() {
+    if handle.is_here() && desk.console.is_interactive() {
         give_up(desk, handle, signals).await;
+    } else if handle.is_here() {
+        leave_behind(desk, handle, signals).await;
     }
     handle.snapshot()
+}
+
+/// Lets late seats go at once: whoever reads the answer from a pipe has it only when this process has ended. What had
+/// come of them is kept; what they cost can be asked of their providers when the run is gone on with.
+async fn leave_behind(desk: &Desk<'_>, handle: &RunHandle, signals: &mut Signals) {
+    handle.cancel();
+    if tokio::time::timeout(CLOSING, handle.closed()).await.is_ok() {
+        return;
+    }
+    let late = handle.look(|run| run.awaited().count());
+    if late > 0 {
+        let answers = if late == 1 { "a late answer is" } else { "late answers are" };
+        desk.console.say(&format!("{answers} not waited for, though paid for either way; `--linger` waits"));
+    }
+    handle.abort();
+    tokio::select! {
+        () = handle.closed() => {}
+        _ = signals.next() => {}
+    }
 }
 
 async fn stream_events(desk: &Desk<'_>, handle: &RunHandle) {
     let (mut run, mut watch) = handle.watch_events();
     while run.status == RunStatus::Running {
         let update = watch.next().await;
-        if let Update::Event(recorded) = &update {
+        if let Some(line) = event_line(handle, &update) {
+            desk.console.data(&line.to_string());
+            desk.console.room().await;
+        }
+        live::take(&mut run, update);
+    }
+}
+
+/// What is told of an update as one JSON object: an event as it is, and the whole run where events were missed or
+/// somebody else went on with it.
+fn event_line(handle: &RunHandle, update: &Update) -> Option<Value> {
+    match update {
+        Update::Event(recorded) => {
             let mut json =
                 serde_json::to_value(&**recorded).expect("an event is plain data with string keys");
             if let (Some(fields), Some(answer)) = (json.get_mut("answer"), recorded.event.answer()) {
                 fields["text"] = answer.text.as_ref().into();
             }
-            desk.console.data(&json.to_string());
-            desk.console.room().await;
+            Some(json)
         }
-        live::take(&mut run, update);
+        Update::Snapshot(run) => Some(json!({
+            "seq": run.seq,
+            "elapsed_ms": run.elapsed_ms,
+            "event": "snapshot",
+            "report": handle.report_of(run).to_json(),
+        })),
+        Update::Begun(_) | Update::Text { .. } => None,
     }
 }

@@ -335,7 +335,7 @@ fn summary(report: &Report) -> String {
         parts.push(format!("missing: {}", told.join("; ")));
     }
     parts.push(seconds(report.elapsed_ms));
-    parts.push(report.cost().told());
+    parts.push(report.cost_told());
     parts.join(", ")
 }
 
@@ -408,6 +408,8 @@ mod tests {
             cost_is_estimate: false,
             cost_lacks_calls: false,
             cost_max_usd: None,
+            spent_now_usd: None,
+            asked_at: None,
             elapsed_ms: 42_000,
             strategy_reason: None,
             spared: None,

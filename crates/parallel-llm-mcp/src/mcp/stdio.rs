@@ -76,8 +76,9 @@ where
         Instant::now() + drain
     };
     let served = async {
-        super::serve(Handler::new(Reach::Pipes, service.clone(), stop.clone(), wall::soft(drain)), wire)
-            .await;
+        let handler = Handler::new(Reach::Pipes, service.clone(), stop.clone(), wall::soft(drain));
+        // Boxed, because what serves a client is kilobytes, which this future would hold else.
+        Box::pin(super::serve(handler, wire)).await;
         // However it ended, nobody is there any more.
         stop.cancel();
     };

@@ -33,7 +33,8 @@ impl OpenTasks {
         holds.retain(|hold| !hold.is_over());
         if holds.iter().any(|hold| hold.id() == handle.id()) {
             handle.cancel();
-        } else if handle.is_here() {
+        } else {
+            // Also of a run that another process does: this one may come to go on with it.
             holds.push(handle.hold());
         }
     }
@@ -86,6 +87,8 @@ pub(super) async fn cancel(
         return Ok(());
     }
     if handle.is_elsewhere() {
+        // This process is not to go on with it.
+        open_tasks.give_up(handle.id());
         let failure =
             Failure::new(Code::Busy, "another server does this run, and only that one can give it up");
         return Err(resources::error_of(

@@ -92,6 +92,11 @@ impl Console {
         self.stderr_is_terminal && !self.quiet
     }
 
+    /// Whether a person reads both what is said and the data, as they come.
+    pub const fn is_interactive(&self) -> bool {
+        self.is_live() && self.stdout_is_terminal
+    }
+
     /// Whether nothing but data is wanted.
     pub const fn is_quiet(&self) -> bool {
         self.quiet

@@ -54,6 +54,7 @@ const WORDS: &[(&str, &str)] = &[
     ("`runs resume`", "resume_run"),
     ("`models` (over MCP `list_models`)", "list_models"),
     ("`models --attachments`", "list_models"),
+    ("`--fresh`", "process_prompt with `\"fresh\":true`"),
     ("`--store full`", "`\"store\":\"full\"`"),
     ("`--store metadata`", "`\"store\":\"metadata\"`"),
     ("`--budget`", "`budget_usd`"),

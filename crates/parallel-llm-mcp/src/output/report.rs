@@ -88,6 +88,13 @@ pub struct Report {
     /// known; left out elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_max_usd: Option<f64>,
+    /// What was spent of it for this call, in USD, where the question was answered by a run that was over: 0 where its
+    /// answer is given again; left out elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent_now_usd: Option<f64>,
+    /// When that run was asked, as `2026-11-20T13:10:33.007Z`; left out elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<String>,
     /// Milliseconds from the start to the answer, or to now.
     pub elapsed_ms: u64,
     /// How answers become one text.
@@ -374,6 +381,8 @@ impl Report {
             cost_is_estimate: cost.is_estimate,
             cost_lacks_calls: cost.lacks_calls,
             cost_max_usd: cost.bound.map(PicoUsd::as_usd),
+            spent_now_usd: None,
+            asked_at: None,
             elapsed_ms: run.decided_ms.unwrap_or(run.elapsed_ms),
             strategy: run.plan.strategy.name().to_owned(),
             strategy_reason: run.plan.chosen_because.clone(),
@@ -395,6 +404,18 @@ impl Report {
             is_estimate: self.cost_is_estimate,
             bound: self.cost_max_usd.and_then(PicoUsd::from_f64),
         }
+    }
+
+    /// What it cost in words, and what of that was spent now, where most of it was before: `$0.00 now, $0.0037 in all since
+    /// it was asked on 2026-11-20`.
+    pub fn cost_told(&self) -> String {
+        let told = self.cost().told();
+        let Some((spent_usd, asked_at)) = self.spent_now_usd.zip(self.asked_at.as_deref()) else {
+            return told;
+        };
+        let spent = PicoUsd::from_f64(spent_usd).unwrap_or_default();
+        let day = asked_at.split('T').next().unwrap_or(asked_at);
+        format!("{spent} now, {told} in all since it was asked on {day}")
     }
 
     /// The report as JSON for people: a field a line, in the order of this page.

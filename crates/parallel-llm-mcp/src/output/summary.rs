@@ -63,7 +63,10 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
         "{} of {} answered · {}{} · {} · run {}",
         run.answered(),
         run.seats.len(),
-        Cost::of(run).told(),
+        match report.spent_now_usd {
+            Some(_) => report.cost_told(),
+            None => Cost::of(run).told(),
+        },
         worth(run),
         seconds(run.decided_ms.unwrap_or(run.elapsed_ms)),
         run.plan.run_id

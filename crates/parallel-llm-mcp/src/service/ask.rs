@@ -8,12 +8,12 @@ use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::panel::{ModelRef, PanelEntry};
 use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunPlan, RunRequest, RunStatus};
+use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunPlan, RunRequest};
 
 use super::catalogue::Wanted;
 use super::fitness::Typed;
 use super::stake::{Proposal, What};
-use super::{Asker, Further, Kept, RunHandle, Scope, Service};
+use super::{Asker, RunHandle, Scope, Service};
 use crate::clock;
 
 /// A question as a door hands it over.
@@ -66,46 +66,6 @@ impl Service {
         self.begin(plan).await
     }
 
-    /// Begins the run of a plan; where the same is under way already, that run is given instead.
-    pub(super) async fn begin(&self, plan: RunPlan) -> Result<RunHandle, Failure> {
-        match self.runs().await?.start(plan, self.output_dir()).await {
-            Err(Failure { code: Code::Repeated, run_id: Some(id), .. }) => {
-                let handle = self.hold(&id.to_string()).await?;
-                let note =
-                    Failure::new(Code::Repeated, format!("the same question was asked before, as run {id}"));
-                Ok(handle.with_note(Warning::of("nothing was asked anew", &note)))
-            }
-            begun => begun,
-        }
-    }
-
-    /// A hold on a run that answers the question; one whose process is gone is gone on with.
-    async fn hold(&self, name: &str) -> Result<RunHandle, Failure> {
-        let past = match self.seek(name).await? {
-            Kept::Live(handle) => return Ok(handle.join()),
-            Kept::Past(past) => past,
-        };
-        if past.run.plan.store != StoreMode::Full {
-            let message = format!("the run {name} answers this question, and its texts are not kept");
-            let next = "ask again when it is over, under another idempotency key if you gave one";
-            return Err(Failure::new(Code::Repeated, message).with_next(next));
-        }
-        if past.run.status != RunStatus::Interrupted {
-            return past.join();
-        }
-        let resume = Further::Resume { resend: false, budget: None };
-        let begun = async { self.further(name, resume).await?.begin().await };
-        match begun.await {
-            // Somebody else has begun to, a moment ago.
-            Err(failure) if failure.code == Code::Busy => match self.seek(name).await? {
-                Kept::Live(handle) => Ok(handle.join()),
-                Kept::Past(past) if past.run.status == RunStatus::Running => past.join(),
-                Kept::Past(_) => Err(failure),
-            },
-            begun => begun,
-        }
-    }
-
     /// The newest answer to the very same question, where one is wanted and not too old.
     async fn answered_before(
         &self,
@@ -118,7 +78,9 @@ impl Service {
         let same = self.store().await?.find_same(&plan.plan_hash, asked_by, within_ms).await?;
         let Some(id) = same else { return Ok(None) };
         let note = Failure::new(Code::Repeated, format!("this is the answer of run {id}"));
-        let handle = self.recall(id).await?.join()?;
+        let past = self.recall(id).await?;
+        let cost = past.run.cost();
+        let handle = past.join(plan.budget).await?.spending_since(cost);
         Ok(Some(handle.with_note(Warning::of("nothing was asked anew", &note))))
     }
 

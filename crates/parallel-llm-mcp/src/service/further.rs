@@ -86,7 +86,7 @@ impl Service {
         self.asker().check_wishes(&further.wishes(), self.settings().budget)?;
         let is_resume = matches!(further, Further::Resume { .. });
         let (run, is_open) = match self.seek(name).await? {
-            Kept::Live(handle) if is_resume && handle.look(|run| !run.is_decided() && !run.closed) => {
+            Kept::Live(handle) if is_resume && handle.is_wanted() && handle.look(is_undecided) => {
                 return Ok(Proposal::new(self, What::Join(handle)));
             }
             Kept::Live(handle) => self.ended(&handle).await?,
@@ -148,9 +148,9 @@ impl Service {
 
     /// A run of this process that has its answer, and whether it is still under way.
     async fn ended(&self, handle: &RunHandle) -> Result<(Run, bool), Failure> {
-        // Its answer may have been told a moment ago, and its end not yet.
-        if handle.look(Run::is_decided) {
-            let _ = timeout(CLOSING_MAX, handle.wait_closed()).await;
+        // Its answer may have been told a moment ago, and its end not yet; and one that was given up is about to end.
+        if handle.look(Run::is_decided) || !handle.is_wanted() {
+            let _ = timeout(CLOSING_MAX, handle.closed()).await;
         }
         Ok(if handle.is_closed() { (self.durable(handle).await?, false) } else { (handle.snapshot(), true) })
     }
@@ -181,6 +181,20 @@ impl Service {
     }
 }
 
+/// Whether its answer is still to come.
+fn is_undecided(run: &Run) -> bool {
+    !run.is_decided() && !run.closed
+}
+
+/// Whether nothing is missing but a text of the answers there are: nobody could make one, or the run was given up before.
+fn lacks_text(run: &Run) -> bool {
+    let Some(outcome) = &run.outcome else { return false };
+    let why = outcome.unfused.as_ref().or(outcome.failure.as_ref()).map(|why| why.code);
+    let has_answers = run.seats.iter().any(|seat| seat.answer.is_some());
+    // Answers that were voted on or checked would come to the same once more.
+    has_answers && why.is_some_and(|code| !matches!(code, Code::NoMajority | Code::CheckFailed))
+}
+
 /// Whether there is anything to be had of the run.
 fn check(run: &Run, further: &Further) -> Result<(), Failure> {
     let id = run.plan.run_id;
@@ -192,9 +206,9 @@ fn check(run: &Run, further: &Further) -> Result<(), Failure> {
         return Err(Failure::new(Code::Usage, message).with_next("ask again; `--store full` keeps texts"));
     }
     match further {
-        Further::Resume { .. } if run.status == RunStatus::Complete => {
+        Further::Resume { .. } if run.status == RunStatus::Complete && !lacks_text(run) => {
             let message = format!("the run {id} is complete; there is nothing to resume");
-            let next = if run.is_unfused() || run.seats.iter().any(|seat| seat.late) {
+            let next = if run.seats.iter().any(|seat| seat.late) {
                 "make one text of all its answers with `runs synthesize`"
             } else {
                 "see it with `runs show`, or add a model with `runs add`"
@@ -227,9 +241,7 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
     if !run.is_decided() {
         return Ok(Reopening::resume(&run.plan, ask));
     }
-    // Where nobody could fuse the answers there are, the text is what is missing.
-    let lacks_text = run.outcome.as_ref().is_some_and(|outcome| outcome.unfused.is_some());
-    if ask.is_empty() && !lacks_text {
+    if ask.is_empty() && !lacks_text(run) {
         let message = format!("the run {} has no seat that could be asked", run.plan.run_id);
         let unknown = run.seats.iter().any(|seat| seat.status == SeatStatus::Unknown);
         let next = if unknown {

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use parallel_llm_engine::calibration::Calibration;
 use parallel_llm_engine::live::Hub;
+use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::place::Place;
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Code, Event, Failure, Recorded, RunId, RunPlan, RunStatus};
-use parallel_llm_store::{RunFilter, RunSummary};
-use tokio::task::JoinSet;
+use parallel_llm_engine::{Code, Event, Failure, PicoUsd, Recorded, RunId, RunPlan, RunStatus};
+use parallel_llm_store::{Look, RunFilter, RunSummary};
+use tokio::task::{AbortHandle, JoinSet};
 
+use super::handle::Heirship;
 use super::{RunHandle, Scope, Service};
 use crate::clock;
 use crate::files::{self, FileWriter, FilesWatch, Folder};
@@ -107,7 +110,7 @@ impl Service {
         let stored = self.store().await?.load(self.asker().whose(), id).await?;
         let stored = stored.ok_or_else(|| missing(id))?;
         let run = stored.run();
-        let files = files::look_up(&self.output_dir(), &run);
+        let files = files::look_up(&self.output_dir(), &run).await;
         let calibration = self.parts.calibration.get().await;
         let (events, created_at_ms) = (stored.events, stored.created_at_ms);
         let (plan, service) = (stored.plan, self.clone());
@@ -141,43 +144,67 @@ impl PastRun {
 
     /// A hold on the run, which another process may still be doing.
     pub fn watch(self) -> RunHandle {
-        self.hold(None)
-    }
-
-    /// A hold on the run for one who asks the same: its files are written to the output folder of this process too,
-    /// where they are not there or on their way.
-    pub fn join(self) -> Result<RunHandle, Failure> {
-        let claim = || Folder::claim(&self.service.output_dir(), self.run.plan.run_id);
-        let folder = if self.run.plan.files { claim()? } else { None };
-        Ok(self.hold(folder))
-    }
-
-    fn hold(mut self, folder: Option<Folder>) -> RunHandle {
-        let (id, status) = (self.run.plan.run_id, self.run.status);
-        if status == RunStatus::Running {
-            self.run.elapsed_ms = self.elapsed_ms();
-        }
-        // The files of a run that has just closed are written a moment later.
-        let theirs = if status == RunStatus::Interrupted {
-            FilesWatch::settled_as(self.files)
-        } else {
-            FilesWatch::of_another(&self.service.output_dir(), &self.run)
-        };
-        let hub = Arc::new(Hub::elsewhere(self.run));
-        let mut tasks = JoinSet::new();
-        let calibration = self.calibration;
-        let ours = folder.map(|folder| FileWriter::new(folder, Arc::clone(&hub), Arc::clone(&calibration)));
-        let files = ours.map_or(theirs, |(writer, files)| {
-            tasks.spawn(writer.follow());
-            files
-        });
-        if status == RunStatus::Running {
-            tasks.spawn(relay_from(self.service, id, Arc::clone(&hub)));
+        let (service, is_running) = (self.service.clone(), self.run.status == RunStatus::Running);
+        let id = self.run.plan.run_id;
+        let Held { hub, mut tasks, files, calibration, .. } = self.hold(None);
+        if is_running {
+            tasks.spawn(relay_from(service, id, Arc::clone(&hub)));
         } else {
             // Nobody will close it any more, so nobody is to wait for that.
             hub.lose();
         }
         RunHandle::elsewhere(hub, calibration, files, tasks)
+    }
+
+    /// A hold on the run for one who asks the same: its files are written to the output folder of this process too,
+    /// where they are not there or on their way. Where whoever does it gives it up or is gone, this process goes on with
+    /// it, and that part may cost as much as `budget`.
+    pub async fn join(mut self, budget: PicoUsd) -> Result<RunHandle, Failure> {
+        let (service, id) = (self.service.clone(), self.run.plan.run_id);
+        let base = service.output_dir();
+        let claimed = base.clone();
+        let folder = if self.run.plan.files {
+            files::in_time(&base, move || Folder::claim(&claimed, id)).await?
+        } else {
+            None
+        };
+        let is_over = self.run.closed || matches!(self.run.status, RunStatus::Interrupted);
+        if !is_over && self.run.status == RunStatus::Cancelled {
+            // Somebody else's word: whoever asks now waits for what it comes to.
+            self.run = Run { status: RunStatus::Running, outcome: None, decided_ms: None, ..self.run };
+        }
+        let Held { hub, tasks, files, calibration, writer } = self.hold(folder);
+        if is_over {
+            hub.lose();
+        }
+        let handle = RunHandle::elsewhere(Arc::clone(&hub), calibration, files, tasks);
+        if !is_over {
+            let heirship = handle.heirship();
+            let following = Following { service: service.clone(), id, hub, heirship, writer, budget };
+            // It goes on without its asker: a run belongs to nobody who asked for it.
+            service.runs().await?.beside(following.follow());
+        }
+        Ok(handle)
+    }
+
+    fn hold(mut self, folder: Option<Folder>) -> Held {
+        if self.run.status == RunStatus::Running {
+            self.run.elapsed_ms = self.elapsed_ms();
+        }
+        // The files of a run that has just closed are written a moment later.
+        let theirs = if self.run.status == RunStatus::Interrupted {
+            FilesWatch::settled_as(self.files)
+        } else {
+            FilesWatch::of_another(&self.service.output_dir(), &self.run, self.files)
+        };
+        let (hub, mut tasks) = (Arc::new(Hub::elsewhere(self.run)), JoinSet::new());
+        let calibration = self.calibration;
+        let ours = folder.map(|folder| FileWriter::new(folder, Arc::clone(&hub), Arc::clone(&calibration)));
+        let (files, writer) = match ours {
+            Some((writer, files)) => (files, Some(tasks.spawn(writer.follow()))),
+            None => (theirs, None),
+        };
+        Held { hub, tasks, files, calibration, writer }
     }
 
     /// From the start to now, for a run under way. One that has stood still does not tell for how long, so there it is
@@ -195,27 +222,126 @@ impl PastRun {
     }
 }
 
+/// What a hold on a run of another process is made of.
+struct Held {
+    hub: Arc<Hub>,
+    tasks: JoinSet<()>,
+    files: FilesWatch,
+    calibration: Arc<Calibration>,
+    /// What writes its files here.
+    writer: Option<AbortHandle>,
+}
+
 /// Brings what the store has of a run to those who watch it here, until it is over or its process is gone.
 async fn relay_from(service: Service, id: RunId, hub: Arc<Hub>) {
     while !hub.look(|run| run.closed) {
-        tokio::time::sleep(LOOK_EVERY).await;
-        let seq = hub.look(|run| run.seq);
-        let look = match service.store().await {
-            Ok(store) => store.follow(id, seq).await,
-            Err(failure) => Err(failure),
-        };
-        let look = match look {
-            Ok(Some(look)) => look,
-            // Purged meanwhile.
-            Ok(None) => return hub.lose(),
+        let is_lost = match next_look(&service, id, &hub).await {
+            Some(Seen::Look(look)) => bring(&hub, *look),
+            Some(Seen::Nothing) => true,
             // A store that cannot be read now may be read at the next look; whoever waits has a limit of their own.
-            Err(_) => continue,
+            None => false,
         };
-        let texts: Vec<(Place, String)> =
-            look.checkpoints.into_iter().map(|one| (one.attempt.place, one.text)).collect();
-        hub.relay(look.events, texts);
-        if look.interrupted {
+        if is_lost {
             return hub.lose();
+        }
+    }
+}
+
+/// What a look at a run finds.
+enum Seen {
+    /// What is new in it.
+    Look(Box<Look>),
+    /// It was purged meanwhile.
+    Nothing,
+}
+
+async fn next_look(service: &Service, id: RunId, hub: &Hub) -> Option<Seen> {
+    tokio::time::sleep(LOOK_EVERY).await;
+    let seq = hub.look(|run| run.seq);
+    let look = service.store().await.ok()?.follow(id, seq).await.ok()?;
+    Some(look.map_or(Seen::Nothing, |look| Seen::Look(Box::new(look))))
+}
+
+/// Tells what is new in a run, and whether its process is gone.
+fn bring(hub: &Hub, look: Look) -> bool {
+    let texts: Vec<(Place, String)> =
+        look.checkpoints.into_iter().map(|one| (one.attempt.place, one.text)).collect();
+    hub.relay(look.events, texts);
+    look.interrupted
+}
+
+/// Follows a run of another asker for somebody who asked the same, and takes it up where the other gave it up or is gone.
+struct Following {
+    service: Service,
+    id: RunId,
+    hub: Arc<Hub>,
+    heirship: Heirship,
+    /// What writes its files here until this process does the run.
+    writer: Option<AbortHandle>,
+    budget: PicoUsd,
+}
+
+impl Following {
+    /// Boxed, because what takes the run up may come to follow it again.
+    fn follow(self) -> BoxFuture<'static, ()> {
+        Box::pin(self.until_it_is_over())
+    }
+
+    async fn until_it_is_over(self) {
+        while self.heirship.is_wanted() && !self.hub.look(|run| run.closed) {
+            let look = match next_look(&self.service, self.id, &self.hub).await {
+                Some(Seen::Look(look)) => look,
+                Some(Seen::Nothing) => return self.hub.lose(),
+                None => continue,
+            };
+            if look.events.is_empty() && !look.interrupted {
+                bring(&self.hub, *look);
+                continue;
+            }
+            // How the run stands says whether its asker has left it: that is not passed on.
+            let Ok(past) = self.service.recall(self.id).await else { continue };
+            match past.run.status {
+                RunStatus::Interrupted => return self.take_up(past.run).await,
+                RunStatus::Cancelled if past.run.closed => return self.take_up(past.run).await,
+                // What is paid for anyway is still being read: its end is near, and whatever comes is taken.
+                RunStatus::Cancelled => {}
+                _ => {
+                    if bring(&self.hub, *look) {
+                        return self.hub.lose();
+                    }
+                }
+            }
+        }
+        relay_from(self.service, self.id, self.hub).await;
+    }
+
+    /// Goes on with the run in this process.
+    async fn take_up(self, mut left: Run) {
+        let heir = match self.service.take_up(self.id, self.budget).await {
+            Ok(heir) => heir,
+            Err(failure) => {
+                let warning = Warning::of("the run was left, and could not be gone on with", &failure);
+                Arc::make_mut(&mut left.plan).warnings.push(warning);
+                self.hub.renew(left);
+                return self.hub.lose();
+            }
+        };
+        // From here on they are written by whoever does the run.
+        self.writer.iter().for_each(AbortHandle::abort);
+        self.heirship.pass_to(heir.clone());
+        let (run, mut watch) = heir.watch();
+        self.hub.renew(run);
+        let mut over = std::pin::pin!(heir.closed());
+        loop {
+            tokio::select! {
+                biased;
+                update = watch.next() => self.hub.pass_on(update),
+                () = &mut over => break,
+            }
+        }
+        self.hub.renew(heir.snapshot());
+        if !heir.is_closed() {
+            self.hub.lose();
         }
     }
 }

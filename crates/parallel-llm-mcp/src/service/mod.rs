@@ -23,6 +23,7 @@ mod models;
 mod overview;
 mod providers;
 mod purge;
+mod repeats;
 mod roll_call;
 mod runs;
 mod search;

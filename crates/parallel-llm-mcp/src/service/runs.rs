@@ -12,10 +12,11 @@ use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Engine, Failure, Reopening, RunId, RunPlan, RunStatus, Stop};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::handle::RunHandle;
-use crate::files::{FileWriter, FilesWatch, Folder};
+use crate::files::{self, AroundFiles, FileWriter, FilesWatch, Folder};
 use crate::telemetry;
 
 /// Runs one process does at once. Each may hold 64 streams; past this a caller is better told to wait.
@@ -23,6 +24,9 @@ const RUNS_MAX: usize = 1_000;
 /// Closed runs that are remembered here because no store has their texts: enough for a caller that was answered
 /// before the end to fetch the rest.
 const UNSTORED_MAX: usize = 16;
+
+/// How long the last files of runs that are over are waited for.
+const WRITING_MAX: Duration = Duration::from_secs(1);
 
 /// The runs under way in this process.
 #[derive(Clone)]
@@ -36,6 +40,12 @@ pub struct Runs {
     /// The newest closed runs whose texts are stored nowhere, oldest first.
     unstored: Arc<Mutex<VecDeque<RunHandle>>>,
     tasks: TaskTracker,
+    /// What writes the files of runs.
+    writing: TaskTracker,
+    /// The process is about to leave: whoever follows the runs of others stops.
+    leaving: CancellationToken,
+    /// What stands around the writing of each file.
+    around_files: Option<AroundFiles>,
 }
 
 /// A run that is under way or about to be.
@@ -57,7 +67,16 @@ impl Runs {
             live: Arc::default(),
             unstored: Arc::default(),
             tasks: TaskTracker::new(),
+            writing: TaskTracker::new(),
+            leaving: CancellationToken::new(),
+            around_files: None,
         }
+    }
+
+    /// The same with something of the caller's around each file that is written.
+    #[must_use]
+    pub fn with_around_files(self, around_files: Option<AroundFiles>) -> Self {
+        Self { around_files, ..self }
     }
 
     /// The same, telling with their answers how often such are right.
@@ -69,13 +88,23 @@ impl Runs {
     /// Begins a run, with its files in a folder inside `output_dir` where the plan wants files. When it returns, the
     /// run is durable and on its way; a failure has cost nothing.
     pub async fn start(&self, plan: RunPlan, output_dir: PathBuf) -> Result<RunHandle, Failure> {
-        let folder = if plan.files { Some(Folder::create(&output_dir, plan.run_id)?) } else { None };
+        let (base, run_id) = (output_dir.clone(), plan.run_id);
+        let folder = if plan.files {
+            Some(files::in_time(&output_dir, move || Folder::create(&base, run_id)).await?)
+        } else {
+            None
+        };
         let hub = Arc::new(Hub::new(Arc::new(plan)));
         let (engine, new_folder) = (self.engine.clone(), folder.clone());
         let opening = |hub, stop| -> Opening { Box::pin(async move { engine.open(hub, stop).await }) };
         let begun = self.begin(hub, folder, opening).await;
-        if begun.is_err() {
-            new_folder.iter().for_each(Folder::discard);
+        if let (true, Some(folder)) = (begun.is_err(), new_folder) {
+            // An empty folder that is left behind is no harm.
+            let _ = files::in_time(&output_dir, move || {
+                folder.discard();
+                Ok(())
+            })
+            .await;
         }
         begun
     }
@@ -87,7 +116,12 @@ impl Runs {
         reopening: Reopening,
         output_dir: PathBuf,
     ) -> Result<RunHandle, Failure> {
-        let folder = run.plan.files.then(|| Folder::of(&output_dir, run.plan.run_id));
+        let (base, run_id) = (output_dir.clone(), run.plan.run_id);
+        let folder = if run.plan.files {
+            Some(files::in_time(&output_dir, move || Ok(Folder::of(&base, run_id))).await?)
+        } else {
+            None
+        };
         let engine = self.engine.clone();
         let opening =
             |hub, stop| -> Opening { Box::pin(async move { engine.reopen(hub, stop, reopening).await }) };
@@ -102,15 +136,19 @@ impl Runs {
         let mut live = self.live();
         // One that is over may not have been let go of yet.
         let is_taken = |live: &Live| !live.handle.as_ref().is_some_and(RunHandle::is_closed);
-        let message = match live.len() {
-            _ if live.get(&id).is_some_and(is_taken) => format!("the run {id} is being gone on with already"),
-            RUNS_MAX.. => format!("{RUNS_MAX} runs are under way"),
-            _ => {
-                live.insert(id, Live { hub: Arc::clone(&hub), handle: None });
-                return Ok(Claim { runs: self.clone(), id, hub });
-            }
-        };
-        Err(Failure::new(Code::Busy, message).with_run(id).with_next("wait for it with `runs wait`"))
+        if live.get(&id).is_some_and(is_taken) {
+            let message = format!("the run {id} is being gone on with already");
+            return Err(Failure::new(Code::Busy, message)
+                .with_run(id)
+                .with_next("wait for it with `runs wait`"));
+        }
+        // What is refused here has no run, so none is named.
+        let is_full = || Failure::new(Code::Busy, format!("{RUNS_MAX} runs are under way"));
+        if live.len() >= RUNS_MAX {
+            return Err(is_full());
+        }
+        live.insert(id, Live { hub: Arc::clone(&hub), handle: None });
+        Ok(Claim { runs: self.clone(), id, hub })
     }
 
     /// Lets a run begin and go on by itself, whether or not the caller stays to hear of it.
@@ -151,7 +189,7 @@ impl Runs {
     fn write_files(&self, folder: Option<Folder>, hub: Arc<Hub>) -> FilesWatch {
         let Some(folder) = folder else { return FilesWatch::off() };
         let (writer, watch) = FileWriter::new(folder, hub, Arc::clone(&self.calibration));
-        self.tasks.spawn(writer.follow());
+        self.writing.spawn(writer.within(self.around_files.clone()).follow());
         watch
     }
 
@@ -176,11 +214,22 @@ impl Runs {
         live.or_else(|| self.unstored().iter().find(|handle| handle.id() == id).cloned())
     }
 
+    /// Does something beside the runs, until it is done or the process leaves.
+    pub(super) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(self.leaving.clone().run_until_cancelled_owned(work));
+    }
+
     /// Waits until every run has ended, but no longer than this.
     pub async fn drain(&self, limit: Duration) {
+        self.leaving.cancel();
         self.tasks.close();
         if tokio::time::timeout(limit, self.tasks.wait()).await.is_err() {
             tracing::warn!("runs under way did not end in time; what they had is kept");
+        }
+        // Whatever they lack can be made anew; a folder that does not answer does not hold the process.
+        self.writing.close();
+        if tokio::time::timeout(limit.min(WRITING_MAX), self.writing.wait()).await.is_err() {
+            tracing::warn!("not all files of the newest runs are written; `runs export` makes them anew");
         }
     }
 
@@ -243,4 +292,44 @@ async fn finish(underway: Underway, stop: &Stop, drain: Duration) {
         () = async { stop.cancelled().await; tokio::time::sleep(drain).await } => stop.abort(),
     }
     finishing.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use parallel_llm_engine::ModelRef;
+    use parallel_llm_engine::memory::MemoryJournal;
+    use parallel_llm_engine::port::{Call, Caller, Charge, Permit};
+
+    use super::*;
+
+    /// Nobody is called.
+    struct Nobody;
+
+    impl Caller for Nobody {
+        fn admit(&self, _: Call) -> BoxFuture<'static, Result<Permit, Failure>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn look_up(&self, _: &ModelRef, _: &str) -> BoxFuture<'static, Result<Option<Charge>, Failure>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[test]
+    fn a_run_that_has_no_room_is_refused_without_a_name() {
+        let plan = include_str!("../../../parallel-llm-engine/tests/fixtures/plan_v1.json");
+        let plan: RunPlan = serde_json::from_str(plan).unwrap();
+        let runs =
+            Runs::new(Engine::new(Arc::new(Nobody), Arc::new(MemoryJournal::default())), Duration::ZERO);
+        let hub = |number: usize| {
+            let run_id = RunId::from_parts(number as u64, 1);
+            Arc::new(Hub::new(Arc::new(RunPlan { run_id, ..plan.clone() })))
+        };
+        let claims: Vec<Claim> = (0..RUNS_MAX).map(|number| runs.claim(hub(number)).ok().unwrap()).collect();
+        let full = runs.claim(hub(RUNS_MAX)).err().unwrap();
+        assert_eq!((full.code, &*full.message), (Code::Busy, "1000 runs are under way"));
+        assert_eq!((full.next_step(), &full.run_id), ("try again when a run has ended", &None));
+        let taken = runs.claim(hub(0)).err().unwrap();
+        assert_eq!(taken.run_id.map(|id| *id), Some(claims[0].id), "one that is under way is named");
+    }
 }

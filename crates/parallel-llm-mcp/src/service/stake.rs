@@ -5,7 +5,7 @@
 
 use parallel_llm_engine::budget;
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Failure, PicoUsd, Reopening, RunPlan};
+use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunPlan};
 
 use super::{RunHandle, Service};
 
@@ -64,7 +64,10 @@ impl Proposal {
         self.check()?;
         let Self { service, what } = self;
         match what {
-            What::Join(handle) => Ok(handle.join()),
+            What::Join(handle) => handle.join().ok_or_else(|| {
+                Failure::new(Code::Busy, format!("the run {} was given up a moment ago", handle.id()))
+                    .with_run(handle.id())
+            }),
             // Boxed, because the same question may be a run to go on with, which is begun here too.
             What::Ask(plan, cache_ms) => Box::pin(service.begin_asking(*plan, cache_ms)).await,
             What::GoOn(run, reopening, budget) => service.begin_part(*run, *reopening, budget).await,

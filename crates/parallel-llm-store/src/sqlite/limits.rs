@@ -1,4 +1,5 @@
-//! What may be spent in a day, checked inside the transaction that would begin a run or a further part of one.
+//! What may be spent in a day, checked inside the transaction that would begin a run or a further part of one, and before
+//! each request that leaves later.
 //!
 //! What always holds, as far as prices are known: what requests of the day have cost, plus what those under way can
 //! cost, plus what runs under way still hold, plus what the run asks for, is within the limit. A request whose cost
@@ -9,12 +10,14 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use parallel_llm_engine::plan::DayLimit;
-use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan};
+use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunPlan};
 use sqlx::Row as _;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
+use super::read::unread;
 use super::{Admission, Stamp, row};
-use crate::ledger::Holds;
+use crate::clock;
+use crate::ledger::{self, Holds};
 
 const MINUTE_MS: i64 = 60 * 1_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
@@ -86,15 +89,34 @@ pub(super) async fn check(
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(room) => room.insert(taken(connection, (plan, asked_by), stamp.now_ms).await?),
         };
-        if let Some(refusal) = refusal((plan, limit), taken, demanded, stamp.now_ms) {
+        if let Some(refusal) = refusal((plan, limit, "run"), taken, demanded, stamp.now_ms) {
             return Ok(Err(refusal));
         }
     }
     Ok(Ok(()))
 }
 
+/// Refuses one more request of a run that has begun, where what all requests of the day have cost, and those under way
+/// can cost, leaves no room for it within a limit. What runs still hold is left out: each of their requests comes here by
+/// itself, and what the run was let in with is not refused for what others may do.
+pub(crate) async fn check_call(
+    readers: &SqlitePool,
+    (plan, place): (&RunPlan, Place),
+) -> Result<(), Failure> {
+    let now_ms = clock::now_ms();
+    let demanded: Holds = ledger::hold(plan, place).map(|hold| (place, hold)).into_iter().collect();
+    let mut connection = readers.acquire().await.map_err(unread)?;
+    for limit in &plan.limits {
+        let taken = sent(&mut connection, limit.asked_by.as_deref(), now_ms).await.map_err(unread)?;
+        if let Some(refusal) = refusal((plan, limit, "call"), &taken, &demanded, now_ms) {
+            return Err(refusal);
+        }
+    }
+    Ok(())
+}
+
 fn refusal(
-    (plan, limit): (&RunPlan, &DayLimit),
+    (plan, limit, what): (&RunPlan, &DayLimit, &str),
     taken: &BTreeMap<String, Taken>,
     demanded: &Holds,
     now_ms: i64,
@@ -113,10 +135,10 @@ fn refusal(
     }
     let message = if plan.asked_by.is_some() && limit.asked_by.is_none() {
         // What others have spent is not told to somebody who may not see their runs.
-        format!("the run may cost up to {wanted}, more than the owner's limit{whose} leaves of this day")
+        format!("the {what} may cost up to {wanted}, more than the owner's limit{whose} leaves of this day")
     } else {
         format!(
-            "the run may cost up to {wanted}; of the day's limit of {}{whose}, {}",
+            "the {what} may cost up to {wanted}; of the day's limit of {}{whose}, {}",
             limit.usd,
             total.told()
         )
@@ -140,14 +162,7 @@ async fn taken(
     (plan, asked_by): (&RunPlan, Option<&str>),
     now_ms: i64,
 ) -> Result<BTreeMap<String, Taken>, sqlx::Error> {
-    let sql = if asked_by.is_some() { sent!("asked_by = ?2") } else { sent!("?2 IS NULL") };
-    let midnight_ms = now_ms - now_ms.rem_euclid(DAY_MS);
-    let mut taken: BTreeMap<String, Taken> = BTreeMap::new();
-    for found in sqlx::query(sql).bind(midnight_ms).bind(asked_by).fetch_all(&mut *connection).await? {
-        let entry = taken.entry(found.try_get(0)?).or_default();
-        *entry =
-            Taken { spent: row::sum(&found, 1)?, unheard: row::sum(&found, 2)?, held: row::sum(&found, 3)? };
-    }
+    let mut taken = sent(&mut *connection, asked_by, now_ms).await?;
     // Runs of one process are judged together, apart from those whose lease is over: that counts where nobody can see
     // the process.
     let sql = "SELECT owner, MAX(lease_until_ms), FALSE, provider, TOTAL(pico_usd) FROM holds JOIN runs USING (run_id) \
@@ -159,6 +174,23 @@ async fn taken(
             let entry = taken.entry(found.try_get(3)?).or_default();
             entry.held = entry.held.plus(row::sum(&found, 4)?);
         }
+    }
+    Ok(taken)
+}
+
+/// What the requests of the day have cost or can cost, by provider.
+async fn sent(
+    connection: &mut SqliteConnection,
+    asked_by: Option<&str>,
+    now_ms: i64,
+) -> Result<BTreeMap<String, Taken>, sqlx::Error> {
+    let sql = if asked_by.is_some() { sent!("asked_by = ?2") } else { sent!("?2 IS NULL") };
+    let midnight_ms = now_ms - now_ms.rem_euclid(DAY_MS);
+    let mut taken: BTreeMap<String, Taken> = BTreeMap::new();
+    for found in sqlx::query(sql).bind(midnight_ms).bind(asked_by).fetch_all(connection).await? {
+        let entry = taken.entry(found.try_get(0)?).or_default();
+        *entry =
+            Taken { spent: row::sum(&found, 1)?, unheard: row::sum(&found, 2)?, held: row::sum(&found, 3)? };
     }
     Ok(taken)
 }

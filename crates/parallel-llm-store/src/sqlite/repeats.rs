@@ -1,7 +1,7 @@
 //! The same question twice: found inside the transaction that would begin the second run, so it is exact between
 //! processes too.
 
-use parallel_llm_engine::{Code, Failure, RunId};
+use parallel_llm_engine::{Code, Failure, RunId, RunStatus};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
@@ -15,18 +15,39 @@ use crate::projection::NewRun;
 /// A question without a key is the same as one that began so long ago, at most: long enough for a client that tries
 /// again after a time-out, short enough that asking once more on purpose is hardly ever refused.
 const REPEAT_MS: i64 = 10 * 60 * 1_000;
-/// Runs under way that are looked at. More that ask the same would have been refused themselves.
-const UNDER_WAY_MAX: i64 = 64;
+/// Runs that are looked at. More that ask the same would have been refused themselves.
+const UNFINISHED_MAX: i64 = 64;
 
-/// Of a run: nobody else was asked in a further part of it. One where somebody was gives another answer.
-macro_rules! as_it_began {
-    () => {
-        "NOT EXISTS (SELECT 1 FROM events WHERE events.run_id = runs.run_id AND kind = 'reopened' \
-         AND IFNULL(json_array_length(body, '$.seats'), 0) + IFNULL(json_array_length(body, '$.synthesizers'), 0) > 0)"
+/// An interrupted or cancelled run answers the same question for so long: whoever restarts a program, a client or a
+/// machine, or sleeps over it, does not pay again; what was said longer ago may not be so any more.
+const LEFT_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// The synthesizers in a plan or in a further part, by their models.
+macro_rules! chain {
+    ($of:literal) => {
+        concat!("(SELECT GROUP_CONCAT(value ->> '$.model') FROM JSON_EACH(", $of, ", '$.synthesizers'))")
     };
 }
 
-/// Refuses a run whose question is answered under its key, or is being answered.
+/// Of a run: no further part of it asked anybody else, or made its text in another way. One where that was so gives
+/// another answer.
+macro_rules! as_it_began {
+    () => {
+        concat!(
+            "NOT EXISTS (SELECT 1 FROM events WHERE events.run_id = runs.run_id AND kind = 'reopened' AND ( \
+             IFNULL(JSON_ARRAY_LENGTH(body, '$.seats'), 0) > 0 \
+             OR body ->> '$.strategy' IS NOT plan ->> '$.strategy' OR body -> '$.knobs' IS NOT plan -> '$.knobs' \
+             OR IFNULL(JSON_ARRAY_LENGTH(body, '$.synthesizers'), 0) > 0 AND ",
+            chain!("body"),
+            " IS NOT ",
+            chain!("plan"),
+            "))"
+        )
+    };
+}
+
+/// Refuses a run whose question is answered under its key, is being answered, or has answers in a run that was left
+/// without one of its own.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
     new: &NewRun,
@@ -34,7 +55,8 @@ pub(super) async fn check(
 ) -> Result<Admission<()>, sqlx::Error> {
     match &new.plan.idempotency_key {
         Some(key) => check_key(connection, new, key).await,
-        None => check_under_way(connection, new, stamp).await,
+        None if new.plan.fresh => Ok(Ok(())),
+        None => check_unfinished(connection, new, stamp).await,
     }
 }
 
@@ -59,32 +81,47 @@ async fn check_key(
     Ok(Err(failure.with_run(run_id)))
 }
 
-async fn check_under_way(
+async fn check_unfinished(
     connection: &mut SqliteConnection,
     new: &NewRun,
     stamp: &Stamp,
 ) -> Result<Admission<()>, sqlx::Error> {
+    // A run that has its answer, and began later, says that the question was asked anew on purpose.
     let sql = concat!(
-        "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, run_id FROM runs ",
-        "WHERE plan_hash = ? AND status = 'running' AND asked_by IS ? AND created_at_ms >= ? AND run_id <> ? AND ",
+        "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, run_id, status, created_at_ms, ",
+        "store_mode = 'full' AND NOT EXISTS (SELECT 1 FROM runs AS newer WHERE newer.plan_hash = ?1 ",
+        "AND newer.status IN ('complete', 'partial') AND newer.store_mode = 'full' ",
+        "AND newer.asked_by IS ?2 AND newer.run_id > runs.run_id) ",
+        // Each half finds its index; cancelled runs are many, and their age is in their names.
+        "FROM runs WHERE run_id IN (SELECT run_id FROM runs WHERE status = 'running' AND plan_hash = ?1 ",
+        "UNION ALL SELECT run_id FROM runs WHERE status = 'cancelled' AND run_id >= ?3 AND plan_hash = ?1) ",
+        "AND run_id <> ?4 AND asked_by IS ?2 AND created_at_ms >= ?5 AND ",
         as_it_began!(),
-        " ORDER BY run_id DESC LIMIT ?"
+        " ORDER BY run_id DESC LIMIT ?6"
     );
+    let since_ms = stamp.now_ms - LEFT_MS;
+    let named_since = RunId::from_parts(u64::try_from(since_ms).unwrap_or_default(), 0);
     let rows = sqlx::query(sql)
         .bind(&*new.plan.plan_hash)
         .bind(new.plan.asked_by.as_deref())
-        .bind(stamp.now_ms - REPEAT_MS)
+        .bind(named_since.to_string())
         .bind(new.plan.run_id.to_string())
-        .bind(UNDER_WAY_MAX)
+        .bind(since_ms)
+        .bind(UNFINISHED_MAX)
         .fetch_all(connection)
         .await?;
     for row in rows {
-        let tenure = tenure(&row)?;
-        if !tenure.is_over(stamp.now_ms) {
-            let run_id = run_id(&row, 3)?;
-            let message = format!("the same question is being answered already: run {run_id}");
-            return Ok(Err(Failure::new(Code::Repeated, message).with_run(run_id)));
-        }
+        let (tenure, run_id) = (tenure(&row)?, run_id(&row, 3)?);
+        let (status, created_at_ms, is_of_use): (&str, i64, bool) =
+            (row.try_get(4)?, row.try_get(5)?, row.try_get(6)?);
+        let is_under_way = status == RunStatus::Running.as_str() && !tenure.is_over(stamp.now_ms);
+        let message = match is_under_way {
+            true if created_at_ms < stamp.now_ms - REPEAT_MS => continue,
+            true => format!("the same question is being answered already: run {run_id}"),
+            false if !is_of_use => continue,
+            false => format!("the same question was asked and not answered to its end: run {run_id}"),
+        };
+        return Ok(Err(Failure::new(Code::Repeated, message).with_run(run_id)));
     }
     Ok(Ok(()))
 }

@@ -108,6 +108,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         routing: Arc::default(),
         asked_by: None,
         idempotency_key: None,
+        fresh: false,
         limits: Vec::new(),
         warnings: Vec::new(),
     })

@@ -1,28 +1,58 @@
 //! The real program with failpoints in its journal: it kills itself at the n-th moment at which a journal is about to
-//! do something, or has done it and has not said so.
+//! do something, or has done it and has not said so. And with folders that freeze: no file is written while a test says so.
 //!
 //! The program does not know. It is put together as ever, with this journal around its own. What always holds: without
 //! a number, or with one that is never reached, it is the program as shipped.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::event::{Attempt, Recorded};
 use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::port::{Journal, Lease};
-use parallel_llm_engine::{Failure, RunId, RunPlan};
+use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
 use parallel_llm_mcp::{app, program};
-use parallel_llm_testkit::{KILL_AT, KILLED};
+use parallel_llm_testkit::{FREEZE_FILES, KILL_AT, KILLED};
+
+/// How often it is looked whether a folder is frozen still.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 fn main() -> ExitCode {
-    let fuse = Fuse::read();
+    let (fuse, frost) = (Fuse::read(), Frost::read());
     program::run(move |settings| {
-        let fuse = fuse.clone();
-        app::wire_with(settings, move |journal| Arc::new(Failpoints { journal, fuse: fuse.clone() }))
+        let (fuse, frost) = (fuse.clone(), frost.clone());
+        let wrap = move |journal| Arc::new(Failpoints { journal, fuse: fuse.clone() }) as Arc<dyn Journal>;
+        let around_files = move |_: &Path, write: &mut dyn FnMut() -> io::Result<()>| {
+            frost.thaws();
+            write()
+        };
+        app::wire_around(settings, wrap, Some(Arc::new(around_files)))
     })
+}
+
+/// Freezes the folders of files: nothing is written to them while there is a file of this name.
+#[derive(Clone)]
+struct Frost(Option<PathBuf>);
+
+impl Frost {
+    #[expect(clippy::disallowed_methods, reason = "the tester's own variable; the program never looks at it")]
+    fn read() -> Self {
+        Self(std::env::var_os(FREEZE_FILES).map(PathBuf::from))
+    }
+
+    /// Comes back when there is no frost any more, on a thread that may wait.
+    #[expect(clippy::disallowed_methods, reason = "a system call that does not come back sleeps like this")]
+    fn thaws(&self) {
+        while self.0.as_ref().is_some_and(|sign| sign.exists()) {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
 }
 
 /// A journal that may not come back from what it is asked.
@@ -56,6 +86,10 @@ impl Journal for Failpoints {
 
     fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
         self.between("reopen", move |journal| journal.reopen(run_id, seq))
+    }
+
+    fn check_day(&self, plan: Arc<RunPlan>, place: Place) -> BoxFuture<'static, Result<(), Failure>> {
+        self.journal.check_day(plan, place)
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {

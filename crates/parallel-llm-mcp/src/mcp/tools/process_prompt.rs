@@ -93,6 +93,12 @@ const ARGUMENTS: &[Argument] = &[
         example: "\"ticket-4711\"",
     },
     Argument {
+        name: "fresh",
+        kind: Kind::Switch,
+        about: "Ask anew what was asked and not answered to its end.",
+        example: "true",
+    },
+    Argument {
         name: "store",
         kind: Kind::Choice(stores),
         about: "How much is kept in the history.",
@@ -147,6 +153,7 @@ fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Q
         deadline_ms: values.whole("deadline_s").map(|seconds| seconds * 1000),
         budget: values.number("budget_usd").and_then(PicoUsd::from_f64),
         idempotency_key: values.text("idempotency_key"),
+        fresh: values.switch("fresh").unwrap_or_default(),
         store,
         files: values.switch("files"),
         ..RunRequest::default()
@@ -165,7 +172,7 @@ mod tests {
         let given = json!({
             "prompt": "p", "models": ["a/b"], "synthesizer": "c/d", "strategy": "synthesize", "preset": "quick",
             "temperature": 0.5, "max_tokens": 7, "files": false, "budget_usd": 0.25, "deadline_s": 9, "store": "none",
-            "effort": "xhigh", "idempotency_key": "k", "attachments": ["data:image/png;base64,iVBORw0KGgo="],
+            "effort": "xhigh", "idempotency_key": "k", "fresh": true, "attachments": ["data:image/png;base64,iVBORw0KGgo="],
         });
         let question = read(given.as_object().cloned(), Attachments::new(100)).unwrap();
         let png = Attachment {
@@ -185,6 +192,7 @@ mod tests {
             deadline_ms: Some(9_000),
             budget: PicoUsd::from_decimal("0.25"),
             idempotency_key: Some("k".to_owned()),
+            fresh: true,
             store: Some(StoreMode::None),
             files: Some(false),
             ..RunRequest::default()
