@@ -1,8 +1,8 @@
-//! Which answers say the same. Where the question has one short right answer they are compared by it, else word for word
-//! but for case, white space and closing punctuation; by a value in their JSON, where that is wanted.
+//! Which answers say the same. Where the question has one short right answer they are compared by it, else letter by letter;
+//! by a value in their JSON, where that is wanted.
 //!
-//! Pure. What always holds: answers that say nothing plainly agree with nobody, and the order of the panel, not that of
-//! arrival, decides between clusters of one size.
+//! Pure. What always holds: answers that say nothing plainly agree with nobody but their own letters, saying the same is
+//! an equivalence, and the order of the panel, not that of arrival, decides between clusters of one size.
 
 use std::cmp::Reverse;
 
@@ -80,17 +80,24 @@ impl Agreement {
         answers.sort_unstable_by_key(|(seat, _)| *seat);
         let closed = Form::of(question)
             .map(|form| Self::of_values(answers.iter().map(|(seat, answer)| (*seat, form.read(answer)))));
-        closed.filter(|closed| !closed.clusters.is_empty()).or_else(|| {
-            let clusters = word_for_word(&answers)?;
+        if closed.as_ref().is_some_and(|closed| !closed.clusters.is_empty()) {
+            return closed;
+        }
+        let same = letter_by_letter(&answers).map(|clusters| {
             let equal = clusters.first().map_or(0, |largest| largest.seats.len());
-            Some(Self { equal, of: answers.len(), clusters, unread: Vec::new() })
-        })
+            Self { equal, of: answers.len(), clusters, unread: Vec::new() }
+        });
+        // That a short answer is asked for and none was read is no open question.
+        same.or(closed.filter(|closed| closed.of > 0))
     }
 
     /// Whether two answers to a question say the same; `None` where that cannot be told.
     pub(crate) fn between(question: &str, one: &str, other: &str) -> Option<bool> {
+        if wording::exact(one) == wording::exact(other) {
+            return Some(true);
+        }
         let agreement = Self::of(question, [(SeatNumber(1), one), (SeatNumber(2), other)])?;
-        Some(agreement.is_unanimous())
+        agreement.unread.is_empty().then(|| agreement.is_unanimous())
     }
 
     /// Whose answers most say, where several say the same and no other as many.
@@ -118,17 +125,10 @@ impl Agreement {
         self.of > 1 && self.equal == self.of
     }
 
-    /// The answers that come to this: those that say just that, else the only ones it agrees with.
-    pub(crate) fn cluster_of(&self, form: &Form, value: &Value) -> Option<&Cluster> {
+    /// The answers that come to this.
+    pub(crate) fn cluster_of(&self, value: &Value) -> Option<&Cluster> {
         let said = value.to_string();
-        let agrees = |cluster: &&Cluster| {
-            let other = cluster.value.as_deref().and_then(|value| form.read(value));
-            other.is_some_and(|other| value.agrees_with(&other))
-        };
-        let mut alike = self.clusters.iter().filter(agrees);
-        let only = (alike.next(), alike.next());
-        let same = self.clusters.iter().find(|cluster| cluster.value.as_ref() == Some(&said));
-        same.or(if only.1.is_none() { only.0 } else { None })
+        self.clusters.iter().find(|cluster| cluster.value.as_ref() == Some(&said))
     }
 
     /// What all of them say, where that has a name.
@@ -138,16 +138,10 @@ impl Agreement {
 }
 
 /// Clusters by what the answers come to.
-fn clusters(mut read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
+fn clusters(read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
     let mut clusters: Vec<(Value, Vec<SeatNumber>)> = Vec::new();
-    // What names what it counts comes first: a bare number then belongs to the only cluster that it can mean.
-    read.sort_by_key(|(seat, value)| (matches!(value, Value::Number(_, None)), *seat));
     for (seat, value) in read {
-        let is_clear = clusters.iter().filter(|(other, _)| value.agrees_with(other)).count() == 1;
-        let same = clusters
-            .iter_mut()
-            .find(|(other, _)| if is_clear { value.agrees_with(other) } else { value == *other });
-        match same {
+        match clusters.iter_mut().find(|(other, _)| value == *other) {
             Some((_, seats)) => seats.push(seat),
             None => clusters.push((value, vec![seat])),
         }
@@ -157,13 +151,13 @@ fn clusters(mut read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
 }
 
 /// Clusters of the same texts; `None` where all differ.
-fn word_for_word(answers: &[(SeatNumber, &str)]) -> Option<Vec<Cluster>> {
+fn letter_by_letter(answers: &[(SeatNumber, &str)]) -> Option<Vec<Cluster>> {
     let mut clusters: Vec<(blake3::Hash, Cluster)> = Vec::new();
     for (seat, answer) in answers {
-        let gist = wording::gist(answer);
-        match clusters.iter_mut().find(|(other, _)| *other == gist) {
+        let text = wording::exact(answer);
+        match clusters.iter_mut().find(|(other, _)| *other == text) {
             Some((_, cluster)) => cluster.seats.push(*seat),
-            None => clusters.push((gist, Cluster { value: None, seats: vec![*seat] })),
+            None => clusters.push((text, Cluster { value: None, seats: vec![*seat] })),
         }
     }
     let are_any_the_same = clusters.len() < answers.len();
@@ -203,14 +197,16 @@ mod tests {
     const HOW_MANY: &str = "How many legs has a spider?";
 
     #[test]
-    fn an_open_question_is_compared_word_for_word() {
-        check("Where?", &["Paris.", "  paris", "PARIS!"], Some("3 of 3; same words: 1 2 3; unread: "));
+    fn an_open_question_is_compared_letter_by_letter() {
+        check("Where?", &["Paris.", "Paris. ", "Paris.\r\n"], Some("3 of 3; same words: 1 2 3; unread: "));
         check(
             "Where?",
-            &["Rome", "Paris", "paris"],
+            &["Rome", "Paris", "Paris"],
             Some("2 of 3; same words: 2 3; same words: 1; unread: "),
         );
-        check("Where?", &["Rome", "Paris"], None);
+        for other in ["paris", "Paris!", "Paris?", " Paris", "Rome"] {
+            check("Where?", &["Paris", other], None);
+        }
         check("Where?", &["Rome"], None);
         check("Where?", &[], None);
     }
@@ -220,36 +216,36 @@ mod tests {
         check(
             HOW_MANY,
             &["A spider has 8 legs.", "8", "The answer is 6."],
-            Some("2 of 3; 8 legs: 1 2; 6: 3; unread: "),
+            Some("2 of 3; 8: 1 2; 6: 3; unread: "),
         );
         check(HOW_MANY, &["8", "It depends.", "9"], Some("1 of 3; 8: 1; 9: 3; unread: 2"));
-        // None says it plainly, so that their words are all there is.
+        // None says it plainly, so that their letters are all there is.
         check(
             HOW_MANY,
-            &["It depends.", "It depends", "Who knows?"],
+            &["It depends.", "It depends.", "Who knows?"],
             Some("2 of 3; same words: 1 2; same words: 3; unread: "),
         );
+        check(HOW_MANY, &["It depends.", "Who knows?"], Some("0 of 2; unread: 1 2"));
     }
 
     #[test]
-    fn a_bare_number_belongs_to_the_only_thing_it_can_count() {
-        check(HOW_MANY, &["8", "8 legs", "8 eyes"], Some("1 of 3; 8: 1; 8 legs: 2; 8 eyes: 3; unread: "));
-        check(HOW_MANY, &["8", "8 legs"], Some("2 of 2; 8 legs: 1 2; unread: "));
+    fn what_is_counted_makes_two_numbers_differ() {
+        check(HOW_MANY, &["8", "8 legs", "8 eyes"], Some("2 of 3; 8: 1 2; 8 eyes: 3; unread: "));
+        check("How long does it take?", &["8", "8 hours"], Some("1 of 2; 8: 1; 8 hours: 2; unread: "));
     }
 
     #[test]
-    fn a_text_is_of_those_who_say_just_that_or_of_the_only_ones_it_can_mean() {
-        let form = Form::of(HOW_MANY).unwrap();
-        let check = |answers: &[&str], text: &str, expected: Option<u8>| {
-            let agreement = Agreement::of(HOW_MANY, (1..).map(SeatNumber).zip(answers.iter().copied()));
-            let agreement = agreement.unwrap();
-            let cluster = agreement.cluster_of(&form, &form.read(text).unwrap());
-            assert_eq!(cluster.map(|cluster| cluster.seats[0].0), expected, "{answers:?} {text}");
-        };
-        check(&["8", "6 legs"], "It has 8 legs.", Some(1));
-        check(&["8", "6 legs"], "It has 7 legs.", None);
-        check(&["9", "8 legs", "8 eyes"], "8 eyes", Some(3));
-        check(&["9", "8 legs", "8 eyes"], "8", None);
+    fn two_answers_are_told_apart_only_where_both_are_read() {
+        for (one, other, expected) in [
+            ("8", "8 legs", Some(true)),
+            ("8", "9", Some(false)),
+            ("8", "It depends.", None),
+            ("It depends.", "Who knows?", None),
+            ("It depends.", "It depends.", Some(true)),
+        ] {
+            assert_eq!(Agreement::between(HOW_MANY, one, other), expected, "{one} {other}");
+        }
+        assert_eq!(Agreement::between("Where?", "Rome", "Paris"), None);
     }
 
     #[test]
@@ -261,5 +257,6 @@ mod tests {
         assert!(is_unanimous(&["8", "#### 8", "8 legs"]));
         assert!(!is_unanimous(&["8", "8", "It depends."]));
         assert!(!is_unanimous(&["8"]));
+        assert!(!is_unanimous(&["It depends.", "Who knows?"]));
     }
 }

@@ -286,14 +286,15 @@ fn agreed<'a>(run: &Run, outcome: &Outcome, agreement: &Agreement) -> Result<Row
     let form = Form::of(&question).ok_or(Why::Open)?;
     agreement.value().ok_or(Why::Unsaid)?;
     let value = form.read(text).ok_or(Why::Unsaid)?;
-    let cluster = agreement.cluster_of(&form, &value).ok_or(Why::Otherwise)?;
+    let cluster = agreement.cluster_of(&value).ok_or(Why::Otherwise)?;
     if cluster.seats.len() < agreement.equal {
         return Err(Why::Otherwise);
     }
     Ok(match form {
         Form::Choice(_) => RowForm::Choice,
-        Form::Number => RowForm::Number,
-        Form::Truth => RowForm::YesNo,
+        Form::Number(_) => RowForm::Number,
+        Form::Truth { .. } => RowForm::YesNo,
+        Form::Literal => RowForm::Any,
     })
 }
 

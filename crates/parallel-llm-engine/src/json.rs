@@ -101,7 +101,6 @@ pub(crate) fn leading(text: &str) -> Option<Document<'_>> {
 }
 
 /// The value that is all there is of a text, of whatever kind.
-#[cfg_attr(not(test), expect(dead_code, reason = "answers that are JSON as a whole are read with it next"))]
 pub(crate) fn whole(text: &str) -> Option<Document<'_>> {
     let mut scan = Scan::new(text, text.len() - text.trim_start().len());
     scan.value(DEPTH_MAX)?;

@@ -30,9 +30,6 @@ const NAME_KEYS: [&str; 3] = ["label", "candidate", "name"];
 /// What models put before a label.
 const LABEL_WORDS: [&str; 5] = ["candidate", "answer", "response", "reference", "option"];
 
-/// A reply is one object. It is looked for at so many braces, each of which may take the rest of the reply to read.
-pub(crate) const OBJECTS_MAX: usize = 64;
-
 type Object = serde_json::Map<String, Value>;
 
 /// A synthesizer's reply, taken apart.
@@ -142,24 +139,6 @@ fn label_of<'a>(name: &str, labels: &'a [String]) -> Option<&'a String> {
 fn last_object(reply: &str, member: &str) -> Option<Object> {
     let read = |found: json::Document<'_>| serde_json::from_str::<Object>(&found.json).ok();
     json::objects(reply).filter_map(read).filter(|object| object.contains_key(member)).last()
-}
-
-/// The outermost JSON objects of a text, as far as they are whole, and strict JSON.
-pub(crate) fn objects<'a, Whole: Deserialize<'a>>(reply: &'a str) -> Vec<Whole> {
-    let (mut objects, mut rest) = (Vec::new(), reply);
-    for _ in 0..OBJECTS_MAX {
-        let Some(start) = rest.find('{') else { break };
-        rest = &rest[start..];
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Whole>();
-        match values.next() {
-            Some(Ok(object)) => {
-                rest = &rest[values.byte_offset()..];
-                objects.push(object);
-            }
-            _ => rest = &rest[1..],
-        }
-    }
-    objects
 }
 
 /// A reply in its two parts.

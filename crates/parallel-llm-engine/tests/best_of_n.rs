@@ -187,7 +187,7 @@ async fn answers_that_say_the_same_are_not_judged() {
     insta::assert_snapshot!(told.run().await.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8`
-      because all 2 answers say `8 legs`, so nothing was fused
+      because all 2 answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
     ");

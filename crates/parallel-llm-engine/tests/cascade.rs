@@ -24,7 +24,7 @@ async fn the_dear_ones_are_not_asked_where_the_cheap_ones_agree() {
     30 closed $0.0030
     complete decided at 30, closed at 30
       selected by ada from 1: `8`
-      because all 3 answers say `8 legs`, so nothing was fused
+      because all 3 answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010

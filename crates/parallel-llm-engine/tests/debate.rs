@@ -58,7 +58,7 @@ async fn seats_keep_or_change_their_answers_and_the_most_frequent_stands() {
     60 closed $0.0060
     complete decided at 60, closed at 60
       selected by ada from 1: `8`
-      because 2 of 3 answers say `8 legs`, after 1 round (1 change)
+      because 2 of 3 answers say `8`, after 1 round (1 change)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -73,7 +73,7 @@ async fn seats_keep_or_change_their_answers_and_the_most_frequent_stands() {
 #[tokio::test(start_paused = true)]
 async fn who_gives_way_to_most_is_told() {
     // The known failure: the one that was right gives way.
-    let told = three("debate", [&["6", "6"], &["6", "6"], &["8", "6, as the others say."]]).run().await;
+    let told = three("debate", [&["6", "6"], &["6", "6"], &["8", "The answer is 6."]]).run().await;
     insta::assert_snapshot!(told.end(), @"
     complete decided at 60, closed at 60
       selected by ada from 1: `6`
@@ -96,7 +96,7 @@ async fn a_round_that_agrees_is_the_last() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 60, closed at 60
       selected by ada from 1: `8`
-      because 3 of 3 answers say `8 legs`, after 1 round (2 changes)
+      because 3 of 3 answers say `8`, after 1 round (2 changes)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -119,7 +119,7 @@ async fn a_panel_that_agrees_is_asked_nothing_more() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 30, closed at 30
       selected by ada from 1: `8`
-      because 3 of 3 answers say `8 legs`, before anybody was asked again
+      because 3 of 3 answers say `8`, before anybody was asked again
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -216,7 +216,7 @@ async fn whoever_gives_nothing_in_a_round_keeps_its_newest_answer() {
     50 closed $0.0070
     partial decided at 50, closed at 50
       selected by ada from 1: `8`
-      because 2 of 3 answers say `8 legs`, after 2 rounds (1 change)
+      because 2 of 3 answers say `8`, after 2 rounds (1 change)
       ! refused: seat 1 gave no answer in round 1 and keeps the one it had: scripted refused (rephrase the question, or ask another model)
       ! auth: seat 2 gave no answer in round 2 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider)
       1 ada answered, 1 request 10 ms, $0.0010

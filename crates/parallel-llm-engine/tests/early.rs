@@ -143,7 +143,7 @@ async fn nothing_is_begun_where_all_agree_so_far() {
     50 closed $0.0030
     complete decided at 50, closed at 50
       selected by ada from 1: `8`
-      because all 3 answers say `8 legs`, so nothing was fused
+      because all 3 answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 50 ms, $0.0010

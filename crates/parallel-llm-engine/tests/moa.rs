@@ -288,7 +288,7 @@ async fn a_panel_that_agrees_is_asked_nothing_more() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 20, closed at 20
       selected by ada from 1: `8`
-      because all 2 answers say `8 legs`, so nothing was fused
+      because all 2 answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
     ");
@@ -309,7 +309,7 @@ async fn a_layer_that_agrees_is_the_last() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 60, closed at 60
       selected by cyd from 3: `8`
-      because all 3 answers say `8 legs`, so nothing was fused
+      because all 3 answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010

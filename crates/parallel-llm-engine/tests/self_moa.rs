@@ -125,7 +125,7 @@ async fn samples_that_agree_are_not_fused() {
     insta::assert_snapshot!(told.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8 legs`
-      because all 4 answers say `8 legs`, so nothing was fused
+      because all 4 answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 ada answered, 1 request 10 ms, $0.0010
       3 ada answered, 1 request 10 ms, $0.0010

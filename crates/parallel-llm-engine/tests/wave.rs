@@ -27,7 +27,7 @@ async fn two_that_agree_spare_the_others() {
     20 closed $0.0020
     complete decided at 20, closed at 20
       selected by ada from 1: `8`
-      because 2 of 2 answers say `8 legs`
+      because 2 of 2 answers say `8`
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd skipped, 0 requests, ?: unneeded: those asked before it were enough
@@ -52,7 +52,7 @@ async fn two_that_differ_have_the_others_asked() {
     50 closed $0.0040
     complete decided at 50, closed at 50
       selected by ada from 1: `8`
-      because 3 of 4 answers say `8 legs`
+      because 3 of 4 answers say `8`
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -67,7 +67,7 @@ async fn one_answer_agrees_with_nobody() {
     insta::assert_snapshot!(told.run().await.end(), @"
     partial decided at 30, closed at 30
       selected by ada from 1: `8`
-      because 2 of 2 answers say `8 legs`
+      because 2 of 2 answers say `8`
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob failed, 1 request 20 ms, ~?: auth: scripted auth
       3 cyd answered, 1 request 10 ms, $0.0010

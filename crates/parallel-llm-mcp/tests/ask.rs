@@ -348,7 +348,7 @@ fn what_most_models_say_stands_where_it_is_voted_on() {
     exit 0
     It has 8 legs.
     ---
-    selected by x-ai/grok-4.7: 2 of 3 answers say `8 legs`
+    selected by x-ai/grok-4.7: 2 of 3 answers say `8`
     3 of 3 answered · $0.000077 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
@@ -365,7 +365,7 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
     exit 0
     It has 8 legs.
     ---
-    selected by x-ai/grok-4.7: 2 of 3 answers say `8 legs`, after 1 round (no change)
+    selected by x-ai/grok-4.7: 2 of 3 answers say `8`, after 1 round (no change)
     3 of 3 answered · $0.0024 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
@@ -380,7 +380,7 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
     The answer is **8**.
     ---
     fused by google/gemini-4-argon from 3 answers, starting from the newest answer of seat 3 (0 % changed)
-    2 of 3 answers say `8 legs`
+    2 of 3 answers say `8`
     3 of 3 answered · $0.0073 (fusing $0.0072) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
@@ -407,7 +407,7 @@ fn answers_that_all_say_the_same_are_not_fused() {
     exit 0
     8
     ---
-    selected by openai/gpt-6.1-sol: all 3 answers say `8 legs`, so nothing was fused
+    selected by openai/gpt-6.1-sol: all 3 answers say `8`, so nothing was fused
     1 call was not needed, which might have cost $0.26
     3 of 3 answered · $0.000071 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
@@ -573,7 +573,7 @@ fn whose_answers_the_synthesizer_was_not_shown_is_told() {
     The answer is **8**.
     ---
     fused by google/gemini-4-argon from 2 of 3 answers, starting from seat 3 (0 % changed)
-    2 of 3 answers say `8 legs`
+    2 of 3 answers say `8`
     3 of 3 answered · $0.0022 (fusing $0.0022) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");

@@ -191,7 +191,7 @@ fn people_are_told_below_the_answer_and_on_the_page() {
     let table = table(&[row(3, (196, 200), &json!({})), row(2, (7, 12), &json!({}))]);
     let stage = stage(Some(&table), ALL);
     insta::assert_snapshot!(ask(&stage, &AGREED, &[]).summary(), @"
-    selected by x-ai/grok-4.7: 3 of 3 answers say `8 legs`
+    selected by x-ai/grok-4.7: 3 of 3 answers say `8`
     confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)
     3 of 3 answered · $0.000089 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
@@ -207,7 +207,7 @@ fn people_are_told_below_the_answer_and_on_the_page() {
     confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)
     no model compared what they say, or its words are not kept
 
-    selected: 3 of 3 answers say `8 legs`
+    selected: 3 of 3 answers say `8`
     --- stderr
     ");
     // The files of a run made anew tell what its report tells.
@@ -227,6 +227,6 @@ fn over_mcp_it_is_a_part_of_the_line() {
     let stage = stage(Some(&table(&[row(3, (196, 200), &json!({"form": "number"}))])), ALL);
     let mut client = Client::new(&stage, &[]);
     let result = client.call("process_prompt", json!({"prompt": LEGS, "models": MODELS, "strategy": "vote"}));
-    insta::assert_snapshot!(text(&result).lines().last().unwrap_or_default(), @"3 of 3 say `8 legs`; confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)");
+    insta::assert_snapshot!(text(&result).lines().last().unwrap_or_default(), @"3 of 3 say `8`; confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)");
     insta::assert_snapshot!(told(&result)["confidence"], @r#"{"asked":200,"band":"high","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200","high":0.992,"low":0.95,"right_share":0.98,"set":"my exam"}"#);
 }

@@ -1,6 +1,9 @@
 //! What kind of answer a question asks for, told from its wording.
 
-use super::Form;
+use super::asked::Asked;
+use super::value::{FALSE, NO, TRUE, YES};
+use super::words::{turns, words};
+use super::{Form, Words};
 
 /// Options a question may name: the letters there are.
 const OPTIONS_MAX: usize = 26;
@@ -11,16 +14,10 @@ const OPTION_BYTES_MAX: usize = 1_000;
 const TRUTH: &[&str] = &[
     "yes or no",
     "yes/no",
-    "true or false",
-    "true/false",
     "ja oder nein",
-    "wahr oder falsch",
     "oui ou non",
-    "vrai ou faux",
     "sí o no",
-    "verdadero o falso",
     "sì o no",
-    "vero o falso",
     "sim ou não",
     "да или нет",
     "是或否",
@@ -29,33 +26,61 @@ const TRUTH: &[&str] = &[
     "예 또는 아니오",
 ];
 
-/// Words that ask for a number.
+/// The same where the words are true and false.
+const TRUE_OR_FALSE: &[&str] = &[
+    "true or false",
+    "true/false",
+    "wahr oder falsch",
+    "vrai ou faux",
+    "verdadero o falso",
+    "vero o falso",
+    "verdadeiro ou falso",
+];
+
+/// Words that ask for a number, at the beginning of what is asked.
 const NUMBER: &[&str] = &[
-    "\\boxed",
-    "####",
     "how many",
     "how much",
+    "how long",
+    "how far",
+    "how old",
+    "how tall",
+    "how fast",
+    "how wide",
+    "how deep",
+    "how high",
+    "how heavy",
+    "how big",
     "what percent",
+    "what fraction",
+    "what number",
+    "what total",
+    "at what",
+    "calculate",
+    "compute ",
+    "evaluate",
     "as a number",
     "a single number",
     "only the number",
     "just the number",
     "numeric answer",
     "numerical answer",
-    "calculate",
-    "compute ",
     "wie viele",
     "wie viel",
     "wieviel",
+    "wie lange",
+    "wie weit",
+    "wie alt",
     "berechne",
     "combien",
     "calculez",
     "cuántos",
     "cuántas",
     "cuánto",
+    "cuánta",
     "calcula",
-    "quanti",
-    "quante",
+    "quanti ",
+    "quante ",
     "quanto",
     "quantos",
     "quantas",
@@ -64,22 +89,321 @@ const NUMBER: &[&str] = &[
     "вычисли",
     "多少",
     "几个",
+    "几",
     "いくつ",
+    "いくら",
     "何個",
     "何人",
+    "何",
     "몇",
+    "얼마",
+    "กี่",
+    "เท่าไร",
+    "เท่าไหร่",
+    "ngapi",
+    "kiasi gani",
+    "কত",
+    "কয়",
+    "ఎన్ని",
+    "ఎంత",
+];
+/// What a question for a number may ask to be found or told.
+const QUANTITIES: &[&str] = &[
+    "total",
+    "sum",
+    "number",
+    "average",
+    "mean",
+    "median",
+    "mode",
+    "difference",
+    "product",
+    "probability",
+    "area",
+    "volume",
+    "perimeter",
+    "circumference",
+    "length",
+    "width",
+    "height",
+    "distance",
+    "cost",
+    "price",
+    "percent",
+    "percentage",
+    "fraction",
+    "remainder",
+    "age",
+    "weight",
+    "speed",
+    "profit",
+    "value",
+    "measure",
+    "degree",
+    "radius",
+    "diameter",
+    "slope",
+    "coefficient",
+    "determinant",
+    "rate",
+    "amount",
+    "combined",
+    "maximum",
+    "minimum",
+    "greatest",
+    "smallest",
+    "largest",
+    "least",
+    "ratio",
+    "constant",
+    "sales",
+    "income",
+    "salary",
+    "temperature",
+];
+/// What has a number that is a name: `1.10` is another than `1.1`.
+const NAMES: &[&str] = &[
+    "version",
+    "release",
+    "phone",
+    "telephone",
+    "serial",
+    "zip",
+    "postal",
+    "account",
+    "isbn",
+    "id",
+    "identifier",
+    "password",
+    "pin",
+    "section",
+    "chapter",
+    "room",
+    "flight",
+    "licence",
+    "license",
+    "plate",
+    "revision",
+    "build",
+];
+/// Words that ask for an answer in a form in which it is found wherever it stands.
+const MARKED: &[&str] = &[
+    "\\boxed",
+    "####",
+    "\"answer\":",
+    "\"answer\" :",
+    "\"final_answer\":",
+    "`answer` field",
+    "\"answer\" field",
+];
+/// The same in words: a line that begins so, in the languages in which that is asked.
+const LINES: &[&str] = &[
+    "\"answer:\"",
+    "'answer:'",
+    "`answer:`",
+    "\"antwort:\"",
+    "\"respuesta:\"",
+    "\"réponse:\"",
+    "\"ответ:\"",
+    "\"答案:\"",
+    "\"答え:\"",
+    "\"คำตอบ:\"",
+    "\"jibu:\"",
+    "\"উত্তর:\"",
+    "\"సమాధానం:\"",
+    "answer: ",
+    "the answer is x",
+    "\"the answer is",
+];
+
+/// Words that ask for more than a short answer, wherever they stand.
+const OPEN: &[&str] = &[
+    "explain why",
+    "explain how",
+    "explain what",
+    "describe",
+    "discuss",
+    "essay",
+    "pros and cons",
+    "trade-off",
+    "tradeoff",
+    "recommend",
+    "advise",
+    "advice",
+    "suggest",
+    "summar",
+    "compare",
+    "compose",
+    "write a ",
+    "write an ",
+    "draft ",
+    "in your opinion",
+    "what do you think",
+    "should i",
+    "should we",
+    "should they",
+    "should one",
+    "should it",
+    "give examples",
+    "give an example",
+    "list the",
+    "list all",
+    "list three",
+    "name three",
+    "how do ",
+    "how does ",
+    "how can ",
+    "how should ",
+    "how would ",
+    "why ",
+    "tell me about",
+    "justify why",
+    "what are the risks",
+    "refactor",
+    "implement",
+    "translate",
+    "rewrite",
+    "outline",
+];
+/// Words that begin another question behind `and`.
+const SECOND: &[&str] = &[
+    "should", "why", "what", "how", "which", "who", "whom", "when", "where", "is", "are", "was", "were",
+    "do", "does", "did", "can", "could", "would", "will", "explain", "describe", "list", "name", "give",
+    "justify", "say", "tell", "warum", "was", "wie", "welche", "soll", "sollen", "pourquoi", "comment",
+    "quel", "quelle", "por", "cómo", "qué",
 ];
 
 pub(super) fn form(question: &str) -> Option<Form> {
+    let lower = question.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let is_json = lower.contains("json") && has(&["\"answer\"", "`answer`", "final_answer", "final answer"]);
+    let is_marked = is_json || has(MARKED) || has(LINES);
     if let Some(options) = options(question) {
-        return Some(Form::Choice(options));
+        let texts: String = options.iter().map(|(_, text)| text.as_str()).collect();
+        let asks = marks_of_question(question).saturating_sub(marks_of_question(&texts));
+        return (asks <= 1 || is_marked).then_some(Form::Choice(options));
     }
-    let question = question.to_lowercase();
-    let asks = |words: &[&str]| words.iter().any(|word| question.contains(word));
-    if asks(TRUTH) {
-        return Some(Form::Truth);
+    let asking = asking(question);
+    let is_open = !is_marked && (marks_of_question(question) > 1 || has(OPEN) || has_second(asking));
+    if is_open {
+        return None;
     }
-    (asks(NUMBER) || is_sum(&question)).then_some(Form::Number)
+    match [has(TRUTH), has(TRUE_OR_FALSE)] {
+        [true, false] => return Some(Form::Truth { words: Words::YesNo, asked: plain_words(question) }),
+        [false, true] => {
+            return Some(Form::Truth { words: Words::TrueFalse, asked: plain_words(question) });
+        }
+        [true, true] => return None,
+        [false, false] => {}
+    }
+    if asks_for_number(asking)
+        || is_sum(&lower)
+        || lower.contains("\\boxed")
+        || lower.contains("####")
+        || is_marked && lower.contains("integer")
+    {
+        return Some(Form::Number(Asked::of(asking, question)));
+    }
+    (is_marked || is_exercise(&lower)).then_some(Form::Literal)
+}
+
+/// The words of a question that take nothing back and are no answer to it.
+fn plain_words(question: &str) -> Vec<String> {
+    let is_answer = |word: &String| [YES, NO, TRUE, FALSE].iter().any(|all| all.contains(&word.as_str()));
+    words(question).filter(|word| !turns(word) && !is_answer(word)).collect()
+}
+
+/// Whether a question has a formula worked out.
+fn is_exercise(lower: &str) -> bool {
+    let begins = [
+        "find ",
+        "factor ",
+        "solve ",
+        "simplify ",
+        "expand ",
+        "express ",
+        "determine ",
+        "evaluate ",
+        "convert ",
+    ];
+    begins.iter().any(|begin| lower.trim_start().starts_with(begin))
+        && (lower.matches('$').count() > 1 || lower.contains("\\("))
+}
+
+/// How many questions a text asks, by their marks.
+fn marks_of_question(text: &str) -> usize {
+    text.split(['?', '？', '؟']).count() - 1
+}
+
+/// The sentence of a question that asks: the last with its mark, else the last that begins with what is to be done, else
+/// all of it.
+fn asking(question: &str) -> &str {
+    let sentences = || sentences(question).map(str::trim).filter(|sentence| !sentence.is_empty());
+    sentences()
+        .filter(|sentence| sentence.ends_with(['?', '？', '؟']))
+        .last()
+        .or_else(|| sentences().filter(|sentence| asks_for_number(sentence)).last())
+        .unwrap_or(question)
+}
+
+/// The sentences of a text, each with the mark that ends it.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        (!rest.is_empty()).then_some(())?;
+        let ends = rest.char_indices().find(|(at, one)| {
+            let behind = &rest[at + one.len_utf8()..];
+            match one {
+                '.' | '!' => behind.is_empty() || behind.starts_with(char::is_whitespace),
+                '?' | '？' | '؟' | '。' | '！' | '।' => true,
+                '\n' => behind.starts_with('\n'),
+                _ => false,
+            }
+        });
+        let end = ends.map_or(rest.len(), |(at, one)| at + one.len_utf8());
+        let (sentence, after) = rest.split_at(end);
+        rest = after;
+        Some(sentence)
+    })
+}
+
+/// Whether a sentence asks for a number. One that is a name, such as that of a version, is compared letter by letter.
+fn asks_for_number(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    if words(sentence).any(|word| NAMES.contains(&word.as_str())) {
+        return false;
+    }
+    let is_asked = |word: &&&str| {
+        lower.match_indices(**word).any(|(at, _)| {
+            let before = lower[..at].chars().next_back();
+            !word.is_ascii() || **word == "ngapi" || before.is_none_or(|one| !one.is_alphanumeric())
+        })
+    };
+    if NUMBER.iter().any(|word| is_asked(&word)) {
+        return true;
+    }
+    let words: Vec<String> = words(sentence).collect();
+    let is_verb =
+        |word: &String| matches!(word.as_str(), "is" | "are" | "was" | "were" | "will" | "would" | "could");
+    let begins = words.iter().zip(1..).position(|(word, next)| match word.as_str() {
+        "what" => words.get(next).is_some_and(|word| is_verb(word) || QUANTITIES.contains(&word.as_str())),
+        "what's" | "what’s" | "find" | "determine" => true,
+        _ => false,
+    });
+    // `what is the total`, `find the positive value`, and not `what made the number famous`.
+    begins.is_some_and(|begin| {
+        let mut behind = words[begin + 1..].iter().take(7).take_while(|word| *word != "of");
+        behind.any(|word| QUANTITIES.contains(&word.as_str()))
+    })
+}
+
+/// Whether a sentence goes on with another question.
+fn has_second(sentence: &str) -> bool {
+    let words: Vec<String> = words(sentence).collect();
+    words.windows(2).any(|two| {
+        matches!(two[0].as_str(), "and" | "und" | "et" | "y" | "or" | "but" | "then")
+            && SECOND.contains(&two[1].as_str())
+    })
 }
 
 /// The options of a question that lists some: lines or pieces that begin with `A)`, `(A)`, `A.` or `A:`, in order.
@@ -115,6 +439,10 @@ fn option(line: &str) -> Option<(char, String)> {
 fn bracketed(piece: &str) -> Option<(char, String)> {
     let label = piece.chars().next().filter(char::is_ascii_alphabetic)?;
     let text = piece[1..].strip_prefix(')')?.lines().next()?.trim().trim_end_matches([',', ';']);
+    let text = [" or", " and", "?", "."]
+        .iter()
+        .fold(text, |text, end| text.strip_suffix(end).unwrap_or(text))
+        .trim_end_matches(',');
     (!text.is_empty() && text.len() <= OPTION_BYTES_MAX)
         .then(|| (label.to_ascii_uppercase(), text.to_owned()))
 }
@@ -139,8 +467,9 @@ mod tests {
                 let options = options.iter().map(|(label, text)| format!("{label}={text};"));
                 Some(options.collect::<Vec<_>>().concat())
             }
-            Form::Number => Some("number".to_owned()),
-            Form::Truth => Some("truth".to_owned()),
+            Form::Number(_) => Some("number".to_owned()),
+            Form::Truth { .. } => Some("truth".to_owned()),
+            Form::Literal => Some("literal".to_owned()),
         }
     }
 
@@ -153,7 +482,7 @@ mod tests {
         check("Capital of France?\nA) Paris\nB) Rome\nC) Bern", Some("A=Paris;B=Rome;C=Bern;"));
         check("Which?\n- (a) one\n- (b) two", Some("A=one;B=two;"));
         check("Which?\n**A.** one\n**B.** two", Some("A=one;B=two;"));
-        check("Which is it: (A) red, (B) green or (C) blue?", Some("A=red;B=green or;C=blue?;"));
+        check("Which is it: (A) red, (B) green or (C) blue?", Some("A=red;B=green;C=blue;"));
         check("法国的首都是？\nA. 巴黎\nB. 罗马", Some("A=巴黎;B=罗马;"));
     }
 
@@ -164,6 +493,24 @@ mod tests {
         check("Wie viele Beine hat eine Spinne?", Some("number"));
         check("蜘蛛有多少条腿？", Some("number"));
         check("Is 7 prime? Answer yes or no.", Some("truth"));
+        for question in [
+            "Tom has 3 apples. He buys 5 more. What is the total number of apples?",
+            "How far did he walk?",
+            "How old is Ann in 5 years?",
+            "What fraction of the cake is left?",
+            "What is the sum of the digits of 2^10?",
+            "Find the area of the square.",
+            "Evaluate $\\log_2 8$.",
+            "Ann has 5 dogs. If each eats 2 kg, how many kg do they eat? Answer with a number only.",
+            "Solve it. Put the answer in \\boxed{}.",
+            "Löse dieses Problem: Wie viele Eier sind es?",
+            "Duka ni ngapi?",
+        ] {
+            check(question, Some("number"));
+        }
+        let json =
+            "What should the output be? Present it as JSON: {\"reasoning\": \"...\", \"answer\": \"...\"}";
+        check(json, Some("literal"));
     }
 
     #[test]
@@ -172,6 +519,16 @@ mod tests {
         check("Explain the tides.", None);
         check("What is 2026-11-20 famous for?", None);
         check("A. is the first letter", None);
+        for question in [
+            "How much risk is there, and should we go ahead?",
+            "How many legs has a spider? Why?",
+            "How many legs has a spider, and how many has an ant?",
+            "How long should the essay be?",
+            "How much does it matter? Explain how you know.",
+            "What made this number famous?",
+        ] {
+            check(question, None);
+        }
         check("", None);
     }
 }

@@ -1,128 +1,538 @@
-//! Where in its text an answer says what it comes to, the plainest place first.
+//! Where in its text an answer says what it comes to: in a box, behind `####`, behind words such as "the answer is", or as
+//! a whole.
+//!
+//! What always holds: such a place ends the answer but for closing marks, and no word of its sentence takes it back. Where
+//! several say so they are all told, because those that differ say nothing together.
+
+use super::words::{turns, words};
 
 /// An answer this short is nothing but what it comes to, in bytes.
 const SHORT_BYTES_MAX: usize = 120;
 /// How much of its end is looked at, in bytes: whoever comes to an answer does so at the end, and the run waits for this.
 const END_BYTES_MAX: usize = 4_000;
-/// How much of a line after a mark is looked at, in bytes.
+/// The longest line that is an answer, in bytes.
 const LINE_BYTES_MAX: usize = 300;
+/// How much of the text before a place is its sentence, in bytes; a longer one is no plain one.
+const LEAD_BYTES_MAX: usize = 600;
 
-/// What stands before the answer, in lower case. The last one in a text counts.
+/// What stands before the answer, in lower case, in English.
 const MARKS: &[&str] = &[
     "final answer",
-    "the answer is",
-    "correct answer",
-    "correct option",
-    "correct choice",
-    "answer:",
-    "answer**:",
     "answer is",
-    "die antwort ist",
-    "die antwort lautet",
+    "answer:",
+    "answer =",
+    "# answer\n",
+    "**answer**\n",
+    "option is",
+    "choice is",
+    "final result is",
+];
+/// The same in other languages.
+const FOREIGN_MARKS: &[&str] = &[
+    "antwort ist",
+    "antwort lautet",
     "antwort:",
-    "antwort**:",
-    "la réponse est",
+    "réponse est",
     "réponse :",
     "réponse:",
-    "la respuesta es",
+    "réponse finale :",
+    "respuesta es",
     "respuesta:",
-    "la risposta è",
+    "respuesta final es",
+    "risposta è",
     "risposta:",
-    "a resposta é",
+    "resposta é",
     "resposta:",
     "ответ:",
+    "Ответ:",
+    "ответ —",
+    "Ответ —",
+    "ответ –",
+    "Ответ –",
+    "ответ -",
+    "Ответ -",
     "答案是",
     "答案为",
+    "答案為",
     "答案：",
     "答案:",
     "答えは",
     "答え：",
+    "答え:",
     "정답은",
     "정답:",
+    "답은",
+    "답:",
+    "คำตอบคือ",
+    "คำตอบ คือ",
+    "คำตอบ:",
+    "คำตอบ：",
+    "jibu ni",
+    "jibu:",
+    "jibu la mwisho ni",
+    "উত্তর হল",
+    "উত্তর হলো",
+    "উত্তর:",
+    "উত্তরঃ",
+    "উত্তর হচ্ছে",
+    "సమాధానం",
+    "జవాబు:",
 ];
+/// Words that stand before `answer` where it is the one the text comes to: `his answer` is not.
+const OWNERS: &[&str] =
+    &["the", "final", "correct", "my", "right", "best", "our", "short", "numeric", "numerical", "so", "and"];
+/// What a conclusion begins with: what its sentence says before this is its reason.
+const CONCLUDING: &[&str] = &["so ", "thus", "hence", "therefore"];
+/// Words that lead to an answer and say nothing of their own.
+const LEADING: &[&str] = &[
+    "the",
+    "final",
+    "correct",
+    "my",
+    "right",
+    "best",
+    "our",
+    "so",
+    "thus",
+    "hence",
+    "therefore",
+    "and",
+    "then",
+    "overall",
+    "finally",
+    "in",
+    "conclusion",
+    "summary",
+    "short",
+    "total",
+    "that",
+    "this",
+    "means",
+    "which",
+    "gives",
+    "we",
+    "get",
+    "have",
+    "find",
+    "see",
+    "conclude",
+    "obtain",
+    "is",
+    "are",
+    "answer",
+    "result",
+    "value",
+    "it",
+    "equals",
+    "step",
+    "numeric",
+    "numerical",
+    "consequently",
+    "option",
+    "choice",
+    "also",
+    "lautet",
+    "die",
+    "ist",
+    "daher",
+    "somit",
+    "endgültige",
+    "antwort",
+    "la",
+    "le",
+    "par",
+    "conséquent",
+    "donc",
+    "ainsi",
+    "réponse",
+    "finale",
+    "por",
+    "lo",
+    "tanto",
+    "así",
+    "que",
+    "entonces",
+    "respuesta",
+    "final",
+    "es",
+    "perciò",
+    "quindi",
+    "risposta",
+    "portanto",
+    "resposta",
+    "a",
+    "следовательно",
+    "таким",
+    "образом",
+    "итак",
+    "значит",
+    "поэтому",
+    "окончательный",
+    "правильный",
+    "所以",
+    "因此",
+    "故",
+    "最终",
+    "最终的",
+    "正确",
+    "所以最终",
+    "因此最终",
+    "よって",
+    "したがって",
+    "最終的な",
+    "ゆえに",
+    "따라서",
+    "그러므로",
+    "최종",
+    "ดังนั้น",
+    "kwa",
+    "hiyo",
+    "তাই",
+    "সুতরাং",
+    "অতএব",
+    "చూడండి",
+    "కాబట్టి",
+    "boxed",
+    "implies",
+    "quad",
+];
+/// What begins a formula, and what leads from one of its steps to the next.
+const OPENING: &[&str] = &[
+    "\\(",
+    "\\[",
+    "\\displaystyle",
+    "\\quad",
+    "\\qquad",
+    "\\,",
+    "\\implies",
+    "\\Rightarrow",
+    "\\rightarrow",
+    "\\Longrightarrow",
+    "\\therefore",
+];
+/// Words that make another number of the one behind them.
+const FUNCTIONS: &[&str] =
+    &["log", "ln", "sin", "cos", "tan", "cot", "sec", "sqrt", "exp", "max", "min", "mod", "lim"];
+/// Sentences behind an answer that say nothing of it, without the mark that ends them.
+const POLITE: &[&str] = &[
+    "I hope it is correct",
+    "I hope this is correct",
+    "I hope this helps",
+    "I hope that helps",
+    "Hope this helps",
+    "Let me know if you have any questions",
+    "Let me know if you have any other questions",
+    "Let me know if you need anything else",
+];
+/// Marks that may stand around an answer and say nothing.
+const CLOSING: &[char] = &['*', '_', '`', '$', '.', '。', '।', '"', '”'];
 
-/// The places of an answer, the plainest first: a box, a line after `####`, what follows the last mark, a short text as a
-/// whole, a last line that is one.
-pub(super) fn all(answer: &str) -> Vec<&str> {
-    let answer = answer.trim();
-    let answer = &answer[answer.ceil_char_boundary(answer.len().saturating_sub(END_BYTES_MAX))..];
-    let last = answer.lines().next_back().map(str::trim);
-    let hashes = answer.lines().rev().find_map(|line| line.trim().strip_prefix("####"));
-    let short = (answer.len() <= SHORT_BYTES_MAX && answer.lines().count() == 1).then_some(answer);
-    let emphasised = last.filter(|line| line.starts_with("**") && line.ends_with("**"));
-    [boxed(answer), hashes, marked(answer), short, emphasised].into_iter().flatten().collect()
+/// How an answer says what it comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// In a box.
+    Box,
+    /// Behind `####`.
+    Hashes,
+    /// Behind words that say so.
+    Mark,
 }
 
-/// What the last `\boxed{…}` holds.
-fn boxed(answer: &str) -> Option<&str> {
-    let (_, inside) = answer.rsplit_once("\\boxed{")?;
-    let mut depth = 1;
-    for (at, one) in inside.char_indices() {
+/// A place that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spot<'a> {
+    pub(super) kind: Kind,
+    /// What stands there.
+    pub(super) text: &'a str,
+    /// What stands between a box and the end of its line.
+    pub(super) beside: &'a str,
+    /// Whether nothing in its sentence takes it back.
+    pub(super) is_plain: bool,
+    /// What its sentence says before it, from where that concludes on.
+    lead: &'a str,
+    /// What comes after it.
+    pub(super) behind: &'a str,
+    start: usize,
+    end: usize,
+}
+
+impl Spot<'_> {
+    /// Whether nothing comes after it that says anything.
+    pub(super) fn is_last(&self) -> bool {
+        is_closing(self.behind)
+    }
+
+    /// Whether its sentence only leads to it, with words that say so and these.
+    pub(super) fn leads(&self, known: &[String]) -> bool {
+        is_leading(self.lead, known)
+    }
+}
+
+/// The end of an answer, as far as it is looked at.
+pub(super) fn end(answer: &str) -> &str {
+    let answer = answer.trim();
+    &answer[answer.ceil_char_boundary(answer.len().saturating_sub(END_BYTES_MAX))..]
+}
+
+/// An answer of one short line.
+pub(super) fn short(answer: &str) -> Option<&str> {
+    let answer = answer.trim();
+    (answer.len() <= SHORT_BYTES_MAX && !answer.contains(['\n', '\r'])).then_some(answer)
+}
+
+/// The last line of an answer, where it is emphasised as a whole and nothing in the line before turns it.
+pub(super) fn emphasised(answer: &str) -> Option<&str> {
+    let mut lines = end(answer).lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.next().filter(|line| line.len() <= LINE_BYTES_MAX)?;
+    let inside = line.strip_prefix("**")?.strip_suffix("**")?;
+    let is_turned = lines.next().is_some_and(|before| !is_leading(before, &[]));
+    (!inside.contains("**") && !is_turned).then_some(inside)
+}
+
+/// Every place of an answer that says what it comes to, in order.
+pub(super) fn all(answer: &str) -> Vec<Spot<'_>> {
+    let text = end(answer);
+    let mut spots: Vec<Spot<'_>> = boxes(text).into_iter().chain(hashes(text)).chain(marks(text)).collect();
+    spots.sort_by_key(|spot| (spot.start, spot.end));
+    // Of words before a box, and of two marks for one thing, the inner one counts.
+    let starts: Vec<usize> = spots.iter().map(|spot| spot.start).collect();
+    let has_inner = |index: usize, spot: &Spot<'_>| {
+        starts.iter().enumerate().any(|(other, start)| {
+            other != index && (spot.start..spot.end.max(spot.start + 1)).contains(start) && other > index
+        })
+    };
+    let inner = spots.iter().enumerate().filter(|(index, spot)| !has_inner(*index, spot));
+    inner.map(|(_, spot)| spot.clone()).collect()
+}
+
+/// Whether a text is nothing but words that lead to an answer, these, and numbers with their signs.
+fn is_leading(text: &str, known: &[String]) -> bool {
+    let is_number = |word: &str| !word.contains(char::is_alphabetic);
+    words(text).all(|word| is_number(&word) || LEADING.contains(&word.as_str()) || known.contains(&word))
+}
+
+/// Whether a text has nothing but marks that close something.
+fn is_closing(text: &str) -> bool {
+    let plain = text.replace("\\]", "").replace("\\)", "");
+    let plain = POLITE.iter().fold(plain, |plain, polite| plain.replace(polite, ""));
+    plain.chars().all(|one| one.is_whitespace() || CLOSING.contains(&one))
+}
+
+/// What each `\boxed{…}` holds.
+fn boxes(text: &str) -> Vec<Spot<'_>> {
+    let found = text.match_indices("\\boxed{").map(|(at, open)| {
+        let start = at + open.len();
+        let inside = closed(&text[start..]);
+        // A box without its end may hold anything.
+        let length = inside.map_or(text.len() - start, str::len);
+        let after = &text[(start + length + 1).min(text.len())..];
+        let line = after.lines().next().unwrap_or_default();
+        let polite = POLITE.iter().filter_map(|polite| line.find(polite)).min();
+        let beside = &line[..polite.unwrap_or(line.len())];
+        let lead = lead(text, at);
+        let is_plain =
+            inside.is_some() && lead.is_some_and(|lead| !turns(conclusion(lead)) && leads_to_box(lead));
+        let end = start + length;
+        Spot {
+            lead: lead.map_or("", conclusion),
+            kind: Kind::Box,
+            text: inside.unwrap_or_default(),
+            beside,
+            is_plain,
+            behind: &after[beside.len()..],
+            start,
+            end,
+        }
+    });
+    found.collect()
+}
+
+/// The text up to the brace that closes it.
+fn closed(text: &str) -> Option<&str> {
+    let (mut depth, mut is_escaped) = (1, false);
+    for (at, one) in text.char_indices() {
         depth += match one {
-            '{' => 1,
-            '}' => -1,
+            '{' if !is_escaped => 1,
+            '}' if !is_escaped => -1,
             _ => 0,
         };
+        is_escaped = one == '\\' && !is_escaped;
         if depth == 0 {
-            return Some(&inside[..at]);
+            return Some(&text[..at]);
         }
     }
     None
 }
 
-/// The rest of the line after the last mark; the next line where nothing else stands on it.
-fn marked(answer: &str) -> Option<&str> {
-    let end = MARKS.iter().filter_map(|mark| last_end(answer, mark)).max()?;
-    let mut lines =
-        answer[end..].lines().map(|line| line.trim_matches(is_around)).filter(|line| !line.is_empty());
-    let line = lines.next()?;
-    Some(&line[..line.floor_char_boundary(LINE_BYTES_MAX)])
+/// Whether what stands right before a box leaves its value as it is: words, an equals sign, or nothing.
+fn leads_to_box(lead: &str) -> bool {
+    let is_between = |one: char| one.is_whitespace() || matches!(one, '$' | '*' | '_');
+    let mut bare = lead.trim_end_matches(is_between);
+    while let Some(opened) = OPENING.iter().find_map(|open| bare.strip_suffix(open)) {
+        bare = opened.trim_end_matches(is_between);
+    }
+    let Some(last) = bare.chars().next_back() else { return true };
+    let word = bare.rsplit(|one: char| !one.is_alphabetic()).next().unwrap_or_default();
+    let is_command = bare[..bare.len() - word.len()].ends_with('\\');
+    // `x\boxed{5}` is five times that, and `\log\boxed{5}` another number.
+    let is_word = word.chars().count() > 1 || !word.is_ascii() || matches!(word, "a" | "I");
+    if last.is_alphabetic() {
+        return is_word && !is_command && bare.len() < lead.len() && !FUNCTIONS.contains(&word);
+    }
+    matches!(last, '=' | ':' | '：' | ',' | '，' | '。' | '.')
 }
 
-/// Where the last place ends at which a text has this mark, in any case.
-fn last_end(answer: &str, mark: &str) -> Option<usize> {
-    let is_mark = |found: &str| {
-        found.eq_ignore_ascii_case(mark)
-            || (!mark.is_ascii() && found.chars().flat_map(char::to_lowercase).eq(mark.chars()))
+/// Lines that begin with `####`.
+fn hashes(text: &str) -> Vec<Spot<'_>> {
+    let found = text.match_indices("####").filter_map(|(at, open)| {
+        let is_start = text[..at]
+            .lines()
+            .next_back()
+            .is_none_or(|line| text[..at].ends_with('\n') || line.trim().is_empty());
+        let start = at + open.len();
+        let line = text[start..].lines().next().unwrap_or_default();
+        let is_plain = line.len() <= LINE_BYTES_MAX && !line.starts_with('#');
+        let end = start + line.len();
+        is_start.then_some(Spot {
+            lead: "",
+            kind: Kind::Hashes,
+            text: line.trim(),
+            beside: "",
+            is_plain,
+            behind: &text[end..],
+            start,
+            end,
+        })
+    });
+    found.collect()
+}
+
+/// The rest of the line after each mark; the next line where nothing else stands on it.
+fn marks(text: &str) -> Vec<Spot<'_>> {
+    // Letters of other scripts keep their case, and every byte its place.
+    let lower = text.to_ascii_lowercase();
+    let mut spots = Vec::new();
+    for mark in MARKS.iter().chain(FOREIGN_MARKS) {
+        let is_english = MARKS.contains(mark);
+        let found = lower.match_indices(mark).filter(|(at, _)| !is_english || is_owned(&text[..*at]));
+        spots.extend(found.filter_map(|(at, mark)| spot(text, at, at + mark.len())));
+    }
+    spots
+}
+
+fn spot(text: &str, at: usize, start: usize) -> Option<Spot<'_>> {
+    let lead = lead(text, at);
+    let blanks = |text: &str| text.len() - text.trim_start_matches([':', '：', '、']).trim_start().len();
+    let mut from = start + blanks(&text[start..]);
+    // The end of an emphasis stands apart from what follows, the beginning of one does not.
+    let closes = ["**", "__", "*", "_"].into_iter().find(|close| {
+        text[start..]
+            .trim_start_matches([':', '：'])
+            .strip_prefix(close)
+            .is_some_and(|rest| rest.starts_with([':', ' ', '\n', '\r', '：']))
+    });
+    if let Some(close) = closes {
+        from += close.len();
+        from += blanks(&text[from..]);
+    }
+    let line = text[from..].lines().next()?;
+    let end = from + line.len();
+    let is_plain = line.len() <= LINE_BYTES_MAX && lead.is_some_and(|lead| !turns(conclusion(lead)));
+    Some(Spot {
+        lead: lead.map_or("", conclusion),
+        kind: Kind::Mark,
+        text: line.trim(),
+        beside: "",
+        is_plain,
+        behind: &text[end..],
+        start: from,
+        end,
+    })
+}
+
+/// Whether what stands before `answer` makes it the one that the text comes to.
+fn is_owned(before: &str) -> bool {
+    let line = before.lines().next_back().filter(|_| !before.ends_with('\n')).unwrap_or_default();
+    let bare = line.trim_end_matches([' ', '*']);
+    let word = bare
+        .rsplit(|one: char| !(one.is_alphanumeric() || matches!(one, '\'' | '’')))
+        .next()
+        .unwrap_or_default();
+    let is_whole = line.is_empty() || line.ends_with([' ', '*', '_', '#', '"', '>', ',', ':']);
+    is_whole && (word.is_empty() || OWNERS.contains(&word.to_lowercase().as_str()))
+}
+
+/// The sentence before a place; `None` where its beginning is out of sight.
+fn lead(text: &str, at: usize) -> Option<&str> {
+    let from = text.ceil_char_boundary(at.saturating_sub(LEAD_BYTES_MAX));
+    let before = &text[from..at];
+    let mut begin = None;
+    for (index, one) in before.char_indices() {
+        let behind = &text[from + index + one.len_utf8()..];
+        let is_end = match one {
+            '.' | '!' | '?' => behind.starts_with(char::is_whitespace),
+            '。' | '！' | '？' | '।' => true,
+            // A sentence may go on in the next line.
+            '\n' => !behind.starts_with(|next: char| next.is_lowercase()),
+            _ => false,
+        };
+        if is_end {
+            begin = Some(index + one.len_utf8());
+        }
+    }
+    let begin = begin.or_else(|| (from == 0 && text.len() < END_BYTES_MAX).then_some(0));
+    // What was cut off may have begun the sentence.
+    begin.or_else(|| before.ends_with('\n').then_some(before.len())).map(|begin| &before[begin..])
+}
+
+/// What a sentence says from where it concludes on.
+fn conclusion(lead: &str) -> &str {
+    let lower = lead.to_ascii_lowercase();
+    let begins = CONCLUDING.iter().flat_map(|word| lower.match_indices(word).map(|(at, _)| at));
+    let is_begin = |at: &usize| {
+        let before = lower[..*at].trim_end();
+        before.is_empty() || before.ends_with([',', ';', ':', '-', '*'])
     };
-    let ends = answer.char_indices().rev().map(|(at, _)| at);
-    ends.filter_map(|at| answer.get(at..at + mark.len()).map(|found| (found, at + mark.len())))
-        .find(|(found, _)| is_mark(found))
-        .map(|(_, end)| end)
-}
-
-/// What may stand between a mark and what is meant.
-fn is_around(one: char) -> bool {
-    one.is_whitespace() || matches!(one, ':' | '：' | '*' | '_' | '`' | '$')
+    let lead = begins.filter(is_begin).max().map_or(lead, |at| &lead[at..]);
+    lead.rsplit(['，', '、']).next().unwrap_or(lead)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What stands at each place; in brackets where its sentence takes it back, with a sign where something comes after it.
     fn check(answer: &str, expected: &[&str]) {
-        assert_eq!(all(answer), expected, "{answer}");
+        let told = |spot: &Spot<'_>| {
+            let text = if spot.is_plain { spot.text.to_owned() } else { format!("({})", spot.text) };
+            if spot.is_last() { text } else { format!("{text}…") }
+        };
+        assert_eq!(all(answer).iter().map(told).collect::<Vec<_>>(), expected, "{answer}");
     }
 
     #[test]
-    fn the_plainest_place_comes_first() {
-        check("We get $\\boxed{\\frac{1}{2}}$.\n\n**Answer:** 0.5", &["\\frac{1}{2}", "0.5"]);
-        check("Thus 6 * 7 = 42.\n#### 42", &[" 42"]);
-        check(
-            "First I thought the answer is 5. No: the answer is **6**, because of rain.\nSo far.",
-            &["6**, because of rain."],
-        );
+    fn every_place_is_told_in_order() {
+        check("We get $\\boxed{\\frac{1}{2}}$.\n\n**Answer:** 0.5", &["\\frac{1}{2}…", "0.5"]);
+        check("Thus 6 * 7 = 42.\n#### 42", &["42"]);
+        check("The answer is $\\boxed{8}$.", &["8"]);
+        check("### Final Answer\n\n8 legs", &["8 legs"]);
         check("**Final answer:**\n\n B", &["B"]);
-        check("所以答案是：C", &["C", "所以答案是：C"]);
-        check("Ответ: B", &["B", "Ответ: B"]);
-        check("Paris.", &["Paris."]);
-        check("It depends.\n\nOn much.\n\n**D**", &["**D**"]);
+        check("The final answer is 8.", &["8."]);
+        check("所以答案是：C", &["C"]);
+        check("Ответ: B", &["B"]);
+        check("Answer: 5\nWait, no.\nAnswer: 6", &["5…", "6"]);
+        check("Much is to be said.\n\nFor one thing, costs.", &[]);
     }
 
     #[test]
-    fn an_essay_has_no_such_place() {
-        check("Much is to be said.\n\nFor one thing, costs.\n\nFor another, time.", &[]);
-        check("", &[]);
-        check("an open \\boxed{ 1", &["an open \\boxed{ 1"]);
+    fn what_is_taken_back_is_told_so() {
+        check("I do not think the answer is 5", &["(5)"]);
+        check("If so, the answer is 5", &["(5)"]);
+        check("x is at least \\boxed{5}", &["(5)"]);
+        check("x > \\boxed{5}", &["(5)"]);
+        check("-\\boxed{5}", &["(5)"]);
+        check("an open \\boxed{ 1", &["()"]);
+        check("It does not divide 9, so the answer is 5", &["5"]);
+        check("Bob's answer is 5. A wrong answer: 6", &[]);
     }
 }

@@ -1,119 +1,320 @@
-//! What a short piece of text says, in the one way of writing it.
+//! What a piece of text says, where the whole of it says that and nothing else.
+//!
+//! What always holds: nothing of a piece is passed over. What is left of it belongs to the value or makes it unreadable.
 
 use super::Value;
-use super::number::{self, Found};
-use crate::wording;
+use super::asked::Asked;
+use super::words::{is_same, words};
+use super::{literal, number};
 
-/// The longest word for what a number counts, in bytes; a longer one is no such word.
-const UNIT_BYTES_MAX: usize = 40;
+/// Signs that stand before an amount of money.
+const CURRENCIES: [char; 6] = ['$', '€', '£', '¥', '₹', '₩'];
+/// What ends a sentence in Japanese or Korean behind its last word.
+const COPULAS: [&str; 6] = ["です", "である", "だ", "입니다", "이에요", "이다"];
+/// The longest text a piece may have to be read, in bytes.
+const PIECE_BYTES_MAX: usize = 400;
 
 /// Words that say it is so, and that it is not so.
-const YES: &[&str] = &[
+pub(super) const YES: &[&str] = &[
     "yes",
-    "true",
     "ja",
-    "wahr",
     "oui",
-    "vrai",
     "sí",
-    "verdadero",
     "sì",
-    "vero",
     "sim",
     "да",
     "是",
+    "是的",
     "はい",
     "예",
+    "네",
+    "ใช่",
+    "ndiyo",
+    "হ্যাঁ",
+    "అవును",
 ];
-const NO: &[&str] =
-    &["no", "false", "nein", "falsch", "non", "faux", "falso", "não", "нет", "否", "いいえ", "아니오"];
+pub(super) const NO: &[&str] = &[
+    "no",
+    "nein",
+    "non",
+    "não",
+    "нет",
+    "否",
+    "不是",
+    "いいえ",
+    "아니오",
+    "아니요",
+    "ไม่ใช่",
+    "hapana",
+    "না",
+    "కాదు",
+];
+/// The same of a sentence that is true or false.
+pub(super) const TRUE: &[&str] =
+    &["true", "wahr", "vrai", "verdadero", "vero", "verdadeiro", "верно", "对", "正确"];
+pub(super) const FALSE: &[&str] = &["false", "falsch", "faux", "falso", "неверно", "错", "错误"];
 
-/// Words that may follow a label that is a word itself: `A is correct`, not `A dog`.
-const AFTER_LABEL: &[&str] = &["is", "because", "since", "as", "und", "ist", "est", "es"];
+/// A number and what it counts, where a piece is nothing else.
+pub(super) fn quantity(piece: &str, asked: &Asked, is_formula: bool) -> Option<Value> {
+    let text = literal::formula(sentence(piece))?;
+    let text = text
+        .rsplit_once('=')
+        .map_or(&*text, |(before, after)| if is_sum(before) { after.trim() } else { "" });
+    let (text, is_negative) = text.strip_prefix(['-', '−']).map_or((text, false), |rest| (rest, true));
+    let sign = text
+        .chars()
+        .next()
+        .filter(|first| CURRENCIES.contains(first))
+        .map_or("", |first| &text[..first.len_utf8()]);
+    let amount = &text[sign.len()..];
+    // A minus stands before the sign of the money or behind it, once.
+    if amount.starts_with(['-', '−']) && (is_negative || sign.is_empty()) {
+        return None;
+    }
+    let (number, behind) = number::leading(amount)?;
+    let number = if is_negative { number.negative() } else { number };
+    let unit = asked.unit(sign, &plain_unit(behind, is_formula || literal::is_formula(piece))?)?;
+    Some(Value::Number(number, Some(unit).filter(|unit| !unit.is_empty())))
+}
+
+/// A piece without the mark that ends its sentence and what stands around it.
+pub(super) fn sentence(piece: &str) -> &str {
+    let mut text = piece;
+    loop {
+        let bare = literal::unwrapped(text).trim_end_matches(['.', '。', '।', '．']);
+        let bare = COPULAS.iter().find_map(|copula| bare.strip_suffix(copula)).unwrap_or(bare).trim();
+        // `**Answer: 8**` leaves the end of its emphasis behind.
+        let is_odd = bare.matches("**").count() % 2 == 1;
+        let bare = bare.strip_suffix("**").filter(|_| is_odd).unwrap_or(bare);
+        if bare == text || piece.ends_with("...") {
+            return text;
+        }
+        text = bare;
+    }
+}
+
+/// Whether a text is nothing but numbers and what adds, multiplies and divides them.
+pub(super) fn is_sum(text: &str) -> bool {
+    let plain = ["\\times", "\\cdot", "\\div", "\\frac"]
+        .iter()
+        .fold(text.to_owned(), |plain, sign| plain.replace(sign, "*"));
+    let is_part = |one: char| number::is_digit(one) || " .,+-−–*/×÷·x()$%{}€£".contains(one);
+    plain.contains(number::is_digit) && plain.chars().all(is_part)
+}
+
+/// What stands behind a number, as words: in a formula it is a text of it, because letters are variables there.
+fn plain_unit(behind: &str, is_formula: bool) -> Option<String> {
+    let behind = behind.trim();
+    let text = ["\\text{", "\\mathrm{", "\\textrm{"].iter().find_map(|open| behind.strip_prefix(open));
+    if let Some(text) = text {
+        let (unit, rest) = text.split_once('}')?;
+        let is_power = matches!(rest, "" | "^2" | "^3");
+        return is_power.then(|| [unit.trim(), rest].concat());
+    }
+    let is_sign = |one: char| matches!(one, '%' | '°');
+    let is_variable = is_formula
+        && behind.split_whitespace().any(|word| word.chars().count() < 3 && !word.contains(is_sign));
+    (!is_variable).then(|| behind.to_owned())
+}
 
 /// The label that a piece names, alone or with the text of its option, or the option whose text it is.
 pub(super) fn choice(piece: &str, options: &[(char, String)]) -> Option<char> {
-    let bare = piece.trim().trim_start_matches(['(', '[', '*', '_', '"', '\'', '`', ' ', '{']);
-    let bare = ["option ", "choice ", "Option ", "Choice ", "\\text{"]
+    let opens = ["\\textbf{", "\\text{", "\\mathrm{", "\\mathbf{", "\\textrm{"];
+    let without = |plain: String, open: &&str| {
+        if plain.contains(open) { plain.replace(open, "").replace('}', " ") } else { plain }
+    };
+    let plain = opens.iter().fold(piece.to_owned(), without);
+    let bare = sentence(&plain);
+    let bare = ["the correct answer is ", "the correct option is ", "option ", "choice ", "answer "]
         .iter()
-        .fold(bare, |bare, word| bare.strip_prefix(word).unwrap_or(bare));
-    let bare = bare.trim_start_matches(['(', '[', '*']);
-    let is_named = |label: &char| options.iter().any(|(known, _)| known == label);
-    let label = bare.chars().next().map(|first| first.to_ascii_uppercase()).filter(is_named);
-    let stands_alone = || {
-        let rest = &bare[1..];
-        let word = rest.split_whitespace().next().unwrap_or_default();
-        let is_cut_off = !rest.starts_with(|one: char| one.is_alphanumeric() || one == '\'' || one == '’');
-        is_cut_off
-            && (!rest.starts_with(char::is_whitespace)
-                || word.is_empty()
-                || AFTER_LABEL.contains(&word)
-                || !word.starts_with(char::is_alphabetic))
-    };
-    label.filter(|_| stands_alone()).or_else(|| {
-        let gist = wording::gist(piece.trim_matches(['*', '"', '`', ' ']));
-        let mut same = options.iter().filter(|(_, text)| wording::gist(text) == gist);
-        same.next().filter(|_| same.next().is_none()).map(|(label, _)| *label)
-    })
-}
-
-/// The one number of a piece, or the one behind its last equals sign, with what it counts.
-pub(super) fn quantity(piece: &str) -> Option<Value> {
-    let plain = without_markup(piece);
-    let last = plain.rsplit(['=', '≈']).next().unwrap_or(&plain);
-    let all = number::all(last)?;
-    let [Found { number, before, after }] = all.as_slice() else { return None };
-    Some(Value::Number(*number, unit(before, after)))
-}
-
-/// Formulas and emphasis as plain text: `\frac{1}{2}` is `1/2`.
-fn without_markup(piece: &str) -> String {
-    let mut plain = piece.replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac");
-    while let Some((before, over, under, after)) = fraction(&plain) {
-        plain = format!("{before}{over}/{under}{after}");
-    }
-    plain.replace("\\text", " ").replace(['*', '$', '_', '`', '{', '}', '\\'], " ")
-}
-
-fn fraction(text: &str) -> Option<(&str, &str, &str, &str)> {
-    let (before, rest) = text.split_once("\\frac{")?;
-    let (over, rest) = rest.split_once("}{")?;
-    let (under, after) = rest.split_once('}')?;
-    Some((before, over.trim(), under.trim(), after))
-}
-
-/// Whether two words count the same things: one, or many of them.
-pub(super) fn is_same_unit(one: &str, other: &str) -> bool {
-    let stem =
-        |word: &str| word.strip_suffix("es").or_else(|| word.strip_suffix('s')).unwrap_or(word).to_owned();
-    stem(one) == stem(other)
-}
-
-/// What a number counts: the word behind it, or the sign before or behind it.
-fn unit(before: &str, after: &str) -> Option<String> {
-    let sign = |text: Option<char>| text.filter(|one| "€£¥%°".contains(*one)).map(|one| one.to_string());
-    let word =
-        after.trim_start().split(|one: char| !one.is_alphabetic()).next().unwrap_or_default().to_lowercase();
-    let word = ((1..=UNIT_BYTES_MAX).contains(&word.len())
-        && !after.trim_start().starts_with(['.', ',', ';']))
-    .then_some(word);
-    sign(before.trim_end().chars().next_back()).or_else(|| sign(after.trim_start().chars().next())).or(word)
-}
-
-/// The yes or no that a piece begins with.
-pub(super) fn truth(piece: &str) -> Option<bool> {
-    let bare = piece.trim().trim_start_matches(['*', '_', '"', '`', '\'', '(']).to_lowercase();
-    let starts = |words: &[&str]| {
-        words.iter().any(|word| {
-            let rest = bare.strip_prefix(word);
-            rest.is_some_and(|rest| {
-                !rest.starts_with(char::is_alphanumeric) || word.chars().all(|one| one as u32 > 0x2fff)
-            })
+        .find_map(|lead| {
+            bare.get(..lead.len())
+                .filter(|found| found.eq_ignore_ascii_case(lead))
+                .map(|_| &bare[lead.len()..])
         })
+        .unwrap_or(bare);
+    let bare = sentence(bare);
+    let named = named(bare, options);
+    let same = of_text(bare, options);
+    match (named, same) {
+        // A label that is the text of another option says nothing.
+        (Some(named), Some(same)) if named != same => None,
+        (named, same) => named.or(same),
+    }
+}
+
+/// The label that a text begins with, where nothing stands behind it but the text of its option.
+fn named(text: &str, options: &[(char, String)]) -> Option<char> {
+    let (open, text) = match text.chars().next()? {
+        one @ ('(' | '[' | '{') => (Some(one), &text[1..]),
+        _ => (None, text),
     };
-    match (starts(YES), starts(NO)) {
-        (true, false) => Some(true),
-        (false, true) => Some(false),
+    let text = text.strip_prefix("**").unwrap_or(text);
+    let first = text.chars().next().filter(char::is_ascii_alphabetic)?;
+    let label = first.to_ascii_uppercase();
+    let own = &options.iter().find(|(known, _)| *known == label)?.1;
+    let close = open.map(|open| match open {
+        '(' => ')',
+        '[' => ']',
+        _ => '}',
+    });
+    let rest = match close {
+        Some(close) => text[1..].trim_start_matches("**").strip_prefix(close)?,
+        None => text[1..].trim_start_matches("**"),
+    };
+    let rest = literal::unwrapped(rest.trim_start_matches("**"));
+    if rest.is_empty() || rest == "**" {
+        return Some(label);
+    }
+    // `A dog` is no label, `a) one` is.
+    let behind = rest.strip_prefix([')', '.', ':', ',', ']', '-', '–', '—']).or(close.map(|_| rest))?;
+    let behind = sentence(behind.trim_start_matches([')', ']', ':', '.', '*', ' ']));
+    (behind.is_empty() || is_text(behind, own)).then_some(label)
+}
+
+/// Whether a text is that of an option, but for the mark that ends it and the case of its letters.
+fn is_text(text: &str, own: &str) -> bool {
+    let (text, own) = (sentence(text), sentence(own));
+    text == own || text.to_lowercase() == own.to_lowercase()
+}
+
+/// The option whose text this is: just so, or but for case where no other is like it.
+fn of_text(text: &str, options: &[(char, String)]) -> Option<char> {
+    let exact = options.iter().filter(|(_, own)| sentence(own) == text).collect::<Vec<_>>();
+    let alike = options.iter().filter(|(_, own)| is_text(text, own)).collect::<Vec<_>>();
+    match (exact.as_slice(), alike.as_slice()) {
+        ([only], _) | ([], [only]) => Some(only.0),
         _ => None,
+    }
+}
+
+/// What a piece says of a question for yes or no, by these words for them: the word alone, or with a clause that says the
+/// same again.
+pub(super) fn truth(piece: &str, words: [&[&str]; 2], asked: &[String]) -> Option<bool> {
+    let bare = sentence(piece.trim());
+    if bare.len() > PIECE_BYTES_MAX {
+        return None;
+    }
+    let lower = bare.to_lowercase();
+    let mut ends = lower.splitn(2, [',', '.', ':', '，', '、', '。', '\n', '–', '—']);
+    let first = ends.next().unwrap_or_default().trim().trim_matches(['*', '"', '`', '\'', '_', '!']).trim();
+    let says = |words: &[&str]| words.contains(&first);
+    let truth = match words.map(says) {
+        [true, false] => true,
+        [false, true] => false,
+        _ => return None,
+    };
+    let clause = ends.next().unwrap_or_default().trim();
+    let is_same = clause.is_empty() || (clause.is_ascii() && says_again(clause, truth, asked));
+    is_same.then_some(truth)
+}
+
+/// Whether a clause behind yes or no says the same: `it is prime`, `it isn't`, in the words of the question and their order.
+fn says_again(clause: &str, truth: bool, asked: &[String]) -> bool {
+    let is_not = |word: &str| word == "not" || word.ends_with("n't");
+    let said: Vec<String> = words(clause).collect();
+    let begins = said.first().is_some_and(|word| SUBJECTS.contains(&word.as_str()));
+    let negations = said.iter().filter(|word| is_not(word)).count();
+    let own = said.iter().skip(1).filter(|word| !is_not(word) && !VERBS.contains(&word.as_str()));
+    // `Brazil beat Italy` and `Italy beat Brazil` have the same words.
+    let mut rest = asked.iter();
+    let is_in_order = own.into_iter().all(|word| rest.any(|other| is_same(other, word)));
+    let is_one = !clause.trim_end_matches('.').contains(['.', ';', ':', '?', '!', '\n']);
+    begins && is_one && negations == usize::from(!truth) && is_in_order
+}
+
+/// Words that stand for what a question is about, and those that say again that it is so.
+const SUBJECTS: &[&str] = &["it", "that", "this", "they", "there", "he", "she"];
+const VERBS: &[&str] =
+    &["is", "are", "was", "were", "does", "do", "did", "will", "can", "has", "have", "had", "so", "a", "an"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(piece: &str) -> Option<String> {
+        quantity(piece, &Asked::default(), false).map(|value| value.to_string())
+    }
+
+    #[test]
+    fn a_piece_that_is_wholly_a_number_is_one() {
+        for (piece, expected) in [
+            ("8", "8"),
+            ("**8**.", "8"),
+            ("$8$", "8"),
+            ("\\(8\\)", "8"),
+            ("8 legs.", "8 legs"),
+            ("$1,234.50", "$1234.5"),
+            ("-$7", "$-7"),
+            ("\\$18", "$18"),
+            ("18 dollars", "$18"),
+            ("50\\%", "50 %"),
+            ("5 million", "5 million"),
+            ("5k", "5 k"),
+            ("5th", "5 th"),
+            ("\\dfrac{1}{2}", "0.5"),
+            ("30^\\circ", "30 °"),
+            ("5\\text{ cm}^2", "5 cm^2"),
+            ("9 * 2 = 18", "18"),
+            ("$4 \\times 2 = 8$", "8"),
+            ("11です", "11"),
+            ("8**", "8"),
+        ] {
+            assert_eq!(number(piece).as_deref(), Some(expected), "{piece}");
+        }
+    }
+
+    #[test]
+    fn whatever_changes_a_number_makes_it_another_thing() {
+        for piece in [
+            "\\sqrt{3}",
+            "6\\pi",
+            "x^2",
+            "5!",
+            "\\log 5",
+            "(1,2)",
+            "1,2",
+            "x > 3",
+            "x = 3",
+            "at least 8",
+            "about 8",
+            "not 8",
+            "(eight) 8",
+            "3 mod 7",
+            "0x10",
+            "3+4i",
+            "[1, 2]",
+            "{1, 2}",
+            "3:4",
+            "12:30",
+            "2026-11-22",
+            "1/2/2026",
+            "10^5",
+            "10⁵",
+            "5 \\pm 1",
+            "±5",
+            "+5",
+            "8?",
+            "8...",
+            "0.333...",
+            "\\infty",
+            "$5x$",
+            "$5m$",
+            "101_2",
+            "≈ 8",
+            "3 < 8",
+            "\\binom{5}{2}",
+            "8 (eight)",
+            "3-5",
+            "3–5",
+            "5′",
+            "½",
+            "2½",
+            "8 hours 30 minutes",
+            "--5",
+            "$-$5",
+        ] {
+            assert_eq!(number(piece), None, "{piece}");
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Which answer stands for all when nobody can fuse them: the one that shares most with the others. Pure and
-//! deterministic, so a fallback can be explained and repeated.
+//! Which answer stands for all when nobody can fuse them: that of the seat marked strongest, else the one that shares most
+//! with the others. Pure and deterministic, so a fallback can be explained and repeated.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -12,22 +12,27 @@ use crate::wording;
 /// What two texts with the same words have in common. A whole number, so that equal answers are exactly as good.
 pub(super) const SAME: usize = 1_000_000;
 
-/// The answer closest to the others. Whole answers come before cut ones, and the earlier seat wins a tie.
-pub(super) fn best(usable: &[Usable]) -> &Usable {
-    let seats: Vec<SeatNumber> = usable.iter().map(|one| one.seat).collect();
-    best_among(usable, &seats)
+/// The answer of the strongest seat, else the one closest to the others. Whole answers come before cut ones, and the
+/// earlier seat wins a tie.
+pub(super) fn best<'a>(usable: &'a [Usable], strongest: &[SeatNumber]) -> &'a Usable {
+    best_first(usable, strongest)[0]
 }
 
-/// Of the answers of these seats the one closest to all others.
-pub(super) fn best_among<'a>(usable: &'a [Usable], seats: &[SeatNumber]) -> &'a Usable {
-    let among = closest_first(usable).into_iter().find(|one| seats.contains(&one.seat));
+/// Of the answers of these seats that of the strongest, else the one closest to all others.
+pub(super) fn best_among<'a>(
+    usable: &'a [Usable],
+    strongest: &[SeatNumber],
+    seats: &[SeatNumber],
+) -> &'a Usable {
+    let among = best_first(usable, strongest).into_iter().find(|one| seats.contains(&one.seat));
     among.expect("there is at least one answer")
 }
 
-/// The answers, the one closest to the others first.
-pub(super) fn closest_first(usable: &[Usable]) -> Vec<&Usable> {
+/// The answers, that of the strongest seat first, then the one closest to the others.
+pub(super) fn best_first<'a>(usable: &'a [Usable], strongest: &[SeatNumber]) -> Vec<&'a Usable> {
     let rank = |(one, agreement): &(&Usable, usize)| {
-        (!one.cut, !one.answer.truncated(), *agreement, Reverse(one.seat))
+        let is_strongest = strongest.contains(&one.seat);
+        (!one.cut, !one.answer.truncated(), is_strongest, *agreement, Reverse(one.seat))
     };
     let mut ranked: Vec<(&Usable, usize)> = usable.iter().zip(agreements(usable)).collect();
     ranked.sort_by_key(|one| Reverse(rank(one)));
@@ -42,7 +47,7 @@ pub(super) fn closest(
     strongest: &[SeatNumber],
     agreement: Option<&Agreement>,
 ) -> Vec<Usable> {
-    let mut closest = closest_first(usable);
+    let mut closest = best_first(usable, strongest);
     closest.sort_by_key(|one| {
         let says_as_many = agreement.map_or(0, |agreement| agreement.count_of(one.seat));
         (!strongest.contains(&one.seat), Reverse(says_as_many))
@@ -91,11 +96,14 @@ mod tests {
             usable(3, "use idempotency keys, a unique constraint and an outbox", false),
             usable(4, "use idempotency keys and a unique constraint with an outbox", true),
         ];
-        assert_eq!(best(&panel).seat, SeatNumber(3));
+        assert_eq!(best(&panel, &[]).seat, SeatNumber(3));
+        assert_eq!(best(&panel, &[SeatNumber(1)]).seat, SeatNumber(1));
+        // One that was cut does not stand for whole ones.
+        assert_eq!(best(&panel, &[SeatNumber(4)]).seat, SeatNumber(3));
         let mut reversed = panel.clone();
         reversed.reverse();
-        assert_eq!(best(&reversed).seat, SeatNumber(3));
-        assert_eq!(best(&[usable(2, "same", false), usable(1, "same", false)]).seat, SeatNumber(1));
+        assert_eq!(best(&reversed, &[]).seat, SeatNumber(3));
+        assert_eq!(best(&[usable(2, "same", false), usable(1, "same", false)], &[]).seat, SeatNumber(1));
     }
 
     #[test]
@@ -126,7 +134,7 @@ mod tests {
     fn short_words_and_scripts_without_spaces_count() {
         let best_of = |texts: [&str; 3]| {
             let panel: Vec<Usable> = (1..).zip(texts).map(|(seat, text)| usable(seat, text, false)).collect();
-            best(&panel).seat.0
+            best(&panel, &[]).seat.0
         };
         assert_eq!(best_of(["41", "42", "It is 42."]), 2);
         assert_eq!(best_of(["香蕉向着阳光生长", "潮汐由月球的引力引起", "月球的引力引起潮汐"]), 2);

@@ -17,7 +17,7 @@ use crate::seat::Desk;
 use crate::step::{Role, StepKey};
 use crate::strategy::judge::{self, Sitting};
 use crate::strategy::shown::Order;
-use crate::strategy::{best_among, chain, check, gated, limited, selected, verbatim};
+use crate::strategy::{best_among, by_default, chain, check, gated, limited, selected, strongest, verbatim};
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     if desk.plan.knobs.is_checked() {
@@ -61,15 +61,16 @@ async fn judged(
         ([top], _) => (*top, "put it first in the only order that came to a verdict".to_owned()),
         ([one, other, ..], _) if one == other => (*one, "put it first in both orders".to_owned()),
         ([one, other, ..], _) => {
+            let chosen = best_among(usable, &strongest(desk), &[*one, *other]);
+            let closer = by_default(desk, chosen, "closer to all the others");
             let how = format!(
-                "put seat {one} first in one order and seat {other} in the other, which is a tie; this one is closer to \
-                 all the others"
+                "put seat {one} first in one order and seat {other} in the other, which is a tie; this one is {closer}"
             );
-            (best_among(usable, &[*one, *other]).seat, how)
+            (chosen.seat, how)
         }
     };
     let flips = usize::from(tops.windows(2).any(|pair| pair[0] != pair[1]));
-    let chosen = best_among(usable, &[chosen]);
+    let chosen = best_among(usable, &[], &[chosen]);
     let mut outcome = selected(desk, chosen, format!("the judge `{}` {how}", judge.model));
     outcome.judging = Some(Judging { verdicts, flips });
     outcome.shortened = shortened;

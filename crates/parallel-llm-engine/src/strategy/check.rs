@@ -16,7 +16,7 @@ use crate::panel::SeatNumber;
 use crate::port::{Candidate, Checker};
 use crate::request::StoreMode;
 use crate::seat::Desk;
-use crate::strategy::{best_among, selected, unfused, verbatim};
+use crate::strategy::{best_among, by_default, selected, strongest, unfused, verbatim};
 use crate::timer::run_timeout;
 
 /// So many checks of one run are under way at once: each may compile and test a program, and the machine is the user's own.
@@ -42,7 +42,7 @@ pub(super) async fn choose(desk: &Desk, usable: &[Usable]) -> Outcome {
     };
     tried.sort_by_key(|one| one.checked.seat);
     let checks: Vec<Checked> = tried.iter().map(|one| one.checked.clone()).collect();
-    let outcome = match best_passing(usable, &checks) {
+    let outcome = match best_passing(desk, usable, &checks) {
         Some((chosen, how)) => passing(desk, usable, chosen, &how),
         None => unpassed(desk, usable, why_none(&tried)),
     };
@@ -87,9 +87,9 @@ async fn tried(desk: &Desk, checker: &dyn Checker, one: &Usable) -> Tried {
     }
 }
 
-/// Of the answers that pass, the one with the highest score, of equals the one closest to the others; and why. One without a
+/// Of the answers that pass, the one with the highest score, of equals that of the strongest seat, else the one closest to the others; and why. One without a
 /// score stands behind those that have one.
-fn best_passing<'a>(usable: &'a [Usable], checks: &[Checked]) -> Option<(&'a Usable, String)> {
+fn best_passing<'a>(desk: &Desk, usable: &'a [Usable], checks: &[Checked]) -> Option<(&'a Usable, String)> {
     let passing: Vec<&Checked> = checks.iter().filter(|one| one.passed == Some(true)).collect();
     let highest = passing.iter().filter_map(|one| one.score).max_by(f64::total_cmp);
     let is_top = |one: &&&Checked| match (one.score, highest) {
@@ -97,21 +97,25 @@ fn best_passing<'a>(usable: &'a [Usable], checks: &[Checked]) -> Option<(&'a Usa
         (score, _) => score == highest,
     };
     let top: Vec<SeatNumber> = passing.iter().filter(is_top).map(|one| one.seat).collect();
+    if top.is_empty() {
+        return None;
+    }
+    let chosen = best_among(usable, &strongest(desk), &top);
+    let closest = by_default(desk, chosen, "closest to the others");
     let how = match (passing.len(), top.len(), highest) {
-        (0, ..) => return None,
         (1, ..) => format!("it is the only one of {} answers that passes the check", checks.len()),
         (count, 1, _) => {
             format!("{count} of {} answers pass the check; this one has the highest score", checks.len())
         }
         (count, tied, Some(_)) if tied < count => format!(
-            "{count} of {} answers pass the check; of the {tied} with the highest score this one is closest to the others",
+            "{count} of {} answers pass the check; of the {tied} with the highest score this one is {closest}",
             checks.len()
         ),
         (count, ..) => {
-            format!("{count} of {} answers pass the check; this one is closest to the others", checks.len())
+            format!("{count} of {} answers pass the check; this one is {closest}", checks.len())
         }
     };
-    Some((best_among(usable, &top), how))
+    Some((chosen, how))
 }
 
 fn passing(desk: &Desk, usable: &[Usable], chosen: &Usable, how: &str) -> Outcome {

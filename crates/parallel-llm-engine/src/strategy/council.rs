@@ -21,7 +21,7 @@ use crate::seat::Desk;
 use crate::step::{Role, StepKey};
 use crate::strategy::judge::{self, Ruling, Sitting};
 use crate::strategy::shown::{Order, Shown};
-use crate::strategy::{best_among, call, chain, gated, synthesize, verbatim};
+use crate::strategy::{best_among, call, chain, gated, strongest, synthesize, verbatim};
 
 /// The word for whoever writes.
 const CHAIR: &str = "chair";
@@ -159,7 +159,7 @@ fn best_ranked(desk: &Desk, usable: &[Usable], ranks: &[Rank], outcome: Outcome)
         Some(why) if !leading.is_empty() => {
             let reason =
                 format!("{}; this is the answer its fellows ranked best, word for word", why.message);
-            let chosen = best_among(usable, &leading);
+            let chosen = best_among(usable, &strongest(desk), &leading);
             let warnings = outcome.warnings;
             Outcome { unfused: Some(why), warnings, ..verbatim(desk, chosen, reason) }
         }

@@ -39,7 +39,7 @@ use crate::request::StoreMode;
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::seat::Desk;
 use crate::step::Role;
-use best::{best, best_among, closest, closest_first};
+use best::{best, best_among, best_first, closest};
 
 pub(crate) use early::gather;
 
@@ -108,12 +108,21 @@ pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
 /// The answers that a reader is shown where not all are, and the seats whose are not. The strongest seat's always is:
 /// leaving it out costs most.
 fn limited(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> (Vec<Usable>, Vec<SeatNumber>) {
-    let strongest = desk.plan.seats.iter().filter(|seat| seat.strongest).map(|seat| seat.number);
-    let strongest: Vec<SeatNumber> = strongest.collect();
-    let shown = closest(usable, desk.plan.knobs.shown_max(usable.len()), &strongest, agreement);
+    let shown = closest(usable, desk.plan.knobs.shown_max(usable.len()), &strongest(desk), agreement);
     let is_shown = |seat: &SeatNumber| shown.iter().any(|one| one.seat == *seat);
     let unshown = usable.iter().map(|one| one.seat).filter(|seat| !is_shown(seat)).collect();
     (shown, unshown)
+}
+
+/// The seats that are best by the user's word: where nothing else decides, they do.
+fn strongest(desk: &Desk) -> Vec<SeatNumber> {
+    let strongest = desk.plan.seats.iter().filter(|seat| seat.strongest);
+    strongest.map(|seat| seat.number).collect()
+}
+
+/// Why an answer stands where nothing else decides, with these words where it is not that of the strongest seat.
+fn by_default(desk: &Desk, chosen: &Usable, otherwise: &'static str) -> &'static str {
+    if strongest(desk).contains(&chosen.seat) { "of the strongest seat" } else { otherwise }
 }
 
 /// Whether nobody is asked to read the answers because all say the same. Who asks for another text of them wants one.
@@ -129,13 +138,15 @@ fn gated(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Optio
     let agreement = agreement.filter(|_| is_gated(desk, agreement))?;
     let said = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));
     let reason = format!("all {} answers say {said}, so nothing was fused", agreement.of);
-    Some(selected(desk, best(usable), reason))
+    Some(selected(desk, best(usable, &strongest(desk)), reason))
 }
 
 /// The best answer as it is, where the answers were to be fused and nobody could.
 fn unfused(desk: &Desk, usable: &[Usable], why: Failure) -> Outcome {
-    let reason = format!("{}; this is the answer closest to the others, word for word", why.message);
-    Outcome { unfused: Some(why), ..verbatim(desk, best(usable), reason) }
+    let chosen = best(usable, &strongest(desk));
+    let how = by_default(desk, chosen, "closest to the others");
+    let reason = format!("{}; this is the answer {how}, word for word", why.message);
+    Outcome { unfused: Some(why), ..verbatim(desk, chosen, reason) }
 }
 
 /// One answer as it is, chosen among several.

@@ -1,7 +1,7 @@
 //! A tournament: a judge compares the answers two by two, each pair in both orders; the winner stands, word for word.
 //!
 //! In a knockout who loses is out, in a league each meets each. A match whose winner changes with the order is a tie, and
-//! between those that are level the one closer to all the others stands. Answers that say the same are not compared.
+//! between those that are level that of the strongest seat stands, else the one closer to all the others. Answers that say the same are not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::seat::Desk;
 use crate::step::{Role, Step, StepKey};
 use crate::strategy::judge::{self, Ruling, Sitting};
 use crate::strategy::shown::Order;
-use crate::strategy::{call, chain, closest_first, gated, selected, unfused, verbatim};
+use crate::strategy::{best_first, by_default, call, chain, gated, selected, strongest, unfused, verbatim};
 use crate::wording;
 
 /// Points in halves, so that they are whole numbers.
@@ -78,11 +78,11 @@ impl Match {
 struct Tournament<'a> {
     desk: &'a Arc<Desk>,
     usable: &'a [Usable],
-    /// The same, the one closest to all others first: it stands where two are level.
+    /// The same, that of the strongest seat first, then the one closest to all others: it stands where two are level.
     closest: Vec<&'a Usable>,
     agreement: Option<&'a Agreement>,
-    /// The same wording has the same one.
-    gists: BTreeMap<SeatNumber, blake3::Hash>,
+    /// The same text has the same one.
+    texts: BTreeMap<SeatNumber, blake3::Hash>,
     orders: u16,
     /// The judges that are asked: one that came to no verdict in a whole round is not asked for the next.
     chain: Vec<Seat>,
@@ -105,9 +105,9 @@ impl<'a> Tournament<'a> {
         Self {
             desk,
             usable,
-            closest: closest_first(usable),
+            closest: best_first(usable, &strongest(desk)),
             agreement,
-            gists: usable.iter().map(|one| (one.seat, wording::gist(&one.answer.text))).collect(),
+            texts: usable.iter().map(|one| (one.seat, wording::exact(&one.answer.text))).collect(),
             orders: u16::from(desk.plan.knobs.orders(desk.plan.strategy)),
             chain: desk.hub.look(|run| run.chain().to_vec()),
             matches: 0,
@@ -125,7 +125,7 @@ impl<'a> Tournament<'a> {
         self.usable.iter().find(|one| one.seat == seat).expect("those who meet have answered")
     }
 
-    /// Of these the one closest to all others.
+    /// Of these that of the strongest seat, else the one closest to all others.
     fn level(&self, seats: &[SeatNumber]) -> SeatNumber {
         let among = self.closest.iter().find(|one| seats.contains(&one.seat));
         among.expect("those who meet have answered").seat
@@ -149,10 +149,14 @@ impl<'a> Tournament<'a> {
             field = without.into_iter().chain(won).collect();
         }
         let of = self.usable.len();
+        let is_marked = !strongest(self.desk).is_empty();
+        let whom = if is_marked { "the strongest seat, else to " } else { "" };
         let level = match self.ties {
             0 => String::new(),
-            1 => "; one match was a tie and went to the answer closer to all the others".to_owned(),
-            ties => format!("; {ties} matches were ties and went to the answers closer to all the others"),
+            1 => format!("; one match was a tie and went to {whom}the answer closer to all the others"),
+            ties => {
+                format!("; {ties} matches were ties and went to {whom}the answers closer to all the others")
+            }
         };
         Ok(Won { seat: field[0], how: format!("it won the knockout of {of} answers{level}") })
     }
@@ -176,14 +180,15 @@ impl<'a> Tournament<'a> {
         let leading: Vec<SeatNumber> =
             points.iter().filter(|(_, points)| *points == most).map(|(seat, _)| *seat).collect();
         let (had, of) = (most as f64 / WIN as f64, drawn.len() - 1);
+        let won = self.level(&leading);
+        let closest = by_default(self.desk, self.answer(won), "closest to all the others");
         let how = match leading.len() {
             1 => format!("it has the most points of the league, {had} of {of}"),
             several => format!(
-                "of the {several} answers that have the most points of the league, {had} of {of}, it is closest to all the \
-                 others"
+                "of the {several} answers that have the most points of the league, {had} of {of}, it is {closest}"
             ),
         };
-        Ok(Won { seat: self.level(&leading), how })
+        Ok(Won { seat: won, how })
     }
 
     /// Plays these matches at once. A judge that comes to no verdict on one leaves it to the next of the chain; where none
@@ -255,7 +260,7 @@ impl<'a> Tournament<'a> {
     fn is_same(&self, pair: [SeatNumber; 2]) -> bool {
         let clusters = self.agreement.map_or(&[][..], |agreement| &agreement.clusters);
         let have_both = |cluster: &Cluster| pair.iter().all(|seat| cluster.seats.contains(seat));
-        let [one, other] = pair.map(|seat| self.gists.get(&seat));
+        let [one, other] = pair.map(|seat| self.texts.get(&seat));
         one == other || clusters.iter().any(have_both)
     }
 

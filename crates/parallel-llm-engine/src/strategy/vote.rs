@@ -17,7 +17,7 @@ use crate::gather::Usable;
 use crate::outcome::{Outcome, Warning};
 use crate::recipe::{Extractor, Weights};
 use crate::seat::Desk;
-use crate::strategy::{best, is_gated, selected, unfused, verbatim};
+use crate::strategy::{best, by_default, is_gated, selected, strongest, unfused, verbatim};
 
 /// Parts of a nat that weights are counted in. Whole numbers, so that clusters that weigh the same are exactly as heavy,
 /// in whatever order their seats are added up.
@@ -45,12 +45,18 @@ pub(super) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreeme
             (Some(none), Extractor::Json(at)) if none.equal == 0 => {
                 format!("no answer has a value at `{at}`")
             }
+            (Some(none), _) if none.clusters.is_empty() => {
+                "the question has a short answer, and these could not be read".to_owned()
+            }
             (Some(_), _) => "no two answers agree".to_owned(),
             (None, _) => "answers to an open question cannot be counted".to_owned(),
         };
         // Whether or not it says plainly what it comes to: one that alone does may do so to win.
-        let closest =
-            || selected(desk, best(usable), format!("{why}; this is the one closest to the others"));
+        let closest = || {
+            let chosen = best(usable, &strongest(desk));
+            let how = by_default(desk, chosen, "closest to the others");
+            selected(desk, chosen, format!("{why}; this is the one {how}"))
+        };
         let most = agreement.map_or(1, |agreement| agreement.equal);
         return without_majority(desk, usable, most).unwrap_or_else(closest);
     };
@@ -64,8 +70,10 @@ pub(super) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreeme
     let mut level: Vec<&Cluster> =
         weighed.iter().filter(|(weight, _)| *weight == most).map(|(_, cluster)| *cluster).collect();
     level.sort_by_key(|cluster| cluster.seats[0]);
-    let strongest = level.iter().find(|cluster| has_strongest(desk, cluster)).copied();
-    let winner = strongest.unwrap_or(level[0]);
+    let strong = strongest(desk);
+    let has_strongest = |cluster: &&&Cluster| cluster.seats.iter().any(|seat| strong.contains(seat));
+    let decides = level.iter().find(has_strongest).copied();
+    let winner = decides.unwrap_or(level[0]);
     if let Some(outcome) = without_majority(desk, usable, winner.seats.len()) {
         return outcome;
     }
@@ -82,10 +90,10 @@ pub(super) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreeme
     }
     if level.len() > 1 {
         let as_many = if weights == Weights::Equal { "as many say" } else { "as much speaks for" };
-        let who = if strongest.is_some() { "the strongest seat" } else { "the first of the panel" };
+        let who = if decides.is_some() { "the strongest seat" } else { "the first of the panel" };
         let _ = write!(reason, ", and {as_many} something else: {who} decides");
     }
-    selected(desk, best(&members), reason)
+    selected(desk, best(&members, &strong), reason)
 }
 
 /// The best answer as it is, where what wins the vote has too few of the answers. They are counted, not weighed: weights are
@@ -116,8 +124,8 @@ fn others(desk: &Desk, agreement: &Agreement) -> usize {
     let is_json = matches!(desk.plan.knobs.extractor(), Extractor::Json(_));
     let listed = match Form::of(&desk.plan.question()).filter(|_| !is_json) {
         Some(Form::Choice(options)) => options.len() - 1,
-        Some(Form::Truth) => 1,
-        Some(Form::Number) | None => agreement.clusters.len(),
+        Some(Form::Truth { .. }) => 1,
+        Some(Form::Number(_) | Form::Literal) | None => agreement.clusters.len(),
     };
     listed.max(agreement.clusters.len() - 1)
 }
@@ -142,8 +150,4 @@ fn by_weight(most: i64, weighed: &[(i64, &Cluster)]) -> String {
         let _ = write!(said, " against {}", nats(*next));
     }
     said
-}
-
-fn has_strongest(desk: &Desk, cluster: &Cluster) -> bool {
-    cluster.seats.iter().any(|seat| desk.plan.seats[seat.index()].strongest)
 }

@@ -19,7 +19,7 @@ const PRIOR: &str = "prior";
 const UNCALIBRATED: &str = "uncalibrated";
 
 /// Which answers say the same: what they come to, where the question has one short right answer or the strategy has them read,
-/// else word for word but for case, white space and closing punctuation.
+/// else letter by letter.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AgreementReport {
     /// The most that do.
@@ -50,7 +50,7 @@ pub struct AgreementReport {
 /// Answers that say the same.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClusterReport {
-    /// What they say, such as `B`, `42` or `yes`; null where they are the same word for word.
+    /// What they say, such as `B`, `42` or `yes`; null where they are the same letter by letter.
     pub value: Option<String>,
     /// Whose they are.
     pub seats: Vec<u8>,
@@ -242,7 +242,10 @@ impl ConfidenceReport {
     pub(super) fn of(agreement: &AgreementReport, confidence: Confidence<'_>) -> Self {
         let basis = match agreement.clusters.as_slice() {
             [] if !agreement.unread.is_empty() => {
-                format!("none of {} answers says plainly what it comes to", agreement.of)
+                format!(
+                    "a question with a short answer, and of {} answers none could be read",
+                    agreement.of
+                )
             }
             [] => format!("{} answers to an open question, which are not counted", agreement.of),
             _ => format!("{} of {} agree", agreement.equal, agreement.of),

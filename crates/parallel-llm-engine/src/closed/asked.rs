@@ -1,0 +1,534 @@
+//! What a question asks a number of, so that `8 legs` and `8` say the same where it asks for legs, and nowhere else.
+
+use super::words::{is_same, words};
+
+/// What is asked in, in a question for a number; what stands behind is what is counted, or a verb.
+pub(super) const COUNTING: &[&str] = &[
+    "how many",
+    "wie viele",
+    "wie viel",
+    "wieviele",
+    "wieviel",
+    "combien de",
+    "combien d'",
+    "combien",
+    "cuántos",
+    "cuántas",
+    "cuánto",
+    "cuánta",
+    "quanti",
+    "quante",
+    "quanto",
+    "quantos",
+    "quantas",
+    "hoeveel",
+    "сколько",
+    "how much",
+];
+/// The same where no blank stands between it and what is counted.
+const COUNTING_UNSPACED: &[&str] =
+    &["多少", "几", "幾", "何", "กี่", "몇 ", "몇", "কত", "কতগুলি ", "কয়টি ", "ఎన్ని "];
+
+/// Words that only count, behind a question for how many in general.
+const COUNTERS: &[(&str, &[&str])] = &[("いくつ", &["個", "つ"]), ("কত", &["টি", "টা"])];
+
+/// Words before what is counted that do not say what it is.
+const QUANTIFIERS: &[&str] = &[
+    "more",
+    "fewer",
+    "less",
+    "total",
+    "different",
+    "other",
+    "additional",
+    "extra",
+    "of",
+    "the",
+    "whole",
+    "full",
+    "de",
+    "d",
+    "in",
+];
+
+/// Words that end what is counted.
+const ENDING: &[&str] = &[
+    "is",
+    "are",
+    "was",
+    "were",
+    "has",
+    "have",
+    "had",
+    "does",
+    "do",
+    "did",
+    "will",
+    "would",
+    "can",
+    "could",
+    "should",
+    "must",
+    "may",
+    "might",
+    "there",
+    "if",
+    "when",
+    "per",
+    "to",
+    "in",
+    "on",
+    "at",
+    "of",
+    "for",
+    "from",
+    "with",
+    "that",
+    "this",
+    "each",
+    "he",
+    "she",
+    "it",
+    "they",
+    "we",
+    "you",
+    "i",
+    "hat",
+    "haben",
+    "hatte",
+    "sind",
+    "ist",
+    "gibt",
+    "wird",
+    "werden",
+    "muss",
+    "kann",
+    "a",
+    "an",
+    "the",
+    "y",
+    "hay",
+    "tiene",
+    "tienen",
+    "ha",
+    "est",
+    "sont",
+    "il",
+    "elle",
+    "avait",
+    "у",
+    "в",
+    "на",
+    "or",
+    "and",
+    "left",
+    "remain",
+    "remaining",
+];
+
+/// Signs and words of money, each with the sign it means.
+const MONEY: &[(&str, &str)] = &[
+    ("$", "$"),
+    ("dollar", "$"),
+    ("dollars", "$"),
+    ("dólares", "$"),
+    ("dólar", "$"),
+    ("доллар", "$"),
+    ("доллара", "$"),
+    ("долларов", "$"),
+    ("美元", "$"),
+    ("ドル", "$"),
+    ("ดอลลาร์", "$"),
+    ("ডলার", "$"),
+    ("డాలర్లు", "$"),
+    ("dola", "$"),
+    ("€", "€"),
+    ("euro", "€"),
+    ("euros", "€"),
+    ("евро", "€"),
+    ("£", "£"),
+    ("¥", "¥"),
+    ("₹", "₹"),
+    ("rupees", "₹"),
+];
+/// Words of a question that asks for money.
+const FOR_MONEY: &[&str] = &[
+    "cost", "costs", "price", "profit", "earn", "earns", "earned", "earnings", "spend", "spends", "spent",
+    "pay", "pays", "paid", "money", "change", "worth", "charge", "charged", "bill", "make", "makes", "made",
+    "save", "saves", "saved", "owe", "owes", "revenue", "income", "wage", "salary", "tax", "tip", "fee",
+    "budget", "expense", "expenses", "dollars", "total", "sales", "donate", "raise", "raised", "receive",
+    "left", "value",
+];
+/// Words that begin a sentence and name nobody.
+const NO_NAMES: &[&str] = &[
+    "a", "an", "the", "if", "how", "what", "she", "he", "it", "they", "her", "his", "their", "each", "every",
+    "in", "on", "at", "after", "before", "when", "for", "then", "of", "one", "two", "three", "there", "this",
+    "that", "so", "and", "all", "answer", "put", "i", "we", "you", "to", "give", "as", "json",
+];
+
+/// What a question asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The sentence that asks, in lower case.
+    sentence: String,
+    /// Its words.
+    pub(super) words: Vec<String>,
+    /// Names in the question: its words with a capital.
+    pub(super) names: Vec<String>,
+    /// All words of the question.
+    pub(super) told: Vec<String>,
+    /// What is counted, as it may be called.
+    units: Vec<Vec<String>>,
+    /// The first words behind `how many`.
+    phrase: Vec<String>,
+    /// The sign of the money that is asked for.
+    money: Option<&'static str>,
+    is_percent: bool,
+}
+
+impl Asked {
+    /// What this sentence of a question asks for.
+    pub(super) fn of(sentence: &str, question: &str) -> Self {
+        let words: Vec<String> = words(sentence).collect();
+        let has = |one: &str| words.iter().any(|word| word == one);
+        let is_percent =
+            has("percent") || has("percentage") || has("prozent") || has("porcentaje") || has("pourcentage");
+        let lower = sentence.to_lowercase();
+        let counted = counted(&lower);
+        // Where the sentence names somebody, or there are two, another name is somebody else.
+        let is_named = sentence.split_whitespace().skip(1).any(|word| word.starts_with(char::is_uppercase));
+        let capital = question.split_whitespace().filter(|word| word.starts_with(char::is_uppercase));
+        let mut names: Vec<String> =
+            capital.flat_map(self::words).map(|name| name.trim_end_matches("'s").to_owned()).collect();
+        names.retain(|name| !NO_NAMES.contains(&name.as_str()));
+        names.sort_unstable();
+        names.dedup();
+        if is_named || names.len() > 1 {
+            names.clear();
+        }
+        let is_for_money = counted.iter().any(|all| all.first().is_some_and(|word| money(word).is_some()))
+            || (!lower.contains("how many") && words.iter().any(|word| FOR_MONEY.contains(&word.as_str())))
+            || lower.contains("how much does")
+            || lower.contains("how much did")
+            || lower.contains("how much will");
+        let money = currency(question).filter(|_| is_for_money && !is_percent);
+        Self {
+            phrase: counted.iter().flat_map(|behind| behind.iter().take(3)).cloned().collect(),
+            units: units(&counted, &words, question),
+            sentence: lower,
+            told: self::words(question).collect(),
+            words,
+            names,
+            money,
+            is_percent,
+        }
+    }
+
+    /// What a number counts, given the sign before it and the text behind it, in the one way of writing it: nothing where that
+    /// is what the question asks for. `None` where the text behind it is no such thing.
+    pub(super) fn unit(&self, sign: &str, behind: &str) -> Option<String> {
+        let behind = behind.trim();
+        if behind.len() > UNIT_BYTES_MAX || !behind.split_whitespace().all(is_unit) {
+            return None;
+        }
+        let written = [sign, behind].join(" ").trim().to_owned();
+        let mut rest: Vec<String> = behind.split_whitespace().map(str::to_lowercase).collect();
+        let first = rest.first().map(String::as_str).unwrap_or_default();
+        let meant = if sign.is_empty() { money(first) } else { money(sign) };
+        let had = rest.len();
+        match meant {
+            Some(meant) => {
+                if sign.is_empty() {
+                    rest.remove(0);
+                }
+                if self.money != Some(meant) {
+                    return Some([&[meant.to_owned()], rest.as_slice()].concat().join(" "));
+                }
+            }
+            None if sign.is_empty() && matches!(first, "%" | "percent" | "prozent") => {
+                rest.remove(0);
+                if !self.is_percent {
+                    return Some([&["%".to_owned()], rest.as_slice()].concat().join(" "));
+                }
+            }
+            None if self.is_counted(behind) => return Some(String::new()),
+            None => {
+                let counted = self.counted(&rest);
+                rest.drain(..counted);
+                // `10 dozen eggs` where it is asked how many dozens of eggs.
+                if counted > 0 && rest.iter().all(|word| self.phrase.contains(word)) {
+                    rest.clear();
+                }
+            }
+        }
+        let is_whole = rest.is_empty() || (had > rest.len() || meant.is_some()) && self.is_beside(&rest);
+        let is_beside = rest.len() == had && meant.is_none() && self.is_beside(&rest);
+        Some(if is_whole || is_beside { String::new() } else { written })
+    }
+
+    /// Whether a script without blanks asks for just that.
+    fn is_counted(&self, behind: &str) -> bool {
+        let is_unspaced = !behind.is_empty() && !behind.is_ascii() && !behind.contains(' ');
+        let is_counter =
+            |(how, counters): &(&str, &[&str])| self.sentence.contains(how) && counters.contains(&behind);
+        if COUNTERS.iter().any(is_counter) {
+            return true;
+        }
+        is_unspaced && COUNTING_UNSPACED.iter().any(|how| self.sentence.contains(&[how, behind].concat()))
+    }
+
+    /// How many of these words are what the question counts.
+    fn counted(&self, rest: &[String]) -> usize {
+        let fits = |unit: &&Vec<String>| {
+            unit.len() <= rest.len() && unit.iter().zip(rest).all(|(one, other)| is_same(one, other))
+        };
+        self.units.iter().filter(fits).map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// Whether these words only say again what the question says: `per day`, `in total`.
+    fn is_beside(&self, rest: &[String]) -> bool {
+        let Some((first, behind)) = rest.split_first() else { return true };
+        let is_one_thing = !self.words.iter().any(|word| matches!(word.as_str(), "and" | "or"));
+        match first.as_str() {
+            "in" | "altogether" | "total" | "left" => {
+                behind.iter().all(|word| matches!(word.as_str(), "total" | "all"))
+                    && (first != "in" || !behind.is_empty())
+            }
+            "more" => behind.is_empty() && self.words.contains(first),
+            // `$18 a day` where it is asked how much is made per day.
+            "per" | "a" | "an" | "each" | "every" => {
+                let asks =
+                    |two: &[String]| EACH.contains(&two[0].as_str()) && Some(&two[1]) == behind.first();
+                is_one_thing && behind.len() == 1 && self.words.windows(2).any(asks)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Words for one of several, which mean the same before a word for time or things.
+const EACH: &[&str] = &["per", "a", "an", "each", "every"];
+
+/// The longest word for what a number counts, in bytes; a longer one is no such word.
+const UNIT_BYTES_MAX: usize = 40;
+
+/// Whether a piece may stand in what a number counts: letters, and the signs of units such as `km/h`, `m^2` and `°C`.
+fn is_unit(piece: &str) -> bool {
+    let bare = piece.strip_suffix("^2").or_else(|| piece.strip_suffix("^3")).unwrap_or(piece);
+    let is_part = |one: char| {
+        one.is_alphabetic()
+            || matches!(one, '/' | '·' | '²' | '³' | '%' | '°' | '\'' | '’' | '-')
+            || is_mark(one)
+            || "$€£¥₹".contains(one)
+    };
+    !bare.is_empty() && bare.chars().all(is_part)
+}
+
+/// A vowel sign, or a sign that binds letters, of Devanagari, Bengali, Telugu or Thai.
+const fn is_mark(one: char) -> bool {
+    matches!(one, '\u{900}'..='\u{963}' | '\u{980}'..='\u{9e3}' | '\u{c00}'..='\u{c63}' | '\u{e31}'..='\u{e4e}')
+}
+
+/// The sign of the money that a word means.
+fn money(word: &str) -> Option<&'static str> {
+    MONEY.iter().find(|(known, _)| *known == word).map(|(_, sign)| *sign)
+}
+
+/// The one money a question speaks of. A formula stands between two signs that look like it.
+fn currency(question: &str) -> Option<&'static str> {
+    let is_formula = |(at, _): (usize, &str)| {
+        let before = question[..at].chars().next_back();
+        let behind = question[at + 1..].chars().next();
+        before != Some('\\')
+            && (behind.is_none_or(|one| !one.is_ascii_digit())
+                || before.is_some_and(|one| one.is_alphanumeric() || matches!(one, ')' | '}')))
+    };
+    let mut signs: Vec<&'static str> = words(question).filter_map(|word| money(&word)).collect();
+    signs.extend(question.matches(['€', '£', '¥', '₹']).filter_map(money));
+    signs.extend(
+        MONEY
+            .iter()
+            .filter(|(word, _)| !word.is_ascii() && word.len() > 4 && question.contains(word))
+            .map(|(_, sign)| *sign),
+    );
+    if question.contains('$') && !question.match_indices('$').any(is_formula) {
+        signs.push("$");
+    }
+    let first = *signs.first()?;
+    let has_others = signs.iter().any(|sign| *sign != first)
+        || words(question).any(|word| matches!(word.as_str(), "cent" | "cents" | "pence"));
+    (!has_others).then_some(first)
+}
+
+/// The words behind each place where a sentence asks how many.
+fn counted(lower: &str) -> Vec<Vec<String>> {
+    let found =
+        COUNTING.iter().flat_map(|how| lower.match_indices(how).map(|(at, how)| &lower[at + how.len()..]));
+    found
+        .filter(|behind| behind.starts_with([' ', '\'']))
+        .map(|behind| words(behind).skip_while(|word| QUANTIFIERS.contains(&word.as_str())).take(6).collect())
+        .collect()
+}
+
+/// What is counted, as it may be called: `pizza slices` and `slices`, `slices of pizza` and `slices`.
+fn units(counted: &[Vec<String>], words: &[String], question: &str) -> Vec<Vec<String>> {
+    let is_english = words.iter().any(|word| word == "how");
+    let mut units = Vec::new();
+    for behind in counted {
+        let end =
+            behind.iter().position(|word| ENDING.contains(&word.as_str())).unwrap_or(behind.len()).min(3);
+        // `how many hours or minutes`: nobody knows which.
+        if behind.get(end).is_some_and(|word| matches!(word.as_str(), "or" | "and")) {
+            continue;
+        }
+        let is_of = behind.get(end).is_some_and(|word| matches!(word.as_str(), "of" | "de"));
+        // In other languages a verb may follow that is none of those known.
+        units.extend(behind.first().filter(|_| !is_english).map(|first| vec![first.clone()]));
+        units.extend((0..end).map(|from| behind[from..end].to_vec()));
+        if is_of && end > 0 {
+            units.extend((end + 2..=behind.len().min(end + 3)).map(|to| behind[..to].to_vec()));
+        }
+    }
+    // `how long, in minutes, …`, and not `how many minutes are in 8 hours`.
+    if counted.is_empty() {
+        let is_measure = |word: &String| MEASURES.iter().any(|kind| is_among(kind.units, word));
+        for at in 1..words.len() {
+            if words[at - 1] == "in" && is_measure(&words[at]) {
+                let is_rate = words.get(at + 1).is_some_and(|word| word == "per") && at + 2 < words.len();
+                units.push(words[at..if is_rate { at + 3 } else { at + 1 }].to_vec());
+            }
+        }
+        if units.is_empty() {
+            units.extend(only_measure(words, question).map(|unit| vec![unit]));
+        }
+    }
+    units
+}
+
+/// What something may be measured in, by kind, and the words of a question that asks for that kind.
+const MEASURES: &[Measure] = &[
+    Measure {
+        units: &[
+            "mile",
+            "kilometer",
+            "kilometre",
+            "meter",
+            "metre",
+            "centimeter",
+            "centimetre",
+            "millimeter",
+            "inch",
+            "feet",
+            "foot",
+            "yard",
+            "km",
+            "cm",
+            "mm",
+        ],
+        asked: &[
+            "far",
+            "distance",
+            "length",
+            "long",
+            "height",
+            "tall",
+            "high",
+            "width",
+            "wide",
+            "deep",
+            "depth",
+            "perimeter",
+            "radius",
+            "diameter",
+            "circumference",
+        ],
+    },
+    Measure {
+        units: &["second", "minute", "hour", "day", "week", "month", "year"],
+        asked: &["long", "time", "old", "age"],
+    },
+    Measure {
+        units: &["gram", "kilogram", "pound", "ounce", "ton", "kg", "tonne"],
+        asked: &["weight", "weigh", "heavy", "mass"],
+    },
+    Measure {
+        units: &["liter", "litre", "gallon", "pint", "cup", "milliliter"],
+        asked: &["volume", "capacity"],
+    },
+    Measure { units: &["degree", "radian"], asked: &["angle"] },
+];
+
+/// A kind of measure.
+struct Measure {
+    units: &'static [&'static str],
+    asked: &'static [&'static str],
+}
+
+/// Whether a word is one of these, or many of it.
+fn is_among(units: &[&str], word: &str) -> bool {
+    units.iter().any(|unit| is_same(unit, word)) || (word == "inches" && units.contains(&"inch"))
+}
+
+/// The only unit of a question in which what it asks for can be measured.
+fn only_measure(sentence: &[String], question: &str) -> Option<String> {
+    let kinds =
+        MEASURES.iter().filter(|kind| sentence.iter().any(|word| kind.asked.contains(&word.as_str())));
+    let units: Vec<&str> = kinds.flat_map(|kind| kind.units).copied().collect();
+    let mut used: Vec<String> = words(question).filter(|word| is_among(&units, word)).collect();
+    used.dedup_by(|one, other| is_same(one, other));
+    let first = used.first()?;
+    used.iter().all(|other| is_same(first, other)).then(|| first.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(question: &str, number: (&str, &str), expected: Option<&str>) {
+        let asked = Asked::of(question, question);
+        assert_eq!(asked.unit(number.0, number.1).as_deref(), expected, "{question}: {number:?}");
+    }
+
+    #[test]
+    fn what_is_asked_for_needs_no_name() {
+        for (question, behind) in [
+            ("How many legs has a spider?", "legs"),
+            ("How many legs has a spider?", "leg"),
+            ("How many pizza slices are left?", "slices"),
+            ("How many slices of pizza are left?", "slices of pizza"),
+            ("How many minutes are in 8 hours?", "minutes"),
+            ("How long, in minutes, does it take?", "minutes"),
+            ("Wie viele Beine hat eine Spinne?", "Beine"),
+            ("蜘蛛有多少条腿？", "条腿"),
+            ("What percentage is red?", "%"),
+            ("How many eggs in total are there?", "eggs in total"),
+        ] {
+            check(question, ("", behind), Some(""));
+        }
+        check("At $2 each, how much does she make every day?", ("$", "every day"), Some(""));
+        check("At $2 each, how much does she make every day?", ("", "dollars per day"), Some(""));
+    }
+
+    #[test]
+    fn everything_else_stays_with_the_number() {
+        for (question, number, expected) in [
+            ("How many legs has a spider?", ("", "eyes"), "eyes"),
+            ("How many minutes are in 8 hours?", ("", "hours"), "hours"),
+            ("How long does it take?", ("", "minutes"), "minutes"),
+            ("How many apples for $6?", ("$", ""), "$"),
+            ("What is the price?", ("$", ""), "$"),
+            ("What is the price at $5?", ("", "euros"), "€"),
+            ("What fraction is red?", ("", "%"), "%"),
+            ("How many people live there?", ("", "million people"), "million people"),
+            ("How many people live there?", ("", "million"), "million"),
+            ("If $x$ apples cost $5$, how much does one cost?", ("$", ""), "$"),
+            ("How much per day and per week at $2?", ("$", "per week"), "$ per week"),
+            ("How much per day at $2?", ("$", "per week"), "$ per week"),
+        ] {
+            check(question, number, Some(expected));
+        }
+        for none in ["or 9", "(eight)", "!", "a, b", "> 3"] {
+            check("How many legs has a spider?", ("", none), None);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Words of many languages that turn what stands beside them into something else, and how words are compared.
+
+/// What takes a statement back, weakens it or bounds it.
+const TURNING: &[&str] = &[
+    "not",
+    "no",
+    "never",
+    "neither",
+    "nor",
+    "cannot",
+    "cant",
+    "without",
+    "none",
+    "nobody",
+    "nothing",
+    "hardly",
+    "barely",
+    "least",
+    "most",
+    "minimum",
+    "maximum",
+    "about",
+    "around",
+    "approximately",
+    "approx",
+    "roughly",
+    "nearly",
+    "almost",
+    "close",
+    "under",
+    "over",
+    "below",
+    "above",
+    "beyond",
+    "exceeds",
+    "exceeding",
+    "fewer",
+    "less",
+    "more",
+    "than",
+    "between",
+    "or",
+    "either",
+    "if",
+    "unless",
+    "whether",
+    "otherwise",
+    "maybe",
+    "perhaps",
+    "possibly",
+    "probably",
+    "likely",
+    "unlikely",
+    "might",
+    "may",
+    "could",
+    "would",
+    "should",
+    "suppose",
+    "supposing",
+    "assume",
+    "assuming",
+    "doubt",
+    "doubtful",
+    "unsure",
+    "uncertain",
+    "guess",
+    "wrong",
+    "incorrect",
+    "incorrectly",
+    "false",
+    "falsely",
+    "mistake",
+    "mistaken",
+    "mistakenly",
+    "instead",
+    "rather",
+    "except",
+    "excluding",
+    "refuse",
+    "deny",
+    "denies",
+    "reject",
+    "rejects",
+    "estimate",
+    "estimated",
+    "seems",
+    "claim",
+    "claims",
+    "claimed",
+    "pretend",
+    "contrary",
+    "but",
+    "however",
+    "although",
+    "though",
+    "wait",
+    "actually",
+    "nicht",
+    "kein",
+    "keine",
+    "keinen",
+    "nie",
+    "ohne",
+    "oder",
+    "wenn",
+    "falls",
+    "etwa",
+    "ungefähr",
+    "mindestens",
+    "höchstens",
+    "weniger",
+    "mehr",
+    "aber",
+    "pas",
+    "ne",
+    "jamais",
+    "sans",
+    "ou",
+    "si",
+    "environ",
+    "moins",
+    "plus",
+    "mais",
+    "nunca",
+    "sin",
+    "o",
+    "menos",
+    "más",
+    "pero",
+    "casi",
+    "unos",
+    "alrededor",
+    "non",
+    "senza",
+    "ma",
+    "não",
+    "не",
+    "нет",
+    "ни",
+    "без",
+    "или",
+    "если",
+    "около",
+    "примерно",
+    "менее",
+    "более",
+    "но",
+    "si",
+    "sio",
+    "hapana",
+    "au",
+    "kama",
+    "karibu",
+];
+/// The same in scripts that put no blanks between words, or write it as a part of one.
+const TURNING_PARTS: &[&str] = &[
+    "n't",
+    "n’t",
+    "不",
+    "没",
+    "沒",
+    "非",
+    "约",
+    "大約",
+    "至少",
+    "至多",
+    "或",
+    "如果",
+    "ない",
+    "ません",
+    "約",
+    "もし",
+    "ไม่",
+    "หรือ",
+    "ประมาณ",
+    "อย่างน้อย",
+    "না",
+    "নয়",
+    "প্রায়",
+    "కాదు",
+    "లేదు",
+    "దాదాపు",
+    "아니",
+    "않",
+    "≈",
+    "≠",
+    "≥",
+    "≤",
+    "±",
+    "~",
+    "\\ne",
+    "\\ge",
+    "\\le",
+    "\\approx",
+    "\\pm",
+    "\\sim",
+];
+
+/// The words of a text, in lower case, without what is written around them.
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
+    let is_between =
+        |one: char| one.is_whitespace() || (one.is_ascii_punctuation() && !matches!(one, '\'' | '-'));
+    let is_around = |one: char| {
+        matches!(one, '\'' | '-' | '¿' | '¡' | '？' | '。' | '，' | '、' | '।' | '“' | '”' | '—' | '–' | '…')
+    };
+    text.split(move |one: char| is_between(one) || matches!(one, '—' | '…'))
+        .map(move |word| word.trim_matches(is_around).to_lowercase())
+        .filter(|word| !word.is_empty())
+}
+
+/// Whether a text has a word that takes back, weakens or bounds what it says.
+pub(super) fn turns(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    TURNING_PARTS.iter().any(|part| lower.contains(part))
+        || words(text).any(|word| TURNING.contains(&word.as_str()))
+}
+
+/// Whether two words are one, but for how many they speak of.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    let is_plural = |ending: &str| short.len() > 2 && long.strip_suffix(ending) == Some(short);
+    one == other
+        || is_plural("s")
+        || is_plural("es")
+        || (short.len() > 3
+            && short.strip_suffix('y').is_some_and(|stem| long.strip_suffix("ies") == Some(stem)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turning_word_is_found_in_many_languages() {
+        for text in ["It isn't so", "at least", "nicht so", "ce n’est pas", "我不认为", "x \\ne", "8, but"]
+        {
+            assert!(turns(text), "{text}");
+        }
+        for text in ["Therefore, the answer is", "Also lautet die", "所以", "Jibu"] {
+            assert!(!turns(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_and_many_are_the_same_word() {
+        for (one, other, same) in [
+            ("leg", "legs", true),
+            ("box", "boxes", true),
+            ("berry", "berries", true),
+            ("m", "ms", false),
+            ("leg", "eggs", false),
+        ] {
+            assert_eq!(is_same(one, other), same, "{one} {other}");
+        }
+    }
+}
