@@ -18,6 +18,7 @@ mod debate;
 mod defect;
 mod early;
 mod format;
+mod gate;
 mod hostile;
 mod hub;
 mod journal;

@@ -1,0 +1,301 @@
+//! The gate, judged by lists that were written without its rules: answers that differ are never called the same, and
+//! most of those that are the same are seen to be.
+//!
+//! Each line of `fixtures/*.jsonl` is a run of the engine: models give the answers, and what the run says of their
+//! agreement is looked at. What it must cost in answers that are not read is measured, what it may cost in answers that
+//! are taken for another is nothing.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use parallel_llm_engine::agreement::Agreement;
+use parallel_llm_engine::closed::Form;
+use parallel_llm_engine::live::Hub;
+use parallel_llm_engine::memory::MemoryJournal;
+use parallel_llm_engine::{Engine, Outcome, OutcomeKind, RunPlan, RunRequest, SeatNumber, Stop};
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::ledger::Ledger;
+use crate::scene::scene;
+use crate::script::{Line, Models, Reply, hangs, says};
+
+/// Of 100 pairs that say the same so many are seen to. To split them costs a call.
+const EQUAL_PERCENT_MIN: usize = 85;
+/// Of 1,000 answers that are read so many may be read as something else.
+const MISREAD_PER_MILLE_MAX: usize = 5;
+/// Of 1,000 answers that name their value plainly so many are read.
+const MARKED_PER_MILLE_MIN: usize = 950;
+/// Of 1,000 that only reason and end in a number.
+const UNMARKED_PER_MILLE_MIN: usize = 600;
+
+/// Each so many pairs of a long list are also judged in another form.
+const FORMS_STEP: usize = 2;
+
+const NAMES: [&str; 12] =
+    ["ada", "bob", "cyd", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "lou"];
+
+/// Many runs in one paused time, without the looks at everything that a scene takes: there are thousands of them.
+struct Gate {
+    world: Runtime,
+    /// A plan for each number of seats; only its question is changed.
+    plans: Vec<RunPlan>,
+}
+
+impl Gate {
+    fn new() -> Self {
+        let world =
+            Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
+        let plan = |seats: usize| {
+            let names = NAMES.into_iter().take(seats).chain(["fuser"]);
+            scene(names.map(|name| (name, hangs()))).planned()
+        };
+        let plans = world.block_on(async { (0..=NAMES.len()).map(|seats| plan(seats.max(1))).collect() });
+        Self { world, plans }
+    }
+
+    /// What comes of a run in which these answers are given to a question.
+    fn outcome(&self, question: &str, answers: &[&str]) -> Outcome {
+        let mut plan = self.plans[answers.len()].clone();
+        plan.messages = RunRequest::prompt(question).messages.into();
+        let seats = NAMES.into_iter().zip(answers).map(|(name, answer)| (name, says(10, answer)));
+        let replies: Vec<(&'static str, Reply)> = seats.chain([("fuser", says(10, "Fused."))]).collect();
+        self.world.block_on(async {
+            let models = Models::new(&Ledger::new(), &replies, NAMES.len());
+            let engine = Engine::new(Arc::new(Line(models)), Arc::new(MemoryJournal::default()));
+            let hub = Arc::new(Hub::new(Arc::new(plan)));
+            let underway = engine.open(Arc::clone(&hub), Stop::default()).await.expect("the run is new");
+            Box::pin(underway.finish()).await;
+            hub.snapshot().outcome.expect("the run is over")
+        })
+    }
+
+    /// Whether the gate takes two answers for the same, so that nobody is asked to fuse them.
+    fn merges(&self, question: &str, answers: &[&str]) -> bool {
+        let outcome = self.outcome(question, answers);
+        let is_unanimous = outcome.agreement.as_ref().is_some_and(Agreement::is_unanimous);
+        let is_selected = outcome.kind == OutcomeKind::Selected;
+        assert_eq!(is_unanimous, is_selected, "the gate does what the report says: {question}: {answers:?}");
+        is_selected
+    }
+}
+
+fn rows(file: &str) -> impl Iterator<Item = Value> {
+    let lines = file.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| serde_json::from_str(line).expect("a line is a JSON object"))
+}
+
+fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+    row[key].as_str().unwrap_or_else(|| panic!("`{key}` is a text in {row}"))
+}
+
+fn texts<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
+    row[key].as_array().into_iter().flatten().map(|one| one.as_str().expect("texts")).collect()
+}
+
+/// Other ways in which models give a short answer. Two that differ differ in each of them.
+fn carried(answer: &str, nth: usize) -> String {
+    match nth % 5 {
+        0 => format!("The answer is {answer}."),
+        1 => format!("Let me think about it.\n\n**Answer:** {answer}"),
+        2 => format!("We are asked for one thing. $\\boxed{{{answer}}}$"),
+        3 => serde_json::json!({"reasoning": "We think.", "answer": answer}).to_string(),
+        _ => format!("#### {answer}"),
+    }
+}
+
+/// A line for each class in which something is wrong, and then each thing.
+fn table(wrong: &BTreeMap<String, Vec<String>>, of: usize) -> String {
+    let mut told = String::new();
+    for (class, rows) in wrong {
+        writeln!(told, "{:4} {class}", rows.len()).expect("memory takes it");
+    }
+    for (class, rows) in wrong {
+        for row in rows {
+            writeln!(told, "{class}: {row}").expect("memory takes it");
+        }
+    }
+    format!("{} of {of}\n{told}", wrong.values().map(Vec::len).sum::<usize>())
+}
+
+/// What the gate takes for the same of pairs that differ: a table of them, where there are any.
+fn merged(pairs: impl Iterator<Item = (Value, Vec<String>)>) -> Option<String> {
+    let (mut wrong, mut of) = (BTreeMap::<String, Vec<String>>::new(), 0);
+    let gate = Gate::new();
+    for (row, pair) in pairs {
+        of += 1;
+        let (question, pair) = (text(&row, "question"), [pair[0].as_str(), pair[1].as_str()]);
+        if gate.merges(question, &pair) {
+            let class = wrong.entry(text(&row, "class").to_owned()).or_default();
+            class.push(format!("{question:?} {pair:?}"));
+        }
+    }
+    (!wrong.is_empty()).then(|| table(&wrong, of))
+}
+
+/// The pairs of a file as they are.
+fn plain(file: &str) -> impl Iterator<Item = (Value, Vec<String>)> {
+    rows(file).map(|row| {
+        let pair = texts(&row, "answers").into_iter().map(str::to_owned).collect();
+        (row, pair)
+    })
+}
+
+/// The pairs of a file in another form each.
+fn otherwise(file: &str) -> impl Iterator<Item = (Value, Vec<String>)> {
+    let carry = |(nth, (row, pair)): (usize, (Value, Vec<String>))| {
+        (row, pair.iter().map(|answer| carried(answer, nth)).collect())
+    };
+    plain(file).enumerate().map(carry)
+}
+
+const DIFFERENT: &str = include_str!("fixtures/different_answers.jsonl");
+const CONTRADICTING: &str = include_str!("fixtures/contradicting_prose.jsonl");
+
+#[test]
+fn answers_that_differ_are_never_called_the_same() {
+    let wrong = merged(plain(DIFFERENT));
+    assert!(wrong.is_none(), "called the same: {}", wrong.unwrap_or_default());
+}
+
+/// Half of them, for each is a run.
+#[test]
+fn answers_that_differ_differ_in_every_form() {
+    let wrong = merged(otherwise(DIFFERENT).step_by(FORMS_STEP));
+    assert!(wrong.is_none(), "called the same: {}", wrong.unwrap_or_default());
+}
+
+#[test]
+fn prose_that_contradicts_itself_is_fused() {
+    let wrong = merged(plain(CONTRADICTING).chain(otherwise(CONTRADICTING)));
+    assert!(wrong.is_none(), "not fused: {}", wrong.unwrap_or_default());
+}
+
+#[test]
+fn most_answers_that_are_the_same_are_seen_to_be() {
+    let mut split = BTreeMap::<String, Vec<String>>::new();
+    let mut of = 0;
+    let gate = Gate::new();
+    for row in rows(include_str!("fixtures/equal_answers.jsonl")) {
+        let (question, answers) = (text(&row, "question"), texts(&row, "answers"));
+        of += 1;
+        if !gate.merges(question, &answers) {
+            split
+                .entry(text(&row, "class").to_owned())
+                .or_default()
+                .push(format!("{question:?} {answers:?}"));
+        }
+    }
+    let seen = of - split.values().map(Vec::len).sum::<usize>();
+    assert!(seen * 100 >= of * EQUAL_PERCENT_MIN, "told apart: {}", table(&split, of));
+}
+
+/// What was read of an answer: what it comes to, nothing, or something else.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    right: usize,
+    unread: usize,
+    wrong: usize,
+}
+
+impl Count {
+    fn of(self) -> usize {
+        self.right + self.unread + self.wrong
+    }
+
+    /// Parts in a thousand of all answers that were read and rightly so.
+    fn recall(self) -> usize {
+        self.right * 1_000 / self.of().max(1)
+    }
+}
+
+#[test]
+fn what_answers_come_to_is_read() {
+    let mut counts = BTreeMap::<String, Count>::new();
+    let (mut unread, mut wrong) = (String::new(), String::new());
+    let gate = Gate::new();
+    for row in rows(include_str!("fixtures/extraction.jsonl")) {
+        let (shape, answer) = (text(&row, "shape"), text(&row, "answer"));
+        let reference = row["reference"].as_str().or_else(|| row["value"].as_str());
+        let others = texts(&row, "tempts");
+        let seats: Vec<&str> = [answer].into_iter().chain(reference).chain(others).collect();
+        let agreement = gate.outcome(text(&row, "question"), &seats).agreement;
+        let clusters = agreement.map(|agreement| agreement.clusters).unwrap_or_default();
+        let own = clusters.into_iter().find(|cluster| cluster.seats.contains(&SeatNumber(1)));
+        let with = own.map(|own| own.seats).unwrap_or_default();
+        let is_right = reference.is_some() && with.contains(&SeatNumber(2));
+        let count = counts.entry(shape.to_owned()).or_default();
+        if with.len() > 1 + usize::from(is_right) {
+            count.wrong += 1;
+            writeln!(wrong, "{shape}: with {with:?} of {seats:?}").expect("memory takes it");
+        } else if is_right || reference.is_none() {
+            count.right += 1;
+        } else {
+            count.unread += 1;
+            writeln!(unread, "{shape}: {} {seats:?}", text(&row, "question")).expect("memory takes it");
+        }
+    }
+    let mut told = String::new();
+    for (shape, count) in &counts {
+        let Count { right, unread, wrong } = *count;
+        writeln!(told, "{shape}: {right} right, {unread} unread, {wrong} wrong").expect("memory takes it");
+    }
+    let read: usize = counts.values().map(|count| count.right + count.wrong).sum();
+    let misread: usize = counts.values().map(|count| count.wrong).sum();
+    assert!(misread * 1_000 <= read * MISREAD_PER_MILLE_MAX, "misread:\n{told}{wrong}{unread}");
+    for (shape, count) in &counts {
+        let least =
+            if shape == "reasoning-without-marker" { UNMARKED_PER_MILLE_MIN } else { MARKED_PER_MILLE_MIN };
+        assert!(count.recall() >= least, "{shape} is read too seldom:\n{told}{wrong}{unread}");
+    }
+}
+
+/// How long a hostile text is; it is read in milliseconds.
+const HOSTILE_BYTES: usize = 128 << 10;
+
+/// Pieces that make a reader look far, back, or again.
+const HOSTILE: [&str; 26] = [
+    "{",
+    "}",
+    "[",
+    "{\"",
+    "{\"a\":",
+    "{\"answer\":1}",
+    "\\boxed{",
+    "\\boxed{1}",
+    "**Answer:** 1\n",
+    "Answer: ",
+    "#### ",
+    "\"",
+    "\\",
+    "$",
+    "`",
+    "```\n",
+    "*",
+    "1",
+    "1,",
+    "1 ",
+    "(A) ",
+    "no ",
+    "= ",
+    "wait ",
+    "\u{200b}",
+    "\\frac{",
+];
+
+/// Long texts of each piece alone, before a value and behind one, are read within the test's time; were any rule quadratic
+/// in them, it would take minutes.
+#[test]
+fn a_long_hostile_answer_is_read_in_one_go() {
+    let questions = ["How many are there?", "Which one?\nA) one\nB) two", "Is it so? Answer yes or no."];
+    let forms = questions.map(|question| Form::of(question).expect("the question is closed"));
+    for (nth, piece) in HOSTILE.into_iter().enumerate() {
+        let long = piece.repeat(HOSTILE_BYTES / piece.len());
+        let answers =
+            [format!("{long} 1"), format!("Answer: 1\n{long}"), format!("{{\"answer\": \"{long}\"}}")];
+        for (form, answer) in forms.iter().zip(answers.iter().cycle().skip(nth % 3)) {
+            std::hint::black_box(form.read(answer));
+        }
+    }
+}
