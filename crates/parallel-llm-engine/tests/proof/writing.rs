@@ -40,7 +40,7 @@ const NUMBERS: [&str; 12] = [
     "**@**",
     "**Answer:** @ coins",
     "@ coins",
-    "We add them up: 3 and 4 make 7.\n\nGoing on like this, $\\boxed{@}$",
+    "We add them up: 3 and 4 make 7.\n\nGoing on like this.\n\n$\\boxed{@}$",
     "Two steps.\nThen one more.\n#### @",
     "Die Antwort lautet @.",
     "La respuesta es @ coins.",
