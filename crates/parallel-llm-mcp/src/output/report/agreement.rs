@@ -242,10 +242,7 @@ impl ConfidenceReport {
     pub(super) fn of(agreement: &AgreementReport, confidence: Confidence<'_>) -> Self {
         let basis = match agreement.clusters.as_slice() {
             [] if !agreement.unread.is_empty() => {
-                format!(
-                    "a question with a short answer, and of {} answers none could be read",
-                    agreement.of
-                )
+                format!("a question with a short answer, and of {} answers none could be read", agreement.of)
             }
             [] => format!("{} answers to an open question, which are not counted", agreement.of),
             _ => format!("{} of {} agree", agreement.equal, agreement.of),
