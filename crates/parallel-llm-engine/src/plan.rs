@@ -16,6 +16,7 @@ use crate::brief::Brief;
 use crate::budget;
 use crate::catalogue::{Catalogue, ModelInfo};
 use crate::code::Code;
+use crate::file_names::FileNames;
 use crate::id::RunId;
 use crate::money::PicoUsd;
 use crate::nearest;
@@ -95,6 +96,8 @@ pub struct Defaults {
     pub store: StoreMode,
     /// Whether answers are also written as files.
     pub files: bool,
+    /// What those files are called.
+    pub file_names: FileNames,
     /// What may be spent in a day.
     pub limits: Vec<DayLimit>,
     /// What tells the user's own check command from another, where there is one: asked under another, the same question may come
@@ -183,6 +186,9 @@ pub struct RunPlan {
     pub store: StoreMode,
     /// Whether answers are also written as files.
     pub files: bool,
+    /// What those files are called.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub file_names: FileNames,
     /// The terms for the providers behind a router.
     #[serde(default, skip_serializing_if = "is_default")]
     pub routing: Arc<Routing>,
@@ -251,6 +257,7 @@ impl RunPlan {
             worst_case: PicoUsd::ZERO,
             store: request.store.unwrap_or(defaults.store),
             files: request.files.unwrap_or(defaults.files),
+            file_names: defaults.file_names.clone(),
             routing: Arc::new(defaults.routing.clone()),
             asked_by: request.asked_by,
             idempotency_key: request.idempotency_key,
@@ -347,8 +354,8 @@ fn personas_of<'a>(references: &[String], terms: &Terms<'a>) -> BTreeMap<&'a Str
     named.filter_map(|name| terms.defaults.personas.get_key_value(&name)).collect()
 }
 
-fn is_default(routing: &Arc<Routing>) -> bool {
-    **routing == Routing::default()
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The request's sampling wishes, checked.

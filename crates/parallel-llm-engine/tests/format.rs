@@ -16,14 +16,15 @@ use parallel_llm_engine::routing::{DataCollection, Session};
 use parallel_llm_engine::step::{Role as StepRole, Step, StepKey};
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{
-    Answer, Attachment, Code, Effort, Failure, Finish, Message, ModelRef, Outcome, OutcomeKind, Part,
-    PicoUsd, Price, ProviderId, Reopening, Role, Routing, RunId, Seat, SeatNumber, StepNumber, Usage,
+    Answer, Attachment, Code, Effort, Failure, FileNames, Finish, Message, ModelRef, Outcome, OutcomeKind,
+    Part, PicoUsd, Price, ProviderId, Reopening, Role, Routing, RunId, Seat, SeatNumber, StepNumber, Usage,
 };
 
 const PLAN: &str = include_str!("fixtures/plan_v1.json");
 const PLAN_WITH_FILES: &str = include_str!("fixtures/plan_v1_files.json");
 const PLAN_WITH_LIMITS: &str = include_str!("fixtures/plan_v1_limits.json");
 const PLAN_WITH_BRIEFS: &str = include_str!("fixtures/plan_v1_briefs.json");
+const PLAN_WITH_FILE_NAMES: &str = include_str!("fixtures/plan_v1_file_names.json");
 const EVENTS: &str = include_str!("fixtures/events_v1.json");
 const EVENTS_REOPENED: &str = include_str!("fixtures/events_v1_reopened.json");
 const EVENTS_LAYERS: &str = include_str!("fixtures/events_v1_layers.json");
@@ -78,6 +79,7 @@ fn plan() -> RunPlan {
         worst_case: PicoUsd(1_200_000_000_001),
         store: StoreMode::Full,
         files: true,
+        file_names: FileNames::default(),
         routing: Arc::default(),
         asked_by: None,
         idempotency_key: None,
@@ -380,6 +382,15 @@ fn a_plan_with_briefs_is_read() {
     assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_BRIEFS).expect("it is read"), plan_with_briefs());
     let text = serde_json::to_value(plan_with_briefs()).expect("a plan is JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_BRIEFS).expect("it is JSON"));
+}
+
+#[test]
+fn a_plan_with_names_for_files_is_read() {
+    let names = FileNames::new("test_llm_{seat}.txt".to_owned(), "test_final_best.md".to_owned());
+    let plan = RunPlan { file_names: names.expect("they can be told apart"), ..plan() };
+    assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_FILE_NAMES).expect("it is read"), plan);
+    let text = serde_json::to_value(plan).expect("a plan is JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_FILE_NAMES).expect("it is JSON"));
 }
 
 #[test]

@@ -19,8 +19,8 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{
-    Catalogue, Code, Engine, Failure, ModelInfo, ModelRef, PicoUsd, Price, ProviderId, Reopening, Routing,
-    Run, RunId, RunRequest, Seat, SeatNumber, Stop,
+    Catalogue, Code, Engine, Failure, FileNames, ModelInfo, ModelRef, PicoUsd, Price, ProviderId, Reopening,
+    Routing, Run, RunId, RunRequest, Seat, SeatNumber, Stop,
 };
 use proptest::prelude::{Just, Strategy as _};
 use tokio::runtime::Builder;
@@ -51,6 +51,7 @@ pub(crate) fn defaults() -> Defaults {
         wait: Wait::default(),
         store: StoreMode::Full,
         files: false,
+        file_names: FileNames::default(),
         effort: None,
         routing: Routing::default(),
         limits: Vec::new(),

@@ -18,7 +18,7 @@ use std::time::Duration;
 use parallel_llm_engine::calibration::Calibration;
 use parallel_llm_engine::live::{Hub, Stage, Update, Watch};
 use parallel_llm_engine::run::{Run, SeatView};
-use parallel_llm_engine::{Code, Event, Failure, RunId, SeatStatus};
+use parallel_llm_engine::{Code, Event, Failure, RunId, SeatNumber, SeatStatus};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -31,12 +31,8 @@ use crate::output::report::{FilesReport, FilesState, Report};
 
 /// The question.
 const PROMPT: &str = "prompt.md";
-/// The final text.
-const FINAL: &str = "final_best.md";
 /// The report.
 const REPORT: &str = "run.json";
-/// What the name of an answer ends with that stopped before its end.
-const CUT: &str = "_cut";
 /// How long the files of another process are waited for that has the answer: it writes them milliseconds later.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
 /// How often they are looked at meanwhile.
@@ -295,7 +291,8 @@ impl FileWriter {
     async fn write_new(&mut self, run: &Run) {
         let mut files = texts(run);
         // The text that stands may be another once a further part of the run is decided.
-        files.retain(|(name, _)| !self.written.contains(name) && (name != FINAL || run.is_decided()));
+        let is_due = |name: &str| run.is_decided() || name != run.plan.file_names.final_text();
+        files.retain(|(name, _)| !self.written.contains(name) && is_due(name));
         let written = self.write(files).await;
         if written.is_ok() && run.is_decided() {
             let report = self.report(FilesState::Written, None);
@@ -358,9 +355,10 @@ async fn wait_for_text(events: &mut Watch) {
 /// The texts of a run as files. A text that was paid for is not overwritten by a newer one.
 fn texts(run: &Run) -> Vec<Due> {
     let mut files = vec![prompt_file(run)];
-    files.extend(run.seats.iter().zip(1..).filter_map(answer_file));
+    files.extend(run.seats.iter().zip(1..).filter_map(|(seat, number)| answer_file(run, seat, number)));
     let earlier = run.earlier.iter().zip(1..).map(|(outcome, number)| (earlier_name(number), outcome));
-    let newest = run.outcome.iter().map(|outcome| (FINAL.to_owned(), outcome));
+    let final_text = run.plan.file_names.final_text();
+    let newest = run.outcome.iter().map(|outcome| (final_text.to_owned(), outcome));
     files.extend(
         earlier.chain(newest).filter_map(|(name, outcome)| Some(text_file(name, outcome.text.as_ref()?))),
     );
@@ -391,24 +389,24 @@ fn report_file(report: Report) -> Due {
     (REPORT.to_owned(), Box::new(write))
 }
 
-fn answer_file((seat, number): (&SeatView, u8)) -> Option<Due> {
-    let ending = match seat.status {
-        SeatStatus::Answered => "",
-        SeatStatus::Cut => CUT,
+fn answer_file(run: &Run, seat: &SeatView, number: u8) -> Option<Due> {
+    let is_cut = match seat.status {
+        SeatStatus::Answered => false,
+        SeatStatus::Cut => true,
         _ => return None,
     };
-    Some(text_file(answer_name(seat, number, ending), &seat.answer.as_ref()?.text))
+    Some(text_file(answer_name(run, seat, number, is_cut), &seat.answer.as_ref()?.text))
 }
 
-fn answer_name(seat: &SeatView, number: u8, ending: &str) -> String {
-    format!("answer_{number}_{}{ending}.md", slug(&seat.model.model))
+fn answer_name(run: &Run, seat: &SeatView, number: u8, is_cut: bool) -> String {
+    run.plan.file_names.answer(SeatNumber(number), &slug(&seat.model.model), is_cut)
 }
 
 /// The names that this run's files may have been given and have no more: a further part that came to nothing has left
 /// its own for the text before, and a seat that was cut and asked again has a whole answer.
 fn stale(run: &Run) -> Vec<String> {
     let whole = run.seats.iter().zip(1..).filter(|(seat, _)| seat.status == SeatStatus::Answered);
-    let cut = whole.map(|(seat, number)| answer_name(seat, number, CUT));
+    let cut = whole.map(|(seat, number)| answer_name(run, seat, number, true));
     cut.chain([earlier_name(run.earlier.len() + 1)]).collect()
 }
 
@@ -416,10 +414,10 @@ fn stale(run: &Run) -> Vec<String> {
 fn names(run: &Run) -> BTreeSet<String> {
     let answers = run.seats.iter().zip(1..);
     let answers =
-        answers.flat_map(|(seat, number)| ["", CUT].map(|ending| answer_name(seat, number, ending)));
+        answers.flat_map(|(seat, number)| [false, true].map(|is_cut| answer_name(run, seat, number, is_cut)));
     // One more, because a part that could not be stored has left its own for the text before.
     let earlier = (1..=run.earlier.len() + 1).map(earlier_name);
-    let fixed = [PROMPT, FINAL, REPORT].map(str::to_owned);
+    let fixed = [PROMPT, run.plan.file_names.final_text(), REPORT].map(str::to_owned);
     let whole: Vec<String> = fixed.into_iter().chain(earlier).chain(answers).collect();
     whole.iter().map(|name| anchor::temporary(name)).chain(whole.iter().cloned()).collect()
 }

@@ -452,6 +452,40 @@ fn files_are_made_anew_as_they_were() {
 }
 
 #[test]
+fn files_keep_the_names_that_were_chosen_for_them() {
+    let stage = stage();
+    let chosen = [("answer_file_name", "test_llm_{seat}.txt"), ("final_file_name", "test_final_best.md")];
+    let call = stage.call(["ask", "--json", "-m", ONE, "-m", TWO, "Why does it rain?"]);
+    let report = call.settings(chosen).settings([("synthesizer", SYNTHESIZER)]).run().json();
+    let folder = folder(&report);
+    let before = contents(&folder);
+    let names: Vec<&str> = before.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["prompt.md", "run.json", "test_final_best.md", "test_llm_1.txt", "test_llm_2.txt"]);
+    // The names are the run's: they hold although the settings have gone back.
+    std::fs::remove_file(folder.join("test_llm_1.txt")).expect("a file can be removed");
+    assert_eq!(runs(&stage, &["export", NEWEST]).code, Some(0));
+    assert_eq!(contents(&folder), before);
+    assert_eq!(runs(&stage, &["purge", NEWEST, "--yes"]).code, Some(0));
+    assert!(!folder.exists(), "nothing is left of it");
+}
+
+#[test]
+fn names_that_two_files_would_share_are_refused() {
+    let stage = stage();
+    let call = stage.call(["ask", "-m", ONE, "Why does it rain?"]);
+    let clash = [("answer_file_name", "best_{seat}.md"), ("final_file_name", "best_2.md")];
+    let output = call.settings(clash).run();
+    insta::assert_snapshot!(told(&output), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: an answer named by `best_{seat}.md` could be called `best_2.md`, like the final text
+      next: choose another `answer_file_name`, or another `final_file_name`
+    ");
+    assert!(stage.chats().is_empty(), "nothing was sent");
+}
+
+#[test]
 fn what_an_interrupted_run_has_is_made_anew() {
     let stage = stage();
     let running = under_way(&stage);

@@ -11,7 +11,7 @@ use parallel_llm_engine::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
 use parallel_llm_engine::recipe::{Chosen, Strategy};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::wait::Wait;
-use parallel_llm_engine::{Failure, PicoUsd, nearest};
+use parallel_llm_engine::{Failure, PicoUsd, file_names, nearest};
 
 use super::{command, invalid, wait};
 
@@ -53,12 +53,23 @@ pub(super) enum Kind {
     Switch { strict: bool },
     /// A file or a folder.
     Path,
+    /// The name of a run's file.
+    FileName(FileNameOf),
     /// A program and its arguments.
     Command,
     /// A line of text for a header, or `off`.
     TextOrOff,
     /// A web address, or `off`.
     UrlOrOff,
+}
+
+/// Which of a run's files is named.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum FileNameOf {
+    /// Each answer: a pattern.
+    Answer,
+    /// The final text.
+    FinalText,
 }
 
 /// A value that was read.
@@ -122,6 +133,10 @@ impl Kind {
                 (is_web && is_header_text(text)).then(|| Value::Word(text.to_owned()))
             }
             Self::Path => (!text.is_empty()).then(|| Value::Path(text.into())),
+            Self::FileName(file) => {
+                file.check(text).map_err(|why| self.mismatch(name, &format!("`{text}`: {why}")))?;
+                Some(Value::Word(text.to_owned()))
+            }
         };
         value.ok_or_else(|| self.misread(name, text))
     }
@@ -202,6 +217,15 @@ impl Kind {
     }
 }
 
+impl FileNameOf {
+    fn check(self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Answer => file_names::check_answer(text),
+            Self::FinalText => file_names::check_final_text(text),
+        }
+    }
+}
+
 impl fmt::Display for Kind {
     /// Completes the sentence "`name` is …".
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -220,6 +244,10 @@ impl fmt::Display for Kind {
             Self::Words => out.write_str("a list of words"),
             Self::Word => out.write_str("one word"),
             Self::Path => out.write_str("a path"),
+            Self::FileName(FileNameOf::Answer) => {
+                out.write_str("a file name with `{seat}` and, if you like, `{model}` in it")
+            }
+            Self::FileName(FileNameOf::FinalText) => out.write_str("a file name"),
             Self::Command => out.write_str("a program and its arguments, as a list or as one text"),
             Self::TextOrOff => write!(out, "up to {TEXT_BYTES_MAX} plain characters, or `{OFF}`"),
             Self::UrlOrOff => write!(out, "an address that begins with `https://` or `http://`, or `{OFF}`"),
@@ -342,6 +370,7 @@ mod tests {
         check(Kind::Words, "deepinfra/turbo, together", "deepinfra/turbo together");
         check(Kind::Word, "flex", "flex");
         check(Kind::Command, "'/my/check' --token secret", "/my/check");
+        check(Kind::FileName(FileNameOf::Answer), "test_llm_{seat}.txt", "test_llm_{seat}.txt");
     }
 
     #[test]
@@ -389,6 +418,25 @@ mod tests {
             Kind::Models,
             "a/b*65",
             "cannot read the model `a/b*65`: the number after `*` is between 1 and 64 | write it as `vendor/model`, for example `~openai/gpt-sol-latest`",
+        );
+    }
+
+    #[test]
+    fn a_name_that_files_cannot_have_says_why() {
+        let or_default = "correct the value, or leave it out to have the default";
+        check(
+            Kind::FileName(FileNameOf::Answer),
+            "answer.md",
+            &format!(
+                "`it` is a file name with `{{seat}}` and, if you like, `{{model}}` in it, not `answer.md`: answers would share a name: put `{{seat}}` into it | {or_default}"
+            ),
+        );
+        check(
+            Kind::FileName(FileNameOf::FinalText),
+            "../best.md",
+            &format!(
+                "`it` is a file name, not `../best.md`: letters, digits, dots, dashes and underscores make up a file name | {or_default}"
+            ),
         );
     }
 

@@ -39,7 +39,7 @@ use parallel_llm_engine::plan::{DayLimit, Defaults, Timers};
 use parallel_llm_engine::request::{Effort, StoreMode};
 use parallel_llm_engine::routing::{DataCollection, Session};
 use parallel_llm_engine::wait::Wait;
-use parallel_llm_engine::{Failure, PicoUsd, Routing, nearest};
+use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, nearest};
 
 use document::{Document, Own, Owner};
 use layer::Layer;
@@ -105,6 +105,8 @@ pub struct Settings {
     pub store: StoreMode,
     /// Whether answers are also written as files.
     pub files: bool,
+    /// What those files are called.
+    pub file_names: FileNames,
     /// The folder of the files of runs, where it is not in the data folder.
     pub output_dir: Option<PathBuf>,
     /// The folder of the database and of the files of runs.
@@ -251,6 +253,7 @@ impl Settings {
             wait: self.wait,
             store: self.store,
             files: self.files,
+            file_names: self.file_names.clone(),
             effort: self.effort,
             routing: self.routing.clone(),
             limits: self.limits(),
@@ -360,6 +363,7 @@ impl Settings {
             drain_ms: layer.whole(Setting::DrainMs),
             store: layer.store(Setting::Store),
             files: layer.switch(Setting::Files),
+            file_names: file_names(layer)?,
             output_dir: layer.path(Setting::OutputDir),
             data_dir: layer.path(Setting::DataDir).ok_or_else(homeless)?,
             log_level: layer.word(Setting::LogLevel),
@@ -399,6 +403,13 @@ fn settle(layer: &mut Layer, environment: &Environment, current_dir: &Path) {
     layer.set_folder(Setting::LogFile, || folders.map(|folders| folders.state.join(FOLDER)));
     layer.settle_paths(current_dir, folders.map(|folders| folders.home.as_path()));
     layer.set_default_path(Setting::DataDir, || folders.map(|folders| folders.data.join(FOLDER)));
+}
+
+fn file_names(layer: &Layer) -> Result<FileNames, Failure> {
+    let names = FileNames::new(layer.word(Setting::AnswerFileName), layer.word(Setting::FinalFileName));
+    names.map_err(|why| {
+        invalid(why).with_next("choose another `answer_file_name`, or another `final_file_name`")
+    })
 }
 
 fn timers(layer: &Layer) -> Timers {

@@ -5,7 +5,7 @@
 //! What always holds: every default can be read by its own kind, and every name follows the same pattern in
 //! files (`max_tokens`) and in the environment (`PARALLEL_LLM_MAX_TOKENS`).
 
-use super::kind::Kind;
+use super::kind::{FileNameOf, Kind};
 
 /// What every variable of ours begins with.
 pub(super) const PREFIX: &str = "PARALLEL_LLM_";
@@ -153,6 +153,12 @@ settings! {
     OutputDir = "output_dir", Kind::Path, "", User,
         "The folder for the files of runs, one folder in it for each run.",
         because "files lie in the data folder beside the database";
+    AnswerFileName = "answer_file_name", Kind::FileName(FileNameOf::Answer), "answer_{seat}_{model}.md", User,
+        "What the file of an answer is called: `{seat}` stands for the seat's number, `{model}` for its model's name.",
+        because "it tells at a glance whose answer it is";
+    FinalFileName = "final_file_name", Kind::FileName(FileNameOf::FinalText), "final_best.md", User,
+        "What the file of the final text is called.",
+        because "it sorts behind the answers, and is found without looking into any of them";
     DataDir = "data_dir", Kind::Path, "", User,
         "The folder of the database and of the files of runs; where it is not set, `parallel-llm-mcp` in XDG's data folder.",
         because "XDG's data folder is where programs keep what must last";
