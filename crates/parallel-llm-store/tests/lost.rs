@@ -73,13 +73,14 @@ async fn a_run_that_could_not_be_written_is_let_go_of_before_the_next_write() {
     assert_eq!(repeated.code, Code::Repeated, "nothing could be let go of");
     assert_eq!(stands(store).await, [(run_id(1), RunStatus::Running)]);
     execute(&mut stranger, MEND).await;
-    begin(store, 3).await;
-    let expected = [(run_id(3), RunStatus::Running), (run_id(1), RunStatus::Interrupted)];
-    assert_eq!(stands(store).await, expected, "the same question was not taken for one under way");
+    let again = store.open_run(same_question(3)).await;
+    let repeated = store.append(again, recorded(1, vec![started()])).await.unwrap_err();
+    assert!(repeated.message.contains("not answered to its end"), "it is under way no more: {repeated:?}");
+    assert_eq!(stands(store).await, [(run_id(1), RunStatus::Interrupted)]);
     let taken = store.reopen(run_id(1), 2).await.unwrap();
     assert_eq!(taken, Lease { run_id: run_id(1), epoch: 2, next_seq: 3 });
     assert_eq!(store.append(taken, next()).await, Ok(()));
-    assert_eq!(stands(store).await[1], (run_id(1), RunStatus::Running));
+    assert_eq!(stands(store).await, [(run_id(1), RunStatus::Running)]);
 }
 
 #[tokio::test]

@@ -159,6 +159,21 @@ async fn the_writer_takes_its_own_files_in_before_it_writes_on() {
 }
 
 #[tokio::test]
+async fn what_follows_a_file_that_is_refused_waits_with_it() {
+    let data = Data::new();
+    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
+    go_on(&store, lease).await;
+    let refuse = format!(
+        "CREATE TRIGGER refuse BEFORE INSERT ON events WHEN NEW.seq = {} BEGIN SELECT RAISE(ABORT, 'no room'); END",
+        FIRST + 1
+    );
+    execute(&mut stranger, &format!("{refuse}; COMMIT")).await;
+    assert_eq!(counts(&data.open().await), [2, 0, 0], "neither is taken for older than the database");
+    execute(&mut stranger, "DROP TRIGGER refuse").await;
+    assert_taken_in(&data, &data.open().await, &every_kind()).await;
+}
+
+#[tokio::test]
 async fn a_spill_never_overwrites_newer_truth() {
     let data = Data::new();
     let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;

@@ -89,6 +89,10 @@ impl Pen {
         let mut is_refused = false;
         for path in state.waiting {
             let of = spill::run_of(&path);
+            // What comes after a file that stays would seem to follow nothing.
+            if of.is_some_and(|run_id| left.contains(&run_id)) {
+                continue;
+            }
             match self.take_file_in(&path).await {
                 Ok(Fate::Taken) => drop(std::fs::remove_file(&path)),
                 Ok(Fate::Aside) => spill::set_aside(&path),

@@ -15,8 +15,8 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::retry::Retry;
 use parallel_llm_engine::wait::Wait;
 use parallel_llm_engine::{
-    Answer, Code, Event, Failure, Finish, Message, ModelRef, Outcome, OutcomeKind, PicoUsd, Place, Price,
-    Recorded, Role, RunId, RunPlan, Seat, SeatNumber,
+    Answer, Code, Event, Failure, FileNames, Finish, Message, ModelRef, Outcome, OutcomeKind, PicoUsd, Place,
+    Price, Recorded, Role, RunId, RunPlan, Seat, SeatNumber,
 };
 use parallel_llm_store::{Store, StoreConfig};
 use tempfile::TempDir;
@@ -105,6 +105,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         worst_case: PicoUsd::from_usd(1),
         store,
         files: true,
+        file_names: FileNames::default(),
         routing: Arc::default(),
         asked_by: None,
         idempotency_key: None,
