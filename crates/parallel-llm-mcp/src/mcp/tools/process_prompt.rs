@@ -40,7 +40,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "synthesizer",
         kind: Kind::Text,
-        about: "The model that fuses the answers.",
+        about: "Who fuses the answers.",
         example: "\"~google/gemini-pro-latest\"",
     },
     Argument {
@@ -68,42 +68,27 @@ const ARGUMENTS: &[Argument] = &[
         about: "How hard they think.",
         example: "\"high\"",
     },
-    Argument {
-        name: "files",
-        kind: Kind::Switch,
-        about: "Also write the answers as files.",
-        example: "true",
-    },
+    Argument { name: "files", kind: Kind::Switch, about: "Also write files.", example: "true" },
     Argument {
         name: "budget_usd",
         kind: Kind::Number(1_000.0),
         about: "Refuse if it could cost more.",
         example: "0.5",
     },
-    Argument {
-        name: "deadline_s",
-        kind: Kind::Whole(1, 86_400),
-        about: "The time the run may take.",
-        example: "300",
-    },
+    Argument { name: "deadline_s", kind: Kind::Whole(1, 86_400), about: "Time for the run.", example: "300" },
     Argument {
         name: "idempotency_key",
         kind: Kind::Text,
-        about: "The same key and question give the same run.",
+        about: "Same key and question, same run.",
         example: "\"ticket-4711\"",
     },
     Argument {
         name: "fresh",
         kind: Kind::Switch,
-        about: "Ask anew what was asked and not answered to its end.",
+        about: "Ask anew in spite of an unfinished run.",
         example: "true",
     },
-    Argument {
-        name: "store",
-        kind: Kind::Choice(stores),
-        about: "How much is kept in the history.",
-        example: "\"full\"",
-    },
+    Argument { name: "store", kind: Kind::Choice(stores), about: "How much is kept.", example: "\"full\"" },
 ];
 
 fn efforts() -> Vec<&'static str> {
