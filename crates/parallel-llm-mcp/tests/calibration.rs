@@ -92,7 +92,7 @@ fn the_band_is_by_the_row_that_fits_and_a_text_it_does_not_speak_of_has_none() {
         Case {
             what: "open",
             question: OPEN,
-            answers: ["The first.", "the first", "The second."],
+            answers: ["The first.", "The first.", "The second."],
             flags: VOTE,
         },
         Case { what: "open, all differ", question: OPEN, answers: ["One.", "Two.", "Three."], flags: VOTE },
@@ -202,7 +202,7 @@ fn people_are_told_below_the_answer_and_on_the_page() {
     --- stdout
     run <run>, vote, complete
     3 answers, worth about 1.45 independent votes (by a prior, not measured on your questions)
-      `8 legs`: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7, 3 mistralai/mistral-large-4-0 (worth about 1.45 votes)
+      `8`: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7, 3 mistralai/mistral-large-4-0 (worth about 1.45 votes)
     100 % in the largest cluster, spread over 0 bits
     confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)
     no model compared what they say, or its words are not kept

@@ -300,7 +300,7 @@ fn the_account_is_in_the_way() {
 #[test]
 fn the_request_is_in_the_way() {
     insta::assert_snapshot!(table(alone, REQUEST), @r#"
-    bad_model            failed model_unknown x1 | failed none by - | exit 2
+    bad_model            failed model_unknown x1 | failed none by - | exit 1
         openrouter answered 400: x-ai/grok-4.7 is not a valid model ID
         next: see `models` (over MCP `list_models`) for current names
     ctx_overflow         failed context_length x1 | failed none by - | exit 1
@@ -312,7 +312,7 @@ fn the_request_is_in_the_way() {
     moderation           refused moderated x1 | failed none by - | exit 1
         openrouter (xAI) answered 403: Your input was flagged
         next: rephrase the question, or ask a model of another provider
-    no_endpoints         failed model_unknown x1 | failed none by - | exit 2
+    no_endpoints         failed model_unknown x1 | failed none by - | exit 1
         openrouter answered 404: No endpoints found for x-ai/grok-4.7.
         next: see `models` (over MCP `list_models`) for current names
     too_large_413        failed too_large x1 | failed none by - | exit 1
@@ -513,5 +513,5 @@ fn the_log_at_its_loudest_holds_no_key() {
     let settings = vec![("log_level", "trace"), ("log_file", "loud.log")];
     let output = ask(&stage, &[HEALTHY[0], FAULTY], settings);
     assert_eq!(output.code, Some(0));
-    assert!(stage.home().join("loud.log").is_file(), "there is a log");
+    assert!(stage.home().join(".local/state/parallel-llm-mcp/loud.log").is_file(), "there is a log");
 }

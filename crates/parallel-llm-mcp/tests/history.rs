@@ -151,25 +151,19 @@ fn what_cannot_be_understood_is_said_before_anything_happens() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'yesterday' for '--since <WHEN>': a time ago such as 7d or 12h, or a day such as <day>
-
-    For more information, try '--help'.
+    error[usage]: invalid value 'yesterday' for '--since <WHEN>': a time ago such as 7d or 12h, or a day such as <day>
+      next: see `parallel-llm-mcp --help`
     exit 2
     --- stdout
     --- stderr
-    error: the following required arguments were not provided:
-      <RUN|--older-than <WHEN>>
-
-    Usage: parallel-llm-mcp runs purge <RUN|--older-than <WHEN>>
-
-    For more information, try '--help'.
+    error[usage]: the following required arguments were not provided: <RUN|--older-than <WHEN>>
+      next: see `parallel-llm-mcp runs purge --help`
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"invalid value '30' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01","next":"see `parallel-llm-mcp help`","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"invalid value '30' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01","next":"see `parallel-llm-mcp --help`","retryable":false},"schema":1}
     --- stderr
-    error: invalid value '30' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as <day>
-
-    For more information, try '--help'.
+    error[usage]: invalid value '30' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as <day>
+      next: see `parallel-llm-mcp --help`
     exit 2
     --- stdout
     --- stderr

@@ -536,7 +536,7 @@ fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
         (&json!("selected"), &json!("complete")),
         "{report}"
     );
-    assert_eq!(report["agreement"]["clusters"][0], json!({"value": "8 legs", "seats": [2, 3]}));
+    assert_eq!(report["agreement"]["clusters"][0], json!({"value": "8", "seats": [2, 3]}));
     assert_eq!(report["confidence"], json!({"band": "uncalibrated", "basis": "2 of 3 agree"}));
     assert!(text(&voted).ends_with("\n2 of 3 say `8`"), "{}", text(&voted));
     assert_eq!(stage.chats().len(), 3, "nobody fuses");

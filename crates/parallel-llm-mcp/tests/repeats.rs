@@ -128,10 +128,10 @@ fn a_key_names_a_question_for_good() {
     insta::assert_snapshot!(ask(&stage, "Why?").args(["--idempotency-key", ""]).run().told(), @r#"
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"an idempotency key has 1 to 255 bytes","next":"see `parallel-llm-mcp help`","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"an idempotency key has 1 to 255 bytes","next":"leave the idempotency key out, or give one of your own such as `ticket-4711`","retryable":false},"schema":1}
     --- stderr
     error[usage]: an idempotency key has 1 to 255 bytes
-      next: see `parallel-llm-mcp help`
+      next: leave the idempotency key out, or give one of your own such as `ticket-4711`
     "#);
 }
 

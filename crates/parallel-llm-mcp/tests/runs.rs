@@ -493,7 +493,7 @@ fn what_models_disagree_on_is_told_below_the_answer() {
     insta::assert_snapshot!(voted(["8", "It has 6 legs."]), @"
     where the models differ:
       `8`: 1 openai/gpt-6.1-sol
-      `6 legs`: 2 x-ai/grok-4.7
+      `6`: 2 x-ai/grok-4.7
     selected by openai/gpt-6.1-sol: no two answers agree; this is the one closest to the others
     2 of 2 answered · $0.000062 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>

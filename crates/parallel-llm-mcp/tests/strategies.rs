@@ -281,5 +281,5 @@ fn answers_that_were_paid_are_read_in_a_replay() {
     let report = stage.call(replaying).settings(settings).run().json();
     assert_eq!(line(&stage, &report), "complete selected 11110");
     insta::assert_snapshot!(report["synthesis"]["reason"].as_str().unwrap_or("-"), @"by what the extractor `google/gemini-4-argon` reads, no two answers agree; this is the one closest to the others");
-    insta::assert_snapshot!(serde_json::to_string(&report["agreement"]["clusters"]).expect("it is JSON"), @r#"[{"seats":[1],"value":"take the first design"},{"seats":[2],"value":"take the second design"},{"seats":[3],"value":"take the first design, and test it"}]"#);
+    insta::assert_snapshot!(serde_json::to_string(&report["agreement"]["clusters"]).expect("it is JSON"), @r#"[{"seats":[1],"value":"Take the first design."},{"seats":[2],"value":"Take the second design."},{"seats":[3],"value":"Take the first design, and test it."}]"#);
 }

@@ -275,9 +275,8 @@ fn an_empty_list_says_why_it_is_empty() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value '0' for '--limit <LIMIT>': a whole number from 1 on
-
-    For more information, try '--help'.
+    error[usage]: invalid value '0' for '--limit <LIMIT>': a whole number from 1 on
+      next: see `parallel-llm-mcp --help`
 
     exit 0
     --- stdout
@@ -287,9 +286,8 @@ fn an_empty_list_says_why_it_is_empty() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value '0' for '--limit <NUMBER>': a whole number from 1 on
-
-    For more information, try '--help'.
+    error[usage]: invalid value '0' for '--limit <NUMBER>': a whole number from 1 on
+      next: see `parallel-llm-mcp --help`
 
     exit 0
     --- stdout
@@ -299,15 +297,13 @@ fn an_empty_list_says_why_it_is_empty() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value '2026-11-31' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01
-
-    For more information, try '--help'.
+    error[usage]: invalid value '2026-11-31' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01
+      next: see `parallel-llm-mcp --help`
 
     exit 2
     --- stdout
     --- stderr
-    error: invalid value '2026-02-30' for '--since <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01
-
-    For more information, try '--help'.
+    error[usage]: invalid value '2026-02-30' for '--since <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01
+      next: see `parallel-llm-mcp --help`
     ");
 }

@@ -328,31 +328,36 @@ fn begun(stage: &Stage, flags: &[&str], settings: &[(&str, &str)]) -> String {
 #[test]
 fn a_server_tells_at_its_start_how_it_is_reached_and_what_is_in_the_way() {
     let stage = stage_of(None);
-    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0"], &[]), @r"
+    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0"], &[]), @"
+    INFO the log is also written to `<home>/begun.log`
     WARN no token is in force, so every request is answered 401: make a token with `parallel-llm-mcp keys create NAME`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
     ");
-    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0", "--no-auth"], &[]), @r"
+    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0", "--no-auth"], &[]), @"
+    INFO the log is also written to `<home>/begun.log`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
     ");
     assert_eq!(stage.call(["keys", "create", "laptop"]).run().code, Some(0));
     insta::assert_snapshot!(
         begun(&stage, &["0.0.0.0:0", "--behind-proxy"], &[("http_hosts", "llm.example.com,b.example:8443")]),
-        @r"
+        @"
+    INFO the log is also written to `<home>/begun.log`
     WARN `0.0.0.0:0` can be reached from other machines without the proxy, and then tokens and answers can be read on the way: let only the proxy reach it, or listen on `127.0.0.1:0`
     INFO MCP is served at https://llm.example.com/mcp and https://b.example:PORT/mcp
     "
     );
     insta::assert_snapshot!(
         begun(&stage, &["127.0.0.1:0", "--behind-proxy"], &[("http_hosts", "llm.example.com")]),
-        @r"
+        @"
+    INFO the log is also written to `<home>/begun.log`
     INFO MCP is served at http://127.0.0.1:PORT/mcp and https://llm.example.com/mcp
     "
     );
     // A file is no folder, whoever looks.
     stage.write("taken", "a file");
     let taken = stage.home().join("taken/data").display().to_string();
-    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0", "--no-auth"], &[("data_dir", &taken)]), @r"
+    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0", "--no-auth"], &[("data_dir", &taken)]), @"
+    INFO the log is also written to `<home>/begun.log`
     WARN the data folder `<home>/taken/data` cannot be written (not a directory): nothing is remembered, so every question is refused whose `store` is not `none`; mend its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
     ");

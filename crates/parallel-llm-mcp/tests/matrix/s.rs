@@ -64,7 +64,7 @@ fn s07_an_answer_that_comes_too_late() {
 #[test]
 fn s08_answers_that_are_all_alike() {
     let alike = |text: &str| Script::answering(text);
-    let stage = stage().scripted(ONE, alike("The moon  pulls.")).scripted(TWO, alike("the moon pulls"));
+    let stage = stage().scripted(ONE, alike("The moon pulls.")).scripted(TWO, alike("The moon pulls.\n"));
     let two = done(ask(&stage, &[ONE, TWO]));
     let same = serde_json::json!({"value": null, "seats": [1, 2]});
     let counted = |report: &serde_json::Value| {
