@@ -118,7 +118,8 @@ fn bad_lines_before_the_beginning_do_not_keep_it_from_beginning() {
 /// Shapes of a long message, and whether it is read.
 fn shapes(bytes: usize) -> [(&'static str, String, bool); 7] {
     let fill = |piece: &str| piece.repeat(bytes / piece.len());
-    let keys: String = (0..bytes / 12).map(|number| format!("\"{number:08}\":0,")).collect();
+    let keys: Vec<String> = (0..bytes / 12).map(|number| format!("\"{number:08}\":0,")).collect();
+    let keys = keys.concat();
     let deep = format!("{}0{},", "[".repeat(100), "]".repeat(100));
     [
         ("objects", format!("[{}0]", fill("{\"\":0},")), false),

@@ -283,7 +283,7 @@ mod tests {
         let code: String = source
             .lines()
             .filter(|line| !line.trim_start().starts_with("//"))
-            .map(|line| format!("{line}\n"))
+            .flat_map(|line| [line, "\n"])
             .collect();
         let (mut texts, mut text, mut is_in, mut escaped) = (Vec::new(), String::new(), false, false);
         for character in code.replace("'\"'", "").replace("b'\\\"'", "").chars() {

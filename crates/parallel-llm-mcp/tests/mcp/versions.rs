@@ -27,8 +27,8 @@ fn results(client: &mut Client, begun: Value) -> Vec<(&'static str, Value)> {
     let id = client.start("process_prompt", question());
     let called = client.result(id);
     let note = client.progress(id).pop().unwrap_or_default();
-    let text = called["content"][0]["text"].as_str().unwrap();
-    let run_id = text.split_once("run_id ").unwrap().1[..26].to_owned();
+    let text = called["content"][0]["text"].as_str().expect("it is text");
+    let run_id = text.split_once("run_id ").expect("it names the run").1[..26].to_owned();
     let uri = format!("parallel-llm://runs/{run_id}");
     let mut results = vec![("initialize", begun), ("tools/call", called), ("progress", note)];
     for (method, params) in [
@@ -55,7 +55,8 @@ fn by_method<'a>(paths: impl Iterator<Item = &'a String>) -> String {
             None => lines.push((method, vec![member])),
         }
     }
-    lines.iter().map(|(method, members)| format!("  {method}: {}\n", members.join(", "))).collect()
+    let lines = lines.iter().map(|(method, members)| format!("  {method}: {}\n", members.join(", ")));
+    lines.collect::<Vec<_>>().concat()
 }
 
 /// The members of a value, each by its path, and the types of its blocks.
@@ -65,7 +66,7 @@ fn members(path: &str, value: &Value, found: &mut BTreeSet<String>) {
     }
     for (name, inner) in value.as_object().into_iter().flatten() {
         if name == "type" {
-            found.insert(format!("{path} is {}", inner.as_str().unwrap()));
+            found.insert(format!("{path} is {}", inner.as_str().expect("a type is text")));
             continue;
         }
         let path = format!("{path}.{name}");
@@ -92,11 +93,15 @@ fn a_client_is_sent_the_paid_answer_and_nothing_its_version_does_not_know() {
         let text = called["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("3 of 3 answered") && text.contains("texts left out for their size"), "{text}");
         let mut now = BTreeSet::new();
-        results.iter().for_each(|(method, result)| members(method, result, &mut now));
+        for (method, result) in &results {
+            members(method, result, &mut now);
+        }
         assert_eq!(before.difference(&now).next(), None, "{version} knows less than the one before");
         story += &format!("{version}\n{}", by_method(now.difference(&before)));
         before = now;
-        results.iter().for_each(|(_, result)| assert_uris(result));
+        for (_, result) in &results {
+            assert_uris(result);
+        }
     }
     insta::assert_snapshot!(story, @r"
     2024-11-05
