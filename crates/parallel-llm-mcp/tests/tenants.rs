@@ -187,7 +187,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     }),
     ("purge", |service, name| {
         let doomed = Doomed::Named(vec![name.to_owned()]);
-        Box::pin(async move { service.purge(&doomed).await.map(drop) })
+        Box::pin(async move { service.purge(&doomed, |_| ()).await.map(drop) })
     }),
 ];
 
@@ -273,7 +273,7 @@ async fn lists_searches_and_sums_hold_ones_own_runs_only() {
         assert_eq!(&ids.iter().map(ToString::to_string).collect::<BTreeSet<_>>(), visible, "{name}");
         let left = service.interrupted_since(0).await.unwrap();
         assert_eq!(left.len(), visible.len() / 3, "{name}");
-        let found = service.search("heavy gold", 99).await.unwrap();
+        let found = service.search("heavy gold", 99).await.unwrap().found;
         let found: BTreeSet<String> = found.iter().map(|found| found.run_id.to_string()).collect();
         assert_eq!(&found, visible, "{name}");
         let costs = service.costs(CostBy::Model, None).await.unwrap();
@@ -482,7 +482,7 @@ async fn call(service: &Service, name: &str) -> Result<(), Failure> {
         "overview" => service.overview("").await.map(drop),
         // What was planned is all that can be asked.
         "plan_probe" | "probe" => service.plan_probe().await.map(drop),
-        "purge" => service.purge(&doomed).await.map(drop),
+        "purge" => service.purge(&doomed, |_| ()).await.map(drop),
         "purgeable" => service.purgeable(&doomed).await.map(drop),
         "read_import" => service.read_import(Path::new("nowhere")).await.map(drop),
         "revoke_token" => service.revoke_token("x").await.map(drop),

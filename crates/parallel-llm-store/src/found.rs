@@ -2,6 +2,8 @@
 
 use parallel_llm_engine::{Code, Failure, RunId, SeatNumber, StepNumber};
 
+use crate::excerpt::Sought;
+
 /// The most words one search may have. A long sentence has fewer; each costs a look-up.
 const WORDS_MAX: usize = 64;
 
@@ -33,8 +35,27 @@ pub struct Found {
     pub excerpt: String,
 }
 
+/// What came of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matches {
+    /// The runs, newest first.
+    pub found: Vec<Found>,
+    /// Runs with texts that are not in the index yet, and were not searched.
+    pub unindexed: u64,
+}
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Query {
+    /// As the index takes it.
+    pub(crate) index: String,
+    /// As it is found again in a text.
+    pub(crate) sought: Sought,
+}
+
 /// The query for texts in which each of these words begins a word. Everything a person can type is taken as words.
-pub(crate) fn query(words: &str) -> Result<String, Failure> {
+pub(crate) fn query(words: &str) -> Result<Query, Failure> {
+    let sought = Sought::of(words);
     // The index ends a query at a zero byte, and knows no word without a letter or a digit.
     let words = words.split(|at: char| at.is_whitespace() || at.is_control());
     let quoted: Vec<String> = words
@@ -46,6 +67,6 @@ pub(crate) fn query(words: &str) -> Result<String, Failure> {
     match quoted.len() {
         0 => usage("there are no words to look for".to_owned()),
         WORDS_MAX.. => usage(format!("a search has fewer than {WORDS_MAX} words")),
-        _ => Ok(quoted.join(" ")),
+        _ => Ok(Query { index: quoted.join(" "), sought }),
     }
 }

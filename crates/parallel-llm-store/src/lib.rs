@@ -14,6 +14,7 @@ mod checksum;
 mod clock;
 mod costs;
 mod damage;
+mod excerpt;
 mod facts;
 mod fault;
 mod file;
@@ -37,7 +38,7 @@ mod writer;
 
 pub use costs::{CostBy, CostLine, CostQuery};
 pub use facts::SeatFact;
-pub use found::{Found, FoundIn};
+pub use found::{Found, FoundIn, Matches};
 pub use inspection::{DatabaseState, Soundness, Thoroughness};
 pub use purge::Purged;
 pub use runs::{Checkpoint, Look, RunFilter, RunSummary, StoredRun, Whose};

@@ -342,7 +342,16 @@ impl Pen {
                 Ok(Ok(Done::Written))
             }
             Work::Index => Ok(Ok(Done::Indexed(search::index(connection, Behind::All).await?))),
-            Work::Purge(runs) => Ok(Ok(Done::Purged(purge::purge(connection, runs, stamp.now_ms).await?))),
+            Work::Purge(runs) => {
+                let step = purge::purge(connection, runs, stamp.now_ms).await?;
+                self.logged_bytes += step.bytes;
+                Ok(Ok(Done::Purged(step)))
+            }
+            Work::Reclaim { is_first } => {
+                let step = purge::reclaim(connection, *is_first).await?;
+                self.logged_bytes += step.bytes;
+                Ok(Ok(Done::Reclaimed(step)))
+            }
             Work::ClearLog => Ok(Ok(Done::LogCleared(false))),
             Work::TakeIn => Ok(Ok(Done::Written)),
             Work::CreateToken(new) => {
@@ -476,6 +485,8 @@ impl Pen {
 
     /// Empties the write-ahead log, unless a reader is in the way.
     async fn clear_log(&mut self) -> bool {
+        // What is brought home before keeps nobody from writing; the emptying does.
+        self.bring_log_home().await;
         let Ok(mut connection) = self.take_connection().await else { return false };
         let Ok(is_clear) = purge::clear_log(&mut connection, self.patience_now).await else { return false };
         self.connection = Some(connection);

@@ -10,7 +10,23 @@ pub struct Purged {
     pub runs: Vec<RunId>,
     /// Runs that were named and are still under way: they stay.
     pub under_way: Vec<RunId>,
-    /// Whether the write-ahead log was emptied. Where another process kept on reading, it is not yet, and texts may
-    /// stand in it until the database is next brought home.
-    pub log_cleared: bool,
+}
+
+/// What one step of a purge came to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PurgeStep {
+    pub(crate) purged: Purged,
+    /// How many of the runs it was given it is done with.
+    pub(crate) done: usize,
+    /// About how much it wrote, in bytes.
+    pub(crate) bytes: usize,
+}
+
+/// What one step of [`crate::Store::reclaim`] came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReclaimStep {
+    /// Whether there is more to do.
+    pub(crate) has_more: bool,
+    /// About how much it wrote, in bytes.
+    pub(crate) bytes: usize,
 }

@@ -108,6 +108,11 @@ async fn prepare(options: &SqliteConnectOptions, path: &Path) -> Result<SqliteCo
         drop(connection.close().await);
         return Err(refusal);
     }
+    if header.pages == 0 {
+        // So that it can give free pages back. It has to be said before there is anything in the file.
+        let sql = "PRAGMA auto_vacuum = INCREMENTAL";
+        sqlx::query(sql).persistent(false).execute(&mut connection).await.map_err(unopened(path))?;
+    }
     if header.user_version < MIGRATIONS.len() {
         migrate(&mut connection, header.user_version).await.map_err(unopened(path))?;
     }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
-use parallel_llm_engine::{Code, Failure, Place, RunId, RunPlan};
+use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
 use sqlx::sqlite::SqlitePool;
+use tokio::time::Instant;
 
 use crate::clock;
 use crate::costs::{CostLine, CostQuery};
 use crate::facts::SeatFact;
-use crate::found::{self, Found};
+use crate::found::{self, Matches};
 use crate::inspection::{DatabaseState, Soundness, Thoroughness};
 use crate::purge::Purged;
 use crate::runs::{Look, RunFilter, RunSummary, StoredRun, Whose};
@@ -24,16 +25,22 @@ use crate::writer::Writer;
 /// an answer that was paid for is worth the wait.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// Runs that one transaction purges. Everybody else waits for it: some forty milliseconds for 20 kB of texts, nearly
-/// all of them for overwriting their words in the index.
-const PURGE_RUNS: usize = 1;
+/// Runs that the writer is given at once to purge. Of small ones it takes a dozen away in a step.
+const PURGE_RUNS: usize = 32;
+/// Steps of a purge that is given up then, to be gone on with: a day at fifty a second.
+const STEPS_MAX: usize = 5_000_000;
+/// How much longer than a step the writer is left to others after it, and for how long at most: one who waits for SQLite's
+/// lock looks for it again every hundred milliseconds.
+const PAUSE_FACTOR: u32 = 2;
+const PAUSE_MAX: Duration = Duration::from_millis(250);
 /// How often, and how long apart, the write-ahead log is tried to be emptied while others read: five seconds.
 const CLEAR_TRIES: usize = 100;
 const CLEAR_PAUSE: Duration = Duration::from_millis(50);
 /// How long files that wait are read. They are a few, of a few kilobytes each.
 const SPILL_READ_MAX: Duration = Duration::from_secs(5);
-/// How long a search waits for the index to catch up: some hundred megabytes of texts.
-const CATCH_UP_MAX: Duration = Duration::from_secs(60);
+/// How long a search lets the index catch up before it searches what there is: some megabytes of texts, and no longer than
+/// people wait without wondering.
+const CATCH_UP_MAX: Duration = Duration::from_secs(1);
 
 /// Which database, and how it is used.
 #[derive(Clone, Debug)]
@@ -164,17 +171,13 @@ impl Store {
     }
 
     /// The runs in whose question, or in one of whose answers, each of these words begins a word; newest first, up to
-    /// 500. Case and accents do not matter. Only runs whose texts are kept are searched. Fails with `usage` where
-    /// there is no word to look for.
-    pub async fn search(&self, whose: Whose<'_>, words: &str, limit: usize) -> Result<Vec<Found>, Failure> {
+    /// 500. Case and accents do not matter. Only runs whose texts are kept are searched, and of those the ones that are in
+    /// the index, which has a second to catch up. Fails with `usage` where there is no word to look for.
+    pub async fn search(&self, whose: Whose<'_>, words: &str, limit: usize) -> Result<Matches, Failure> {
         let query = found::query(words)?;
-        let deadline = tokio::time::Instant::now() + CATCH_UP_MAX;
-        while self.shared.writer.index().await? {
-            if tokio::time::Instant::now() > deadline {
-                let message = "the search index has not caught up with all runs yet";
-                return Err(Failure::new(Code::Busy, message).with_next("try again in a minute"));
-            }
-        }
+        // Whatever keeps the index from catching up, what is in it can be searched, and what is not is counted.
+        let catch_up = async { while in_turn(self.shared.writer.index()).await.unwrap_or(false) {} };
+        let _ = tokio::time::timeout(CATCH_UP_MAX, catch_up).await;
         match &self.shared.db {
             Db::Sqlite(readers) => search::search(readers, whose, (&query, limit)).await,
         }
@@ -195,24 +198,42 @@ impl Store {
         }
     }
 
-    /// Takes these runs away for good: no byte of their texts is left in the database's files. A run under way stays.
-    /// Where it fails half-way, what is left can be purged again.
-    pub async fn purge(&self, runs: Vec<RunId>) -> Result<Purged, Failure> {
+    /// Takes these runs away, step by step, so that nobody who writes a run waits for it. A run under way stays. Where it
+    /// fails or is given up half-way, every run is there whole or gone, and what is left can be purged again. Words of
+    /// what is gone may stand in the index, and texts in the log, until [`Store::reclaim`] is through.
+    pub async fn purge(&self, runs: &[RunId]) -> Result<Purged, Failure> {
         let mut purged = Purged::default();
-        for batch in runs.chunks(PURGE_RUNS) {
-            let batch = self.shared.writer.purge(batch.to_vec()).await?;
-            purged.runs.extend(batch.runs);
-            purged.under_way.extend(batch.under_way);
+        let mut rest = runs;
+        for _ in 0..STEPS_MAX {
+            if rest.is_empty() {
+                break;
+            }
+            let next = rest[..rest.len().min(PURGE_RUNS)].to_vec();
+            let step = in_turn(self.shared.writer.purge(next)).await?;
+            self.shared.spills.forget(&step.purged.runs);
+            purged.runs.extend(step.purged.runs);
+            purged.under_way.extend(step.purged.under_way);
+            rest = &rest[step.done..];
+        }
+        Ok(purged)
+    }
+
+    /// Overwrites what is left of all purged runs, so that no byte of their texts is in the database's files, and gives the
+    /// space back; step by step as [`Store::purge`]. `false` where another process kept on reading: texts may stand in the
+    /// write-ahead log until it has ended. It may be given up at any time, and begun again.
+    pub async fn reclaim(&self) -> Result<bool, Failure> {
+        for number in 0..STEPS_MAX {
+            if !in_turn(self.shared.writer.reclaim(number == 0)).await? {
+                break;
+            }
         }
         for _ in 0..CLEAR_TRIES {
-            purged.log_cleared = self.shared.writer.clear_log().await?;
-            if purged.log_cleared {
-                break;
+            if self.shared.writer.clear_log().await? {
+                return Ok(true);
             }
             tokio::time::sleep(CLEAR_PAUSE).await;
         }
-        self.shared.spills.forget(&purged.runs);
-        Ok(purged)
+        Ok(false)
     }
 
     /// Makes a token. Fails with `usage` where its name was ever given to another.
@@ -304,4 +325,12 @@ impl Store {
     pub(crate) fn writer(&self) -> &Writer {
         &self.shared.writer
     }
+}
+
+/// Has a step of long work done, then leaves the writer to others for longer than it took.
+async fn in_turn<T>(step: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let begun = Instant::now();
+    let done = step.await?;
+    tokio::time::sleep((begun.elapsed() * PAUSE_FACTOR).min(PAUSE_MAX)).await;
+    Ok(done)
 }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::projection::{Entries, text_of};
-use crate::purge::Purged;
+use crate::purge::{PurgeStep, ReclaimStep};
 use crate::tokens::{NewToken, Token};
 
 /// What the writer is asked to do.
@@ -23,8 +23,10 @@ pub(crate) enum Work {
     LetGo(Vec<Lease>),
     /// Put texts into the index of words.
     Index,
-    /// Take runs away.
+    /// Take runs away, as many of the first of them as one step does.
     Purge(Vec<RunId>),
+    /// Overwrite what is left of purged runs and give free pages back, as far as one step goes. The first step begins anew.
+    Reclaim { is_first: bool },
     /// Empty the write-ahead log, after the transaction.
     ClearLog,
     /// Take in what was spilled, which is done before any other work.
@@ -69,7 +71,7 @@ impl Work {
 
     /// Whether it is worth waiting for. A text on its way and the like are not.
     pub(crate) const fn is_patient(&self) -> bool {
-        !matches!(self, Self::Checkpoint(..) | Self::NoteTokenUse(_) | Self::LetGo(_))
+        !matches!(self, Self::Checkpoint(..) | Self::NoteTokenUse(_) | Self::LetGo(_) | Self::Index)
     }
 
     /// The run whose events these are.
@@ -102,7 +104,9 @@ pub(crate) enum Done {
     /// Whether there is more to index.
     Indexed(bool),
     /// Which runs are gone.
-    Purged(Purged),
+    Purged(PurgeStep),
+    /// How far the overwriting has come.
+    Reclaimed(ReclaimStep),
     /// Whether the log is empty.
     LogCleared(bool),
     /// The token as it is now, where there is one.

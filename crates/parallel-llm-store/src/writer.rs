@@ -17,7 +17,7 @@ use crate::fault;
 use crate::opened::Opened;
 use crate::pen::{Notices, Pen};
 use crate::projection::Entries;
-use crate::purge::Purged;
+use crate::purge::PurgeStep;
 use crate::spill::Spills;
 use crate::sqlite::Sqlite;
 use crate::tokens::{NewToken, Token};
@@ -81,10 +81,18 @@ impl Writer {
         }
     }
 
-    /// Takes these runs away in one transaction, all but those under way.
-    pub(crate) async fn purge(&self, runs: Vec<RunId>) -> Result<Purged, Failure> {
+    /// Takes the first of these runs away, as many as one step does.
+    pub(crate) async fn purge(&self, runs: Vec<RunId>) -> Result<PurgeStep, Failure> {
         match self.ask(Work::Purge(runs)).await? {
-            Done::Purged(purged) => Ok(purged),
+            Done::Purged(step) => Ok(step),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Overwrites what is left of purged runs, as far as one step goes, and tells whether there is more to do.
+    pub(crate) async fn reclaim(&self, is_first: bool) -> Result<bool, Failure> {
+        match self.ask(Work::Reclaim { is_first }).await? {
+            Done::Reclaimed(step) => Ok(step.has_more),
             other => Err(mistaken(&other)),
         }
     }

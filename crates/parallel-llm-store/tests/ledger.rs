@@ -116,7 +116,7 @@ async fn costs_are_added_up_and_outlive_their_runs() {
     sqlx::query(day).bind(run_id(1).to_string()).execute(&mut stranger).await.unwrap();
     let unknown = "UPDATE calls SET cost_pico_usd = NULL WHERE model = 'lab/two' AND run_id = ?";
     sqlx::query(unknown).bind(run_id(2).to_string()).execute(&mut stranger).await.unwrap();
-    store.purge(vec![run_id(3)]).await.unwrap();
+    store.purge(&[run_id(3)]).await.unwrap();
     let costs = async |by, since_ms| store.costs(Whose::All, CostQuery { by, since_ms }).await.unwrap();
     let line = |name: &str, runs, cost| CostLine {
         name: name.into(),
@@ -391,7 +391,7 @@ async fn what_became_of_seats_is_written_when_a_run_is_decided_and_again_when_it
         ..waiting
     };
     assert_eq!(store.seat_facts(Whose::All, None).await.unwrap(), [first.clone(), late.clone()]);
-    store.purge(vec![run_id(1)]).await.unwrap();
+    store.purge(&[run_id(1)]).await.unwrap();
     assert_eq!(store.seat_facts(Whose::All, Some(first.decided_at_ms)).await.unwrap(), [first.clone(), late]);
     assert_eq!(store.seat_facts(Whose::All, Some(first.decided_at_ms + 1)).await.unwrap(), []);
 }

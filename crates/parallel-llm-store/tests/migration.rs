@@ -107,11 +107,11 @@ async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_to
 async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder.path().join("runs.db")).await;
-    let found = store.search(Whose::All, "zaunkönig", 9).await.unwrap();
+    let found = store.search(Whose::All, "zaunkönig", 9).await.unwrap().found;
     let numbers: Vec<_> = found.iter().map(|found| found.run_id).collect();
     assert_eq!(numbers, [run_id(5), run_id(4), run_id(3), run_id(1)], "all that keep their texts");
     assert_eq!(
-        store.search(Whose::All, "late words", 9).await.unwrap()[0].place,
+        store.search(Whose::All, "late words", 9).await.unwrap().found[0].place,
         FoundIn::Seat(parallel_llm_engine::SeatNumber(2))
     );
     // Their hashes were of the plan, and not of what was asked: they are found by nothing that is asked now.
@@ -119,10 +119,11 @@ async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
     assert_eq!(store.find_same(hash, None, Store::now_ms()).await.unwrap(), Some(run_id(1)));
     let lease = store.take_over(run_id(3)).await.unwrap();
     assert_eq!((lease.epoch, lease.next_seq), (2, 5));
-    let all = (1..=5).map(run_id).collect();
-    let purged = store.purge(all).await.unwrap();
+    let all: Vec<_> = (1..=5).map(run_id).collect();
+    let purged = store.purge(&all).await.unwrap();
     assert_eq!(purged.under_way, [run_id(3)], "which is ours now");
-    assert_eq!(store.search(Whose::All, "late words", 9).await.unwrap(), []);
+    assert_eq!(store.reclaim().await, Ok(true));
+    assert_eq!(store.search(Whose::All, "late words", 9).await.unwrap().found, []);
     assert!(!holds(&bytes_of(folder.path()), "late words"));
     let again = store.open_run(support::plan(1, parallel_llm_engine::request::StoreMode::Full)).await;
     assert_eq!(again.run_id, run_id(1));

@@ -51,7 +51,7 @@ async fn a_key_names_one_question_of_one_caller_as_long_as_its_run_is_kept() {
     assert_eq!(begin(store, keyed(same_question(5), Some("somebody"), "k")).await, Ok(()));
     let repeated = Err((Code::Repeated, Some(run_id(5))));
     assert_eq!(begin(store, keyed(same_question(6), Some("somebody"), "k")).await, repeated);
-    store.purge(vec![run_id(1)]).await.unwrap();
+    store.purge(&[run_id(1)]).await.unwrap();
     assert_eq!(begin(store, keyed(plan(7, StoreMode::Full), None, "k")).await, Ok(()));
 }
 

@@ -10,7 +10,7 @@ use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, Message, Outcome, OutcomeKind, Role, RunId, RunPlan, SeatNumber};
-use parallel_llm_store::{CostBy, CostQuery, FoundIn, Purged, RunFilter, Store, StoreConfig, Whose};
+use parallel_llm_store::{CostBy, CostQuery, FoundIn, Matches, Purged, RunFilter, Store, StoreConfig, Whose};
 use support::{
     CANARY, Fixture, OpenRun as _, answered, bytes_of, changed, closed, every_kind, holds, plan, recorded,
     run_id, seat, sent, simple, started, synthesizer, write,
@@ -28,7 +28,7 @@ fn asking(number: u64, question: &str) -> Arc<RunPlan> {
 
 /// What is found, as `number place: excerpt`.
 async fn find(store: &Store, words: &str) -> Vec<String> {
-    let found = store.search(Whose::All, words, 99).await.unwrap();
+    let found = store.search(Whose::All, words, 99).await.unwrap().found;
     let line = |found: &parallel_llm_store::Found| {
         let number = found.run_id.unix_ms() - run_id(0).unix_ms();
         format!("{number} {:?}: {}", found.place, found.excerpt)
@@ -82,9 +82,9 @@ async fn words_are_found_in_questions_answers_and_seats() {
     assert_eq!(find(store, "opper").await, [""; 0]);
     assert_eq!(find(store, "copper gold").await, [""; 0], "all words stand in one text");
     assert_eq!(find(store, "secretly").await, [""; 0], "what stands above the question is not the question");
-    assert_eq!(store.search(Whose::All, "kupfer", 1).await.unwrap().len(), 1);
-    assert_eq!(store.search(Whose::All, "kupfer", 0).await.unwrap(), []);
-    let found = store.search(Whose::All, "gold", 9).await.unwrap();
+    assert_eq!(store.search(Whose::All, "kupfer", 1).await.unwrap().found.len(), 1);
+    assert_eq!(store.search(Whose::All, "kupfer", 0).await, Ok(Matches::default()));
+    let found = store.search(Whose::All, "gold", 9).await.unwrap().found;
     let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
     assert_eq!((found[0].run_id, found[0].created_at_ms), (run_id(1), listed[1].created_at_ms));
     assert_eq!(found[0].place, FoundIn::Answer);
@@ -130,7 +130,7 @@ async fn strange_words_are_only_words() {
         "+he",
         "near",
     ] {
-        let found = store.search(Whose::All, words, 9).await;
+        let found = store.search(Whose::All, words, 9).await.map(|matches| matches.found);
         match words {
             "\"" => assert_eq!(found.unwrap_err().code, Code::Usage),
             "said\n\thim" | "he; DROP TABLE runs" => assert_eq!(found, Ok(Vec::new()), "{words}"),
@@ -141,7 +141,7 @@ async fn strange_words_are_only_words() {
         assert_eq!(store.search(Whose::All, empty, 9).await.unwrap_err().code, Code::Usage, "{empty}");
     }
     assert_eq!(store.search(Whose::All, &"he ".repeat(64), 9).await.unwrap_err().code, Code::Usage);
-    assert_eq!(store.search(Whose::All, &"he ".repeat(63), 9).await.unwrap().len(), 1);
+    assert_eq!(store.search(Whose::All, &"he ".repeat(63), 9).await.unwrap().found.len(), 1);
 }
 
 #[tokio::test]
@@ -242,8 +242,9 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
     let before_ms = i64::try_from(run_id(RUNS + 1).unix_ms()).unwrap();
     let due = store.purgeable(before_ms).await.unwrap();
     assert_eq!(due, (1..=RUNS).map(run_id).collect::<Vec<_>>());
-    let purged = store.purge(due.clone()).await.unwrap();
-    assert_eq!(purged, Purged { runs: due, under_way: Vec::new(), log_cleared: true });
+    let purged = store.purge(&due).await.unwrap();
+    assert_eq!(purged, Purged { runs: due, under_way: Vec::new() });
+    assert_eq!(store.reclaim().await, Ok(true));
     assert!(!holds(&bytes_of(&folder), "quarzfalke"));
     assert_eq!(std::fs::metadata(folder.join("runs.db-wal")).unwrap().len(), 0);
     assert_eq!(find(store, "quarzfalke").await, [""; 0]);
@@ -280,12 +281,12 @@ async fn what_is_under_way_is_not_purged() {
         over.push(store.is_over(*run_id).await.unwrap());
     }
     assert_eq!(over, [false, true, true, true, true], "nobody is at a run that is not there");
-    let purged = store.purge(named).await.unwrap();
+    let purged = store.purge(&named).await.unwrap();
     let (runs, under_way): (Vec<RunId>, _) = (vec![run_id(2), run_id(3)], vec![run_id(1)]);
-    assert_eq!(purged, Purged { runs, under_way, log_cleared: true });
+    assert_eq!(purged, Purged { runs, under_way });
     let answered = vec![answered(seat(1, 1), "still here"), closed()];
     assert_eq!(store.append(lease, recorded(3, answered)).await, Ok(()));
-    assert_eq!(store.purge(Vec::new()).await.unwrap().runs, []);
+    assert_eq!(store.purge(&[]).await, Ok(Purged::default()));
     assert_eq!(store.list(Whose::All, RunFilter::default()).await.unwrap().len(), 1);
 }
 
@@ -295,10 +296,48 @@ async fn a_log_that_somebody_reads_is_told_to_be_there_still() {
     write(&fixture.store, plan(1, StoreMode::Full), simple("words")).await;
     let mut reader = fixture.stranger().await;
     sqlx::raw_sql("BEGIN; SELECT COUNT(*) FROM runs").execute(&mut reader).await.unwrap();
-    let purge = fixture.store.purge(vec![run_id(1)]);
-    let purged = purge.await.unwrap();
-    assert_eq!((purged.runs, purged.log_cleared), (vec![run_id(1)], false));
+    assert_eq!(fixture.store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
+    assert_eq!(fixture.store.reclaim().await, Ok(false));
     sqlx::raw_sql("COMMIT").execute(&mut reader).await.unwrap();
-    assert!(fixture.store.purge(Vec::new()).await.unwrap().log_cleared);
+    assert_eq!(fixture.store.reclaim().await, Ok(true));
     assert!(!holds(&bytes_of(fixture.path().parent().unwrap()), CANARY));
+}
+
+#[tokio::test]
+async fn what_is_not_indexed_yet_is_counted_and_the_rest_is_searched() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    write(store, asking(1, "Which metal?"), simple("copper")).await;
+    assert_eq!(find(store, "copper").await.len(), 1);
+    let mut stranger = fixture.stranger().await;
+    // As they are while a busy writer has had no time for them.
+    write(
+        store,
+        changed(asking(2, "Which other?"), |plan| plan.asked_by = Some("mia".into())),
+        simple("copper"),
+    )
+    .await;
+    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut stranger).await.unwrap();
+    let begun = tokio::time::Instant::now();
+    let matches = store.search(Whose::All, "copper", 9).await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(9), "a search does not wait for the index");
+    assert_eq!((matches.found.len(), matches.unindexed), (1, 1));
+    let others = store.search(Whose::Asker("ben"), "copper", 9).await.unwrap();
+    assert_eq!(others, Matches::default(), "nobody is told how many runs others have");
+    sqlx::raw_sql("COMMIT").execute(&mut stranger).await.unwrap();
+    let matches = store.search(Whose::All, "copper", 9).await.unwrap();
+    assert_eq!((matches.found.len(), matches.unindexed), (2, 0));
+}
+
+#[tokio::test]
+async fn a_text_of_a_million_hits_is_found_at_once() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let text = format!("{}silver end", "gold ".repeat(320_000));
+    write(store, asking(1, "Which?"), simple(&text)).await;
+    let begun = tokio::time::Instant::now();
+    let found = find(store, "gold silver").await;
+    // It took minutes when each hit was weighed against every other.
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(found.len() == 1 && found[0].ends_with("gold silver…"), "{found:?}");
 }

@@ -246,7 +246,7 @@ async fn a_purged_run_leaves_no_file() {
         std::fs::rename(&path, path.with_extension("aside")).unwrap();
     }
     execute(&mut stranger, "ROLLBACK; UPDATE runs SET owner = '', lease_until_ms = 0").await;
-    assert_eq!(store.purge(vec![run_id(1)]).await.unwrap().runs, [run_id(1)]);
+    assert_eq!(store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
     assert_eq!(counts(&store), [0; 3]);
     assert!(!holds(&bytes_of(&data.spill_folder()), CANARY));
 }

@@ -144,7 +144,7 @@ async fn to_an_asker_no_other_run_exists() {
             ids.iter().copied().filter(|id| *id < run_id(4)).collect::<Vec<_>>()
         );
 
-        let found = store.search(whose, "gold", 9).await.unwrap();
+        let found = store.search(whose, "gold", 9).await.unwrap().found;
         let found: Vec<_> = found.iter().map(|found| found.run_id).collect();
         assert_eq!(found, ids.iter().copied().filter(|id| *id != run_id(5)).collect::<Vec<_>>(), "{whose:?}");
         let newest = store.find_prefix(whose, "@").await;
@@ -162,7 +162,7 @@ async fn to_an_asker_no_other_run_exists() {
     }
 
     // What a run cost, and how its seats did, is still its asker's when the run is gone.
-    store.purge(vec![run_id(1), run_id(2), run_id(3), run_id(4)]).await.unwrap();
+    store.purge(&[run_id(1), run_id(2), run_id(3), run_id(4)]).await.unwrap();
     for (who, runs) in [("a", 2), ("b", 2), ("c", 0)] {
         let query = CostQuery { by: CostBy::Provider, since_ms: None };
         let costs = store.costs(Whose::Asker(who), query).await.unwrap();
@@ -232,7 +232,7 @@ async fn a_limit_of_one_asker_counts_its_own_runs_only() {
     // A further part of a run is checked as well, by the limits in force now, and what it has cost is not given back.
     let closed = Event::Closed { cost: PicoUsd::from_usd(1) };
     store.append(lease, recorded(4, vec![closed])).await.unwrap();
-    store.purge(vec![run_id(2)]).await.unwrap();
+    store.purge(&[run_id(2)]).await.unwrap();
     let reopened = async |limits| {
         let lease = store.take_over(run_id(3)).await.unwrap();
         let plan = plan(3, StoreMode::Full);

@@ -11,6 +11,9 @@ use super::Service;
 use crate::files::{self, Erased};
 use crate::output::report::ErrorReport;
 
+/// Runs whose files are removed before they go from the database: it takes a second or so for them, a little after which the
+/// caller is told how far it has come.
+const RUNS_AT_ONCE: usize = 64;
 /// The version of the shape.
 const SCHEMA: u32 = 1;
 
@@ -23,8 +26,22 @@ pub enum Doomed {
     Named(Vec<String>),
 }
 
+/// How far a purge has come.
+#[derive(Clone, Copy, Debug)]
+pub enum PurgeStage {
+    /// So many runs of so many are seen to.
+    Removing {
+        /// Those that are gone, or stay because they have to.
+        done: usize,
+        /// All that were meant.
+        total: usize,
+    },
+    /// What is left of them is overwritten, and the space given back.
+    Overwriting,
+}
+
 /// What goes, or would go.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Purging {
     /// The version of this shape.
     pub schema: u32,
@@ -58,29 +75,46 @@ impl Service {
         Ok(Purging::of(&runs, under_way))
     }
 
-    /// Lets it go. The files of a run go first: where they cannot, it stays in the database, and it can be tried again.
-    pub async fn purge(&self, doomed: &Doomed) -> Result<Purging, Failure> {
+    /// Lets it go, some runs at a time, and tells how far it has come after each time. The files of a run go first: where they
+    /// cannot, it stays in the database, and it can be tried again. Given up half-way, it is gone on with by purging again.
+    pub async fn purge(
+        &self,
+        doomed: &Doomed,
+        mut tell: impl FnMut(PurgeStage) + Send,
+    ) -> Result<Purging, Failure> {
         self.asker().check_owner()?;
         let (runs, mut under_way) = self.doomed(doomed).await?;
-        let (mut files, mut left) = (0, Vec::new());
-        let (mut without_files, mut failed) = (Vec::new(), Vec::new());
+        let store = self.store().await?;
+        let (mut gone, mut rest) = (Vec::new(), Purging::default());
+        for (number, some) in runs.chunks(RUNS_AT_ONCE).enumerate() {
+            let without_files = self.erase_all(some, &mut rest).await;
+            let purged = store.purge(&without_files).await?;
+            gone.extend(purged.runs);
+            // One may have been taken up again meanwhile.
+            under_way.extend(purged.under_way);
+            tell(PurgeStage::Removing { done: number * RUNS_AT_ONCE + some.len(), total: runs.len() });
+        }
+        tell(PurgeStage::Overwriting);
+        let log_cleared = store.reclaim().await?;
+        let Purging { failed, files, left, .. } = rest;
+        let gone = Purging::of(&gone, under_way);
+        Ok(Purging { done: true, failed, files, left, log_cleared: Some(log_cleared), ..gone })
+    }
+
+    /// Removes the files of these runs, and gives those of which none is left that could not be removed.
+    async fn erase_all(&self, runs: &[RunId], purging: &mut Purging) -> Vec<RunId> {
+        let mut without_files = Vec::new();
         for run_id in runs {
-            match self.erase_files(run_id).await {
+            match self.erase_files(*run_id).await {
                 Ok(erased) => {
-                    files += erased.files;
-                    left.extend(erased.left);
-                    without_files.push(run_id);
+                    purging.files += erased.files;
+                    purging.left.extend(erased.left);
+                    without_files.push(*run_id);
                 }
-                Err(failure) => {
-                    failed.push(ErrorReport::of(&failure.with_run(run_id)));
-                }
+                Err(failure) => purging.failed.push(ErrorReport::of(&failure.with_run(*run_id))),
             }
         }
-        let purged = self.store().await?.purge(without_files).await?;
-        // One may have been taken up again meanwhile.
-        under_way.extend(purged.under_way);
-        let gone = Purging::of(&purged.runs, under_way);
-        Ok(Purging { done: true, failed, files, left, log_cleared: Some(purged.log_cleared), ..gone })
+        without_files
     }
 
     /// The runs that are meant: those that can go, and those that are under way. Both oldest first.

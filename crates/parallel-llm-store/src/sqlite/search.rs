@@ -10,16 +10,18 @@ use parallel_llm_engine::{Event, Failure, Place, RunId};
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use super::read::unread;
+use super::row::{count, integer};
+use crate::excerpt::{Sought, TEXT_BYTES_MAX, excerpt};
 use crate::fault;
-use crate::found::{Found, FoundIn};
+use crate::found::{Found, FoundIn, Matches, Query};
 use crate::runs::{LIST_MAX, Whose};
 
 /// Bytes of text that are indexed in one transaction: some twenty milliseconds that others may have to wait.
 const INDEX_BYTES: i64 = 128 * 1024;
 /// What a run counts for besides its texts, so that a transaction has at most so many.
 const RUN_BYTES: i64 = 1_024;
-/// Words of an excerpt, the found ones included: two lines of a terminal.
-const EXCERPT_WORDS: i64 = 24;
+/// Pages of the index that are written anew between two looks at the clock: some three milliseconds.
+const MERGE_PAGES: i64 = 8;
 /// Passages of one run that are looked at for the best of them: more than a full panel with its synthesizers has.
 const PASSAGES_MAX: usize = 512;
 
@@ -32,17 +34,23 @@ pub(crate) enum Behind {
     Closed,
 }
 
+/// Which rows of `runs` have texts that are not in the index; bound is whether those under way count.
+macro_rules! unindexed {
+    () => {
+        // A run that is not closed is never marked, because more may come of it: its texts are looked at one by one.
+        "is_indexed = 0 AND (closed_at_ms IS NOT NULL OR (? AND ( \
+             NOT EXISTS (SELECT 1 FROM passages WHERE passages.run_id = runs.run_id AND hash = '') \
+             OR EXISTS (SELECT 1 FROM texts WHERE texts.run_id = runs.run_id AND NOT EXISTS ( \
+                 SELECT 1 FROM passages WHERE passages.run_id = runs.run_id AND passages.hash = texts.hash)))))"
+    };
+}
+
 /// The oldest run whose texts are not all in the index.
 pub(crate) async fn unindexed(
     connection: &mut SqliteConnection,
     behind: Behind,
 ) -> Result<Option<String>, sqlx::Error> {
-    // A run that is not closed is never marked, because more may come of it: its texts are looked at one by one.
-    let sql = "SELECT run_id FROM runs WHERE is_indexed = 0 AND (closed_at_ms IS NOT NULL OR (? AND ( \
-                   NOT EXISTS (SELECT 1 FROM passages WHERE passages.run_id = runs.run_id AND hash = '') \
-                   OR EXISTS (SELECT 1 FROM texts WHERE texts.run_id = runs.run_id AND NOT EXISTS ( \
-                       SELECT 1 FROM passages WHERE passages.run_id = runs.run_id AND passages.hash = texts.hash))))) \
-               ORDER BY run_id LIMIT 1";
+    let sql = concat!("SELECT run_id FROM runs WHERE ", unindexed!(), " ORDER BY run_id LIMIT 1");
     sqlx::query_scalar(sql).bind(behind == Behind::All).fetch_optional(connection).await
 }
 
@@ -89,40 +97,105 @@ async fn missing(connection: &mut SqliteConnection, run_id: &str) -> Result<Vec<
     sqlx::query_as(sql).bind(run_id).fetch_all(connection).await
 }
 
-/// Takes a run out of the index. Its texts must still be there: the index finds by them what to take out.
-pub(super) async fn forget(connection: &mut SqliteConnection, run_id: &str) -> Result<(), sqlx::Error> {
-    let sql = "SELECT passage_id FROM passages WHERE run_id = ?";
-    let passages: Vec<i64> = sqlx::query_scalar(sql).bind(run_id).fetch_all(&mut *connection).await?;
-    for passage_id in passages {
+/// How far a run was taken out of the index.
+pub(super) struct Forgotten {
+    pub(super) is_whole: bool,
+    /// Bytes of text whose words were taken out.
+    pub(super) bytes: i64,
+}
+
+/// Takes a run out of the index, or as much of it as there are bytes for, and one text at least. Its texts must still be
+/// there: the index finds by them what to take out. The words are marked as deleted, until [`overwrite_some`] has gone
+/// over all of them.
+pub(super) async fn forget(
+    connection: &mut SqliteConnection,
+    run_id: &str,
+    bytes_max: i64,
+) -> Result<Forgotten, sqlx::Error> {
+    let sql = "SELECT passage_id, IFNULL(OCTET_LENGTH(body), 0) FROM passage_texts WHERE run_id = ?";
+    let passages: Vec<(i64, i64)> = sqlx::query_as(sql).bind(run_id).fetch_all(&mut *connection).await?;
+    if !passages.is_empty() && !are_words_marked(connection).await? {
+        set_secure(connection, false).await?;
+    }
+    let mut forgotten = Forgotten { is_whole: true, bytes: 0 };
+    for (passage_id, bytes) in passages {
+        if forgotten.bytes >= bytes_max {
+            forgotten.is_whole = false;
+            break;
+        }
         let sql = "INSERT INTO words (words, rowid, body) SELECT 'delete', passage_id, body FROM passage_texts \
                    WHERE passage_id = ?";
         sqlx::query(sql).bind(passage_id).execute(&mut *connection).await?;
+        let sql = "DELETE FROM passages WHERE passage_id = ?";
+        sqlx::query(sql).bind(passage_id).execute(&mut *connection).await?;
+        forgotten.bytes += bytes;
     }
-    sqlx::query("DELETE FROM passages WHERE run_id = ?").bind(run_id).execute(connection).await.map(drop)
+    if !forgotten.is_whole {
+        // Nobody is to put back what has been taken out.
+        let sql = "UPDATE runs SET is_indexed = 1 WHERE run_id = ?";
+        sqlx::query(sql).bind(run_id).execute(connection).await?;
+    }
+    Ok(forgotten)
+}
+
+/// Whether there may be words that are only marked as deleted. The index itself remembers it: it overwrites what it
+/// deletes except while it is told not to, which is from the first mark to the end of the overwriting.
+pub(super) async fn are_words_marked(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    let sql = "SELECT COUNT(*) = 0 FROM words_config WHERE k = 'secure-delete' AND v = 1";
+    sqlx::query_scalar(sql).fetch_one(connection).await
+}
+
+async fn set_secure(connection: &mut SqliteConnection, is_secure: bool) -> Result<(), sqlx::Error> {
+    let sql = "INSERT INTO words (words, rank) VALUES ('secure-delete', ?)";
+    sqlx::query(sql).bind(is_secure).execute(connection).await.map(drop)
+}
+
+/// Writes some pages of the index anew, without what is marked as deleted; the pages they replace are overwritten. Gives
+/// how many it may have written. The first call begins, the others go on; the last one notes that no mark is left.
+pub(super) async fn overwrite_some(
+    connection: &mut SqliteConnection,
+    begins: bool,
+) -> Result<usize, sqlx::Error> {
+    let before = changes(connection).await?;
+    // A negative number gathers everything there is; a positive one goes on with what was gathered.
+    let pages = if begins { -MERGE_PAGES } else { MERGE_PAGES };
+    let sql = "INSERT INTO words (words, rank) VALUES ('merge', ?)";
+    sqlx::query(sql).bind(pages).execute(&mut *connection).await?;
+    // Told by SQLite (sqlite.org/fts5.html, the `merge` command): it changes nothing but its own row where it is done.
+    if changes(connection).await? - before < 2 {
+        set_secure(connection, true).await?;
+    }
+    Ok(count(MERGE_PAGES * 2) as usize)
+}
+
+async fn changes(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar("SELECT TOTAL_CHANGES()").fetch_one(connection).await
 }
 
 /// A text in which the words stand.
 struct Passage {
+    id: i64,
     run_id: String,
     hash: String,
     created_at_ms: i64,
-    excerpt: String,
 }
 
 /// The runs in which all words of a query stand in one text, newest first, as far as they are indexed.
 pub(crate) async fn search(
     readers: &SqlitePool,
     whose: Whose<'_>,
-    (query, limit): (&str, usize),
-) -> Result<Vec<Found>, Failure> {
+    (query, limit): (&Query, usize),
+) -> Result<Matches, Failure> {
     let mut snapshot = readers.begin().await.map_err(unread)?;
     let mut found = Vec::new();
-    let matching = matching(&mut snapshot, whose, (query, limit.min(LIST_MAX))).await.map_err(unread)?;
+    let matching =
+        matching(&mut snapshot, whose, (&query.index, limit.min(LIST_MAX))).await.map_err(unread)?;
     for passages in matching {
-        found.extend(best(&mut snapshot, passages).await?);
+        found.extend(best(&mut snapshot, (passages, &query.sought)).await?);
     }
     found.sort_by_key(|found: &Found| std::cmp::Reverse(found.run_id));
-    Ok(found)
+    let unindexed = count_unindexed(&mut snapshot, whose).await.map_err(unread)?;
+    Ok(Matches { found, unindexed })
 }
 
 /// The passages that match, by run: those of the newest first, as they come from the index.
@@ -132,16 +205,15 @@ async fn matching(
     (query, limit): (&str, usize),
 ) -> Result<Vec<Vec<Passage>>, sqlx::Error> {
     // The words lead, whoever asks: an asker's own runs would be looked through one by one.
-    let sql = "SELECT passages.run_id, passages.hash, runs.created_at_ms, \
-               SNIPPET(words, 0, '', '', '…', ?) AS excerpt \
+    let sql = "SELECT passages.passage_id, passages.run_id, passages.hash, runs.created_at_ms \
                FROM words CROSS JOIN passages ON passages.passage_id = words.rowid \
                CROSS JOIN runs ON runs.run_id = passages.run_id \
                WHERE words MATCH ? AND (? IS NULL OR +runs.asked_by = ?) ORDER BY words.rowid DESC";
-    let query = sqlx::query_as(sql).bind(EXCERPT_WORDS).bind(query).bind(whose.name()).bind(whose.name());
+    let query = sqlx::query_as(sql).bind(query).bind(whose.name()).bind(whose.name());
     let mut rows = query.fetch(connection);
     let mut runs: BTreeMap<String, Vec<Passage>> = BTreeMap::new();
-    while let Some((run_id, hash, created_at_ms, excerpt)) = rows.try_next().await? {
-        let passage = Passage { run_id, hash, created_at_ms, excerpt };
+    while let Some((id, run_id, hash, created_at_ms)) = rows.try_next().await? {
+        let passage = Passage { id, run_id, hash, created_at_ms };
         if runs.len() >= limit && !runs.contains_key(&passage.run_id) {
             break;
         }
@@ -154,7 +226,10 @@ async fn matching(
 }
 
 /// The best of a run's passages.
-async fn best(connection: &mut SqliteConnection, passages: Vec<Passage>) -> Result<Option<Found>, Failure> {
+async fn best(
+    connection: &mut SqliteConnection,
+    (passages, sought): (Vec<Passage>, &Sought),
+) -> Result<Option<Found>, Failure> {
     let Some(first) = passages.first() else { return Ok(None) };
     let unreadable = |cause: String| fault::unreadable("a run", &cause);
     let run_id: RunId = first.run_id.parse().map_err(unreadable)?;
@@ -163,13 +238,20 @@ async fn best(connection: &mut SqliteConnection, passages: Vec<Passage>) -> Resu
         let place = *places.get(&passage.hash)?;
         Some((place, passage))
     });
-    let best = placed.min_by_key(|(place, _)| *place);
-    Ok(best.map(|(place, passage)| Found {
-        run_id,
-        created_at_ms: passage.created_at_ms,
-        place,
-        excerpt: passage.excerpt.split_whitespace().collect::<Vec<_>>().join(" "),
-    }))
+    let Some((place, passage)) = placed.min_by_key(|(place, _)| *place) else { return Ok(None) };
+    // A character has up to four bytes, and is counted by SQLite once.
+    let sql = "SELECT SUBSTR(body, 1, ?) FROM passage_texts WHERE passage_id = ?";
+    let query = sqlx::query_scalar(sql).bind(integer(TEXT_BYTES_MAX as u64)).bind(passage.id);
+    let text: Option<String> = query.fetch_one(connection).await.map_err(unread)?;
+    let excerpt = excerpt(text.as_deref().unwrap_or_default(), sought);
+    Ok(Some(Found { run_id, created_at_ms: passage.created_at_ms, place, excerpt }))
+}
+
+/// How many runs have texts that are not in the index.
+async fn count_unindexed(connection: &mut SqliteConnection, whose: Whose<'_>) -> Result<u64, sqlx::Error> {
+    let sql = concat!("SELECT COUNT(*) FROM runs WHERE ", unindexed!(), " AND (? IS NULL OR asked_by = ?)");
+    let query = sqlx::query_scalar(sql).bind(true).bind(whose.name()).bind(whose.name());
+    query.fetch_one(connection).await.map(count)
 }
 
 /// Whose each text of a run is, by its hash. The same words of two are the first one's.

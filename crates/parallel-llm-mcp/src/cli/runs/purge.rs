@@ -1,15 +1,20 @@
 //! `runs purge`: runs go for good, from the database and the output folder; what they cost stays.
 
+use std::time::Duration;
+
 use parallel_llm_engine::Failure;
+use tokio::time::Instant;
 
 use super::Moment;
 use crate::cli::{Desk, models};
 use crate::output::console::Tone;
 use crate::output::report::ErrorReport;
 use crate::output::safe;
-use crate::service::{Doomed, Purging};
+use crate::service::{Doomed, PurgeStage, Purging};
 use crate::{clock, exit};
 
+/// How often it says how far it has come.
+const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 /// Things that stay are named up to this many; the rest are counted, and all are in the JSON.
 const NAMED_MAX: usize = 10;
 
@@ -17,7 +22,8 @@ const NAMED_MAX: usize = 10;
 ///
 /// Says what would go, and does nothing without --yes. What the runs cost stays in `runs cost`, and how their seats did in
 /// `runs insights`. Runs under way stay, and so do those whose files cannot be removed: each is told, the others go, and the
-/// exit code is 3, or 7 where none went.
+/// exit code is 3, or 7 where none went. Runs of other processes are written meanwhile, so many runs take a while: interrupted,
+/// it goes on where it was when it is called again.
 ///
 /// Example: parallel-llm-mcp runs purge --older-than 90d --yes
 #[derive(Debug, clap::Args)]
@@ -43,8 +49,12 @@ pub(super) async fn run(desk: &Desk<'_>, purge: Purge) -> Result<u8, Failure> {
         Some(moment) => Doomed::Before(moment.unix_ms()),
         None => Doomed::Named(purge.runs),
     };
-    let purging =
-        if purge.yes { desk.service.purge(&doomed).await? } else { desk.service.purgeable(&doomed).await? };
+    let purging = if purge.yes {
+        let mut progress = Progress { desk, told: Instant::now() };
+        desk.service.purge(&doomed, |stage| progress.tell(stage)).await?
+    } else {
+        desk.service.purgeable(&doomed).await?
+    };
     if purge.json {
         desk.console.data(&models::pretty(&purging));
     } else {
@@ -55,6 +65,26 @@ pub(super) async fn run(desk: &Desk<'_>, purge: Purge) -> Result<u8, Failure> {
         (false, 0) => exit::STORAGE,
         (false, _) => exit::PARTIAL,
     })
+}
+
+/// Says now and then how far it has come, on stderr: one that is soon done says nothing.
+struct Progress<'d> {
+    desk: &'d Desk<'d>,
+    told: Instant,
+}
+
+impl Progress<'_> {
+    fn tell(&mut self, stage: PurgeStage) {
+        if self.told.elapsed() < PROGRESS_EVERY {
+            return;
+        }
+        self.told = Instant::now();
+        let line = match stage {
+            PurgeStage::Removing { done, total } => format!("{done} of {total} runs"),
+            PurgeStage::Overwriting => "overwriting what is left of them".to_owned(),
+        };
+        self.desk.console.say(&self.desk.console.tone(Tone::Dim, &line));
+    }
 }
 
 fn tell(desk: &Desk<'_>, purging: &Purging) {

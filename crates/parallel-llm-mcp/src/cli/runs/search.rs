@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::{LIST_DEFAULT, how_many};
 use crate::cli::Desk;
 use crate::output::age::age;
+use crate::output::console::Tone;
 use crate::output::safe;
-use crate::service::{Found, FoundIn};
+use crate::service::{Found, FoundIn, Matches};
 use crate::{clock, exit};
 
 /// The version of the shape of the JSON.
@@ -18,6 +19,9 @@ const COLUMNS_BEFORE: usize = 58;
 const EXCERPT_CHARS_MIN: usize = 40;
 
 /// Find runs by words of their questions, answers and final texts
+///
+/// New runs are indexed while nothing else is written. A search gives that a second more, then searches what is indexed and
+/// says how many runs are not.
 ///
 /// Example: parallel-llm-mcp runs search online migration
 #[derive(Debug, clap::Args)]
@@ -36,16 +40,23 @@ pub struct Search {
 /// Does the command.
 pub(super) async fn run(desk: &Desk<'_>, search: &Search) -> Result<u8, Failure> {
     let asked = search.words.join(" ");
-    let found = desk.service.search(&asked, search.limit).await?;
+    let Matches { found, unindexed } = desk.service.search(&asked, search.limit).await?;
     if search.json {
         let found: Vec<Value> = found.iter().map(json).collect();
-        desk.console.data(&format!("{:#}", json!({"schema": SCHEMA, "words": asked, "found": found})));
+        let object = json!({"schema": SCHEMA, "words": asked, "found": found, "unindexed": unindexed});
+        desk.console.data(&format!("{object:#}"));
     } else if !found.is_empty() {
         let lines: Vec<String> = found.iter().map(|found| line(desk, found)).collect();
         desk.console.page(&lines.join("\n"));
     }
     if found.is_empty() {
         desk.console.say("no run whose texts are kept has all of these words in one text");
+    }
+    if unindexed > 0 {
+        let runs = if unindexed == 1 { "1 run was".to_owned() } else { format!("{unindexed} runs were") };
+        let line =
+            format!("{runs} not searched: their words are still being indexed, so try again in a while");
+        desk.console.say(&desk.console.tone(Tone::Warning, &line));
     }
     Ok(exit::ANSWER)
 }

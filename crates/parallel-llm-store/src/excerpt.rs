@@ -1,0 +1,160 @@
+//! The part of a text in which the words of a search stand, on one line.
+//!
+//! SQLite's own `SNIPPET` weighs every hit against every other, so that a text of hits takes its time squared. Here a text
+//! is read once, and no more of it than [`TEXT_BYTES_MAX`].
+
+use std::borrow::Cow;
+
+use icu_normalizer::DecomposingNormalizerBorrowed;
+
+/// How much of a text is looked at. A longer one is shown from its beginning where the words stand beyond.
+pub(crate) const TEXT_BYTES_MAX: usize = 4 << 20;
+/// Words of an excerpt, the found ones included: two lines of a terminal.
+const EXCERPT_WORDS: usize = 24;
+/// Words shown before the first that was found.
+const WORDS_BEFORE: usize = 8;
+/// Words that are told apart: a bit each.
+const SOUGHT_MAX: usize = 64;
+
+/// The words that are looked for, as they are compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sought(Vec<String>);
+
+/// A word of a text that is one of the sought, by its place among the others; a bit for each word it is.
+struct Hit {
+    word: usize,
+    which: u64,
+}
+
+impl Sought {
+    /// The words in what a person typed.
+    pub(crate) fn of(typed: &str) -> Self {
+        let words = typed.split(|at: char| !is_of_word(at)).filter(|word| !word.is_empty());
+        Self(words.take(SOUGHT_MAX).map(|word| folded(word).into_owned()).collect())
+    }
+
+    /// Which of them begin this word.
+    fn which(&self, word: &str) -> u64 {
+        let word = word.split(|at: char| !is_of_word(at)).filter(|part| !part.is_empty()).map(folded);
+        word.fold(0, |which, part| {
+            let begun = self.0.iter().enumerate().filter(|(_, sought)| part.starts_with(sought.as_str()));
+            begun.fold(which, |which, (bit, _)| which | (1 << bit))
+        })
+    }
+}
+
+/// The words of the text around the first place with most of the sought ones; its beginning where there is none.
+pub(crate) fn excerpt(text: &str, sought: &Sought) -> String {
+    let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+    let hits: Vec<Hit> = text
+        .split_whitespace()
+        .enumerate()
+        .map(|(word, text)| Hit { word, which: sought.which(text) })
+        .filter(|hit| hit.which != 0)
+        .collect();
+    let last_start = text.split_whitespace().count().saturating_sub(EXCERPT_WORDS);
+    let first = best(&hits).saturating_sub(WORDS_BEFORE).min(last_start);
+    let mut words = text.split_whitespace().skip(first);
+    let mut excerpt = if first > 0 { "…".to_owned() } else { String::new() };
+    for (number, word) in words.by_ref().take(EXCERPT_WORDS).enumerate() {
+        if number > 0 {
+            excerpt.push(' ');
+        }
+        excerpt.push_str(word);
+    }
+    if words.next().is_some() {
+        excerpt.push('…');
+    }
+    excerpt
+}
+
+/// The first word after which most of the sought ones follow at once.
+fn best(hits: &[Hit]) -> usize {
+    let (mut best, mut most) = (0, 0);
+    for (number, hit) in hits.iter().enumerate() {
+        let near =
+            hits[number..].iter().take_while(|next| next.word < hit.word + EXCERPT_WORDS - WORDS_BEFORE);
+        let kinds = near.fold(0, |which, next| which | next.which).count_ones();
+        if kinds > most {
+            (best, most) = (hit.word, kinds);
+        }
+    }
+    best
+}
+
+/// Without case and accents, as the index compares words.
+fn folded(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() {
+        return if word.bytes().any(|at| at.is_ascii_uppercase()) {
+            word.to_ascii_lowercase().into()
+        } else {
+            word.into()
+        };
+    }
+    let lower = word.to_lowercase();
+    let decomposed = DecomposingNormalizerBorrowed::new_nfd().normalize(&lower);
+    decomposed.chars().filter(|at| !is_accent(*at)).collect::<String>().into()
+}
+
+fn is_of_word(at: char) -> bool {
+    at.is_alphanumeric() || is_accent(at)
+}
+
+/// Whether this stands on the letter before it: the Combining Diacritical Marks.
+const fn is_accent(at: char) -> bool {
+    matches!(at, '\u{300}'..='\u{36f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, typed: &str) -> String {
+        excerpt(text, &Sought::of(typed))
+    }
+
+    fn numbered(words: usize) -> String {
+        (0..words).map(|number| format!("w{number}")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_short_text_is_shown_whole_on_one_line() {
+        assert_eq!(shown(" Silber  und\n\tZink ", "zink"), "Silber und Zink");
+        assert_eq!(shown("", "zink"), "");
+    }
+
+    #[test]
+    fn a_long_text_is_shown_around_most_of_the_words() {
+        let text = format!("gold {} gold and silver {}", numbered(50), numbered(50));
+        let before = (42..50).map(|number| format!("w{number}")).collect::<Vec<_>>().join(" ");
+        assert!(shown(&text, "silver gold").starts_with(&format!("…{before} gold and silver w0")), "{text}");
+        assert_eq!(shown(&text, "silver gold").split(' ').count(), EXCERPT_WORDS);
+        assert!(shown(&text, "gold").starts_with("gold w0"));
+        assert!(shown(&text, "silv").ends_with('…'));
+        assert!(shown(&format!("{} end", numbered(50)), "end").ends_with("w49 end"));
+        assert!(shown(&text, "copper").starts_with("gold w0 w1"), "its beginning where there is none");
+    }
+
+    #[test]
+    fn case_and_accents_do_not_matter() {
+        for (text, typed) in [
+            ("Zaunkönig", "zaunkonig"),
+            ("zaunko\u{308}nig", "ZAUNKÖNIG"),
+            ("(NEAR)", "near"),
+            ("a-b_c", "b"),
+            ("ÉTÉ", "e\u{301}te"),
+            ("潮騒", "潮"),
+            ("Việt", "viet"),
+        ] {
+            let text = format!("{} {text}", numbered(60));
+            assert!(shown(&text, typed).starts_with("…w37"), "{text} {typed}");
+        }
+        assert!(shown(&format!("{} copper", numbered(60)), "opper").starts_with("w0"));
+    }
+
+    #[test]
+    fn a_text_beyond_the_bound_is_cut_between_characters() {
+        let text = "é".repeat(TEXT_BYTES_MAX);
+        assert_eq!(shown(&text, "e").len(), TEXT_BYTES_MAX);
+    }
+}

@@ -1,0 +1,154 @@
+//! A purge of many runs: nobody waits for it, it can be given up at any time, and the space comes back.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use parallel_llm_engine::RunId;
+use parallel_llm_engine::port::Journal as _;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_store::{Purged, RunFilter, Soundness, Store, StoreConfig, Thoroughness, Whose};
+use support::{
+    Fixture, OpenRun as _, bytes_of, closed, connect, every_kind, holds, plan, recorded, run_id, simple,
+    write,
+};
+use tokio::task::JoinSet;
+
+/// Words of this run only, some kilobytes of them.
+fn words(number: u64) -> String {
+    (0..300).map(|word| format!("falke{number}x{word}")).collect::<Vec<_>>().join(" ")
+}
+
+/// A store with so many runs, all of them indexed.
+async fn filled(runs: u64) -> Fixture {
+    let fixture = Fixture::new().await;
+    for number in 1..=runs {
+        write(&fixture.store, plan(number, StoreMode::Full), simple(&words(number))).await;
+    }
+    while fixture.store.search(Whose::All, "falke", 1).await.unwrap().unindexed > 0 {}
+    fixture
+}
+
+fn ids(numbers: impl Iterator<Item = u64>) -> Vec<RunId> {
+    numbers.map(run_id).collect()
+}
+
+async fn number(path: &Path, sql: &'static str) -> i64 {
+    sqlx::query_scalar(sql).fetch_one(&mut connect(path).await).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_are_written_while_others_are_purged() {
+    const WAIT: Duration = Duration::from_secs(2);
+    let fixture = filled(150).await;
+    // Another process, for which a purge is a stranger that has the database now and then.
+    let other = Store::open(StoreConfig { wait: WAIT, ..StoreConfig::new(fixture.path()) }).await.unwrap();
+    let purger = fixture.store.clone();
+    let mut purge = JoinSet::new();
+    purge.spawn(async move {
+        let purged = purger.purge(&ids(1..=150)).await.unwrap();
+        (purged, purger.reclaim().await)
+    });
+    let mut written = 0;
+    let (purged, cleared) = loop {
+        if let Some(purged) = purge.try_join_next() {
+            break purged.unwrap();
+        }
+        let lease = other.open_run(plan(1_000 + written, StoreMode::Full)).await;
+        for recorded in simple("meanwhile") {
+            other.append(lease, vec![recorded]).await.unwrap();
+        }
+        written += 1;
+    };
+    assert_eq!(purged, Purged { runs: ids(1..=150), under_way: Vec::new() });
+    assert_eq!((cleared, other.spills().waiting.len()), (Ok(true), 0));
+    let listed = other.list(Whose::All, RunFilter { limit: 500, ..RunFilter::default() }).await.unwrap();
+    assert_eq!(listed.len() as u64, written.min(500), "all that was written is there");
+    assert!(fixture.store.commits() > 40, "many small steps, and no large one: {}", fixture.store.commits());
+    let sound = fixture.store.check(Thoroughness::Whole, Duration::from_secs(60)).await;
+    assert_eq!(sound, Ok(Soundness::Sound));
+}
+
+#[tokio::test]
+async fn a_purge_that_was_given_up_is_gone_on_with() {
+    let fixture = filled(80).await;
+    let path = fixture.path();
+    let doomed = ids(1..=80);
+    let purge = fixture.store.purge(&doomed);
+    assert!(tokio::time::timeout(Duration::from_millis(40), purge).await.is_err(), "it is given up half-way");
+    fixture.store.close().await;
+    let store = Store::open(StoreConfig::new(&path)).await.unwrap();
+    let left = store.list(Whose::All, RunFilter { limit: 500, ..RunFilter::default() }).await.unwrap();
+    assert!(!left.is_empty() && left.len() <= 80, "{}", left.len());
+    for run in &left {
+        let stored = store.load(Whose::All, run.run_id).await.unwrap().unwrap();
+        assert!(stored.run().seats[0].text().is_some(), "a run is there whole, or gone");
+    }
+    assert_eq!(store.check(Thoroughness::Whole, Duration::from_secs(60)).await, Ok(Soundness::Sound));
+    assert_eq!(store.purge(&doomed).await.unwrap().runs.len(), left.len());
+    // Given up before the words are overwritten; the next purge does it, though it has nothing else to do.
+    store.close().await;
+    let store = Store::open(StoreConfig::new(&path)).await.unwrap();
+    assert_eq!(store.purge(&[]).await, Ok(Purged::default()));
+    assert_eq!(store.reclaim().await, Ok(true));
+    assert!(!holds(&bytes_of(path.parent().unwrap()), "falke"));
+}
+
+#[tokio::test]
+async fn the_words_of_a_long_run_go_in_several_steps() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let long = (0..8_000).map(|word| format!("falke{word}")).collect::<Vec<_>>().join(" ");
+    let lease = write(store, plan(1, StoreMode::Full), every_kind()[..3].to_vec()).await;
+    let mut events = vec![];
+    for (number, attempt) in (1..=6).enumerate() {
+        events.push(support::answered(support::seat(1, attempt), &format!("{number} {long}")));
+    }
+    events.push(closed());
+    store.append(lease, recorded(4, events)).await.unwrap();
+    while store.search(Whose::All, "falke1", 1).await.unwrap().unindexed > 0 {}
+    let before = store.commits();
+    assert_eq!(store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
+    assert!(store.commits() - before >= 6, "{}", store.commits() - before);
+    assert_eq!(store.reclaim().await, Ok(true));
+    assert!(!holds(&bytes_of(fixture.path().parent().unwrap()), "falke"));
+}
+
+#[tokio::test]
+async fn the_file_shrinks_by_what_was_purged() {
+    let fixture = filled(120).await;
+    let before = fixture.store.state().await.unwrap().bytes;
+    fixture.store.purge(&ids(1..=110)).await.unwrap();
+    assert_eq!(fixture.store.reclaim().await, Ok(true));
+    let after = std::fs::metadata(fixture.path()).unwrap().len();
+    assert!(after < before / 3, "{before} to {after} bytes");
+    assert_eq!(number(&fixture.path(), "PRAGMA freelist_count").await, 0);
+    assert_eq!(fixture.store.search(Whose::All, "falke115x7", 9).await.unwrap().found.len(), 1);
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_shrink_uses_its_space_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    // As an older version made it: SQLite gives no page of it back.
+    sqlx::raw_sql(
+        "PRAGMA auto_vacuum = NONE; CREATE TABLE old (a); DROP TABLE old; PRAGMA application_id = 1347177549",
+    )
+    .execute(&mut connect(&path).await)
+    .await
+    .unwrap();
+    let store = Store::open(StoreConfig::new(&path)).await.unwrap();
+    for number in 1..=40 {
+        write(&store, plan(number, StoreMode::Full), simple(&words(number))).await;
+    }
+    store.purge(&ids(1..=40)).await.unwrap();
+    assert_eq!(store.reclaim().await, Ok(true));
+    let free = number(&path, "PRAGMA freelist_count").await;
+    assert!(free > 50, "{free}");
+    for number in 41..=60 {
+        write(&store, plan(number, StoreMode::Full), simple(&words(number))).await;
+    }
+    assert!(number(&path, "PRAGMA freelist_count").await < free);
+}
