@@ -39,12 +39,15 @@ pub const ALL: &[(u8, &str)] = &[
     (USAGE, "the call or a setting cannot be used, or `models --check` found a dead model"),
     (
         PARTIAL,
-        "with `--strict`: a seat without an answer, or an answer that only stands in for what the strategy was to give, because nobody could fuse or none passes the check; of several runs to purge or export, some were not",
+        "with `--strict`: a seat without an answer, or an answer that only stands in for what the strategy was to give, because nobody could fuse or none passes the check; of several runs to purge or export, some were not; `store check` could not read all",
     ),
     (AUTH, "no key or token, a refused one, or no credit"),
     (BUDGET, "the budget does not hold the run"),
     (TIMEOUT, "a timer ran out"),
-    (STORAGE, "the data or output folder cannot be used, or an answer cannot be written where it was to go"),
+    (
+        STORAGE,
+        "the data or output folder cannot be used, or an answer cannot be written where it was to go; or `store check` found damage",
+    ),
     (INTERNAL, "a defect in this program"),
     (HUNG_UP, "stopped by SIGHUP, for the terminal was closed; what had come is saved"),
     (INTERRUPTED, "stopped by Ctrl-C; what had come is saved"),

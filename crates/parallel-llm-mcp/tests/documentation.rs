@@ -21,7 +21,6 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("read -rs", "it waits for a key to be typed"),
     ("parallel-llm-mcp serve", "it serves until it is stopped; `tests/http` starts it with these flags"),
     ("PARALLEL_LLM_HTTP_HOSTS=", "it serves until it is stopped; `tests/http` starts it with these flags"),
-    ("sqlite3 ", "another program, which need not be there"),
     ("parallel-llm-mcp runs purge 01KB3V", "the id is an example"),
 ];
 

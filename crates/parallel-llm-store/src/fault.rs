@@ -123,6 +123,12 @@ pub(crate) fn unreadable(what: &str, cause: &dyn std::fmt::Display) -> Failure {
     DAMAGED.tell(&format!("the run database holds {what} that cannot be read"), cause)
 }
 
+/// This file cannot be put in the place of the database.
+pub(crate) fn no_backup(from: &Path, why: &str) -> Failure {
+    let message = format!("`{}` is no backup that can be restored: {why}", from.display());
+    Failure::new(Code::Usage, message).with_next("nothing was changed: name a file that `store backup` made")
+}
+
 /// The store will not do it, for a reason of its own.
 pub(crate) fn refused(message: impl AsRef<str>) -> Failure {
     Failure::new(Code::Storage, message).with_retryable(false)

@@ -66,6 +66,39 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().write(true).create_new(true)).open(path)
 }
 
+/// Gives a finished file its name, in place of none: fails with `AlreadyExists` where there is something of that name.
+pub(crate) fn place_new(part: &Path, path: &Path) -> io::Result<()> {
+    match std::fs::hard_link(part, path) {
+        Ok(()) => std::fs::remove_file(part)?,
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(cause),
+        // Where a file has one name only, nobody keeps another from taking the name between these two.
+        Err(_) if path.symlink_metadata().is_ok() => return Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => std::fs::rename(part, path)?,
+    }
+    sync_folder_of(path)
+}
+
+/// Makes the names in the folder of this path durable.
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
+}
+
+/// Refuses a database that another process has open: under write-ahead logging each holds a lock of SQLite's on it until it
+/// lets go. This process must not have it open, because closing the file here would take its own locks away.
+#[cfg(unix)]
+pub(crate) fn check_unused(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
+    Ok(())
+}
+
+/// Where files that are open cannot be replaced, trying to do so says it.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape as where there are such locks")]
+pub(crate) fn check_unused(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Refuses what is there and is no plain file.
 fn check_plain(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use parallel_llm_engine::RunId;
+
 /// What the database is, and how much is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseState {
@@ -38,8 +40,17 @@ pub enum Thoroughness {
 pub enum Soundness {
     /// It is.
     Sound,
-    /// It is not: the first troubles, those of its pages in SQLite's words.
-    Damaged(Vec<String>),
+    /// It is not.
+    Damaged(Damages),
     /// Nothing was found as far as was looked; there was no time for all of it.
     Unfinished,
+}
+
+/// What is wrong with a database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Damages {
+    /// The first troubles, those of its pages in SQLite's words.
+    pub troubles: Vec<String>,
+    /// The runs of which something is not what was written, oldest first; at most 1,000. None where only pages were looked at.
+    pub runs: Vec<RunId>,
 }

@@ -10,6 +10,7 @@
 //! kept leaves no word of its prompt or its answers in any file, and neither does one that was purged.
 #![warn(missing_docs)]
 
+mod backup;
 mod checksum;
 mod clock;
 mod costs;
@@ -36,10 +37,11 @@ mod tokens;
 mod work;
 mod writer;
 
+pub use backup::{BackedUp, Restored, restore};
 pub use costs::{CostBy, CostLine, CostQuery};
 pub use facts::SeatFact;
 pub use found::{Found, FoundIn, Matches};
-pub use inspection::{DatabaseState, Soundness, Thoroughness};
+pub use inspection::{Damages, DatabaseState, Soundness, Thoroughness};
 pub use purge::Purged;
 pub use runs::{Checkpoint, Look, RunFilter, RunSummary, StoredRun, Whose};
 pub use spill::SpillState;

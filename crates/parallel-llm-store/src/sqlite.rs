@@ -4,6 +4,7 @@
 //! a file that is not our database, or that a newer program wrote, is refused and left as it is.
 
 mod contents;
+pub(crate) mod copy;
 pub(crate) mod inspect;
 pub(crate) mod ledger;
 pub(crate) mod limits;

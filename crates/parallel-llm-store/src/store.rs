@@ -1,6 +1,6 @@
 //! The store's public face: opening, reading, closing. What is written comes through the engine's journal.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
 use sqlx::sqlite::SqlitePool;
 use tokio::time::Instant;
 
+use crate::backup::{self, BackedUp};
 use crate::clock;
 use crate::costs::{CostLine, CostQuery};
 use crate::facts::SeatFact;
@@ -293,6 +294,14 @@ impl Store {
     pub async fn check(&self, thoroughness: Thoroughness, within: Duration) -> Result<Soundness, Failure> {
         match &self.shared.db {
             Db::Sqlite(readers) => inspect::check(readers, thoroughness, within).await,
+        }
+    }
+
+    /// Writes the database as it stands now to a new file, for its owner's eyes only, whole or not at all. Nobody else waits
+    /// for it. What waits in files beside the database is not in it ([`Store::spills`]).
+    pub async fn back_up(&self, to: &Path) -> Result<BackedUp, Failure> {
+        match &self.shared.db {
+            Db::Sqlite(readers) => backup::back_up(readers, to).await,
         }
     }
 

@@ -34,7 +34,7 @@ fn warnings(stored: &StoredRun) -> Vec<(Code, String)> {
 
 async fn troubles(store: &Store) -> Vec<String> {
     match store.check(Thoroughness::Whole, LONG).await.unwrap() {
-        Soundness::Damaged(troubles) => troubles,
+        Soundness::Damaged(damages) => damages.troubles,
         other => panic!("{other:?}"),
     }
 }

@@ -19,6 +19,7 @@ mod prompt;
 mod runs;
 mod serve;
 mod simulate;
+mod store;
 mod tokens;
 mod view;
 
@@ -97,6 +98,12 @@ pub enum Work {
         /// What to do.
         #[command(subcommand)]
         command: keys::KeysCommand,
+    },
+    /// Check, back up and restore the run database
+    Store {
+        /// What to do.
+        #[command(subcommand)]
+        command: store::StoreCommand,
     },
     /// Take over the settings of the Python server that this program replaces
     Import(import::Import),
@@ -177,6 +184,7 @@ impl Command {
             Self::Work(Work::Ask(ask)) => ask.json || ask.jsonl,
             Self::Work(Work::Runs { command }) => command.wants_json(),
             Self::Work(Work::Keys { command }) => command.wants_json(),
+            Self::Work(Work::Store { command }) => command.wants_json(),
             Self::Work(Work::Models(models)) => models.json,
             Self::Work(Work::Doctor(doctor)) => doctor.json,
             Self::Work(Work::Import(import)) => import.json,
@@ -210,6 +218,7 @@ pub async fn run(desk: &Desk<'_>, work: Work) -> Result<u8, Failure> {
         Work::Doctor(doctor) => doctor::run(desk, &doctor).await,
         Work::Explain { code } => explain::run(desk, code.as_deref()),
         Work::Keys { command } => keys::run(desk, command).await,
+        Work::Store { command } => store::run(desk, command).await,
         Work::Config { command } => Ok(config::run(desk, &command)),
         Work::Import(import) => import::run(desk, &import).await,
         Work::Install(install) => install::run(desk, &install),

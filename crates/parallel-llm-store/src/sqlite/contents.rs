@@ -2,7 +2,10 @@
 //!
 //! SQLite's own check sees that pages and indexes fit together, but not that a letter or a number has changed.
 
+use std::collections::BTreeSet;
+
 use futures_util::TryStreamExt as _;
+use parallel_llm_engine::RunId;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
@@ -12,9 +15,12 @@ use super::run_row::{RunRow, shown};
 use super::seats::{self, facts_columns};
 use super::tokens;
 use crate::checksum;
+use crate::inspection::Damages;
 
 /// Troubles that are named. More say the same.
 const TROUBLES_MAX: usize = 10;
+/// Damaged runs that are looked for. With more, the database is restored, and no run is looked at by itself.
+const RUNS_MAX: usize = 1_000;
 
 /// What is looked through: its rows, each beginning with its run, and whether one of them is as it was written.
 struct Part {
@@ -71,38 +77,61 @@ const PARTS: [Part; 7] = [
     },
 ];
 
-/// The first troubles that are found; none where everything is as it was written.
-pub(super) async fn check(connection: &mut SqliteConnection) -> Result<Vec<String>, sqlx::Error> {
-    let mut troubles = Vec::new();
+/// What is found, as it comes up.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    troubles: Vec<String>,
+    runs: BTreeSet<RunId>,
+}
+
+impl Found {
+    /// Notes a trouble, of the run of this id where it is one's.
+    pub(super) fn add(&mut self, trouble: String, run_id: Option<&str>) {
+        if self.troubles.len() < TROUBLES_MAX {
+            self.troubles.push(trouble);
+        }
+        // Damaged itself, it may be no id.
+        self.runs.extend(run_id.and_then(|id| id.parse::<RunId>().ok()));
+    }
+
+    fn is_full(&self) -> bool {
+        self.runs.len() >= RUNS_MAX
+    }
+
+    /// What is to be told; `None` where nothing was found.
+    pub(super) fn damages(self) -> Option<Damages> {
+        let runs = self.runs.into_iter().collect();
+        (!self.troubles.is_empty()).then_some(Damages { troubles: self.troubles, runs })
+    }
+}
+
+/// Adds the troubles there are, until there are enough of them.
+pub(super) async fn check(connection: &mut SqliteConnection, found: &mut Found) -> Result<(), sqlx::Error> {
     for part in &PARTS {
         let mut rows = sqlx::query(AssertSqlSafe(part.sql)).fetch(&mut *connection);
         while let Some(row) = rows.try_next().await? {
             // A value of another type than was written is as damaged as another value.
             if !(part.is_sound)(&row).unwrap_or(false) {
-                troubles.push(part.tell(&row));
+                let run_id = row.try_get(0).ok();
+                let told = run_id.unwrap_or("?");
+                found.add(format!("{} of the run {told} is not what was written", part.name), run_id);
             }
-            if troubles.len() >= TROUBLES_MAX {
-                return Ok(troubles);
+            if found.is_full() {
+                return Ok(());
             }
         }
     }
     let sql = "SELECT run_id FROM runs WHERE last_seq <> (SELECT COUNT(*) FROM events WHERE events.run_id = runs.run_id) \
                LIMIT ?";
     let missing: Vec<String> =
-        sqlx::query_scalar(sql).bind(integer(TROUBLES_MAX as u64)).fetch_all(&mut *connection).await?;
-    troubles.extend(missing.iter().map(|run_id| format!("an event of the run {run_id} is missing")));
+        sqlx::query_scalar(sql).bind(integer(RUNS_MAX as u64)).fetch_all(&mut *connection).await?;
+    for run_id in missing {
+        found.add(format!("an event of the run {run_id} is missing"), Some(&run_id));
+    }
     if tokens::all(connection).await.is_err() {
-        troubles.push("a token is not what was written".to_owned());
+        found.add("a token is not what was written".to_owned(), None);
     }
-    Ok(troubles)
-}
-
-impl Part {
-    fn tell(&self, row: &SqliteRow) -> String {
-        // Damaged itself, it may be no text.
-        let run_id: &str = row.try_get(0).unwrap_or("?");
-        format!("{} of the run {run_id} is not what was written", self.name)
-    }
+    Ok(())
 }
 
 fn is_sound_call(row: &SqliteRow) -> Result<bool, sqlx::Error> {

@@ -11,7 +11,7 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 use tokio::time::Instant;
 
-use super::contents;
+use super::contents::{self, Found};
 use super::read::unread;
 use super::row::count;
 use crate::file;
@@ -20,7 +20,7 @@ use crate::inspection::{DatabaseState, Soundness, Thoroughness};
 /// Steps of SQLite's machine between two looks at the clock: well under a millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 /// SQLite's result codes (sqlite.org/rescode.html), in the lower eight bits.
-const INTERRUPTED: i32 = 9;
+pub(super) const INTERRUPTED: i32 = 9;
 const CORRUPT: i32 = 11;
 
 /// What the database is, and how much is in it.
@@ -50,43 +50,68 @@ pub(crate) async fn check(
     within: Duration,
 ) -> Result<Soundness, Failure> {
     let mut connection = readers.connect_options().connect().await.map_err(unread)?;
-    let deadline = Instant::now() + within;
-    let mut handle = connection.lock_handle().await.map_err(unread)?;
-    handle.set_progress_handler(STEPS_BETWEEN_LOOKS, move || Instant::now() < deadline);
-    drop(handle);
-    let soundness = checked(&mut connection, thoroughness).await;
+    let soundness = checked(&mut connection, (thoroughness, within)).await;
     // What cannot be closed is dropped.
     drop(connection.close().await);
     soundness
 }
 
-async fn checked(
+/// From now on, whatever this connection is at ends when this time is over.
+pub(super) async fn limit_time(
+    connection: &mut SqliteConnection,
+    within: Duration,
+) -> Result<(), sqlx::Error> {
+    let deadline = Instant::now() + within;
+    let mut handle = connection.lock_handle().await?;
+    handle.set_progress_handler(STEPS_BETWEEN_LOOKS, move || Instant::now() < deadline);
+    Ok(())
+}
+
+/// The same on this connection, on which nothing else is done within that time.
+pub(super) async fn checked(
+    connection: &mut SqliteConnection,
+    (thoroughness, within): (Thoroughness, Duration),
+) -> Result<Soundness, Failure> {
+    limit_time(connection, within).await.map_err(unread)?;
+    let mut found = Found::default();
+    let looked = match look(connection, thoroughness, &mut found).await {
+        Err(cause) if code(&cause) == Some(CORRUPT) => {
+            found.add(cause.to_string(), None);
+            Ok(())
+        }
+        looked => looked,
+    };
+    match (looked, found.damages()) {
+        (_, Some(damages)) => Ok(Soundness::Damaged(damages)),
+        (Ok(()), None) => Ok(Soundness::Sound),
+        (Err(cause), None) if code(&cause) == Some(INTERRUPTED) => Ok(Soundness::Unfinished),
+        (Err(cause), None) => Err(unread(cause)),
+    }
+}
+
+/// Adds what is wrong: of the pages, then of what the rows hold as far as they can still be read.
+async fn look(
     connection: &mut SqliteConnection,
     thoroughness: Thoroughness,
-) -> Result<Soundness, Failure> {
+    found: &mut Found,
+) -> Result<(), sqlx::Error> {
     // Ten troubles say as much as a hundred.
     let sql = match thoroughness {
         Thoroughness::Quick => "PRAGMA quick_check(10)",
         Thoroughness::Whole => "PRAGMA integrity_check(10)",
     };
-    let told: Result<Vec<String>, sqlx::Error> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await;
-    let told = match (told, thoroughness) {
-        (Ok(lines), Thoroughness::Whole) if lines == ["ok"] => contents::check(connection).await,
-        (Ok(lines), _) if lines == ["ok"] => Ok(Vec::new()),
-        (told, _) => told,
-    };
-    match told {
-        Ok(troubles) if troubles.is_empty() => Ok(Soundness::Sound),
-        Ok(troubles) => Ok(Soundness::Damaged(troubles)),
-        Err(cause) => match code(&cause) {
-            Some(INTERRUPTED) => Ok(Soundness::Unfinished),
-            Some(CORRUPT) => Ok(Soundness::Damaged(vec![cause.to_string()])),
-            _ => Err(unread(cause)),
-        },
+    let told: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await?;
+    for line in told.into_iter().filter(|line| line != "ok") {
+        found.add(line, None);
+    }
+    match thoroughness {
+        Thoroughness::Quick => Ok(()),
+        Thoroughness::Whole => contents::check(connection, found).await,
     }
 }
 
-fn code(cause: &sqlx::Error) -> Option<i32> {
+/// What kind of trouble SQLite has, where it is its own.
+pub(super) fn code(cause: &sqlx::Error) -> Option<i32> {
     let code: i32 = cause.as_database_error()?.code()?.parse().ok()?;
     Some(code & 0xff)
 }

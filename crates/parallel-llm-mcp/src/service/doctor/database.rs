@@ -60,10 +60,10 @@ fn log(bytes: u64) -> Finding {
 fn whole(soundness: Soundness, within: Duration) -> Finding {
     match soundness {
         Soundness::Sound => Finding::ok("it is whole"),
-        Soundness::Damaged(troubles) => Finding::failed(
-            format!("it is damaged: {}", troubles.join("; ").replace('\n', " ")),
-            "make a copy of the data folder, then restore the database from a backup, or what can be read of it with \
-             `sqlite3 runs.db .recover`",
+        Soundness::Damaged(damages) => Finding::failed(
+            format!("it is damaged: {}", damages.troubles.join("; ").replace('\n', " ")),
+            "make a copy of the data folder, see which runs with `store check --read-data`, then restore a backup with \
+             `store restore`, or what can be read of it with `sqlite3 runs.db .recover`",
         ),
         Soundness::Unfinished => {
             let found =
@@ -123,6 +123,8 @@ async fn interrupted(service: &Service) -> Result<Option<Finding>, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use parallel_llm_store::Damages;
+
     use super::*;
 
     #[test]
@@ -136,7 +138,7 @@ mod tests {
         assert_eq!(told(Soundness::Unfinished), unfinished);
         let troubles = vec!["*** in database main ***\nTree 5".to_owned(), "row 7".to_owned()];
         let damaged = "failed it is damaged: *** in database main *** Tree 5; row 7";
-        assert_eq!(told(Soundness::Damaged(troubles)), damaged);
+        assert_eq!(told(Soundness::Damaged(Damages { troubles, runs: Vec::new() })), damaged);
     }
 
     #[test]

@@ -37,6 +37,7 @@ use tokio::time::Instant;
 use super::Service;
 
 pub use probe::{Probe, ProbeReport};
+pub use system::size;
 
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

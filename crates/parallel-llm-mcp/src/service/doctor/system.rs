@@ -126,7 +126,7 @@ pub(super) fn quoted(path: &Path) -> String {
 }
 
 /// `12 GB`, `300 MB`, `40 kB`: enough to know how much that is.
-pub(super) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     match bytes {
         0..10_000 => format!("{bytes} bytes"),
         10_000..10_000_000 => format!("{} kB", bytes / 1_000),

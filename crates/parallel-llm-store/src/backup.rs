@@ -1,0 +1,215 @@
+//! Backups: a copy of the database as it stands at one moment, and putting such a copy in its place.
+//!
+//! What always holds: a file that is there is never written over; a backup is there whole or not at all; nothing is put in
+//! the place of the database that was not read through first, and what stood there is kept.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use parallel_llm_engine::{Code, Failure};
+use sqlx::sqlite::SqlitePool;
+
+use crate::clock;
+use crate::fault;
+use crate::file;
+use crate::inspection::{Damages, Soundness};
+use crate::lock::Lock;
+use crate::spill::Spills;
+use crate::sqlite::copy;
+
+/// How long it may take to copy a database, and to read one through: some hundred gigabytes.
+const TIME_MAX: Duration = Duration::from_secs(3_600);
+/// Names that are tried for what is kept of an earlier database: one a second, and some to spare.
+const NAMES_MAX: u32 = 100;
+
+/// A backup that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackedUp {
+    /// The file, in full.
+    pub path: PathBuf,
+    /// How many runs are in it.
+    pub runs: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// A backup that stands in the place of the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// The database, in full.
+    pub path: PathBuf,
+    /// How many runs are in it.
+    pub runs: u64,
+    /// Where the database is that stood there before, where there was one.
+    pub before: Option<PathBuf>,
+    /// Files with answers that the earlier database had not taken in. They are taken into this one where it has their runs,
+    /// else set aside.
+    pub waiting: usize,
+}
+
+/// Writes a backup to this new file. Whoever writes the database meanwhile does not wait for it.
+pub(crate) async fn back_up(readers: &SqlitePool, to: &Path) -> Result<BackedUp, Failure> {
+    let path = std::path::absolute(to).map_err(|cause| unwritable(to, &cause))?;
+    if path.symlink_metadata().is_ok() {
+        return Err(taken(&path));
+    }
+    let part = file::beside(&path, &format!(".{}.part", std::process::id()));
+    let written = write(readers, &part, &path).await;
+    if written.is_err() {
+        // What cannot be removed either is told by the error.
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+async fn write(readers: &SqlitePool, part: &Path, path: &Path) -> Result<BackedUp, Failure> {
+    file::create_private(part).map_err(|cause| unwritable(path, &cause))?;
+    copy::write(readers, part, TIME_MAX).await?;
+    let runs = copy::count_runs(part).await?;
+    let place = || -> io::Result<u64> {
+        let file = File::open(part)?;
+        file.sync_all()?;
+        file::place_new(part, path)?;
+        Ok(file.metadata()?.len())
+    };
+    let bytes = place().map_err(|cause| match cause.kind() {
+        io::ErrorKind::AlreadyExists => taken(path),
+        _ => unwritable(path, &cause),
+    })?;
+    Ok(BackedUp { path: path.to_owned(), runs, bytes })
+}
+
+/// Puts a backup in the place of the database at `path`, which nobody may have open, this process neither. The backup is
+/// copied, brought up to date and read through first; it stays as it is. `spill_folders` as in
+/// [`StoreConfig`](crate::StoreConfig).
+///
+/// Fails with `usage` where `from` is no backup, with `damaged` where it is not what was written, and with `busy` while
+/// another process has the database open; nothing is changed then.
+pub async fn restore(path: &Path, spill_folders: &[PathBuf], from: &Path) -> Result<Restored, Failure> {
+    let path = std::path::absolute(path).map_err(|cause| fault::file(path, &cause))?;
+    check_source(&path, from)?;
+    file::make_folder_of(&path).map_err(|cause| fault::file(&path, &cause))?;
+    let copied = file::beside(&path, &format!(".{}.restoring", std::process::id()));
+    let restored = put_in_place(&path, from, &copied).await;
+    for ending in ["", "-wal", "-shm", "-journal"] {
+        // What was put in its place is not there any more.
+        let _ = fs::remove_file(file::beside(&copied, ending));
+    }
+    let (runs, before) = restored?;
+    let waiting = Spills::of(&path, spill_folders).state().waiting.len();
+    Ok(Restored { path, runs, before, waiting })
+}
+
+/// Refuses what is no file of its own, and a copy of a database without what stands in its log.
+fn check_source(path: &Path, from: &Path) -> Result<(), Failure> {
+    let why = match fs::metadata(from) {
+        Err(cause) => format!("it cannot be read: {cause}"),
+        Ok(metadata) if !metadata.is_file() => "it is no plain file".to_owned(),
+        Ok(_) if file::identity(from).ok().is_some_and(|it| file::identity(path).ok() == Some(it)) => {
+            "it is the run database itself".to_owned()
+        }
+        Ok(_) if file::beside(from, "-wal").metadata().is_ok_and(|log| log.len() > 0) => {
+            "a write-ahead log lies beside it, so it is in use, or no backup".to_owned()
+        }
+        Ok(_) => return Ok(()),
+    };
+    Err(fault::no_backup(from, &why))
+}
+
+async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, Option<PathBuf>), Failure> {
+    take_copy(from, copied).await?;
+    match copy::check(copied, from, TIME_MAX).await? {
+        Soundness::Sound => {}
+        Soundness::Damaged(damages) => return Err(damaged(from, &damages)),
+        Soundness::Unfinished => {
+            return Err(fault::no_backup(from, "it could not be read through in an hour"));
+        }
+    }
+    let runs = copy::count_runs(copied).await?;
+    // Held until the end: whoever opens the database now waits.
+    let _lock = Lock::acquire(&file::beside(path, ".lock")).await?;
+    let before = if path.exists() {
+        file::check_unused(path).map_err(|cause| in_use(path, &cause))?;
+        copy::bring_log_home(path).await;
+        Some(set_aside(path).map_err(|cause| fault::file(path, &cause))?)
+    } else {
+        None
+    };
+    let place = fs::rename(copied, path).and_then(|()| file::sync_folder_of(path));
+    place.map_err(|cause| {
+        put_back(before.as_deref(), path);
+        fault::file(path, &cause)
+    })?;
+    Ok((runs, before))
+}
+
+/// Copies it where nobody else changes it, so that what is checked is what is put in place.
+async fn take_copy(from: &Path, copied: &Path) -> Result<(), Failure> {
+    let (source, target) = (from.to_owned(), copied.to_owned());
+    let take = move || -> io::Result<()> {
+        let mut target = file::create_private(&target)?;
+        io::copy(&mut File::open(source)?, &mut target)?;
+        target.sync_all()
+    };
+    let taken = tokio::task::spawn_blocking(take).await.unwrap_or_else(|error| Err(io::Error::other(error)));
+    taken.map_err(|cause| fault::file(copied, &cause))
+}
+
+/// Keeps the database that stands there under another name, with its log where that could not be brought home, and says
+/// under which. It stands at its place, too, until another file does.
+fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    let second = clock::now_ms() / 1_000;
+    for number in 0..NAMES_MAX {
+        let before = file::beside(path, &format!(".before-{}", second + i64::from(number)));
+        if before.symlink_metadata().is_ok() {
+            continue;
+        }
+        // First, because it must never lie beside another database than its own.
+        for ending in ["-wal", "-shm"] {
+            match fs::rename(file::beside(path, ending), file::beside(&before, ending)) {
+                Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
+                _ => {}
+            }
+        }
+        // Where a file has one name only, there is none for a moment.
+        fs::hard_link(path, &before).or_else(|_| fs::rename(path, &before))?;
+        return Ok(before);
+    }
+    Err(io::Error::from(io::ErrorKind::AlreadyExists))
+}
+
+/// Undoes [`set_aside`], as far as that goes.
+fn put_back(before: Option<&Path>, path: &Path) {
+    let Some(before) = before else { return };
+    for ending in ["", "-wal", "-shm"] {
+        let _ = fs::rename(file::beside(before, ending), file::beside(path, ending));
+    }
+}
+
+fn taken(path: &Path) -> Failure {
+    let message =
+        format!("the backup `{}` cannot be written: there is something of that name", path.display());
+    Failure::new(Code::OutputUnwritable, message).with_next("name a new file: a backup is never written over")
+}
+
+fn unwritable(path: &Path, cause: &io::Error) -> Failure {
+    let message = format!("the backup `{}` cannot be written: {cause}", path.display());
+    Failure::new(Code::OutputUnwritable, message).with_next("name a new file in a folder you may write")
+}
+
+fn damaged(from: &Path, damages: &Damages) -> Failure {
+    let first = damages.troubles.first().map_or("", String::as_str).replace('\n', " ");
+    let message = format!("the backup `{}` is damaged: {first}", from.display());
+    Failure::new(Code::Damaged, message).with_next("nothing was changed: restore another backup")
+}
+
+fn in_use(path: &Path, cause: &io::Error) -> Failure {
+    if cause.kind() != io::ErrorKind::WouldBlock {
+        return fault::file(path, cause);
+    }
+    let message = format!("another process has `{}` open", path.display());
+    Failure::new(Code::Busy, message)
+        .with_next("nothing was changed: end servers and MCP clients that use it, then say it again")
+}
