@@ -37,6 +37,10 @@ const REPORT: &str = "run.json";
 const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
 /// How often they are looked at meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// What is short for the moment is tried again so often, and so long apart: a burst of runs has given its files and sockets
+/// back by then.
+const TRIES: u32 = 10;
+const TRY_EVERY: Duration = Duration::from_millis(300);
 /// The longest part of a model's name that enters a file name, in bytes.
 const SLUG_BYTES_MAX: usize = 64;
 
@@ -274,7 +278,8 @@ impl FileWriter {
         let (mut run, mut events) = hub.watch_events();
         let mut is_over = false;
         loop {
-            self.write_new(&run).await;
+            let tries = if is_over { TRIES } else { 1 };
+            self.write_patiently(&run, tries).await;
             if is_over {
                 return;
             }
@@ -287,28 +292,40 @@ impl FileWriter {
         }
     }
 
-    /// Writes what the run has and the folder has not.
-    async fn write_new(&mut self, run: &Run) {
+    /// Writes what the run has and the folder has not, again where something is short for the moment. What comes in meanwhile
+    /// brings another turn, so only the last one is worth waiting for.
+    async fn write_patiently(&mut self, run: &Run, tries: u32) {
+        let mut written = self.write_new(run).await;
+        for _ in 1..tries {
+            match &written {
+                Err(error) if is_shortage(error) => tokio::time::sleep(TRY_EVERY).await,
+                _ => break,
+            }
+            written = self.write_new(run).await;
+        }
+        match written {
+            Ok(()) if run.is_decided() => {
+                drop(self.said.send_replace(self.report(FilesState::Written, None)))
+            }
+            Ok(()) => {}
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    async fn write_new(&mut self, run: &Run) -> io::Result<()> {
         let mut files = texts(run);
         // The text that stands may be another once a further part of the run is decided.
         let is_due = |name: &str| run.is_decided() || name != run.plan.file_names.final_text();
         files.retain(|(name, _)| !self.written.contains(name) && is_due(name));
-        let written = self.write(files).await;
-        if written.is_ok() && run.is_decided() {
-            let report = self.report(FilesState::Written, None);
-            let file = report_file(Report::of(run, report.clone(), &self.calibration));
+        self.write(files).await?;
+        if run.is_decided() {
+            let report =
+                report_file(Report::of(run, self.report(FilesState::Written, None), &self.calibration));
             self.written.remove(REPORT);
-            let done = match self.remove(stale(run)).await {
-                Ok(()) => self.write(vec![file]).await,
-                failed => failed,
-            };
-            match done {
-                Ok(()) => drop(self.said.send_replace(report)),
-                Err(error) => self.fail(&error),
-            }
-        } else if let Err(error) = written {
-            self.fail(&error);
+            self.remove(stale(run)).await?;
+            self.write(vec![report]).await?;
         }
+        Ok(())
     }
 
     async fn write(&mut self, files: Vec<Due>) -> io::Result<()> {
@@ -335,6 +352,18 @@ impl FileWriter {
     fn report(&self, state: FilesState, error: Option<String>) -> FilesReport {
         FilesReport { dir: Some(self.folder.path().to_owned()), state, error }
     }
+}
+
+/// Whether something is short that others give back: descriptors or memory, not room on the disk.
+fn is_shortage(error: &io::Error) -> bool {
+    // A process or the system has too many open files.
+    #[cfg(unix)]
+    if let Some(code) = error.raw_os_error() {
+        use rustix::io::Errno;
+        let short = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN];
+        return short.iter().any(|errno| errno.raw_os_error() == code);
+    }
+    matches!(error.kind(), io::ErrorKind::OutOfMemory | io::ErrorKind::Interrupted)
 }
 
 async fn wait_for_text(events: &mut Watch) {

@@ -32,6 +32,34 @@ fn question() -> Value {
     json!({"prompt": "Which is safer, and why?", "models": PANEL, "synthesizer": PANEL[1]})
 }
 
+/// A run that has all its answers is fused before the seats of runs that began after it are asked.
+#[test]
+fn who_asked_first_has_an_answer_first() {
+    const QUESTIONS: usize = 6;
+    let stage = stage_of([(PANEL[0], slow(50))]);
+    let mut client = Client::new(&stage, &[("PARALLEL_LLM_CALLS_PER_KEY_MAX", "1")]);
+    let ids: Vec<i64> = (0..QUESTIONS)
+        .map(|number| {
+            let (prompt, models) = (format!("Question {number}?"), &PANEL[..2]);
+            let question = json!({"prompt": prompt, "models": models, "synthesizer": PANEL[2]});
+            let id = client.start("process_prompt", question);
+            stage.until("the run has begun", || runs_begun(&stage) > number);
+            id
+        })
+        .collect();
+    for id in ids {
+        assert_eq!(told(&client.result(id))["status"], "complete");
+    }
+    let fused = stage.chats().iter().position(|chat| chat.body["model"] == PANEL[2]);
+    let fused = fused.expect("the first run was fused");
+    assert!(fused <= QUESTIONS, "{fused} calls were made before any run was fused");
+}
+
+/// How many runs have a folder.
+fn runs_begun(stage: &Stage) -> usize {
+    std::fs::read_dir(stage.data_dir().join("runs")).map_or(0, Iterator::count)
+}
+
 #[test]
 fn a_question_gets_a_fused_answer_with_progress() {
     let stage = stage_of([(PANEL[0], slow(700))]);

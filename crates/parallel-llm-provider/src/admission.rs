@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::port::ReplyPart;
-use parallel_llm_engine::{Code, Failure, ModelRef};
+use parallel_llm_engine::{Code, Failure, ModelRef, RunId};
 
 use crate::breaker::{Breakers, Circuit, Token};
 use crate::classify::Scope;
@@ -37,14 +37,14 @@ impl Admission {
         Self { pace, gates: Arc::default(), breakers: Arc::default() }
     }
 
-    /// Waits until a call to this model may be sent. Fails at once where it would be in vain.
-    pub(crate) async fn turn(&self, model: &ModelRef) -> Result<Turn, Failure> {
+    /// Waits until a call of this run to this model may be sent. Fails at once where it would be in vain.
+    pub(crate) async fn turn(&self, run_id: RunId, model: &ModelRef) -> Result<Turn, Failure> {
         let mut waiter = Waiter::default();
         // A round more is one in which the gate closed while a place was waited for, or another became its probe.
         loop {
             self.breakers.check(model)?;
             self.gates.wait(model, &mut waiter).await?;
-            let place = self.pace.place(&model.provider).await;
+            let place = self.pace.place(run_id, &model.provider).await;
             let Some(pass) = self.gates.enter(model) else { continue };
             let token = Arc::new(self.breakers.enter(model)?);
             return Ok(Turn { pass, token, scope: Scope::default(), _place: place });
@@ -95,6 +95,8 @@ mod tests {
 
     use super::*;
 
+    const RUN: RunId = RunId::from_parts(1_700_000_000_000, 1);
+
     fn model(name: &str) -> ModelRef {
         ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }
     }
@@ -114,11 +116,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_waits_at_a_gate_holds_no_place() {
         let admission = admission(1);
-        admission.turn(&model("a")).await.unwrap().hear(&failed(Code::RateLimited));
+        admission.turn(RUN, &model("a")).await.unwrap().hear(&failed(Code::RateLimited));
         let a = model("a");
-        let mut waiting = std::pin::pin!(admission.turn(&a));
+        let mut waiting = std::pin::pin!(admission.turn(RUN, &a));
         assert!((&mut waiting).now_or_never().is_none());
-        let other = admission.turn(&model("b")).now_or_never().expect("the only place is free");
+        let other = admission.turn(RUN, &model("b")).now_or_never().expect("the only place is free");
         tokio::time::advance(Duration::from_secs(2)).await;
         assert!((&mut waiting).now_or_never().is_none(), "now it waits for the place");
         drop(other);
@@ -128,14 +130,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_waits_for_a_place_sees_a_gate_that_closes_meanwhile() {
         let admission = admission(1);
-        let mut first = admission.turn(&model("a")).await.unwrap();
+        let mut first = admission.turn(RUN, &model("a")).await.unwrap();
         let a = model("a");
-        let mut waiting = std::pin::pin!(admission.turn(&a));
+        let mut waiting = std::pin::pin!(admission.turn(RUN, &a));
         assert!((&mut waiting).now_or_never().is_none());
         first.hear(&failed(Code::RateLimited));
         drop(first);
         assert!((&mut waiting).now_or_never().is_none());
-        assert!(admission.turn(&model("b")).now_or_never().is_some(), "the place was given back");
+        assert!(admission.turn(RUN, &model("b")).now_or_never().is_some(), "the place was given back");
         let start = Instant::now();
         assert!(waiting.await.is_ok());
         assert_eq!(start.elapsed(), Duration::from_secs(1));
@@ -146,10 +148,10 @@ mod tests {
         let admission = admission(WAVE);
         let mut turns = Vec::new();
         for _ in 0..WAVE {
-            turns.push(admission.turn(&model("a")).await.unwrap());
+            turns.push(admission.turn(RUN, &model("a")).await.unwrap());
         }
         let a = model("a");
-        let mut waiting = std::pin::pin!(admission.turn(&a));
+        let mut waiting = std::pin::pin!(admission.turn(RUN, &a));
         assert!((&mut waiting).now_or_never().is_none());
         for turn in &mut turns {
             turn.hear(&failed(Code::Upstream));
@@ -164,18 +166,22 @@ mod tests {
         let admission = admission(2 * WAVE);
         let mut turns = Vec::new();
         for _ in 0..=WAVE {
-            turns.push(admission.turn(&model("a")).await.unwrap());
+            turns.push(admission.turn(RUN, &model("a")).await.unwrap());
         }
         turns.pop().unwrap().hear(&failed(Code::RateLimited));
         for turn in &mut turns {
             turn.hear(&failed(Code::Upstream));
         }
         tokio::time::advance(Duration::from_secs(2)).await;
-        assert_eq!(admission.turn(&model("a")).await.unwrap_err().code, Code::CircuitOpen);
+        assert_eq!(admission.turn(RUN, &model("a")).await.unwrap_err().code, Code::CircuitOpen);
         tokio::time::advance(Duration::from_secs(30)).await;
-        let probe = admission.turn(&model("a")).await.unwrap();
-        assert_eq!(admission.turn(&model("a")).await.unwrap_err().code, Code::CircuitOpen, "it is half open");
+        let probe = admission.turn(RUN, &model("a")).await.unwrap();
+        assert_eq!(
+            admission.turn(RUN, &model("a")).await.unwrap_err().code,
+            Code::CircuitOpen,
+            "it is half open"
+        );
         drop(probe);
-        assert!(admission.turn(&model("a")).await.is_ok());
+        assert!(admission.turn(RUN, &model("a")).await.is_ok());
     }
 }

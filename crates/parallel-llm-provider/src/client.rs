@@ -209,7 +209,7 @@ impl Caller for Provider {
             endpoint.dialect().check_inputs(endpoint.id(), &call.messages)?;
             check_privacy(&endpoint, &call)?;
             let key = shared.key(&endpoint).await?;
-            let turn = shared.admission.turn(&call.model).await;
+            let turn = shared.admission.turn(call.run_id, &call.model).await;
             // A failure may repeat what an earlier one quoted.
             let turn = turn.map_err(|failure| shared.scrubber.clean(failure))?;
             let too_slow = turn.too_slow();

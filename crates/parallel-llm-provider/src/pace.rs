@@ -1,49 +1,122 @@
 //! How many calls run at once: so many with one provider's key, so many in the whole process.
 //!
 //! What always holds: who waits for a key holds no place of the process, so a busy provider does not hold up
-//! the others; a place comes back when its [`Place`] is dropped, however the call ended.
+//! the others; a free place goes to the oldest run that waits, so that a run which is nearly done is not held up by
+//! all that have only begun; a place comes back when its [`Place`] is dropped, however the call ended.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use parallel_llm_engine::ProviderId;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use parallel_llm_engine::{ProviderId, RunId};
+use tokio::sync::oneshot;
 
 /// The right to run one call. Given back on drop.
 #[derive(Debug)]
 pub(crate) struct Place {
-    _key: OwnedSemaphorePermit,
-    _process: OwnedSemaphorePermit,
+    _key: Permit,
+    _process: Permit,
 }
 
 /// The places there are.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    keys: BTreeMap<ProviderId, Arc<Semaphore>>,
-    process: Arc<Semaphore>,
+    keys: BTreeMap<ProviderId, Arc<Places>>,
+    process: Arc<Places>,
 }
 
 impl Pace {
     /// Places for each provider's key, and for all of them together.
     pub(crate) fn new(keys: impl IntoIterator<Item = (ProviderId, usize)>, calls_max: usize) -> Self {
-        let keys = keys.into_iter().map(|(id, calls_max)| (id, places(calls_max))).collect();
-        Self { keys, process: places(calls_max) }
+        let keys = keys.into_iter().map(|(id, calls_max)| (id, Places::new(calls_max))).collect();
+        Self { keys, process: Places::new(calls_max) }
     }
 
-    /// Waits for a place, in the order of asking. `None` where the provider is not configured.
-    pub(crate) async fn place(&self, provider: &ProviderId) -> Option<Place> {
-        let key = Arc::clone(self.keys.get(provider)?);
-        let key = key.acquire_owned().await.expect(NEVER_CLOSED);
-        let process = Arc::clone(&self.process).acquire_owned().await.expect(NEVER_CLOSED);
+    /// Waits for a place for a call of this run. `None` where the provider is not configured.
+    pub(crate) async fn place(&self, run_id: RunId, provider: &ProviderId) -> Option<Place> {
+        let key = self.keys.get(provider)?.take(run_id).await;
+        let process = self.process.take(run_id).await;
         Some(Place { _key: key, _process: process })
     }
 }
 
-const NEVER_CLOSED: &str = "the places are never closed";
+/// Places of one kind.
+#[derive(Debug)]
+struct Places {
+    book: Mutex<Book>,
+}
 
-/// At least one place: a bound of zero would let every call wait for ever.
-fn places(calls_max: usize) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(calls_max.clamp(1, Semaphore::MAX_PERMITS)))
+#[derive(Debug)]
+struct Book {
+    free: usize,
+    /// How many have waited.
+    tickets: u64,
+    /// Who waits: the oldest run first, and in a run in the order of asking.
+    waiting: BTreeMap<(RunId, u64), oneshot::Sender<Permit>>,
+}
+
+impl Places {
+    /// At least one place: a bound of zero would let every call wait for ever.
+    fn new(count: usize) -> Arc<Self> {
+        let book = Book { free: count.max(1), tickets: 0, waiting: BTreeMap::new() };
+        Arc::new(Self { book: Mutex::new(book) })
+    }
+
+    async fn take(self: &Arc<Self>, run_id: RunId) -> Permit {
+        let (mut waiter, permit) = {
+            let mut book = self.book();
+            // Nobody waits while there is a free place.
+            if book.free > 0 {
+                book.free -= 1;
+                return Permit { places: Arc::clone(self) };
+            }
+            book.tickets += 1;
+            let name = (run_id, book.tickets);
+            let (sender, permit) = oneshot::channel();
+            book.waiting.insert(name, sender);
+            (Waiter { places: self, name: Some(name) }, permit)
+        };
+        let permit = permit.await.expect("who waits is served, or leaves by itself");
+        waiter.name = None;
+        permit
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One place.
+#[derive(Debug)]
+struct Permit {
+    places: Arc<Places>,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut book = self.places.book();
+        match book.waiting.pop_first() {
+            None => book.free += 1,
+            Some((_, next)) => {
+                drop(book);
+                // Where the next one has left meanwhile, this comes back and is dropped here: on to the one behind it.
+                drop(next.send(Permit { places: Arc::clone(&self.places) }));
+            }
+        }
+    }
+}
+
+/// Takes one who leaves out of the queue.
+struct Waiter<'a> {
+    places: &'a Places,
+    name: Option<(RunId, u64)>,
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = self.name {
+            self.places.book().waiting.remove(&name);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -55,10 +128,14 @@ mod tests {
         ProviderId(name.to_owned())
     }
 
+    fn run(number: u128) -> RunId {
+        RunId::from_parts(1_700_000_000_000, number)
+    }
+
     #[test]
     fn a_key_has_its_bound_and_the_process_has_one_for_all() {
         let pace = Pace::new([(id("a"), 1), (id("b"), 5)], 2);
-        let place = |name| pace.place(&id(name)).now_or_never();
+        let place = |name| pace.place(run(1), &id(name)).now_or_never();
         let first = place("a").unwrap();
         assert!(place("a").is_none(), "the key's only place is taken");
         let second = place("b").unwrap();
@@ -67,5 +144,39 @@ mod tests {
         assert!(place("a").is_some());
         drop(second);
         assert!(place("c").unwrap().is_none(), "nobody knows this provider");
+    }
+
+    #[tokio::test]
+    async fn a_free_place_goes_to_the_oldest_run_that_waits() {
+        let pace = Pace::new([(id("a"), 1)], 9);
+        let a = id("a");
+        let first = pace.place(run(5), &a).await;
+        let (pace, a, order) = (&pace, &a, &Mutex::new(Vec::new()));
+        let calls = [(3, "x"), (2, "x"), (4, "x"), (2, "y")].map(|(number, call)| async move {
+            let _place = pace.place(run(number), a).await;
+            order.lock().unwrap().push((number, call));
+        });
+        let mut all = std::pin::pin!(futures_util::future::join_all(calls));
+        assert!((&mut all).now_or_never().is_none());
+        drop(first);
+        all.await;
+        assert_eq!(*order.lock().unwrap(), [(2, "x"), (2, "y"), (3, "x"), (4, "x")]);
+    }
+
+    #[tokio::test]
+    async fn who_leaves_while_waiting_takes_no_place_along() {
+        let pace = Pace::new([(id("a"), 1)], 9);
+        let a = id("a");
+        let first = pace.place(run(1), &a).await;
+        let mut gone = Box::pin(pace.place(run(2), &a));
+        let mut served = Box::pin(pace.place(run(3), &a));
+        assert!(gone.as_mut().now_or_never().is_none() && served.as_mut().now_or_never().is_none());
+        // The one has been given the place and is dropped before it has seen it.
+        drop(first);
+        drop(gone);
+        let place = served.await;
+        assert!(pace.place(run(4), &a).now_or_never().is_none(), "it is taken");
+        drop(place);
+        assert!(pace.place(run(4), &a).now_or_never().is_some());
     }
 }

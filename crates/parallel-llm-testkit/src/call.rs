@@ -269,12 +269,23 @@ impl Running<'_> {
     /// full, and one that has room. The program must ignore the signal `XFSZ`.
     #[cfg(target_os = "linux")]
     pub fn limit_files(&self, bytes: Option<u64>) {
-        use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+        self.limit(rustix::process::Resource::Fsize, bytes);
+    }
+
+    /// Lets the program have so many files and sockets open from now on, or as many as it likes again. Those it has
+    /// already stay.
+    #[cfg(target_os = "linux")]
+    pub fn limit_open_files(&self, count: Option<u64>) {
+        self.limit(rustix::process::Resource::Nofile, count);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn limit(&self, resource: rustix::process::Resource, current: Option<u64>) {
+        use rustix::process::{Pid, Rlimit, getrlimit, prlimit};
         let id = self.child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
-        let maximum = getrlimit(Resource::Fsize).maximum;
-        let limit = Rlimit { current: bytes.or(maximum), maximum };
-        prlimit(Some(id.expect("the program is under way")), Resource::Fsize, limit)
-            .expect("its limit can be set");
+        let maximum = getrlimit(resource).maximum;
+        let limit = Rlimit { current: current.or(maximum), maximum };
+        prlimit(Some(id.expect("the program is under way")), resource, limit).expect("its limit can be set");
     }
 
     /// Sends a signal by its name, such as `INT`, `TERM` or `KILL`.

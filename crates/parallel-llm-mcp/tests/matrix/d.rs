@@ -138,6 +138,26 @@ fn a_server_outlives_a_disk_that_was_full() {
 }
 
 #[test]
+fn files_that_could_not_be_opened_for_a_moment_are_written_after_it() {
+    let stage = filling();
+    let (mut server, question) = serve(&stage);
+    let call = server.call("process_prompt", &question);
+    until_one_file_is_missing(&stage, &stage.data_dir().join("runs"));
+    server.running.limit_open_files(Some(3));
+    stage.until("the run is decided", || word(&kept(&stage), "status") == "complete");
+    stage.pause(Duration::from_millis(500));
+    let folder = stage.data_dir().join("runs").join(word(&kept(&stage), "run_id"));
+    assert!(!folder.join("final_best.md").exists(), "nothing can be opened");
+    server.running.limit_open_files(None);
+    let report = server.told(call);
+    stage.until("the files are written", || folder.join("run.json").is_file());
+    let text = fs::read_to_string(folder.join("final_best.md")).expect("it can be read");
+    assert_eq!(text, word(&report, "answer"));
+    assert_eq!(word(&kept(&stage)["files"], "state"), "written");
+    holds(&stage);
+}
+
+#[test]
 fn a_server_goes_on_with_what_it_could_write() {
     let stage = filling();
     let (mut server, report) = until_its_disk_is_full(&stage);
