@@ -16,6 +16,8 @@ const FETCH_MAX: Duration = Duration::from_secs(90);
 
 /// Licences, banned crates and sources, offline.
 pub(super) fn permitted(state: &mut State) -> Result<Verdict, Failure> {
+    // It looks into the crates of every platform. Where they cannot be had it says so itself.
+    let _ = Program::new("cargo").arguments(["fetch", "--locked"]).run();
     let checks = ["--locked", "--offline", "check", "licenses", "bans", "sources"];
     with_tool(state, "cargo-deny", |tool| tool.arguments(checks))
 }
@@ -43,7 +45,8 @@ fn has_copy() -> bool {
     let named = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = named.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
     let databases = home.and_then(|home| std::fs::read_dir(home.join("advisory-dbs")).ok());
-    databases.is_some_and(|mut databases| databases.next().is_some())
+    // A fetch that failed leaves a lock there, and perhaps an empty folder.
+    databases.into_iter().flatten().flatten().any(|database| database.path().join("crates").is_dir())
 }
 
 /// Every dependency of a manifest is named somewhere in its package. An exception stands in that manifest, under
