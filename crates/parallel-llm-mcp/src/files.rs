@@ -304,11 +304,9 @@ impl FileWriter {
             written = self.write_new(run).await;
         }
         match written {
-            Ok(()) if run.is_decided() => {
-                drop(self.said.send_replace(self.report(FilesState::Written, None)))
-            }
+            Ok(()) if run.is_decided() => self.tell(FilesState::Written, None),
             Ok(()) => {}
-            Err(error) => self.fail(&error),
+            Err(error) => self.tell(FilesState::Failed, Some(error.to_string())),
         }
     }
 
@@ -345,8 +343,8 @@ impl FileWriter {
         tokio::task::spawn_blocking(move || folder.remove(&names)).await.map_err(io::Error::other)?
     }
 
-    fn fail(&self, error: &io::Error) {
-        self.said.send_replace(self.report(FilesState::Failed, Some(error.to_string())));
+    fn tell(&self, state: FilesState, error: Option<String>) {
+        self.said.send_replace(self.report(state, error));
     }
 
     fn report(&self, state: FilesState, error: Option<String>) -> FilesReport {
