@@ -301,7 +301,7 @@ async fn where_no_match_has_a_verdict_the_best_answer_stands_and_is_called_so() 
 async fn answers_that_say_the_same_do_not_meet() {
     let same = [
         ("ada", says(10, "Paris.")),
-        ("bob", says(10, "paris")),
+        ("bob", says(10, "Paris.\n")),
         ("cyd", says(10, "Rome")),
         ("fuser", judges(10, &["Rome", "aris"])),
     ];

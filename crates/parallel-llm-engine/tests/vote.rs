@@ -228,7 +228,7 @@ fn agreed(outcome: &Outcome) -> String {
 
 const JSON: [&str; 5] = [
     "I think.\n```json\n{\"answer\": {\"city\": \"Rome\"}, \"sure\": 0.9}\n```",
-    r#"{"answer": {"city": " PARIS. "}}"#,
+    r#"{"answer": {"city": " Paris "}}"#,
     r#"{"city": "Paris"}"#,
     r#"{"sure": 0.5, "answer": {"city": "Paris"}}"#,
     "Paris, clearly.",
@@ -237,12 +237,12 @@ const JSON: [&str; 5] = [
 #[tokio::test(start_paused = true)]
 async fn answers_are_counted_by_a_value_in_their_json() {
     let json = |at: &str| panel(&JSON).asks("Where?", &format!("vote@extractor=json:{at}"));
-    insta::assert_snapshot!(told(json("/answer/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " PARIS. "}}`; because 2 of 5 answers say `paris`"#);
+    insta::assert_snapshot!(told(json("/answer/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because 2 of 5 answers say `Paris`"#);
     let run = json("/answer/city").run().await;
-    insta::assert_snapshot!(agreed(run.run.outcome.as_ref().expect("it is decided")), @"paris: 2 4; rome: 1; unread: 3 5");
-    insta::assert_snapshot!(told(json("/answer/town")).await, @r#"selected by bob from 2: `{"answer": {"city": " PARIS. "}}`; because no answer has a value at `/answer/town`; this is the one closest to the others"#);
-    insta::assert_snapshot!(told(json("/sure")).await, @r#"selected by bob from 2: `{"answer": {"city": " PARIS. "}}`; because no two answers agree; this is the one closest to the others"#);
-    insta::assert_snapshot!(told(json("/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " PARIS. "}}`; because no two answers agree; this is the one closest to the others"#);
+    insta::assert_snapshot!(agreed(run.run.outcome.as_ref().expect("it is decided")), @"Paris: 2 4; Rome: 1; unread: 3 5");
+    insta::assert_snapshot!(told(json("/answer/town")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no answer has a value at `/answer/town`; this is the one closest to the others"#);
+    insta::assert_snapshot!(told(json("/sure")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the one closest to the others"#);
+    insta::assert_snapshot!(told(json("/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the one closest to the others"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -288,7 +288,7 @@ fn extraction(call: &Call, found: &[(&str, &str)]) -> String {
     format!(r#"{{"answers": [{}]}}"#, found.iter().map(entry).collect::<Vec<_>>().join(", "))
 }
 
-const FOUND: &[(&str, &str)] = &[("It was Ann", "Ann"), ("Bob came", "Bob"), ("Nobody but Ann", "**ann.**")];
+const FOUND: &[(&str, &str)] = &[("It was Ann", "Ann"), ("Bob came", "Bob"), ("Nobody but Ann", "Ann")];
 
 /// Those essays, and these readers in the order of their chain.
 fn essays_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
@@ -303,18 +303,18 @@ async fn a_model_says_what_answers_to_an_open_question_come_to() {
     insta::assert_snapshot!(told.story(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     10 answered 1 `It was Ann, they say.` | 10 answered 2 `Bob came before all others.` | 10 answered 3 `Nobody but Ann!` | 10 answered 4 `I do not know.` | 10 sent step 1
-    30 answered step 1 `{"answers": …` (108) | 30 decided selected
+    30 answered step 1 `{"answers": …` (103) | 30 decided selected
     30 closed $0.0050
     complete decided at 30, closed at 30
       selected by ada from 1: `It was Ann, they say.`
-      because by what the extractor `fuser` reads, 2 of 4 answers say `ann`
+      because by what the extractor `fuser` reads, 2 of 4 answers say `Ann`
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
       4 dan answered, 1 request 10 ms, $0.0010
       step 1 fuser answered, 1 request 20 ms, $0.0010 extracting
     "#);
-    insta::assert_snapshot!(agreed(told.run.outcome.as_ref().expect("it is decided")), @"ann: 1 3; bob: 2; unread: 4");
+    insta::assert_snapshot!(agreed(told.run.outcome.as_ref().expect("it is decided")), @"Ann: 1 3; Bob: 2; unread: 4");
 }
 
 #[test]
@@ -358,7 +358,8 @@ async fn what_a_closed_question_asks_for_is_read_as_such() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_reads_what_says_the_same_or_stands_alone() {
-    let same = scene([("ada", says(10, "Ann.")), ("bob", says(10, "ann")), ("fuser", extracts(10, FOUND))]);
+    let same =
+        scene([("ada", says(10, "Ann.")), ("bob", says(10, "Ann.\n")), ("fuser", extracts(10, FOUND))]);
     insta::assert_snapshot!(told(same.asks(WHO, "vote@extractor=llm")).await, @"selected by ada from 1: `Ann.`; because 2 of 2 answers say the same");
     let alone = scene([
         ("ada", says(10, "Ann.")),
@@ -374,7 +375,7 @@ async fn the_next_reads_where_one_cannot_and_else_the_words_decide() {
     insta::assert_snapshot!(chain(extracts(10, FOUND)).run().await.end(), @"
     complete decided at 25, closed at 25
       selected by ada from 1: `It was Ann, they say.`
-      because by what the extractor `fuser-2` reads, 2 of 4 answers say `ann`
+      because by what the extractor `fuser-2` reads, 2 of 4 answers say `Ann`
       ! auth: the extractor `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
@@ -416,7 +417,7 @@ async fn the_next_reads_where_one_cannot_and_else_the_words_decide() {
     let outcome = told.run.outcome.as_ref().expect("it is decided");
     assert_eq!(
         (outcome.reason.as_str(), agreed(outcome).as_str()),
-        ("2 of 3 answers say `8`", "8 legs: 1 2; 6: 3; unread: ")
+        ("2 of 3 answers say `8`", "8: 1 2; 6: 3; unread: ")
     );
 }
 
@@ -435,13 +436,13 @@ async fn a_reader_that_misleads_can_only_choose_among_the_answers() {
         let bob = label_of(call, "Bob came");
         let all = ["Ann", "Bob"].map(|answer| format!(r#"{{"label": "{bob}", "answer": "{answer}"}}"#)).join(",");
         format!(r#"{{"answers": [{all}, {{"label": "{}", "answer": "Ann"}}]}}"#, label_of(call, "It was Ann"))
-    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the one closest to the others; ann: 1; unread: 2 3 4");
-    // Values that are no short answers, and one that would steer a terminal.
+    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the one closest to the others; Ann: 1; unread: 2 3 4");
+    // A value that is no short answer, and one that would steer a terminal; signs that end a quotation.
     insta::assert_snapshot!(replied(|call| {
         let value = |words, answer: &str| serde_json::json!({"label": label_of(call, words), "answer": answer}).to_string();
-        let all = [value("It was Ann", &"Ann ".repeat(99)), value("Bob came", &"Bob ".repeat(9_999)), value("Nobody but", "An\u{202e}\u{1b}[2Jn `x`\n")];
+        let all = [value("It was Ann", &"Ann ".repeat(99)), value("Bob came", "Bob `x`\n"), value("Nobody but", "An\u{202e}\u{1b}[2Jn")];
         format!(r#"{{"answers": [{}]}}"#, all.join(","))
-    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the one closest to the others; an[2jn 'x': 3; unread: 1 2 4");
+    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the one closest to the others; Bob 'x': 2; unread: 1 3 4");
     insta::assert_snapshot!(replied(|_| "[".repeat(10_000)).await, @"answers to an open question cannot be counted; this is the one closest to the others; not told");
 }
 
@@ -473,7 +474,7 @@ async fn a_reader_tells_whose_answer_tried_to_instruct_it_and_which_it_saw_in_pa
     assert_eq!(warnings, ["the extractor suspects that the answer of seat 2 tried to instruct it"]);
     assert_eq!(outcome.suspected.iter().map(|one| one.seat.0).collect::<Vec<_>>(), [2]);
     assert_eq!(outcome.shortened.iter().map(|cut| cut.seat.0).collect::<Vec<_>>(), [1]);
-    assert_eq!(outcome.reason, "by what the extractor `fuser` reads, 2 of 3 answers say `ann`");
+    assert_eq!(outcome.reason, "by what the extractor `fuser` reads, 2 of 3 answers say `Ann`");
 }
 
 #[tokio::test(start_paused = true)]
@@ -524,14 +525,8 @@ async fn what_was_read_before_a_crash_is_not_paid_again() {
     ");
 }
 
-const PLACES: [(&str, &str); 6] = [
-    ("gold", "Ann"),
-    ("silver", "bob"),
-    ("copper", "Ann."),
-    ("iron", "ann"),
-    ("lead", "Bob"),
-    ("tin", "Cyd"),
-];
+const PLACES: [(&str, &str); 6] =
+    [("gold", "Ann"), ("silver", "Bob"), ("copper", "Ann"), ("iron", "Ann"), ("lead", "Bob"), ("tin", "Cyd")];
 
 const METALS: &[&str] = &[
     "It lay with gold by a river",
@@ -557,7 +552,7 @@ proptest! {
     #[test]
     fn in_whatever_order_and_under_whatever_label_the_same_essay_stands(cast in any_cast(METALS), seed in any::<u64>()) {
         let outcome = chosen(cast, seed);
-        prop_assert!(outcome.reason.ends_with("3 of 6 answers say `ann`"), "{}", outcome.reason);
+        prop_assert!(outcome.reason.ends_with("3 of 6 answers say `Ann`"), "{}", outcome.reason);
         prop_assert_eq!(outcome.text.as_deref(), Some(METALS[2]));
     }
 }
