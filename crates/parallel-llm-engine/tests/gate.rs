@@ -1,19 +1,20 @@
 //! The gate, judged by lists that were written without its rules: answers that differ are never called the same, and
 //! most of those that are the same are seen to be.
 //!
-//! Each line of `fixtures/*.jsonl` is a run of the engine: models give the answers, and what the run says of their
-//! agreement is looked at. What it must cost in answers that are not read is measured, what it may cost in answers that
-//! are taken for another is nothing.
+//! A line of `fixtures/*.jsonl` is a run of the engine: models give the answers, and what the run says of their agreement
+//! is looked at. Where two answers are both read, or neither is, a part of the lines is run; in other forms, of which
+//! there are many, they are read. What it must cost in answers that are not read is measured, what
+//! it may cost in answers that are taken for another is nothing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use parallel_llm_engine::agreement::Agreement;
-use parallel_llm_engine::closed::Form;
+use parallel_llm_engine::closed::{Form, Value as Said};
 use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::memory::MemoryJournal;
-use parallel_llm_engine::{Engine, Outcome, OutcomeKind, RunPlan, RunRequest, SeatNumber, Stop};
+use parallel_llm_engine::{Engine, Outcome, OutcomeKind, RunPlan, RunRequest, Stop};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
@@ -28,10 +29,12 @@ const MISREAD_PER_MILLE_MAX: usize = 5;
 /// Of 1,000 answers that name their value plainly so many are read.
 const MARKED_PER_MILLE_MIN: usize = 950;
 /// Of 1,000 that only reason and end in a number.
-const UNMARKED_PER_MILLE_MIN: usize = 600;
+const UNMARKED_PER_MILLE_MIN: usize = 850;
 
-/// Each so many pairs of a long list are also judged in another form.
-const FORMS_STEP: usize = 2;
+/// Of pairs that are read and differ, or of which nothing is read, each so many is a run.
+const RUNS_STEP: usize = 8;
+/// Each pair is read in each so many of the other forms, the next one in the others.
+const FORMS_STEP: usize = 3;
 
 const NAMES: [&str; 12] =
     ["ada", "bob", "cyd", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "lou"];
@@ -94,15 +97,25 @@ fn texts<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
     row[key].as_array().into_iter().flatten().map(|one| one.as_str().expect("texts")).collect()
 }
 
-/// Other ways in which models give a short answer. Two that differ differ in each of them.
-fn carried(answer: &str, nth: usize) -> String {
-    match nth % 5 {
-        0 => format!("The answer is {answer}."),
-        1 => format!("Let me think about it.\n\n**Answer:** {answer}"),
-        2 => format!("We are asked for one thing. $\\boxed{{{answer}}}$"),
-        3 => serde_json::json!({"reasoning": "We think.", "answer": answer}).to_string(),
-        _ => format!("#### {answer}"),
-    }
+/// Other ways in which models give an answer, at the end of a reasoning too. Two that differ differ in each of them.
+fn forms(answer: &str) -> [String; 10] {
+    [
+        format!("The answer is {answer}."),
+        format!("Let me think about it.\n\n**Answer:** {answer}"),
+        format!("We are asked for one thing. $\\boxed{{{answer}}}$"),
+        serde_json::json!({"reasoning": "We think.", "answer": answer}).to_string(),
+        format!("#### {answer}"),
+        format!("Let us think step by step.\n\n{answer}"),
+        format!("We add what there is: 2 + 3 = 5. {answer}"),
+        format!("So {answer}"),
+        format!("Total: {answer}"),
+        format!("Step 1: we count. Step 2: we think.\n\n**{answer}**"),
+    ]
+}
+
+/// What is read of two answers.
+fn read(form: Option<&Form>, pair: [&str; 2]) -> [Option<Said>; 2] {
+    pair.map(|answer| form.and_then(|form| form.read(answer)))
 }
 
 /// A line for each class in which something is wrong, and then each thing.
@@ -119,35 +132,57 @@ fn table(wrong: &BTreeMap<String, Vec<String>>, of: usize) -> String {
     format!("{} of {of}\n{told}", wrong.values().map(Vec::len).sum::<usize>())
 }
 
-/// What the gate takes for the same of pairs that differ: a table of them, where there are any.
-fn merged(pairs: impl Iterator<Item = (Value, Vec<String>)>) -> Option<String> {
-    let (mut wrong, mut of) = (BTreeMap::<String, Vec<String>>::new(), 0);
-    let gate = Gate::new();
-    for (row, pair) in pairs {
-        of += 1;
-        let (question, pair) = (text(&row, "question"), [pair[0].as_str(), pair[1].as_str()]);
-        if gate.merges(question, &pair) {
-            let class = wrong.entry(text(&row, "class").to_owned()).or_default();
-            class.push(format!("{question:?} {pair:?}"));
+/// What is taken for the same, by class.
+#[derive(Default)]
+struct Wrong {
+    of: usize,
+    classes: BTreeMap<String, Vec<String>>,
+}
+
+impl Wrong {
+    fn look(&mut self, row: &Value, pair: [&str; 2], is_merged: bool) {
+        self.of += 1;
+        if is_merged {
+            let class = self.classes.entry(text(row, "class").to_owned()).or_default();
+            class.push(format!("{:?} {pair:?}", text(row, "question")));
         }
     }
-    (!wrong.is_empty()).then(|| table(&wrong, of))
+
+    fn check(self) {
+        assert!(self.classes.is_empty(), "called the same: {}", table(&self.classes, self.of));
+    }
 }
 
-/// The pairs of a file as they are.
-fn plain(file: &str) -> impl Iterator<Item = (Value, Vec<String>)> {
-    rows(file).map(|row| {
-        let pair = texts(&row, "answers").into_iter().map(str::to_owned).collect();
-        (row, pair)
-    })
+/// Nothing of a list of pairs that differ is called the same by the gate.
+fn differ(file: &str) {
+    let (gate, mut wrong) = (Gate::new(), Wrong::default());
+    for (nth, row) in rows(file).enumerate() {
+        let (question, pair) = (text(&row, "question"), pair(&row));
+        let [one, other] = read(Form::of(question).as_ref(), pair);
+        // Where nothing is read they are compared letter by letter.
+        let is_told = one != other || one.is_none() && pair[0].trim() != pair[1].trim();
+        let is_run = !is_told || nth % RUNS_STEP == 0;
+        wrong.look(&row, pair, is_run && gate.merges(question, &pair));
+    }
+    wrong.check();
 }
 
-/// The pairs of a file in another form each.
-fn otherwise(file: &str) -> impl Iterator<Item = (Value, Vec<String>)> {
-    let carry = |(nth, (row, pair)): (usize, (Value, Vec<String>))| {
-        (row, pair.iter().map(|answer| carried(answer, nth)).collect())
-    };
-    plain(file).enumerate().map(carry)
+/// Nothing of it is read as the same in another form, but for pairs that mean something else in one: `$PATH$` in a formula.
+fn differ_in_every_form(file: &str) {
+    let mut wrong = Wrong::default();
+    for (nth, row) in rows(file).filter(|row| row["bare"] != true).enumerate() {
+        let form = Form::of(text(&row, "question"));
+        let [one, other] = pair(&row).map(forms);
+        for (one, other) in one.iter().zip(&other).skip(nth % FORMS_STEP).step_by(FORMS_STEP) {
+            let [said, again] = read(form.as_ref(), [one, other]);
+            wrong.look(&row, [one, other], said.is_some() && said == again);
+        }
+    }
+    wrong.check();
+}
+
+fn pair(row: &Value) -> [&str; 2] {
+    texts(row, "answers").try_into().expect("there are two")
 }
 
 const DIFFERENT: &str = include_str!("fixtures/different_answers.jsonl");
@@ -155,21 +190,18 @@ const CONTRADICTING: &str = include_str!("fixtures/contradicting_prose.jsonl");
 
 #[test]
 fn answers_that_differ_are_never_called_the_same() {
-    let wrong = merged(plain(DIFFERENT));
-    assert!(wrong.is_none(), "called the same: {}", wrong.unwrap_or_default());
+    differ(DIFFERENT);
 }
 
-/// Half of them, for each is a run.
 #[test]
 fn answers_that_differ_differ_in_every_form() {
-    let wrong = merged(otherwise(DIFFERENT).step_by(FORMS_STEP));
-    assert!(wrong.is_none(), "called the same: {}", wrong.unwrap_or_default());
+    differ_in_every_form(DIFFERENT);
 }
 
 #[test]
 fn prose_that_contradicts_itself_is_fused() {
-    let wrong = merged(plain(CONTRADICTING).chain(otherwise(CONTRADICTING)));
-    assert!(wrong.is_none(), "not fused: {}", wrong.unwrap_or_default());
+    differ(CONTRADICTING);
+    differ_in_every_form(CONTRADICTING);
 }
 
 #[test]
@@ -214,26 +246,24 @@ impl Count {
 fn what_answers_come_to_is_read() {
     let mut counts = BTreeMap::<String, Count>::new();
     let (mut unread, mut wrong) = (String::new(), String::new());
-    let gate = Gate::new();
     for row in rows(include_str!("fixtures/extraction.jsonl")) {
-        let (shape, answer) = (text(&row, "shape"), text(&row, "answer"));
+        let (shape, answer, question) = (text(&row, "shape"), text(&row, "answer"), text(&row, "question"));
+        let form = Form::of(question);
+        let said = |answer: &str| form.as_ref().and_then(|form| form.read(answer));
+        let own = said(answer);
+        let is_own = |other: &str| own.is_some() && said(other) == own;
         let reference = row["reference"].as_str().or_else(|| row["value"].as_str());
-        let others = texts(&row, "tempts");
-        let seats: Vec<&str> = [answer].into_iter().chain(reference).chain(others).collect();
-        let agreement = gate.outcome(text(&row, "question"), &seats).agreement;
-        let clusters = agreement.map(|agreement| agreement.clusters).unwrap_or_default();
-        let own = clusters.into_iter().find(|cluster| cluster.seats.contains(&SeatNumber(1)));
-        let with = own.map(|own| own.seats).unwrap_or_default();
-        let is_right = reference.is_some() && with.contains(&SeatNumber(2));
+        let is_right = reference.is_some_and(is_own);
+        let tempted: Vec<&str> = texts(&row, "tempts").into_iter().filter(|other| is_own(other)).collect();
         let count = counts.entry(shape.to_owned()).or_default();
-        if with.len() > 1 + usize::from(is_right) {
+        if !tempted.is_empty() {
             count.wrong += 1;
-            writeln!(wrong, "{shape}: with {with:?} of {seats:?}").expect("memory takes it");
+            writeln!(wrong, "{shape}: as {tempted:?}: {answer}").expect("memory takes it");
         } else if is_right || reference.is_none() {
             count.right += 1;
         } else {
             count.unread += 1;
-            writeln!(unread, "{shape}: {} {seats:?}", text(&row, "question")).expect("memory takes it");
+            writeln!(unread, "{shape}: {question} {answer}").expect("memory takes it");
         }
     }
     let mut told = String::new();

@@ -1,5 +1,8 @@
 //! What a question asks a number of, so that `8 legs` and `8` say the same where it asks for legs, and nowhere else.
 
+use super::echo::Echo;
+use super::number::is_digit;
+use super::vocabulary::EACH;
 use super::words::{is_same, words};
 
 /// What is asked in, in a question for a number; what stands behind is what is counted, or a verb.
@@ -159,27 +162,18 @@ const FOR_MONEY: &[&str] = &[
     "budget", "expense", "expenses", "dollars", "total", "sales", "donate", "raise", "raised", "receive",
     "left", "value",
 ];
-/// Words that begin a sentence and name nobody.
-const NO_NAMES: &[&str] = &[
-    "a", "an", "the", "if", "how", "what", "she", "he", "it", "they", "her", "his", "their", "each", "every",
-    "in", "on", "at", "after", "before", "when", "for", "then", "of", "one", "two", "three", "there", "this",
-    "that", "so", "and", "all", "answer", "put", "i", "we", "you", "to", "give", "as", "json",
-];
-
 /// What a question asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The sentence that asks, in lower case.
     sentence: String,
-    /// Its words.
-    pub(super) words: Vec<String>,
-    /// Names in the question: its words with a capital.
-    pub(super) names: Vec<String>,
-    /// All words of the question.
-    pub(super) told: Vec<String>,
+    /// What the question says.
+    pub(super) echo: Echo,
     /// What is counted, as it may be called.
     units: Vec<Vec<String>>,
     /// The first words behind `how many`.
+    beside: Vec<String>,
+    /// What is counted, with all that is said of it.
     phrase: Vec<String>,
     /// The sign of the money that is asked for.
     money: Option<&'static str>,
@@ -195,17 +189,6 @@ impl Asked {
             has("percent") || has("percentage") || has("prozent") || has("porcentaje") || has("pourcentage");
         let lower = sentence.to_lowercase();
         let counted = counted(&lower);
-        // Where the sentence names somebody, or there are two, another name is somebody else.
-        let is_named = sentence.split_whitespace().skip(1).any(|word| word.starts_with(char::is_uppercase));
-        let capital = question.split_whitespace().filter(|word| word.starts_with(char::is_uppercase));
-        let mut names: Vec<String> =
-            capital.flat_map(self::words).map(|name| name.trim_end_matches("'s").to_owned()).collect();
-        names.retain(|name| !NO_NAMES.contains(&name.as_str()));
-        names.sort_unstable();
-        names.dedup();
-        if is_named || names.len() > 1 {
-            names.clear();
-        }
         let is_for_money = counted.iter().any(|all| all.first().is_some_and(|word| money(word).is_some()))
             || (!lower.contains("how many") && words.iter().any(|word| FOR_MONEY.contains(&word.as_str())))
             || lower.contains("how much does")
@@ -213,12 +196,11 @@ impl Asked {
             || lower.contains("how much will");
         let money = currency(question).filter(|_| is_for_money && !is_percent);
         Self {
-            phrase: counted.iter().flat_map(|behind| behind.iter().take(3)).cloned().collect(),
+            beside: counted.iter().flat_map(|behind| behind.iter().take(3)).cloned().collect(),
+            phrase: counted.first().map(|behind| behind[..noun(behind)].to_vec()).unwrap_or_default(),
             units: units(&counted, &words, question),
             sentence: lower,
-            told: self::words(question).collect(),
-            words,
-            names,
+            echo: Echo::of(sentence, question),
             money,
             is_percent,
         }
@@ -256,7 +238,7 @@ impl Asked {
                 let counted = self.counted(&rest);
                 rest.drain(..counted);
                 // `10 dozen eggs` where it is asked how many dozens of eggs.
-                if counted > 0 && rest.iter().all(|word| self.phrase.contains(word)) {
+                if counted > 0 && rest.iter().all(|word| self.beside.contains(word)) {
                     rest.clear();
                 }
             }
@@ -277,10 +259,54 @@ impl Asked {
         is_unspaced && COUNTING_UNSPACED.iter().any(|how| self.sentence.contains(&[how, behind].concat()))
     }
 
+    /// The sentence that asks, in lower case.
+    pub(super) fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
+    /// Whether a text speaks of less than what is counted: of `balls` where it is asked how many red ones there are.
+    pub(super) fn is_part(&self, text: &str) -> bool {
+        let Some((head, others)) = self.phrase.split_last().filter(|_| self.echo.has("how")) else {
+            return false;
+        };
+        let has = |one: &String| words(text).any(|word| is_same(&word, one));
+        has(head) && !others.iter().all(has)
+    }
+
+    /// Whether a text is the letter whose value is asked for.
+    pub(super) fn is_variable(&self, text: &str) -> bool {
+        let bare = text.trim();
+        let asks = ["value of", "find", "solve", "what is"].iter().any(|verb| self.sentence.contains(verb));
+        asks && bare.len() == 1 && bare != "a" && self.echo.has(&bare.to_lowercase())
+    }
+
+    /// Whether a text is a rate that the question tells of: `at 15 pages an hour`.
+    pub(super) fn is_rate_told(&self, text: &str) -> bool {
+        let all: Vec<String> = words(text).collect();
+        let is_told = |word: &String| {
+            word == "at" || is_each(word) || self.echo.told.iter().any(|told| is_same(told, word))
+        };
+        all.iter().any(|word| is_each(word)) && text.contains(is_digit) && all.iter().all(is_told)
+    }
+
+    /// Whether a unit is one in which what is asked can be measured.
+    pub(super) fn is_measure(&self, unit: &str) -> bool {
+        let asks = |kind: &&Measure| kind.asked.iter().any(|word| self.echo.has(word));
+        MEASURES.iter().filter(asks).any(|kind| is_among(kind.units, unit))
+            || unit == "円" && self.sentence.contains("いくら")
+    }
+
+    /// Whether a text begins with what the question gives a number for each of: `a week`.
+    pub(super) fn is_rate(&self, text: &str) -> bool {
+        let two: Vec<String> = words(text).take(2).collect();
+        self.is_beside(&two)
+    }
+
     /// How many of these words are what the question counts.
     fn counted(&self, rest: &[String]) -> usize {
         let fits = |unit: &&Vec<String>| {
-            unit.len() <= rest.len() && unit.iter().zip(rest).all(|(one, other)| is_same(one, other))
+            unit.len() <= rest.len()
+                && unit.iter().zip(rest).all(|(one, other)| is_same(unabridged(one), unabridged(other)))
         };
         self.units.iter().filter(fits).map(Vec::len).max().unwrap_or(0)
     }
@@ -288,26 +314,28 @@ impl Asked {
     /// Whether these words only say again what the question says: `per day`, `in total`.
     fn is_beside(&self, rest: &[String]) -> bool {
         let Some((first, behind)) = rest.split_first() else { return true };
-        let is_one_thing = !self.words.iter().any(|word| matches!(word.as_str(), "and" | "or"));
+        let is_one_thing = !self.echo.has("and") && !self.echo.has("or");
         match first.as_str() {
+            "left" if !self.echo.asks_what_is_left() => false,
             "in" | "altogether" | "total" | "left" => {
                 behind.iter().all(|word| matches!(word.as_str(), "total" | "all"))
                     && (first != "in" || !behind.is_empty())
             }
-            "more" => behind.is_empty() && self.words.contains(first),
+            "more" => behind.is_empty() && self.echo.has(first),
             // `$18 a day` where it is asked how much is made per day.
             "per" | "a" | "an" | "each" | "every" => {
-                let asks =
-                    |two: &[String]| EACH.contains(&two[0].as_str()) && Some(&two[1]) == behind.first();
-                is_one_thing && behind.len() == 1 && self.words.windows(2).any(asks)
+                let asks = |two: &[String]| is_each(&two[0]) && Some(&two[1]) == behind.first();
+                is_one_thing && behind.len() == 1 && self.echo.words.windows(2).any(asks)
             }
             _ => false,
         }
     }
 }
 
-/// Words for one of several, which mean the same before a word for time or things.
-const EACH: &[&str] = &["per", "a", "an", "each", "every"];
+/// Whether a word means one of several before a word for time or things.
+fn is_each(word: &str) -> bool {
+    EACH.contains(&word) || matches!(word, "a" | "an")
+}
 
 /// The longest word for what a number counts, in bytes; a longer one is no such word.
 const UNIT_BYTES_MAX: usize = 40;
@@ -375,8 +403,7 @@ fn units(counted: &[Vec<String>], words: &[String], question: &str) -> Vec<Vec<S
     let is_english = words.iter().any(|word| word == "how");
     let mut units = Vec::new();
     for behind in counted {
-        let end =
-            behind.iter().position(|word| ENDING.contains(&word.as_str())).unwrap_or(behind.len()).min(3);
+        let end = noun(behind);
         // `how many hours or minutes`: nobody knows which.
         if behind.get(end).is_some_and(|word| matches!(word.as_str(), "or" | "and")) {
             continue;
@@ -392,7 +419,15 @@ fn units(counted: &[Vec<String>], words: &[String], question: &str) -> Vec<Vec<S
     // `how long, in minutes, …`, and not `how many minutes are in 8 hours`.
     if counted.is_empty() {
         let is_measure = |word: &String| MEASURES.iter().any(|kind| is_among(kind.units, word));
+        let is_in = |two: &[String]| two[0] == "in" && is_measure(&two[1]);
+        if words.iter().any(|word| word == "old") && !words.windows(2).any(is_in) {
+            units.extend([vec!["years".to_owned(), "old".to_owned()], vec!["years".to_owned()]]);
+        }
         for at in 1..words.len() {
+            let is_power = matches!(words[at].as_str(), "square" | "cubic");
+            if words[at - 1] == "in" && is_power && words.get(at + 1).is_some_and(is_measure) {
+                units.push(words[at..at + 2].to_vec());
+            }
             if words[at - 1] == "in" && is_measure(&words[at]) {
                 let is_rate = words.get(at + 1).is_some_and(|word| word == "per") && at + 2 < words.len();
                 units.push(words[at..if is_rate { at + 3 } else { at + 1 }].to_vec());
@@ -403,6 +438,11 @@ fn units(counted: &[Vec<String>], words: &[String], question: &str) -> Vec<Vec<S
         }
     }
     units
+}
+
+/// How many of the words behind `how many` are what is counted.
+fn noun(behind: &[String]) -> usize {
+    behind.iter().position(|word| ENDING.contains(&word.as_str())).unwrap_or(behind.len()).min(3)
 }
 
 /// What something may be measured in, by kind, and the words of a question that asks for that kind.
@@ -462,6 +502,12 @@ const MEASURES: &[Measure] = &[
 struct Measure {
     units: &'static [&'static str],
     asked: &'static [&'static str],
+}
+
+/// A unit as a word.
+fn unabridged(unit: &str) -> &str {
+    let short = [("kg", "kilogram"), ("km", "kilometer"), ("cm", "centimeter"), ("min", "minute")];
+    short.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long)
 }
 
 /// Whether a word is one of these, or many of it.

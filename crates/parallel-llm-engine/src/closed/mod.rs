@@ -5,6 +5,7 @@
 //! from, so that two that are equal say the same; what is not read agrees with nobody.
 
 mod asked;
+mod echo;
 mod json;
 mod literal;
 mod number;
@@ -12,6 +13,7 @@ mod prose;
 mod question;
 mod spot;
 mod value;
+mod vocabulary;
 mod words;
 
 use std::fmt;
@@ -31,7 +33,7 @@ pub enum Form {
     /// One of the options it names, each with its label and its text.
     Choice(Vec<(char, String)>),
     /// A number, or what stands in its place.
-    Number(Asked),
+    Number(Box<Asked>),
     /// Yes or no, true or false.
     Truth {
         /// Which of the two.
@@ -150,7 +152,7 @@ impl Form {
     /// that the question wants may stand in any other sentence, elsewhere it repeats the question.
     fn is_plain(&self, spot: &Spot<'_>) -> bool {
         let asked: &[String] = match self {
-            Self::Number(asked) => &asked.told,
+            Self::Number(asked) => &asked.echo.told,
             Self::Truth { .. } | Self::Choice(_) | Self::Literal => &[],
         };
         let wants_box = spot.kind == Kind::Box && asked.iter().any(|word| word.contains("boxed"));
@@ -219,8 +221,9 @@ impl Form {
                 literal::exact(written).map(Value::Json)
             }
             (_, Said::Text(text) | Said::Number(text)) => {
-                let text = boxed(text).unwrap_or(text);
-                self.read_piece(text, false).or_else(|| self.read_literal(text, true))
+                let inside = boxed(text);
+                let text = inside.unwrap_or(text);
+                self.read_piece(text, inside.is_some()).or_else(|| self.read_literal(text, true))
             }
             _ => None,
         }
@@ -232,6 +235,11 @@ impl Form {
         let formula = piece.filter(|piece| literal::is_formula(piece));
         let value = piece.and_then(|piece| self.read_piece(piece, false));
         let value = value.or_else(|| self.read_literal(formula?, true));
+        // `162 of the jars are full` is more than a number and what it counts.
+        let is_counted = matches!(value, Some(Value::Number(_, Some(_))));
+        if let (true, Self::Number(asked)) = (is_counted, self) {
+            return prose::last(answer, asked).or(value);
+        }
         value.or_else(|| match self {
             Self::Number(asked) => prose::last(answer, asked),
             Self::Choice(_) | Self::Truth { .. } => None,

@@ -160,6 +160,17 @@ const QUANTITIES: &[&str] = &[
     "income",
     "salary",
     "temperature",
+    "bill",
+    "fee",
+    "payment",
+    "pay",
+    "tax",
+    "discount",
+    "balance",
+    "earnings",
+    "savings",
+    "revenue",
+    "expenses",
 ];
 /// What has a number that is a name: `1.10` is another than `1.1`.
 const NAMES: &[&str] = &[
@@ -284,7 +295,16 @@ pub(super) fn form(question: &str) -> Option<Form> {
         return (asks <= 1 || is_marked).then_some(Form::Choice(options));
     }
     let asking = asking(question);
-    let is_open = !is_marked && (marks_of_question(question) > 1 || has(OPEN) || has_second(asking));
+    // `How many pages does he write a year?` asks nobody to write.
+    let told = question.replace(asking, "").to_lowercase();
+    let counts =
+        ["how many", "how much"].iter().any(|how| asking.to_lowercase().trim_start().starts_with(how));
+    let is_wanted = |word: &&str| {
+        let text = if counts && word.starts_with("write") { &told } else { &lower };
+        text.contains(*word)
+    };
+    let is_open =
+        !is_marked && (marks_of_question(question) > 1 || OPEN.iter().any(is_wanted) || has_second(asking));
     if is_open {
         return None;
     }
@@ -302,7 +322,7 @@ pub(super) fn form(question: &str) -> Option<Form> {
         || lower.contains("####")
         || is_marked && lower.contains("integer")
     {
-        return Some(Form::Number(Asked::of(asking, question)));
+        return Some(Form::Number(Box::new(Asked::of(asking, question))));
     }
     (is_marked || is_exercise(&lower)).then_some(Form::Literal)
 }
@@ -370,7 +390,8 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 /// Whether a sentence asks for a number. One that is a name, such as that of a version, is compared letter by letter.
 fn asks_for_number(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
-    if words(sentence).any(|word| NAMES.contains(&word.as_str())) {
+    let is_counted = lower.contains("how many") || lower.contains("how much");
+    if !is_counted && words(sentence).any(|word| NAMES.contains(&word.as_str())) {
         return false;
     }
     let is_asked = |word: &&&str| {
@@ -451,6 +472,7 @@ fn bracketed(piece: &str) -> Option<(char, String)> {
 fn is_sum(question: &str) -> bool {
     let sum = question.trim().trim_end_matches(['?', '=', ' ', '.']);
     let sum = sum.strip_prefix("what is").or_else(|| sum.strip_prefix("what's")).unwrap_or(sum);
+    let sum = sum.replace("% of ", "%*");
     let is_part = |one: char| one.is_ascii_digit() || " +-*/×÷−·^().,%".contains(one);
     sum.chars().all(is_part)
         && sum.contains(|one: char| one.is_ascii_digit())

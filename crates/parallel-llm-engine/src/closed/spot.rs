@@ -274,6 +274,12 @@ pub(super) fn end(answer: &str) -> &str {
     &answer[answer.ceil_char_boundary(answer.len().saturating_sub(END_BYTES_MAX))..]
 }
 
+/// A text without the courtesy that ends it.
+pub(super) fn without_courtesy(text: &str) -> &str {
+    let bare = text.trim_end().trim_end_matches(['.', '!']);
+    POLITE.iter().find_map(|polite| bare.strip_suffix(polite)).map_or(text, str::trim_end)
+}
+
 /// An answer of one short line.
 pub(super) fn short(answer: &str) -> Option<&str> {
     let answer = answer.trim();

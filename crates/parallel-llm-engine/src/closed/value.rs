@@ -59,7 +59,7 @@ pub(super) fn quantity(piece: &str, asked: &Asked, is_formula: bool) -> Option<V
     let text = literal::formula(sentence(piece))?;
     let text = text
         .rsplit_once('=')
-        .map_or(&*text, |(before, after)| if is_sum(before) { after.trim() } else { "" });
+        .map_or(&*text, |(before, after)| if before.split('=').all(is_sum) { after.trim() } else { "" });
     let (text, is_negative) = text.strip_prefix(['-', '−']).map_or((text, false), |rest| (rest, true));
     let sign = text
         .chars()
@@ -99,7 +99,16 @@ pub(super) fn is_sum(text: &str) -> bool {
         .iter()
         .fold(text.to_owned(), |plain, sign| plain.replace(sign, "*"));
     let is_part = |one: char| number::is_digit(one) || " .,+-−–*/×÷·x()$%{}€£".contains(one);
-    plain.contains(number::is_digit) && plain.chars().all(is_part)
+    // `2 x 3` is a product, `2x` another thing.
+    let is_product = |(at, _): (usize, &str)| {
+        plain[at + 1..]
+            .trim_start()
+            .starts_with(|one: char| number::is_digit(one) || matches!(one, '$' | '(' | '€' | '£'))
+            && plain[..at]
+                .trim_end()
+                .ends_with(|one: char| number::is_digit(one) || matches!(one, ')' | '%' | '$'))
+    };
+    plain.contains(number::is_digit) && plain.chars().all(is_part) && plain.match_indices('x').all(is_product)
 }
 
 /// What stands behind a number, as words: in a formula it is a text of it, because letters are variables there.

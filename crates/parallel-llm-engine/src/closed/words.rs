@@ -197,6 +197,71 @@ const TURNING_PARTS: &[&str] = &[
     "\\sim",
 ];
 
+/// What makes all of a text doubtful: its author takes something back, supposes, or tells what others say.
+const DOUBTING: &[&str] = &[
+    "wait",
+    "actually",
+    "hmm",
+    "hm",
+    "oops",
+    "sorry",
+    "correction",
+    "scratch",
+    "wrong",
+    "wrongly",
+    "incorrect",
+    "incorrectly",
+    "mistake",
+    "mistaken",
+    "guess",
+    "guessing",
+    "suppose",
+    "supposing",
+    "assume",
+    "assumes",
+    "assuming",
+    "assumption",
+    "alternatively",
+    "however",
+    "unless",
+    "doubt",
+    "unclear",
+    "ambiguous",
+    "depends",
+    "depending",
+    "interpretation",
+    "interpreted",
+    "perhaps",
+    "maybe",
+    "might",
+    "otherwise",
+    "says",
+    "said",
+    "say",
+    "thinks",
+    "thought",
+    "believes",
+    "claims",
+    "claimed",
+    "according",
+    "supposedly",
+    "allegedly",
+    "falsch",
+    "sorry",
+    "faux",
+    "falso",
+    "неверно",
+    "неправильно",
+];
+/// The same in scripts that put no blanks between words.
+const DOUBTING_PARTS: &[&str] = &["错", "錯", "不对", "間違", "ผิด", "ভুল", "తప్పు", "틀렸", "?", "？"];
+
+/// Whether a text has a word by which nothing in it is to be relied on.
+pub(super) fn doubts(text: &str) -> bool {
+    DOUBTING_PARTS.iter().any(|part| text.contains(part))
+        || words(text).any(|word| DOUBTING.contains(&word.as_str()))
+}
+
 /// The words of a text, in lower case, without what is written around them.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     let is_between =

@@ -1,0 +1,407 @@
+//! Whether a sentence only says again what a question says, with a number for what it asks.
+//!
+//! What always holds: a word that the sentence which asks does not have makes a sentence another one, but for names and
+//! pronouns that can mean nobody else, for words of the same meaning, and for a few that say nothing of their own. What it
+//! has stands in its order, because the same words in another order say who did it to whom.
+
+use super::number::{self, Number};
+use super::vocabulary::{
+    ARTICLES, AUXILIARY, DIRECTIONS, EACH, EITHER, FORMS, FRONTED, LEFT, MEN, NO_NAMES, NO_TOTAL, PAST,
+    PLAIN, PRONOUNS, QUANTITIES, SPENT, TOTAL, TURNED, WOMEN,
+};
+use super::words::{is_same, words};
+
+/// What a question says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Echo {
+    /// The words of the sentence that asks, in their order.
+    pub(super) words: Vec<String>,
+    /// All words of the question.
+    pub(super) told: Vec<String>,
+    /// Whom the question is about, where that is one and the sentence that asks does not name it.
+    names: Vec<String>,
+    /// The pronouns that can mean nobody else.
+    pronouns: Vec<&'static str>,
+    /// What the question begins with: `A ferry covers`.
+    subject: Option<String>,
+    /// How many words of the sentence, from its beginning on, are for what is counted: `how much profit`.
+    counted: usize,
+    /// The numbers of the sentence that asks.
+    numbers: Vec<Number>,
+    is_past: bool,
+}
+
+impl Echo {
+    pub(super) fn of(sentence: &str, question: &str) -> Self {
+        let words: Vec<String> = sentence.split_whitespace().flat_map(pieces).collect();
+        let told: Vec<String> = self::words(question).collect();
+        let capital = question.split_whitespace().filter(|word| word.starts_with(char::is_uppercase));
+        let mut names: Vec<String> =
+            capital.flat_map(self::words).map(|name| possessor(&name).to_owned()).collect();
+        names.retain(|name| !NO_NAMES.contains(&name.as_str()));
+        names.sort_unstable();
+        names.dedup();
+        let pronouns = pronouns(&words, &told, names.len());
+        // Where the sentence names somebody, or there are two, another name is somebody else.
+        let is_name = |word: String| !NO_NAMES.contains(&possessor(&word));
+        let capitals =
+            sentence.split_whitespace().skip(1).filter(|word| word.starts_with(char::is_uppercase));
+        let is_named = capitals.flat_map(self::words).any(is_name);
+        if is_named || names.len() > 1 {
+            names.clear();
+        }
+        let begins = matches!(told.first().map(String::as_str), Some("a" | "an" | "the"));
+        Self {
+            subject: told.get(1).filter(|_| begins && words.iter().any(|word| word == "it")).cloned(),
+            is_past: words.iter().any(|word| PAST.contains(&word.as_str())),
+            numbers: numbers(sentence),
+            counted: counted(&words),
+            names,
+            pronouns,
+            words,
+            told,
+        }
+    }
+
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|own| own == word)
+    }
+
+    fn has_any(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.has(word))
+    }
+
+    /// The words from where the sentence asks on, without a condition.
+    fn asking(&self) -> &[String] {
+        let is_begin = |word: &String| matches!(word.as_str(), "how" | "what" | "which" | "find");
+        let words = &self.words[self.words.iter().position(is_begin).unwrap_or(0)..];
+        &words[..words.iter().position(|word| word == "if").unwrap_or(words.len())]
+    }
+
+    /// Whether it is asked what is left. A remaining distance is another thing.
+    pub(super) fn asks_what_is_left(&self) -> bool {
+        let is_adjective = |word: &&String| *word == "remaining" && self.words.last() != Some(word);
+        self.asking().iter().any(|word| LEFT.contains(&word.as_str()) && !is_adjective(&word))
+    }
+
+    /// Whether it is asked what all of it comes to.
+    pub(super) fn is_total(&self) -> bool {
+        self.has_any(TOTAL) || self.has_any(SPENT) && !self.has_any(NO_TOTAL)
+    }
+
+    /// Whether a number is one of those that the question itself asks with.
+    pub(super) fn asks_with(&self, number: Number) -> bool {
+        self.numbers.contains(&number)
+    }
+
+    /// Whether a text leaves out what the question asks for: what is left, or what falls to each.
+    pub(super) fn is_cut_short(&self, text: &str) -> bool {
+        let has = |all: &[&str]| words(text).any(|word| all.contains(&word.as_str()) || word == "leaves");
+        let is_shared = self.asking().iter().any(|word| EACH.contains(&word.as_str()));
+        self.asks_what_is_left() && !has(LEFT) || is_shared && !has(EACH)
+    }
+
+    /// Whether a text has a word of the question, or one for what it asks.
+    pub(super) fn is_touched(&self, text: &str) -> bool {
+        let is_own = |word: &String| self.words.iter().any(|own| self.is_akin(own, word));
+        words(text)
+            .any(|word| is_own(&word) || self.names_quantity(&word) || self.subject.as_ref() == Some(&word))
+    }
+
+    /// Whether a word names what the question asks for in other words: `time` for how long.
+    fn names_quantity(&self, word: &str) -> bool {
+        QUANTITIES.iter().any(|(asked, names)| self.has(asked) && names.contains(&word))
+    }
+
+    /// Whether a text says so many words of the question that at most one is missing, its verb.
+    pub(super) fn is_full(&self, text: &str) -> bool {
+        let is_plain = |word: &&str| {
+            PLAIN.contains(word) || TURNED.contains(word) || matches!(*word, "how" | "many" | "much" | "what")
+        };
+        let asked = self.asking().iter().map(String::as_str).filter(|word| !is_plain(word));
+        let missing = asked.filter(|own| !words(text).any(|word| self.is_akin(own, &word)));
+        missing.count() < 2
+    }
+
+    /// Whether a text only says again what the question says.
+    pub(super) fn says(&self, text: &str) -> bool {
+        let is_apart = |one: char| one.is_whitespace() || matches!(one, '(' | ')');
+        let is_letter =
+            |one: char| one.is_alphanumeric() || matches!(one, '\'' | '’' | '-' | '.' | ',' | '%' | '$');
+        // `Total earnings` are the earnings.
+        let named = text.trim_start().strip_prefix("Total ").filter(|named| self.is_touched(named));
+        let text = named.unwrap_or(text);
+        let mut reading = Reading {
+            echo: self,
+            next: 0,
+            front: 0,
+            last: usize::MAX,
+            before: String::new(),
+            is_first: true,
+            is_behind: false,
+            counted: None,
+        };
+        text.split(is_apart).filter(|raw| !raw.is_empty()).all(|raw| {
+            raw == NUMBER && reading.passes_number() || raw.chars().all(is_letter) && reading.takes(raw)
+        })
+    }
+
+    /// Whether two words are forms of one; `scored` is one of `score` only where the question is about what has been.
+    fn is_akin(&self, own: &str, other: &str) -> bool {
+        let stem = |word: &str| {
+            if let Some(stem) = word.strip_suffix("ied").filter(|_| self.is_past) {
+                return [stem, "y"].concat();
+            }
+            let ends: &[&str] = if self.is_past { &["ed", "d", "es", "s", "e"] } else { &["es", "s", "e"] };
+            let stem = ends.iter().find_map(|end| word.strip_suffix(end)).filter(|stem| stem.len() > 2);
+            if word == "has" || word == "have" { "have".to_owned() } else { stem.unwrap_or(word).to_owned() }
+        };
+        let is_form = |(now, then): &(&str, &str)| own == *now && other == *then;
+        own == other
+            || is_same(own, other)
+            || stem(own) == stem(other)
+            || self.is_past && FORMS.iter().any(is_form)
+            || LEFT.contains(&own) && LEFT.contains(&other)
+    }
+}
+
+/// What stands in a text for the number that the question asks for.
+pub(super) const NUMBER: &str = "#";
+
+/// A text as it is read word by word.
+struct Reading<'a> {
+    echo: &'a Echo,
+    /// The first word of the question that is still to come.
+    next: usize,
+    /// Where in the question the text begins, where that is with `in` or the like.
+    front: usize,
+    /// The word of the question before which it ends, where its end was said first.
+    last: usize,
+    before: String,
+    is_first: bool,
+    /// Whether the number stands before.
+    is_behind: bool,
+    /// What has to follow.
+    counted: Option<String>,
+}
+
+impl Reading<'_> {
+    fn passes_number(&mut self) -> bool {
+        NUMBER.clone_into(&mut self.before);
+        self.is_behind = true;
+        true
+    }
+
+    fn takes(&mut self, raw: &str) -> bool {
+        let raw = raw.trim_matches(',');
+        let lower = raw.trim_matches(['\'', '’', '-', '.']).to_lowercase();
+        let bare = possessor(&lower);
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        // The point A is no article.
+        let is_label =
+            !is_first && raw.chars().count() == 1 && raw.chars().all(char::is_uppercase) && bare != "i";
+        let is_taken = match number::leading(bare.trim_start_matches('$').trim_end_matches('%')) {
+            Some((number, "")) => self.takes_number(number),
+            _ if self.counted.take().is_some_and(|counted| !self.echo.is_akin(&counted, bare)) => false,
+            _ => self.takes_word(bare, is_label, is_first),
+        };
+        if !ARTICLES.contains(&lower.as_str()) || is_label {
+            self.before = lower;
+        } else if self.before.is_empty() {
+            " ".clone_into(&mut self.before);
+        }
+        is_taken
+    }
+
+    /// A number of the question, with what that counts by it.
+    fn takes_number(&mut self, number: Number) -> bool {
+        let is_own = self.takes_own(&number.to_string());
+        self.counted = self.echo.words.get(self.next).filter(|_| is_own).cloned();
+        is_own
+    }
+
+    fn takes_word(&mut self, bare: &str, is_label: bool, is_first: bool) -> bool {
+        let echo = self.echo;
+        let own = echo.words.iter().position(|own| echo.is_akin(own, bare));
+        let has = own.is_some();
+        // It gives `5 of it`, and there gives `5 there`.
+        if self.is_behind && !has && matches!(bare, "it" | "there") {
+            return false;
+        }
+        // Who has left is gone, who has 5 left is not.
+        if bare == "left" && matches!(self.before.as_str(), "has" | "have" | "had") {
+            return false;
+        }
+        if bare == "leaves" {
+            return matches!(self.before.as_str(), "that" | "this") && echo.asks_what_is_left();
+        }
+        if (PLAIN.contains(&bare) && !is_label) || echo.pronouns.contains(&bare) {
+            return true;
+        }
+        let holds = matches!(bare, "has" | "have") && echo.asks_what_is_left();
+        if holds || has && bare == "now" {
+            return true;
+        }
+        if has
+            && (TURNED.contains(&bare)
+                || LEFT.contains(&bare)
+                || TOTAL.contains(&bare)
+                || EACH.contains(&bare))
+        {
+            return true;
+        }
+        if TOTAL.contains(&bare) && bare != "both" && (bare != "all" || self.before == "in") {
+            return bare == "all" || matches!(self.before.as_str(), "in" | " " | "a") || echo.is_total();
+        }
+        if is_first && matches!(bare, "that" | "this")
+            || matches!(bare, "now" | "still") && (echo.asks_what_is_left() || echo.has("more"))
+        {
+            return true;
+        }
+        if has {
+            return own.is_some_and(|at| at < echo.counted) || self.takes_own(bare);
+        }
+        if echo.names_quantity(bare) {
+            return true;
+        }
+        let is_name =
+            echo.names.iter().any(|name| name == bare) && !DIRECTIONS.contains(&self.before.as_str());
+        let is_subject = self.next == 0 && echo.subject.as_ref().is_some_and(|subject| subject == bare);
+        is_name || is_subject
+    }
+
+    /// A word of the question, behind those that were there before and with the direction that it has there.
+    fn takes_own(&mut self, bare: &str) -> bool {
+        let echo = self.echo;
+        let rest = echo.words.iter().enumerate().skip(self.next);
+        let found = rest.filter(|(_, own)| echo.is_akin(own, bare)).map(|(at, _)| at).next();
+        let found = found.or_else(|| self.wrapped(bare));
+        let Some(at) = found.filter(|at| *at < self.last) else { return false };
+        if self.next == 0 && FRONTED.contains(&self.before.as_str()) {
+            self.front = at;
+        }
+        self.next = at + 1;
+        let is_article = |word: &&String| ARTICLES.contains(&word.as_str());
+        let asked = echo.words[..at].iter().rev().find(|word| !is_article(word)).map_or("", String::as_str);
+        let is_same_way = !DIRECTIONS.contains(&self.before.as_str()) || asked == self.before;
+        // `is paid` is not `paid`.
+        let is_passive =
+            matches!(self.before.as_str(), "is" | "are") && echo.words[at] != bare && echo.is_past;
+        is_same_way && !is_passive
+    }
+}
+
+impl Reading<'_> {
+    /// The place of a word, where the end of the question was said first: `In a week the cows give`.
+    fn wrapped(&mut self, bare: &str) -> Option<usize> {
+        (self.front > 0 && self.last == usize::MAX).then_some(())?;
+        self.last = self.front;
+        self.echo.words.iter().position(|own| self.echo.is_akin(own, bare))
+    }
+}
+
+/// The pronouns that mean whom the question asks about and nobody else.
+fn pronouns(words: &[String], told: &[String], names: usize) -> Vec<&'static str> {
+    let has = |all: &[String], group: &&&[&str]| all.iter().any(|word| group.contains(&word.as_str()));
+    let asked: Vec<_> = PRONOUNS.iter().filter(|group| has(words, group)).collect();
+    // Who does it to whom is told by the order of two.
+    if let [only] = asked.as_slice() {
+        return only.to_vec();
+    }
+    let is_together =
+        words.iter().any(|word| matches!(word.as_str(), "together" | "altogether" | "combined"));
+    let mut known: Vec<&'static str> = if is_together { PRONOUNS[2].to_vec() } else { Vec::new() };
+    let is_among = |persons: &[&str]| told.iter().any(|word| persons.contains(&possessor(word)));
+    if asked.is_empty() && names == 1 && !is_among(EITHER) {
+        let used: Vec<bool> = PRONOUNS[..2].iter().map(|group| has(told, &group)).collect();
+        let others = [is_among(WOMEN), is_among(MEN)];
+        for (nth, group) in PRONOUNS[..2].iter().enumerate() {
+            if !used[1 - nth] && !others[nth] {
+                known.extend(group.iter());
+            }
+        }
+    }
+    known
+}
+
+/// How many words a question begins with for what is counted.
+fn counted(words: &[String]) -> usize {
+    let is_how = |two: &[String]| match two[0].as_str() {
+        "how" => matches!(two[1].as_str(), "many" | "much"),
+        "what" => matches!(two[1].as_str(), "percentage" | "percent" | "fraction"),
+        _ => false,
+    };
+    let Some(at) = words.windows(2).position(is_how) else { return 0 };
+    let is_end = |word: &String| AUXILIARY.contains(&word.as_str());
+    words[at..].iter().position(is_end).map_or(0, |length| at + length)
+}
+
+/// The numbers of a text.
+fn numbers(text: &str) -> Vec<Number> {
+    let pieces = text.split(|one: char| one.is_whitespace() || matches!(one, '?' | '-' | '$' | '%'));
+    pieces
+        .filter_map(|piece| number::leading(piece.trim_end_matches(['.', ','])).map(|(number, _)| number))
+        .collect()
+}
+
+/// A name without the sign that something is its own.
+fn possessor(word: &str) -> &str {
+    word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word)
+}
+
+/// The words of a piece between blanks; a number is one word, in the one way of writing it.
+fn pieces(piece: &str) -> Vec<String> {
+    let is_around = |one: char| !one.is_alphanumeric();
+    match number::leading(piece.trim_matches(is_around)) {
+        Some((number, "")) => vec![number.to_string()],
+        _ => words(piece).flat_map(|word| inverted(&word)).collect(),
+    }
+}
+
+/// `reste-t-il` as the words that it is made of.
+fn inverted(word: &str) -> Vec<String> {
+    let ends = ["-t-il", "-t-elle", "-il", "-elle", "-on"];
+    match ends.iter().find_map(|end| Some((word.strip_suffix(end)?, end))) {
+        Some((verb, end)) => vec![verb.to_owned(), end.rsplit('-').next().unwrap_or_default().to_owned()],
+        None => vec![word.to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CINEMA: &str = "A cinema sells tickets for $7. How much money did the cinema take in on Friday?";
+    const PAIR: &str = "Ann and Bob trade. How much did Ann pay Bob for the chairs?";
+
+    fn check(question: &str, text: &str, expected: bool) {
+        let sentence = question.rsplit_once(". ").map_or(question, |(_, last)| last);
+        assert_eq!(Echo::of(sentence, question).says(text), expected, "{text}");
+    }
+
+    #[test]
+    fn what_the_question_says_is_said_again() {
+        for text in ["The cinema took in on Friday", "So it took in", "In total, the cinema took in"] {
+            check(CINEMA, text, true);
+        }
+        for text in ["Ann paid Bob", "Ann paid Bob for the chairs"] {
+            check(PAIR, text, true);
+        }
+    }
+
+    #[test]
+    fn another_word_or_order_says_something_else() {
+        for text in ["The cinema lost", "The cinema took in on Saturday", "The cinema is taken in"] {
+            check(CINEMA, text, false);
+        }
+        for text in [
+            "Bob paid Ann",
+            "She paid Bob",
+            "Ann is paid",
+            "Ann paid for Bob",
+            "Ann paid Bob with the chairs",
+        ] {
+            check(PAIR, text, false);
+        }
+    }
+}
