@@ -189,9 +189,9 @@ async fn without_the_share_that_is_asked_for_nothing_wins() {
     let none = |question: &str, recipe: &str| {
         told(panel(&["the moon", "the sun", "the wind"]).asks(question, recipe))
     };
-    insta::assert_snapshot!(none("How do tides work?", "vote@min_share=34").await, @"verbatim by ada from 1: `the moon`; because what wins the vote has 1 of 3 answers, 33 %, and `min_share` asks for 34 %; this is the answer closest to the others, word for word");
+    insta::assert_snapshot!(none("How do tides work?", "vote@min_share=34").await, @"verbatim by ada from 1: `the moon`; because answers to an open question cannot be counted; `min_share` asks for 34 %; this is the answer closest to the others, word for word");
     insta::assert_snapshot!(none("How do tides work?", "vote@min_share=33").await, @"selected by ada from 1: `the moon`; because answers to an open question cannot be counted; this is the one closest to the others");
-    insta::assert_snapshot!(none(HOW_MANY, "vote@min_share=100").await, @"verbatim by ada from 1: `the moon`; because what wins the vote has 0 of 3 answers, 0 %, and `min_share` asks for 100 %; this is the answer closest to the others, word for word");
+    insta::assert_snapshot!(none(HOW_MANY, "vote@min_share=100").await, @"verbatim by ada from 1: `the moon`; because the question has a short answer, and these could not be read; `min_share` asks for 100 %; this is the answer closest to the others, word for word");
 }
 
 #[tokio::test(start_paused = true)]

@@ -58,7 +58,7 @@ pub(super) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreeme
             selected(desk, chosen, format!("{why}; this is the one {how}"))
         };
         let most = agreement.map_or(1, |agreement| agreement.equal);
-        return without_majority(desk, usable, most).unwrap_or_else(closest);
+        return without_majority(desk, usable, most, Some(&why)).unwrap_or_else(closest);
     };
     let others = others(desk, agreement);
     let weight = |cluster: &Cluster| match weights {
@@ -74,7 +74,7 @@ pub(super) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreeme
     let has_strongest = |cluster: &&&Cluster| cluster.seats.iter().any(|seat| strong.contains(seat));
     let decides = level.iter().find(has_strongest).copied();
     let winner = decides.unwrap_or(level[0]);
-    if let Some(outcome) = without_majority(desk, usable, winner.seats.len()) {
+    if let Some(outcome) = without_majority(desk, usable, winner.seats.len(), None) {
         return outcome;
     }
     let members: Vec<Usable> =
@@ -96,18 +96,20 @@ pub(super) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreeme
     selected(desk, best(&members, &strong), reason)
 }
 
-/// The best answer as it is, where what wins the vote has too few of the answers. They are counted, not weighed: weights are
-/// the user's own estimates, a majority is not.
-fn without_majority(desk: &Desk, usable: &[Usable], most: usize) -> Option<Outcome> {
+/// The best answer as it is, where what wins the vote has too few of the answers, or nothing wins it, for a reason that is
+/// told. They are counted, not weighed: weights are the user's own estimates, a majority is not.
+fn without_majority(desk: &Desk, usable: &[Usable], most: usize, none: Option<&str>) -> Option<Outcome> {
     let (least_percent, of) = (usize::from(desk.plan.knobs.min_share?), usable.len());
     // Rounded down, so that what is told is below the least wherever the share is.
     let percent = most * 100 / of;
     if percent >= least_percent {
         return None;
     }
-    let message = format!(
-        "what wins the vote has {most} of {of} answers, {percent} %, and `min_share` asks for {least_percent} %"
-    );
+    let least = format!("`min_share` asks for {least_percent} %");
+    let message = match none {
+        Some(why) => format!("{why}; {least}"),
+        None => format!("what wins the vote has {most} of {of} answers, {percent} %, and {least}"),
+    };
     let why = Failure::new(Code::NoMajority, message);
     let warnings = vec![Warning::of("the vote decides nothing", &why)];
     Some(Outcome { warnings, ..unfused(desk, usable, why) })
