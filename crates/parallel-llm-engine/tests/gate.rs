@@ -14,6 +14,7 @@ use parallel_llm_engine::agreement::Agreement;
 use parallel_llm_engine::closed::{Form, Value as Said};
 use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::memory::MemoryJournal;
+use parallel_llm_engine::pointer::Pointer;
 use parallel_llm_engine::{Engine, Outcome, OutcomeKind, RunPlan, RunRequest, Stop};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -281,8 +282,8 @@ fn what_answers_come_to_is_read() {
     }
 }
 
-/// How long a hostile text is; it is read in milliseconds.
-const HOSTILE_BYTES: usize = 128 << 10;
+/// How long hostile texts are, in bytes: less than what JSON is looked for in and a question may have, and more.
+const HOSTILE_BYTES: [usize; 2] = [60 << 10, 1 << 20];
 
 /// Pieces that make a reader look far, back, or again.
 const HOSTILE: [&str; 26] = [
@@ -314,18 +315,55 @@ const HOSTILE: [&str; 26] = [
     "\\frac{",
 ];
 
-/// Long texts of each piece alone, before a value and behind one, are read within the test's time; were any rule quadratic
-/// in them, it would take minutes.
+/// Long texts of each piece, before a value, behind one, and in one. Twice as much of it changes nothing, because only the
+/// end is looked at; were any rule quadratic in what is, it would take hours.
 #[test]
 fn a_long_hostile_answer_is_read_in_one_go() {
-    let questions = ["How many are there?", "Which one?\nA) one\nB) two", "Is it so? Answer yes or no."];
+    let questions = [
+        "How many are there?",
+        "Which one?\nA) one\nB) two",
+        "Is it so? Answer yes or no.",
+        "What does it return? Answer as JSON with the key \"answer\".",
+    ];
     let forms = questions.map(|question| Form::of(question).expect("the question is closed"));
-    for (nth, piece) in HOSTILE.into_iter().enumerate() {
-        let long = piece.repeat(HOSTILE_BYTES / piece.len());
-        let answers =
-            [format!("{long} 1"), format!("Answer: 1\n{long}"), format!("{{\"answer\": \"{long}\"}}")];
-        for (form, answer) in forms.iter().zip(answers.iter().cycle().skip(nth % 3)) {
-            std::hint::black_box(form.read(answer));
+    let pointer = Pointer::parse("/answer").expect("it is one");
+    for (nth, piece) in HOSTILE.iter().enumerate() {
+        for bytes in HOSTILE_BYTES {
+            let long = piece.repeat(bytes / piece.len());
+            let answers = [
+                format!("{long} 1"),
+                format!("Answer: 1\n{long}"),
+                format!("{{\"answer\": \"{long}\"}}"),
+                format!("{long}{long} 1"),
+            ];
+            let form = &forms[nth % forms.len()];
+            let said = answers.each_ref().map(|answer| (form.read(answer), Said::at(&pointer, answer)));
+            assert!(bytes < 1 << 20 || said[0] == said[3], "{piece}: {said:?}");
         }
+    }
+}
+
+/// The same where it is the question. One that is too long to be looked through asks for nothing in particular.
+#[test]
+fn a_long_hostile_question_is_read_in_one_go() {
+    for (nth, piece) in HOSTILE.iter().enumerate() {
+        let long = piece.repeat((16 << 10) / piece.len());
+        let question = [format!("{long} How many are there?"), format!("How many {long}")][nth % 2].clone();
+        let form = Form::of(&question);
+        for answer in ["There are 8.", &"So there are 8 there, and 8 = 8. ".repeat(120)] {
+            std::hint::black_box(form.as_ref().and_then(|form| form.read(answer)));
+        }
+        assert_eq!(Form::of(&question.repeat(5)), None, "{piece}");
+    }
+}
+
+/// Two that are as long as an answer may be and differ in their last letter are two, also where the value is out of sight.
+#[test]
+fn what_is_too_long_to_be_read_is_compared_letter_by_letter() {
+    let gate = Gate::new();
+    let long = format!("{}{}", "{\"answer\": 8} ".repeat(5_000), "so it goes on ".repeat(600));
+    for question in ["How many are there?", "Where?"] {
+        assert!(!gate.merges(question, &[&format!("{long}a"), &format!("{long}b")]));
+        assert!(gate.merges(question, &[&long, &long]));
     }
 }

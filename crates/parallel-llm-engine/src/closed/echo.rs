@@ -11,12 +11,15 @@ use super::vocabulary::{
 };
 use super::words::{is_same, words};
 
+/// The longest sentence of a question that is said again, in bytes: each word of an answer is looked for in it.
+const SENTENCE_BYTES_MAX: usize = 2_000;
+
 /// What a question says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Echo {
     /// The words of the sentence that asks, in their order.
     pub(super) words: Vec<String>,
-    /// All words of the question.
+    /// All words of the question, sorted.
     pub(super) told: Vec<String>,
     /// Whom the question is about, where that is one and the sentence that asks does not name it.
     names: Vec<String>,
@@ -33,8 +36,10 @@ pub(super) struct Echo {
 
 impl Echo {
     pub(super) fn of(sentence: &str, question: &str) -> Self {
+        let sentence =
+            Some(sentence).filter(|sentence| sentence.len() <= SENTENCE_BYTES_MAX).unwrap_or_default();
         let words: Vec<String> = sentence.split_whitespace().flat_map(pieces).collect();
-        let told: Vec<String> = self::words(question).collect();
+        let mut told: Vec<String> = self::words(question).collect();
         let capital = question.split_whitespace().filter(|word| word.starts_with(char::is_uppercase));
         let mut names: Vec<String> =
             capital.flat_map(self::words).map(|name| possessor(&name).to_owned()).collect();
@@ -51,8 +56,11 @@ impl Echo {
             names.clear();
         }
         let begins = matches!(told.first().map(String::as_str), Some("a" | "an" | "the"));
+        let subject = told.get(1).filter(|_| begins && words.iter().any(|word| word == "it")).cloned();
+        told.sort_unstable();
+        told.dedup();
         Self {
-            subject: told.get(1).filter(|_| begins && words.iter().any(|word| word == "it")).cloned(),
+            subject,
             is_past: words.iter().any(|word| PAST.contains(&word.as_str())),
             numbers: numbers(sentence),
             counted: counted(&words),

@@ -5,6 +5,9 @@ use super::value::{FALSE, NO, TRUE, YES};
 use super::words::{turns, words};
 use super::{Form, Words};
 
+/// The longest question that may ask for a short answer, in bytes. It is read word by word for each sentence of an answer, and
+/// a longer one is a document with a question somewhere in it: answers to it are compared letter by letter.
+const QUESTION_BYTES_MAX: usize = 64 * 1024;
 /// Options a question may name: the letters there are.
 const OPTIONS_MAX: usize = 26;
 /// The longest option that is still one, in bytes; what is longer is a paragraph that begins with a letter.
@@ -285,6 +288,9 @@ const SECOND: &[&str] = &[
 ];
 
 pub(super) fn form(question: &str) -> Option<Form> {
+    if question.len() > QUESTION_BYTES_MAX {
+        return None;
+    }
     let lower = question.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let is_json = lower.contains("json") && has(&["\"answer\"", "`answer`", "final_answer", "final answer"]);

@@ -311,10 +311,12 @@ pub(super) fn all(answer: &str) -> Vec<Spot<'_>> {
     inner.map(|(_, spot)| spot.clone()).collect()
 }
 
-/// Whether a text is nothing but words that lead to an answer, these, and numbers with their signs.
+/// Whether a text is nothing but words that lead to an answer, these, which are sorted, and numbers with their signs.
 fn is_leading(text: &str, known: &[String]) -> bool {
     let is_number = |word: &str| !word.contains(char::is_alphabetic);
-    words(text).all(|word| is_number(&word) || LEADING.contains(&word.as_str()) || known.contains(&word))
+    words(text).all(|word| {
+        is_number(&word) || LEADING.contains(&word.as_str()) || known.binary_search(&word).is_ok()
+    })
 }
 
 /// Whether a text has nothing but marks that close something.
