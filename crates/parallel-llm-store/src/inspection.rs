@@ -15,6 +15,8 @@ pub struct DatabaseState {
     pub bytes: u64,
     /// The size of the write-ahead log in bytes.
     pub log_bytes: u64,
+    /// Whether a purge was given up before the words of its runs were overwritten in the index.
+    pub has_purged_words: bool,
     /// How many runs there are, by the word of their status. One that a process left unfinished is counted as `running`.
     pub runs: BTreeMap<String, u64>,
 }

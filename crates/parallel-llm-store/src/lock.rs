@@ -1,7 +1,8 @@
-//! One opening at a time: a lock file beside the database, held while it is opened and brought up to date.
+//! One opening at a time, and one purge: lock files beside the database, held while it is opened and brought up to date,
+//! or while runs are purged.
 //!
 //! Every MCP client starts its own process, and SQLite's own locks do not cover the change to write-ahead
-//! logging: without this file 12 of 60 first openings at once failed. The system gives the lock back when the
+//! logging: without a lock 12 of 60 first openings at once failed. The system gives the lock back when the
 //! process ends, however it ends, so the file may stay.
 
 use std::fs::{File, TryLockError};
@@ -31,6 +32,27 @@ impl Lock {
         let file = file::open_private(path).map_err(|cause| fault::file(path, &cause))?;
         try_lock_of_range(&file).map_err(|cause| fault::lockless(path, &cause))?;
         tokio::time::timeout(WAIT, hold(file, path)).await.unwrap_or_else(|_| Err(taken(path)))
+    }
+}
+
+/// The right to purge; given back when dropped. One process at a time: words that one marks while another writes the index
+/// anew would be taken for written over.
+#[derive(Debug)]
+pub(crate) struct PurgeLock {
+    /// Held for its lock.
+    _file: File,
+}
+
+impl PurgeLock {
+    /// Takes the right whose lock file this is. Fails with `busy` where another process has it.
+    pub(crate) fn acquire(path: &Path) -> Result<Self, Failure> {
+        let file = file::open_private(path).map_err(|cause| fault::file(path, &cause))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(Failure::new(Code::Busy, "another process is purging runs")
+                .with_next("wait until it has ended, then say it again")),
+            Err(TryLockError::Error(cause)) => Err(fault::lockless(path, &cause)),
+        }
     }
 }
 

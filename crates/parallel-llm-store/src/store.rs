@@ -13,8 +13,10 @@ use crate::backup::{self, BackedUp};
 use crate::clock;
 use crate::costs::{CostLine, CostQuery};
 use crate::facts::SeatFact;
+use crate::file;
 use crate::found::{self, Matches};
 use crate::inspection::{DatabaseState, Soundness, Thoroughness};
+use crate::lock::PurgeLock;
 use crate::purge::Purged;
 use crate::runs::{Look, RunFilter, RunSummary, StoredRun, Whose};
 use crate::spill::{Spill, SpillState, Spills};
@@ -72,6 +74,8 @@ struct Shared {
     db: Db,
     writer: Writer,
     spills: Spills,
+    /// Held by whoever purges.
+    purge_lock: PathBuf,
 }
 
 /// The connections that read.
@@ -89,12 +93,13 @@ impl Store {
     pub async fn open(config: StoreConfig) -> Result<Self, Failure> {
         let opened = sqlite::open(&config.path, config.wait).await?;
         let spills = Spills::of(&opened.path, &config.spill_folders);
+        let purge_lock = file::beside(&opened.path, ".purge.lock");
         let db = Db::Sqlite(opened.readers.clone());
         let writer = Writer::start(opened, spills.clone(), config.wait);
         if spills.is_waiting() {
             writer.take_in().await;
         }
-        Ok(Self { shared: Arc::new(Shared { db, writer, spills }) })
+        Ok(Self { shared: Arc::new(Shared { db, writer, spills, purge_lock }) })
     }
 
     /// Runs, newest first.
@@ -201,8 +206,10 @@ impl Store {
 
     /// Takes these runs away, step by step, so that nobody who writes a run waits for it. A run under way stays. Where it
     /// fails or is given up half-way, every run is there whole or gone, and what is left can be purged again. Words of
-    /// what is gone may stand in the index, and texts in the log, until [`Store::reclaim`] is through.
+    /// what is gone may stand in the index, and texts in the log, until [`Store::reclaim`] is through. Fails with `busy` while
+    /// another process purges, whatever the runs.
     pub async fn purge(&self, runs: &[RunId]) -> Result<Purged, Failure> {
+        let _lock = PurgeLock::acquire(&self.shared.purge_lock)?;
         let mut purged = Purged::default();
         let mut rest = runs;
         for _ in 0..STEPS_MAX {
@@ -221,8 +228,10 @@ impl Store {
 
     /// Overwrites what is left of all purged runs, so that no byte of their texts is in the database's files, and gives the
     /// space back; step by step as [`Store::purge`]. `false` where another process kept on reading: texts may stand in the
-    /// write-ahead log until it has ended. It may be given up at any time, and begun again.
+    /// write-ahead log until it has ended. It may be given up at any time, and begun again; [`DatabaseState`] tells whether
+    /// that is due.
     pub async fn reclaim(&self) -> Result<bool, Failure> {
+        let _lock = PurgeLock::acquire(&self.shared.purge_lock)?;
         for number in 0..STEPS_MAX {
             if !in_turn(self.shared.writer.reclaim(number == 0)).await? {
                 break;

@@ -6,9 +6,9 @@ mod support;
 use std::path::Path;
 use std::time::Duration;
 
-use parallel_llm_engine::RunId;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Code, RunId};
 use parallel_llm_store::{Purged, RunFilter, Soundness, Store, StoreConfig, Thoroughness, Whose};
 use support::{
     Fixture, OpenRun as _, bytes_of, closed, connect, every_kind, holds, plan, recorded, run_id, simple,
@@ -151,4 +151,19 @@ async fn a_file_that_cannot_shrink_uses_its_space_again() {
         write(&store, plan(number, StoreMode::Full), simple(&words(number))).await;
     }
     assert!(number(&path, "PRAGMA freelist_count").await < free);
+}
+
+#[tokio::test]
+async fn one_process_purges_at_a_time() {
+    let fixture = filled(3).await;
+    let other = std::fs::File::create(fixture.path().with_extension("db.purge.lock")).unwrap();
+    other.lock().unwrap();
+    assert_eq!(fixture.store.purge(&[]).await.unwrap_err().code, Code::Busy);
+    assert_eq!(fixture.store.purge(&ids(1..=2)).await.unwrap_err().code, Code::Busy);
+    assert_eq!(fixture.store.reclaim().await.unwrap_err().code, Code::Busy);
+    drop(other);
+    assert_eq!(fixture.store.purge(&ids(1..=2)).await.unwrap().runs.len(), 2);
+    assert!(fixture.store.state().await.unwrap().has_purged_words, "they are only marked yet");
+    assert_eq!(fixture.store.reclaim().await, Ok(true));
+    assert!(!fixture.store.state().await.unwrap().has_purged_words);
 }

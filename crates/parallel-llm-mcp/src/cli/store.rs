@@ -59,7 +59,8 @@ pub struct Backup {
 /// Put a backup in the place of the run database
 ///
 /// The backup is read through first, and stays as it is. Nothing may have the database open: end servers and MCP clients that use it.
-/// The database that stands there is kept beside it, under a name that is said.
+/// The database that stands there is kept beside it, under a name that is said. What happened since the backup is not known to it:
+/// money spent since does not count for the day's limit, and tokens revoked since hold again.
 ///
 /// Example: parallel-llm-mcp store restore runs-backup.db
 #[derive(Debug, clap::Args)]

@@ -86,6 +86,8 @@ impl Service {
         let (runs, mut under_way) = self.doomed(doomed).await?;
         let store = self.store().await?;
         let (mut gone, mut rest) = (Vec::new(), Purging::default());
+        // Refused while another process purges, before a file is removed.
+        store.purge(&[]).await?;
         for (number, some) in runs.chunks(RUNS_AT_ONCE).enumerate() {
             let without_files = self.erase_all(some, &mut rest).await;
             let purged = store.purge(&without_files).await?;

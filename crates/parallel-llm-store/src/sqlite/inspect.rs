@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::contents::{self, Found};
 use super::read::unread;
 use super::row::count;
+use super::search;
 use crate::file;
 use crate::inspection::{DatabaseState, Soundness, Thoroughness};
 
@@ -30,11 +31,14 @@ pub(crate) async fn state(readers: &SqlitePool) -> Result<DatabaseState, Failure
     let row = sqlx::query(sql).fetch_one(readers).await.map_err(unread)?;
     let columns = || Ok((row.try_get(0)?, row.try_get(1)?, count(row.try_get(2)?)));
     let (sqlite_version, format, bytes) = columns().map_err(unread)?;
+    let mut reader = readers.acquire().await.map_err(unread)?;
+    let has_purged_words = search::are_words_marked(&mut reader).await.map_err(unread)?;
+    drop(reader);
     let sql = "SELECT status, COUNT(*) FROM runs GROUP BY status";
     let counts: Vec<(String, i64)> = sqlx::query_as(sql).fetch_all(readers).await.map_err(unread)?;
     let runs: BTreeMap<String, u64> = counts.into_iter().map(|(word, runs)| (word, count(runs))).collect();
     let log_bytes = log_bytes(readers.connect_options().get_filename());
-    Ok(DatabaseState { sqlite_version, format, bytes, log_bytes, runs })
+    Ok(DatabaseState { sqlite_version, format, bytes, log_bytes, has_purged_words, runs })
 }
 
 /// Where there is no log, nothing waits in it.

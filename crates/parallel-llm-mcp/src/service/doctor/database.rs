@@ -35,6 +35,7 @@ async fn examine(service: &Service, depth: Depth) -> Result<Vec<Finding>, Failur
         Depth::Quick => (Thoroughness::Quick, QUICK_MAX),
         Depth::Deep => (Thoroughness::Whole, WHOLE_MAX),
     };
+    findings.extend(state.has_purged_words.then(unpurged));
     findings.push(whole(store.check(thoroughness, within).await?, within));
     findings.extend(spilled(&store.spills()));
     findings.extend(interrupted(service).await?);
@@ -55,6 +56,13 @@ fn log(bytes: u64) -> Finding {
     }
     let next = "end other programs that have it open, such as a database browser or a stopped server";
     Finding::warning(format!("{found}: some program reads on and on, so that it cannot be emptied"), next)
+}
+
+/// A purge was given up before its end.
+fn unpurged() -> Finding {
+    let found =
+        "words of purged runs stand in the index still, because a purge was interrupted or is under way";
+    Finding::warning(found, "`runs purge --older-than 2000-01-01 --yes` removes no run and overwrites them")
 }
 
 fn whole(soundness: Soundness, within: Duration) -> Finding {
