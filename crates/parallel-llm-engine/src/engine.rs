@@ -19,6 +19,7 @@ use crate::port::{Caller, Checker, Journal, Lease};
 use crate::reconcile;
 use crate::reopening::Reopening;
 use crate::retry::RetryBudget;
+use crate::room::Room;
 use crate::run::Run;
 use crate::seat::Desk;
 use crate::stop::Stop;
@@ -33,6 +34,7 @@ pub struct Engine {
     journal: Arc<dyn Journal>,
     checker: Option<Arc<dyn Checker>>,
     retries: Arc<RetryBudget>,
+    room: Room,
 }
 
 impl std::fmt::Debug for Engine {
@@ -44,7 +46,7 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// An engine that calls models and remembers runs this way.
     pub fn new(caller: Arc<dyn Caller>, journal: Arc<dyn Journal>) -> Self {
-        Self { caller, journal, checker: None, retries: Arc::default() }
+        Self { caller, journal, checker: None, retries: Arc::default(), room: Room::default() }
     }
 
     /// The same that checks answers this way, where a recipe wants them checked.
@@ -88,6 +90,7 @@ impl Engine {
             log: RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease),
             budget: Budget::new(plan.budget),
             retries: Arc::clone(&self.retries),
+            room: self.room.clone(),
             refused_keys: Mutex::default(),
             has_begun: AtomicBool::new(false),
             sending: stop.sending(),
@@ -144,6 +147,8 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
                     let failure = Failure::new(Code::AllFailed, "no further answer came");
                     return decide(desk, Outcome::none(failure));
                 }
+                let bytes = usable.iter().map(|one| one.answer.text.len()).sum();
+                let _room = desk.room.take(bytes, desk.deadline.run, &desk.stop).await;
                 let agreement = strategy::agreement(desk, &usable);
                 let decided = strategy::decide(desk, &usable, agreement.as_ref());
                 let decided = AssertUnwindSafe(decided).catch_unwind().await;

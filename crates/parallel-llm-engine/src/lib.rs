@@ -55,6 +55,7 @@ mod reconcile;
 pub mod reopening;
 pub mod request;
 pub mod retry;
+mod room;
 pub mod routing;
 pub mod run;
 mod seat;

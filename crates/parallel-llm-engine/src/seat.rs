@@ -31,6 +31,7 @@ use crate::plan::RunPlan;
 use crate::port::{Call, Caller, Checker, Permit, ReplyEnd, ReplyPart};
 use crate::request::Message;
 use crate::retry::{self, Retry, RetryBudget, Trial};
+use crate::room::Room;
 use crate::run::SeatView;
 use crate::stop::{Curtain, Revocation, Sending, Stop};
 use crate::timer::{ReplyClock, time_over};
@@ -48,6 +49,7 @@ pub(crate) struct Desk {
     pub(crate) log: RunLog,
     pub(crate) budget: Budget,
     pub(crate) retries: Arc<RetryBudget>,
+    pub(crate) room: Room,
     pub(crate) deadline: Deadline,
     pub(crate) stop: Stop,
     pub(crate) sending: Sending,

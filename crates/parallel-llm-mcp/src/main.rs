@@ -2,7 +2,12 @@
 
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
 use parallel_llm_mcp::{app, program};
+
+/// The system's keeps what a burst of long answers took for as long as the program runs.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     program::run(app::wire)

@@ -43,7 +43,8 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
             .as_ref()
             .map(|failure| format!(" (next: {})", failure.next_step()))
             .unwrap_or_default();
-        let reason = told.reason.unwrap_or_else(|| "no answer yet".to_owned());
+        let state = if run.is_decided() { "no longer waited for" } else { "still at it" };
+        let reason = told.reason.unwrap_or_else(|| state.to_owned());
         lines.push(
             console.tone(Tone::Warning, &format!("missing: {} {}: {reason}{next}", told.model, told.word)),
         );
