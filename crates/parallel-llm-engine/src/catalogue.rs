@@ -81,6 +81,9 @@ pub struct ModelInfo {
     /// Which files it takes, where the list says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Inputs>,
+    /// Whether it can be held to replying with JSON, as far as the list says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub json_mode: bool,
     /// The last day it is offered, as `YYYY-MM-DD`, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_on: Option<String>,
@@ -100,6 +103,7 @@ impl ModelInfo {
             price: None,
             price_overrides: Vec::new(),
             inputs: None,
+            json_mode: false,
             expires_on: None,
         }
     }

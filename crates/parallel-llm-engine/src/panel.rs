@@ -167,6 +167,9 @@ pub struct Seat {
     /// Which files the model takes, where the catalogue says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Inputs>,
+    /// Whether the model can be held to replying with JSON, as far as the catalogue says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub json_mode: bool,
     /// What it is told beside the question, where it is told anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brief: Option<Arc<Brief>>,

@@ -573,6 +573,7 @@ fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, choice: &Choice) ->
         price: info.and_then(|info| info.price_at(choice.input_tokens)),
         context_tokens,
         inputs: info.and_then(|info| info.inputs),
+        json_mode: info.is_some_and(|info| info.json_mode),
         brief: None,
     }
 }

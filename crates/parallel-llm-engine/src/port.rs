@@ -39,6 +39,8 @@ pub struct Call {
     pub max_tokens: u32,
     /// How hard the model is asked to think; `None` leaves it out.
     pub effort: Option<Effort>,
+    /// Whether the reply is to be one JSON object. Only where the model is known to keep to that.
+    pub json: bool,
     /// The terms for the providers behind a router.
     pub routing: Arc<Routing>,
     /// Optional fields of the request that the provider has rejected and that are left out.

@@ -128,6 +128,7 @@ mod tests {
                 context_tokens: None,
                 effort: None,
                 inputs: None,
+                json_mode: false,
                 brief: None,
             })
             .collect()

@@ -486,6 +486,7 @@ impl Asking {
     }
 
     fn call(&self) -> Call {
+        let step = self.desk.plan.step_at(self.place);
         Call {
             run_id: self.desk.plan.run_id,
             attempt: self.attempt(),
@@ -494,6 +495,7 @@ impl Asking {
             temperature: self.seat.temperature,
             max_tokens: self.seat.max_tokens,
             effort: self.seat.effort,
+            json: self.seat.json_mode && step.is_some_and(|step| step.key.role.replies_in_json()),
             routing: Arc::clone(&self.desk.plan.routing),
             without: self.without.clone(),
         }

@@ -75,6 +75,16 @@ impl Role {
     }
 }
 
+impl Role {
+    /// Whether its whole reply is one JSON object: its prompt asks for that and nothing else.
+    pub(crate) const fn replies_in_json(self) -> bool {
+        match self {
+            Self::Judge | Self::Reviewer | Self::Analyst | Self::Extractor => true,
+            Self::Proposer | Self::Reviser | Self::Control | Self::Draft => false,
+        }
+    }
+}
+
 /// Names a step by what it is, so that whoever wants it made finds it in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepKey {

@@ -47,6 +47,7 @@ fn seat(number: u8, name: &str) -> Seat {
         context_tokens: Some(1_000_000),
         effort: None,
         inputs: None,
+        json_mode: false,
         brief: None,
     }
 }

@@ -92,6 +92,7 @@ pub(crate) fn seat(number: u8, model: &str) -> Seat {
         context_tokens: None,
         effort: None,
         inputs: None,
+        json_mode: false,
         brief: None,
     }
 }

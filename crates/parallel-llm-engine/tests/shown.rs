@@ -3,7 +3,7 @@
 
 use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::usage::tokens_in;
-use parallel_llm_engine::{Outcome, PicoUsd, RunRequest, SeatNumber};
+use parallel_llm_engine::{Message, Outcome, PicoUsd, RunRequest, SeatNumber};
 
 use crate::paranoid::gullible;
 use crate::scene::{Scene, Told, scene};
@@ -282,4 +282,43 @@ async fn no_count_tells_of_an_answer_that_is_left_out_or_cannot_be_compared() {
         scene([("ada", says(10, "Air.")), ("bob", says(20, "Sea.")), ("fuser", fuses(10, "Air", "Air."))]);
     let open = open.asks(WHY, "synthesize@show_votes=on").run().await;
     assert!(votes(&prompt(&open.asked[2].call)).is_empty(), "an open question has no counts");
+}
+
+/// Whom this recipe asks for JSON, where all models that are named can be held to it: as many calls as are asked in words
+/// for one JSON object and nothing else, and no other.
+async fn held_to_json(recipe: &str, able: bool) -> Vec<(String, usize)> {
+    let panel = ["ada", "bob", "cyd"].map(|name| (name, says(10, name)));
+    let scene = scene(panel.into_iter().chain([("fuser", says(10, "?"))])).asks("Why?", recipe);
+    let scene = scene.plan(|plan| {
+        let all = plan.seats.iter_mut().chain(&mut plan.synthesizers);
+        all.for_each(|seat| seat.json_mode = able);
+    });
+    let mut held = std::collections::BTreeMap::<String, usize>::new();
+    for asked in scene.run().await.asked {
+        let texts = asked.call.messages.iter().flat_map(Message::texts);
+        let is_asked =
+            texts.into_iter().any(|text| text.contains("Reply with one JSON object and nothing else"));
+        assert_eq!(asked.call.json, able && is_asked, "{recipe}: {:?}", asked.call.attempt);
+        *held.entry(asked.call.model.model).or_default() += usize::from(asked.call.json);
+    }
+    held.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_to_reply_with_json_is_held_to_it_where_its_model_can_be() {
+    for (recipe, by, count) in [
+        ("best-of-n", "fuser", 2),
+        ("consistency", "fuser", 1),
+        ("tournament@orders=1", "fuser", 1),
+        ("council", "ada", 1),
+        ("vote@extractor=llm", "fuser", 1),
+        ("synthesize@analysis=separate", "fuser", 1),
+    ] {
+        let held = held_to_json(recipe, true).await;
+        assert!(held.iter().any(|(name, times)| name == by && *times >= count), "{recipe}: {held:?}");
+        assert!(held_to_json(recipe, false).await.is_empty());
+    }
+    for recipe in ["synthesize", "vote", "moa", "debate", "synthesize@paranoid=on"] {
+        assert!(held_to_json(recipe, true).await.is_empty(), "{recipe}");
+    }
 }

@@ -86,6 +86,7 @@ fn model(entry: &RawValue, list_prices: ListPrices) -> Option<ModelInfo> {
         price: price(&pricing, list_prices),
         price_overrides: overrides(&pricing),
         inputs: inputs(&entry.part("architecture")),
+        json_mode: json_mode(&entry),
         expires_on: entry.text(&["expiration_date"]).and_then(|date| day(&date)),
         ..ModelInfo::named(id)
     })
@@ -138,6 +139,12 @@ fn inputs(architecture: &Fields<'_>) -> Option<Inputs> {
     let words: Vec<String> = loose::part(architecture.get("input_modalities"));
     let has = |word: &str| words.iter().any(|own| own == word);
     (!words.is_empty()).then(|| Inputs { image: has("image"), document: has("file") })
+}
+
+/// Whether the list says that a model takes the field that holds it to JSON. One that takes a schema takes that, too.
+fn json_mode(entry: &Fields<'_>) -> bool {
+    let parameters: Vec<String> = loose::part(entry.get("supported_parameters"));
+    parameters.iter().any(|name| matches!(name.as_str(), "response_format" | "structured_outputs"))
 }
 
 /// A date as `YYYY-MM-DD`, where it begins with one.
@@ -199,6 +206,24 @@ mod tests {
         assert_eq!(read(r#"{"data":[{"id":"a"}],"has_more":true}"#), (vec!["a".into()], false));
         assert_eq!(read(r#"{"models":[{"name":"a"}],"nextPageToken":"x"}"#), (vec!["a".into()], false));
         assert_eq!(read(r#"{"data":[]}"#), (vec![], false));
+    }
+
+    #[test]
+    fn who_can_be_held_to_json_is_read() {
+        for (parameters, expected) in [
+            (r#"["tools","response_format"]"#, true),
+            (r#"["structured_outputs"]"#, true),
+            (r#"["tools"]"#, false),
+            ("[]", false),
+            ("null", false),
+            ("7", false),
+        ] {
+            let body = format!(r#"{{"data":[{{"id":"a","supported_parameters":{parameters}}}]}}"#);
+            let catalogue = super::read(body.as_bytes(), &Dialect::OPENROUTER).unwrap();
+            assert_eq!(catalogue.models()[0].json_mode, expected, "{parameters}");
+        }
+        let embedded = embedded_catalogue();
+        assert!(embedded.find("openai/gpt-6.1-sol").unwrap().json_mode);
     }
 
     #[test]

@@ -109,6 +109,7 @@ pub(crate) fn call() -> Call {
         temperature: None,
         max_tokens: 100,
         effort: None,
+        json: false,
         routing: Arc::default(),
         without: Vec::new(),
     }

@@ -12,7 +12,7 @@ use parallel_llm_engine::routing::{DataCollection, Session};
 use parallel_llm_engine::{Attachment, AttachmentKind, Effort, Message, Part, PicoUsd, Role, Routing};
 
 use self::chunk::{Choice, Chunk};
-use self::request::{Content, ContentPart, Include, IncludeUsage, Request, Thinking};
+use self::request::{Content, ContentPart, Include, IncludeUsage, Request, ResponseFormat, Thinking};
 use super::{Address, Codec, Declined, Piece};
 use crate::dialect::{CapField, Dialect, EffortField, UsageWish};
 use crate::wire::error::ErrorBody;
@@ -40,6 +40,7 @@ impl Codec for Chat {
             "usage",
             "session_id",
             "service_tier",
+            "response_format",
             // Whichever of these is rejected, all that ask for an effort go.
             "reasoning",
             "reasoning_effort",
@@ -63,6 +64,8 @@ impl Codec for Chat {
                 .temperature
                 .filter(|_| may("temperature"))
                 .map(|wanted| wanted.min(dialect.temperature_max)),
+            response_format: (call.json && may("response_format"))
+                .then_some(ResponseFormat { kind: "json_object" }),
             usage: wishes(UsageWish::Usage, "usage").then_some(Include { include: true }),
             stream_options: wishes(UsageWish::StreamOptions, "stream_options")
                 .then_some(IncludeUsage { include_usage: true }),

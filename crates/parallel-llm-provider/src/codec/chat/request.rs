@@ -17,6 +17,8 @@ pub(super) struct Request<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) response_format: Option<ResponseFormat>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_effort: Option<&'static str>,
@@ -69,6 +71,14 @@ pub(super) struct ImageUrl {
 pub(super) struct File<'a> {
     pub(super) filename: &'a str,
     pub(super) file_data: String,
+}
+
+/// What the reply has to be. `json_object` and no schema, because nearly every server that knows the field knows that,
+/// and what is in the object is read with care anyway.
+#[derive(Debug, Serialize)]
+pub(super) struct ResponseFormat {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
 }
 
 /// An object that says how to think.

@@ -17,6 +17,7 @@ pub(in crate::codec) fn call() -> Call {
         temperature: None,
         max_tokens: 100,
         effort: None,
+        json: false,
         routing: Arc::default(),
         without: Vec::new(),
     }
@@ -158,6 +159,20 @@ fn rejected_fields_are_left_out_and_the_cap_changes_its_name() {
     assert!(!without(&["stream_options"]).contains("stream_options"));
     assert!(without(&["max_tokens"]).contains(r#""max_completion_tokens":100"#));
     assert!(!without(&["max_tokens", "max_completion_tokens"]).contains("100"));
+}
+
+#[test]
+fn a_reply_that_is_to_be_json_is_asked_for_as_such() {
+    let body = |json: bool, without: &[&str], dialect: &Dialect| {
+        let without = without.iter().map(|field| (*field).to_owned()).collect();
+        super::tests::json(&Call { json, without, ..call() }, dialect)
+    };
+    for dialect in [Dialect::OPENROUTER, Dialect::OPENAI, Dialect::OPENAI_COMPATIBLE] {
+        assert!(body(true, &[], &dialect).contains(r#""response_format":{"type":"json_object"}"#));
+        assert!(!body(false, &[], &dialect).contains("response_format"));
+        assert!(!body(true, &["response_format"], &dialect).contains("response_format"), "it was rejected");
+    }
+    assert!(Chat.optional_fields().contains(&"response_format"));
 }
 
 #[test]
