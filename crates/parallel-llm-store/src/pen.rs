@@ -33,7 +33,7 @@ use crate::opened::Opened;
 use crate::owner::Owner;
 use crate::projection::{Entries, keeps_texts};
 use crate::spill::Spills;
-use crate::sqlite::search::{self, Behind};
+use crate::sqlite::search::{self, Behind, INDEX_BYTES};
 use crate::sqlite::write::{self, Known};
 use crate::sqlite::{Admission, Sqlite, Stamp, purge, tokens};
 use crate::work::{Done, Job, Work};
@@ -341,7 +341,10 @@ impl Pen {
                 }
                 Ok(Ok(Done::Written))
             }
-            Work::Index => Ok(Ok(Done::Indexed(search::index(connection, Behind::All).await?))),
+            Work::Index => {
+                self.logged_bytes += INDEX_BYTES as usize;
+                Ok(Ok(Done::Indexed(search::index(connection, Behind::All).await?)))
+            }
             Work::Purge(runs) => {
                 let step = purge::purge(connection, runs, stamp.now_ms).await?;
                 self.logged_bytes += step.bytes;
@@ -468,6 +471,9 @@ impl Pen {
     async fn index_some(&mut self) {
         // Where it fails it is tried again after the next run, and before the next search.
         self.is_behind = self.try_index().await.unwrap_or(false);
+        if self.logged_bytes >= LOG_BYTES {
+            self.bring_log_home().await;
+        }
     }
 
     async fn try_index(&mut self) -> Result<bool, sqlx::Error> {
@@ -478,6 +484,7 @@ impl Pen {
             let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
             has_more = search::index(&mut transaction, Behind::Closed).await?;
             transaction.commit().await?;
+            self.logged_bytes += INDEX_BYTES as usize;
         }
         self.connection = Some(connection);
         Ok(has_more)

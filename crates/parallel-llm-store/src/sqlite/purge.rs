@@ -25,8 +25,8 @@ const STEP_TIME: Duration = Duration::from_millis(10);
 /// Bytes of text whose words one step takes out of the index, which does most of it when it is committed: some three
 /// milliseconds. A single text is taken out at once, however long it is.
 const STEP_BYTES: i64 = 32 * 1024;
-/// About what it writes to take a run of no text away.
-const RUN_BYTES: usize = 16 * 1024;
+/// About what it writes to take a run of little text away: some twenty pages, because each index is written elsewhere.
+const RUN_BYTES: usize = 80 * 1024;
 /// Bytes of a page, as SQLite has it where nobody says.
 const PAGE_BYTES: usize = 4_096;
 /// Free pages that are given back between two looks at the clock: well under a millisecond.

@@ -17,7 +17,7 @@ use crate::found::{Found, FoundIn, Matches, Query};
 use crate::runs::{LIST_MAX, Whose};
 
 /// Bytes of text that are indexed in one transaction: some twenty milliseconds that others may have to wait.
-const INDEX_BYTES: i64 = 128 * 1024;
+pub(crate) const INDEX_BYTES: i64 = 128 * 1024;
 /// What a run counts for besides its texts, so that a transaction has at most so many.
 const RUN_BYTES: i64 = 1_024;
 /// Pages of the index that are written anew between two looks at the clock: some three milliseconds.
