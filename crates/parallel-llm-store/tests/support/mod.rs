@@ -73,6 +73,7 @@ pub(crate) fn a_seat(number: u8, name: &str) -> Seat {
         context_tokens: Some(200_000),
         effort: None,
         inputs: None,
+        json_mode: false,
         brief: None,
     }
 }
