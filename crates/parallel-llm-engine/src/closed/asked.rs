@@ -317,6 +317,7 @@ impl Asked {
         let is_one_thing = !self.echo.has("and") && !self.echo.has("or");
         match first.as_str() {
             "left" if !self.echo.asks_what_is_left() => false,
+            "in" | "altogether" | "total" if self.echo.asks_for_each() => false,
             "in" | "altogether" | "total" | "left" => {
                 behind.iter().all(|word| matches!(word.as_str(), "total" | "all"))
                     && (first != "in" || !behind.is_empty())

@@ -4,10 +4,12 @@
 //! pronouns that can mean nobody else, for words of the same meaning, and for a few that say nothing of their own. What it
 //! has stands in its order, because the same words in another order say who did it to whom.
 
+use std::ops::Range;
+
 use super::number::{self, Number};
 use super::vocabulary::{
-    ARTICLES, AUXILIARY, DIRECTIONS, EACH, EITHER, FORMS, FRONTED, LEFT, MEN, NO_NAMES, NO_TOTAL, PAST,
-    PLAIN, PRONOUNS, QUANTITIES, SPENT, TOTAL, TURNED, WOMEN,
+    ACTING, ARTICLES, AUXILIARY, CONDITIONS, DIRECTIONS, EACH, EITHER, FORMS, FRONTED, JOINTS, KEPT, LEFT,
+    MEN, NO_NAMES, NO_TOTAL, OWNING, PAST, PLAIN, PRONOUNS, QUANTITIES, SPENT, TOTAL, TURNED, WOMEN,
 };
 use super::words::{is_same, words};
 
@@ -27,8 +29,12 @@ pub(super) struct Echo {
     pronouns: Vec<&'static str>,
     /// What the question begins with: `A ferry covers`.
     subject: Option<String>,
-    /// How many words of the sentence, from its beginning on, are for what is counted: `how much profit`.
-    counted: usize,
+    /// Which of its words stand for what is counted: `how much profit`.
+    counted: Range<usize>,
+    /// Which of its words ask; the others say under what condition.
+    asking: Range<usize>,
+    /// Whether it asks about something, or somebody, of theirs: `her mother` is not who has the name.
+    is_owner_asked: bool,
     /// The numbers of the sentence that asks.
     numbers: Vec<Number>,
     is_past: bool,
@@ -52,6 +58,8 @@ impl Echo {
         let capitals =
             sentence.split_whitespace().skip(1).filter(|word| word.starts_with(char::is_uppercase));
         let is_named = capitals.flat_map(self::words).any(is_name);
+        let has = |group: &[&str]| words.iter().any(|word| group.contains(&word.as_str()));
+        let is_owner_asked = has(OWNING) && !has(ACTING);
         if is_named || names.len() > 1 {
             names.clear();
         }
@@ -63,7 +71,9 @@ impl Echo {
             subject,
             is_past: words.iter().any(|word| PAST.contains(&word.as_str())),
             numbers: numbers(sentence),
+            is_owner_asked,
             counted: counted(&words),
+            asking: asking(&words),
             names,
             pronouns,
             words,
@@ -79,17 +89,20 @@ impl Echo {
         words.iter().any(|word| self.has(word))
     }
 
-    /// The words from where the sentence asks on, without a condition.
+    /// The words that ask.
     fn asking(&self) -> &[String] {
-        let is_begin = |word: &String| matches!(word.as_str(), "how" | "what" | "which" | "find");
-        let words = &self.words[self.words.iter().position(is_begin).unwrap_or(0)..];
-        &words[..words.iter().position(|word| word == "if").unwrap_or(words.len())]
+        &self.words[self.asking.clone()]
     }
 
     /// Whether it is asked what is left. A remaining distance is another thing.
     pub(super) fn asks_what_is_left(&self) -> bool {
         let is_adjective = |word: &&String| *word == "remaining" && self.words.last() != Some(word);
         self.asking().iter().any(|word| LEFT.contains(&word.as_str()) && !is_adjective(&word))
+    }
+
+    /// Whether it is asked what falls to each.
+    pub(super) fn asks_for_each(&self) -> bool {
+        self.asking().iter().any(|word| EACH.contains(&word.as_str()))
     }
 
     /// Whether it is asked what all of it comes to.
@@ -105,8 +118,24 @@ impl Echo {
     /// Whether a text leaves out what the question asks for: what is left, or what falls to each.
     pub(super) fn is_cut_short(&self, text: &str) -> bool {
         let has = |all: &[&str]| words(text).any(|word| all.contains(&word.as_str()) || word == "leaves");
-        let is_shared = self.asking().iter().any(|word| EACH.contains(&word.as_str()));
-        self.asks_what_is_left() && !has(LEFT) || is_shared && !has(EACH)
+        let is_shared = self.asks_for_each();
+        let is_left = self.asks_what_is_left() && !has(LEFT);
+        let is_back = self.asking().iter().any(|word| KEPT.contains(&word.as_str())) && !has(KEPT);
+        let is_short = is_left || is_back || is_shared && !has(EACH);
+        words(text).next().is_some() && (is_short || self.is_halved(text))
+    }
+
+    /// Whether a text speaks of one of two that the question joins: of the dogs where it asks of dogs and hens.
+    fn is_halved(&self, text: &str) -> bool {
+        let asking = self.asking();
+        let is_noun = |word: &&String| number::leading(word).is_none() && !ARTICLES.contains(&word.as_str());
+        let has = |noun: Option<&String>| {
+            noun.is_some_and(|noun| words(text).any(|word| self.is_akin(noun, &word)))
+        };
+        let joins = asking.iter().enumerate().filter(|(_, word)| JOINTS.contains(&word.as_str()));
+        let sides = joins
+            .map(|(at, _)| (asking[..at].iter().rev().find(is_noun), asking[at + 1..].iter().find(is_noun)));
+        sides.into_iter().any(|(one, other)| has(one) != has(other))
     }
 
     /// Whether a text has a word of the question, or one for what it asks.
@@ -147,6 +176,9 @@ impl Echo {
             before: String::new(),
             is_first: true,
             is_behind: false,
+            is_conditional: false,
+            is_after_article: false,
+            is_owner: false,
             counted: None,
         };
         text.split(is_apart).filter(|raw| !raw.is_empty()).all(|raw| {
@@ -189,6 +221,12 @@ struct Reading<'a> {
     is_first: bool,
     /// Whether the number stands before.
     is_behind: bool,
+    /// Whether an article stands right before.
+    is_after_article: bool,
+    /// Whether the word says whose the next is.
+    is_owner: bool,
+    /// Whether `if` stands before.
+    is_conditional: bool,
     /// What has to follow.
     counted: Option<String>,
 }
@@ -204,6 +242,7 @@ impl Reading<'_> {
         let raw = raw.trim_matches(',');
         let lower = raw.trim_matches(['\'', '’', '-', '.']).to_lowercase();
         let bare = possessor(&lower);
+        self.is_owner = bare.len() < lower.len();
         let is_first = std::mem::replace(&mut self.is_first, false);
         // The point A is no article.
         let is_label =
@@ -213,6 +252,7 @@ impl Reading<'_> {
             _ if self.counted.take().is_some_and(|counted| !self.echo.is_akin(&counted, bare)) => false,
             _ => self.takes_word(bare, is_label, is_first),
         };
+        self.is_after_article = ARTICLES.contains(&lower.as_str()) && !is_label;
         if !ARTICLES.contains(&lower.as_str()) || is_label {
             self.before = lower;
         } else if self.before.is_empty() {
@@ -236,8 +276,14 @@ impl Reading<'_> {
         if self.is_behind && !has && matches!(bare, "it" | "there") {
             return false;
         }
-        // Who has left is gone, who has 5 left is not.
-        if bare == "left" && matches!(self.before.as_str(), "has" | "have" | "had") {
+        // Who has left is gone, and who left 5 has not kept them; who has 5 left has, and so have `plums left: 5`.
+        let is_counted = || echo.words[echo.counted.clone()].iter().any(|own| is_same(own, &self.before));
+        let is_gone = matches!(self.before.as_str(), "has" | "have" | "had");
+        if bare == "left" && (is_gone || !self.is_behind && !is_counted()) {
+            return false;
+        }
+        // What somebody has is not what they had.
+        if echo.is_past && matches!(bare, "has" | "have") {
             return false;
         }
         if bare == "leaves" {
@@ -254,7 +300,7 @@ impl Reading<'_> {
             && (TURNED.contains(&bare)
                 || LEFT.contains(&bare)
                 || TOTAL.contains(&bare)
-                || EACH.contains(&bare))
+                || EACH.contains(&bare) && own.is_some_and(|at| self.may_take(at)))
         {
             return true;
         }
@@ -267,23 +313,31 @@ impl Reading<'_> {
             return true;
         }
         if has {
-            return own.is_some_and(|at| at < echo.counted) || self.takes_own(bare);
+            return own.is_some_and(|at| echo.counted.contains(&at)) || self.takes_own(bare);
         }
         if echo.names_quantity(bare) {
             return true;
         }
-        let is_name =
-            echo.names.iter().any(|name| name == bare) && !DIRECTIONS.contains(&self.before.as_str());
+        let is_named = !echo.is_owner_asked || self.is_owner;
+        let is_name = is_named
+            && echo.names.iter().any(|name| name == bare)
+            && !DIRECTIONS.contains(&self.before.as_str());
         let is_subject = self.next == 0 && echo.subject.as_ref().is_some_and(|subject| subject == bare);
         is_name || is_subject
+    }
+
+    /// Whether a word of the question may be said here: one of its condition only in a condition.
+    fn may_take(&self, at: usize) -> bool {
+        self.is_conditional || self.echo.asking.contains(&at)
     }
 
     /// A word of the question, behind those that were there before and with the direction that it has there.
     fn takes_own(&mut self, bare: &str) -> bool {
         let echo = self.echo;
+        self.is_conditional |= bare == "if";
         let rest = echo.words.iter().enumerate().skip(self.next);
-        let found = rest.filter(|(_, own)| echo.is_akin(own, bare)).map(|(at, _)| at).next();
-        let found = found.or_else(|| self.wrapped(bare));
+        let mut found = rest.filter(|(_, own)| echo.is_akin(own, bare)).map(|(at, _)| at);
+        let found = found.find(|at| self.may_take(*at)).or_else(|| self.wrapped(bare));
         let Some(at) = found.filter(|at| *at < self.last) else { return false };
         if self.next == 0 && FRONTED.contains(&self.before.as_str()) {
             self.front = at;
@@ -291,6 +345,23 @@ impl Reading<'_> {
         self.next = at + 1;
         let is_article = |word: &&String| ARTICLES.contains(&word.as_str());
         let asked = echo.words[..at].iter().rev().find(|word| !is_article(word)).map_or("", String::as_str);
+        // `The barge` is not the first barge.
+        let whole = echo.words[..at].last().map_or("", String::as_str);
+        let is_bare = self.is_after_article
+            && !PLAIN.contains(&whole)
+            && !TURNED.contains(&whole)
+            && !JOINTS.contains(&whole)
+            && !ARTICLES.contains(&whole)
+            && !DIRECTIONS.contains(&whole)
+            && !EACH.contains(&whole)
+            && number::leading(whole).is_none()
+            && self.before != whole
+            && at > 0;
+        // What somebody spends is not what they spent.
+        let is_now = echo.is_past && [&echo.words[at], "s"].concat() == bare;
+        if is_bare || is_now {
+            return false;
+        }
         let is_same_way = !DIRECTIONS.contains(&self.before.as_str()) || asked == self.before;
         // `is paid` is not `paid`.
         let is_passive =
@@ -324,7 +395,7 @@ fn pronouns(words: &[String], told: &[String], names: usize) -> Vec<&'static str
         let used: Vec<bool> = PRONOUNS[..2].iter().map(|group| has(told, &group)).collect();
         let others = [is_among(WOMEN), is_among(MEN)];
         for (nth, group) in PRONOUNS[..2].iter().enumerate() {
-            if !used[1 - nth] && !others[nth] {
+            if used[nth] && !used[1 - nth] && !others[nth] {
                 known.extend(group.iter());
             }
         }
@@ -332,16 +403,25 @@ fn pronouns(words: &[String], told: &[String], names: usize) -> Vec<&'static str
     known
 }
 
-/// How many words a question begins with for what is counted.
-fn counted(words: &[String]) -> usize {
+/// Which words of a question stand for what is counted.
+fn counted(words: &[String]) -> Range<usize> {
     let is_how = |two: &[String]| match two[0].as_str() {
         "how" => matches!(two[1].as_str(), "many" | "much"),
         "what" => matches!(two[1].as_str(), "percentage" | "percent" | "fraction"),
         _ => false,
     };
-    let Some(at) = words.windows(2).position(is_how) else { return 0 };
+    let Some(at) = words.windows(2).position(is_how) else { return 0..0 };
     let is_end = |word: &String| AUXILIARY.contains(&word.as_str());
-    words[at..].iter().position(is_end).map_or(0, |length| at + length)
+    at..words[at..].iter().position(is_end).map_or(at, |length| at + length)
+}
+
+/// Which words of a sentence ask: neither `if there are 12` before them nor behind.
+fn asking(words: &[String]) -> Range<usize> {
+    let is_begin = |word: &String| matches!(word.as_str(), "how" | "what" | "which" | "find");
+    let has_condition = words.first().is_some_and(|word| word == "if");
+    let start = words.iter().position(is_begin).filter(|_| has_condition).unwrap_or(0);
+    let length = words[start..].iter().position(|word| CONDITIONS.contains(&word.as_str()));
+    start..length.map_or(words.len(), |length| start + length)
 }
 
 /// The numbers of a text.
@@ -380,6 +460,8 @@ mod tests {
     use super::*;
 
     const CINEMA: &str = "A cinema sells tickets for $7. How much money did the cinema take in on Friday?";
+    const BARGE: &str = "How many crates does the first barge carry if the second carries 12?";
+    const ANIMALS: &str = "How many legs do 6 dogs and 4 hens have?";
     const PAIR: &str = "Ann and Bob trade. How much did Ann pay Bob for the chairs?";
 
     fn check(question: &str, text: &str, expected: bool) {
@@ -395,6 +477,21 @@ mod tests {
         for text in ["Ann paid Bob", "Ann paid Bob for the chairs"] {
             check(PAIR, text, true);
         }
+    }
+
+    #[test]
+    fn what_is_left_out_says_something_else() {
+        for (text, expected) in [
+            ("The first barge carries", true),
+            ("The barge carries", false),
+            ("The second carries", false),
+            ("If the second carries 12", true),
+        ] {
+            check(BARGE, text, expected);
+        }
+        let animals = Echo::of(ANIMALS, ANIMALS);
+        assert!(animals.is_cut_short("The dogs have"));
+        assert!(!animals.is_cut_short("6 dogs and 4 hens have"));
     }
 
     #[test]

@@ -47,8 +47,6 @@ pub(super) const PLAIN: &[&str] = &[
     "den",
     "am",
     "donc",
-    "il",
-    "y",
     "des",
     "de",
     "en",
@@ -56,9 +54,6 @@ pub(super) const PLAIN: &[&str] = &[
     "la",
     "le",
     "les",
-    "por",
-    "lo",
-    "tanto",
     "и",
     "у",
     "в",
@@ -200,8 +195,18 @@ pub(super) const PRONOUNS: &[&[&str]] = &[
     &["it", "its"],
     &["i", "my", "me", "you", "your"],
     &["we", "our", "us"],
-    &["lui", "il", "elle", "on"],
+    &["lui", "il"],
+    &["elle"],
 ];
+/// Words that may not be left out of what a question asks.
+pub(super) const KEPT: &[&str] = &["back", "away", "off", "out", "again", "extra", "zurück"];
+/// What joins two things.
+pub(super) const JOINTS: &[&str] = &["and", "or", "und", "oder", "et", "ou", "y", "и"];
+/// What begins a condition.
+pub(super) const CONDITIONS: &[&str] = &["if", "si", "wenn", "falls", "если", "kama"];
+/// Pronouns for who does something, and for whose something is.
+pub(super) const ACTING: &[&str] = &["she", "he", "they", "it", "i", "you", "we"];
+pub(super) const OWNING: &[&str] = &["her", "his", "their", "its", "my", "your", "our"];
 /// Words with a capital that name nobody.
 pub(super) const NO_NAMES: &[&str] = &[
     "a",
@@ -360,12 +365,39 @@ pub(super) const FORMS: &[(&str, &str)] = &[
     ("bring", "brought"),
     ("catch", "caught"),
     ("see", "saw"),
+    ("sweep", "swept"),
+    ("keep", "kept"),
+    ("sleep", "slept"),
+    ("give", "gave"),
+    ("lose", "lost"),
+    ("build", "built"),
+    ("send", "sent"),
+    ("lend", "lent"),
+    ("throw", "threw"),
+    ("draw", "drew"),
+    ("wear", "wore"),
+    ("ride", "rode"),
+    ("fly", "flew"),
+    ("drink", "drank"),
+    ("break", "broke"),
+    ("choose", "chose"),
+    ("hold", "held"),
+    ("feed", "fed"),
+    ("meet", "met"),
+    ("dig", "dug"),
+    ("sing", "sang"),
+    ("steal", "stole"),
+    ("come", "came"),
+    ("teach", "taught"),
     ("have", "had"),
 ];
 /// Words that give to each what they stand before.
-pub(super) const EACH: &[&str] = &["each", "every", "per"];
+pub(super) const EACH: &[&str] =
+    &["each", "every", "per", "par", "pro", "je", "jeden", "jede", "chaque", "cada", "por"];
 /// What leads to a conclusion and says nothing of its own, in the order in which it is looked for.
 pub(super) const CONCLUDING: &[&str] = &[
+    "il y a donc",
+    "il y a",
     "so that",
     "so",
     "thus",
