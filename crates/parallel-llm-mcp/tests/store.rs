@@ -95,7 +95,7 @@ fn a_backup_is_taken_while_the_database_is_in_use_and_put_back() {
     exit 0
     --- stdout
     --- stderr
-    2 runs are in the run database now
+    the run database now holds 2 runs
     the database that was there is kept: <home>/.local/share/parallel-llm-mcp/runs.db.before
     ");
     assert_eq!(listed(&stage), ["Still there?", "One?"]);

@@ -198,7 +198,7 @@ async fn restore(desk: &Desk<'_>, restore: &Restore) -> Result<u8, Failure> {
         desk.console.data(&format!("{object:#}"));
         return Ok(exit::ANSWER);
     }
-    desk.console.say(&format!("{} are in the run database now", runs(restored.runs)));
+    desk.console.say(&format!("the run database now holds {}", runs(restored.runs)));
     if let Some(before) = &restored.before {
         let before = safe::for_terminal(&before.display().to_string());
         desk.console.say(&format!("the database that was there is kept: {before}"));
