@@ -109,7 +109,7 @@ async fn prepare(options: &SqliteConnectOptions, path: &Path) -> Result<SqliteCo
         drop(connection.close().await);
         return Err(refusal);
     }
-    if header.pages == 0 {
+    if header.is_new {
         // So that it can give free pages back. It has to be said before there is anything in the file.
         let sql = "PRAGMA auto_vacuum = INCREMENTAL";
         sqlx::query(sql).persistent(false).execute(&mut connection).await.map_err(unopened(path))?;
@@ -150,19 +150,21 @@ fn readers(path: &Path) -> SqlitePool {
 struct Header {
     application_id: i64,
     user_version: usize,
-    pages: i64,
+    /// Whether nothing is in it: it is empty, or whoever began it came no further than its first page.
+    is_new: bool,
     sqlite_version: String,
 }
 
 impl Header {
     async fn read(connection: &mut SqliteConnection) -> Result<Self, sqlx::Error> {
-        let sql = "SELECT application_id, user_version, page_count, sqlite_version() \
-                   FROM pragma_application_id, pragma_user_version, pragma_page_count";
+        let sql = "SELECT application_id, user_version, \
+                   application_id = 0 AND user_version = 0 AND NOT EXISTS (SELECT 1 FROM sqlite_schema), \
+                   sqlite_version() FROM pragma_application_id, pragma_user_version";
         let row = sqlx::query(sql).persistent(false).fetch_one(connection).await?;
         Ok(Self {
             application_id: row.try_get(0)?,
             user_version: usize::try_from(row.try_get::<i64, _>(1)?).unwrap_or(usize::MAX),
-            pages: row.try_get(2)?,
+            is_new: row.try_get(2)?,
             sqlite_version: row.try_get(3)?,
         })
     }
@@ -175,8 +177,7 @@ impl Header {
                 format!("this program was built with SQLite {}, which can damage data", self.sqlite_version);
             return Err(fault::refused(message).with_next("build it with SQLite 3.51.3 or newer"));
         }
-        let is_new = self.pages == 0;
-        if !is_new && self.application_id != APPLICATION_ID {
+        if !self.is_new && self.application_id != APPLICATION_ID {
             let message = format!("`{path}` is a database of another program");
             return Err(fault::refused(message).with_next(
                 "nothing was changed: move the file away, or choose another folder with `PARALLEL_LLM_DATA_DIR`",

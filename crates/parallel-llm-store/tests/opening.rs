@@ -87,6 +87,19 @@ async fn a_database_of_another_program_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_database_that_was_begun_and_got_no_further_is_taken_over() {
+    use sqlx::Connection as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    // As a kill, or a disk that is full, leaves it at its very first write.
+    let mut begun = connect(&path).await;
+    sqlx::raw_sql("PRAGMA auto_vacuum = INCREMENTAL").execute(&mut begun).await.unwrap();
+    begun.close().await.unwrap();
+    assert_ne!(std::fs::metadata(&path).unwrap().len(), 0);
+    Store::open(StoreConfig::new(&path)).await.unwrap().close().await;
+}
+
+#[tokio::test]
 async fn a_newer_format_is_left_alone() {
     use sqlx::Connection as _;
     let fixture = Fixture::new().await;

@@ -73,7 +73,7 @@ async fn checked(
 ) -> Result<Soundness, Failure> {
     let header = Header::read(connection).await.map_err(unusable(named))?;
     match header.application_id {
-        _ if header.pages == 0 => return Err(fault::no_backup(named, "it is empty")),
+        _ if header.is_new => return Err(fault::no_backup(named, "it is empty")),
         APPLICATION_ID => header.check(named)?,
         _ => return Err(fault::no_backup(named, "it is a database of another program")),
     }
