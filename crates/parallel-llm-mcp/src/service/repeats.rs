@@ -75,7 +75,7 @@ impl Service {
     }
 
     /// Goes on with a run that nobody does any more: what it has is taken, and what is missing is asked. This part of it
-    /// may cost as much as `budget`. Somebody else may have taken it up a moment ago; then that is joined.
+    /// may cost as much as `budget`. Somebody else may have taken it up a moment ago, and even brought it to its end; then that is joined.
     pub(super) async fn take_up(&self, id: RunId, budget: PicoUsd) -> Result<RunHandle, Failure> {
         let name = id.to_string();
         let give_up = Instant::now() + TAKING_UP_MAX;
@@ -83,21 +83,19 @@ impl Service {
             let resume = Further::Resume { resend: false, budget: Some(budget) };
             // Boxed, because beginning what was proposed may come here again.
             let begun = Box::pin(async { self.further(&name, resume).await?.begin().await }).await;
-            let Err(busy) = begun else { return begun };
-            if busy.code != Code::Busy {
-                return Err(busy);
-            }
+            let Err(failure) = begun else { return begun };
             match self.seek(&name).await? {
                 Kept::Live(handle) => {
                     if let Some(joined) = handle.join() {
                         return Ok(joined);
                     }
                 }
-                Kept::Past(past) if past.run.status == RunStatus::Running => return past.join(budget).await,
+                Kept::Past(past) if !is_at_a_stand(&past) => return past.join(budget).await,
+                Kept::Past(_) if failure.code != Code::Busy => return Err(failure),
                 Kept::Past(_) => {}
             }
             if Instant::now() > give_up {
-                return Err(busy);
+                return Err(failure);
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
