@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use mimalloc::MiMalloc;
 use parallel_llm_mcp::{app, program};
+use tikv_jemallocator::Jemalloc;
 
 /// The system's keeps what a burst of long answers took for as long as the program runs.
 #[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     program::run(app::wire)
