@@ -262,6 +262,12 @@ async fn next_look(service: &Service, id: RunId, hub: &Hub) -> Option<Seen> {
     Some(look.map_or(Seen::Nothing, |look| Seen::Look(Box::new(look))))
 }
 
+/// Whether a run is further than this look at it, or was gone on with since the look before.
+fn is_past(look: &Look, run: &Run) -> bool {
+    let reopened = |recorded: &Recorded| matches!(recorded.event, Event::Reopened { .. });
+    look.events.last().is_some_and(|last| last.seq < run.seq) || look.events.iter().any(reopened)
+}
+
 /// Tells what is new in a run, and whether its process is gone.
 fn bring(hub: &Hub, look: Look) -> bool {
     let texts: Vec<(Place, String)> =
@@ -305,6 +311,8 @@ impl Following {
                 RunStatus::Cancelled if past.run.closed => return self.take_up(past.run).await,
                 // What is paid for anyway is still being read: its end is near, and whatever comes is taken.
                 RunStatus::Cancelled => {}
+                // Somebody has left it, and somebody else goes on with it: that it was left is not passed on either.
+                _ if is_past(&look, &past.run) => self.hub.renew(past.run),
                 _ => {
                     if bring(&self.hub, *look) {
                         return self.hub.lose();
