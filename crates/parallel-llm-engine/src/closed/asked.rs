@@ -2,8 +2,8 @@
 
 use super::echo::Echo;
 use super::number::is_digit;
-use super::vocabulary::EACH;
-use super::words::{is_same, words};
+use super::vocabulary::{EACH, SCALES};
+use super::words::{QUANTIFIERS, is_same, words};
 
 /// What is asked in, in a question for a number; what stands behind is what is counted, or a verb.
 pub(super) const COUNTING: &[&str] = &[
@@ -34,25 +34,6 @@ const COUNTING_UNSPACED: &[&str] =
 
 /// Words that only count, behind a question for how many in general.
 const COUNTERS: &[(&str, &[&str])] = &[("いくつ", &["個", "つ"]), ("কত", &["টি", "টা"])];
-
-/// Words before what is counted that do not say what it is.
-const QUANTIFIERS: &[&str] = &[
-    "more",
-    "fewer",
-    "less",
-    "total",
-    "different",
-    "other",
-    "additional",
-    "extra",
-    "of",
-    "the",
-    "whole",
-    "full",
-    "de",
-    "d",
-    "in",
-];
 
 /// Words that end what is counted.
 const ENDING: &[&str] = &[
@@ -178,6 +159,10 @@ pub struct Asked {
     /// The sign of the money that is asked for.
     money: Option<&'static str>,
     is_percent: bool,
+    /// Whether a number counts only as it is written: `3.10` is not `3.1`, `6/8` not `3/4`.
+    pub(super) is_written: bool,
+    /// Whether the answer may be code, in which each blank counts.
+    pub(super) is_code: bool,
 }
 
 impl Asked {
@@ -203,6 +188,8 @@ impl Asked {
             echo: Echo::of(sentence, question),
             money,
             is_percent,
+            is_written: false,
+            is_code: false,
         }
     }
 
@@ -273,11 +260,35 @@ impl Asked {
         has(head) && !others.iter().all(has)
     }
 
+    /// Whether a text gives its part of the same thing of which the question asks for a part: 40 % of the class.
+    pub(super) fn is_of(&self, text: &str) -> bool {
+        let whole = |text: &str| {
+            let all: Vec<String> = words(text).filter(|word| word != "the").collect();
+            let at = all
+                .windows(2)
+                .position(|two| matches!(two[0].as_str(), "percent" | "percentage") && two[1] == "of")?;
+            all.get(at + 2).cloned()
+        };
+        match (self.is_percent, whole(&text.replace('%', " percent")), whole(&self.sentence)) {
+            (true, Some(said), Some(asked)) => is_same(&said, &asked),
+            _ => true,
+        }
+    }
+
     /// Whether a text is the letter whose value is asked for.
     pub(super) fn is_variable(&self, text: &str) -> bool {
         let bare = text.trim();
-        let asks = ["value of", "find", "solve", "what is"].iter().any(|verb| self.sentence.contains(verb));
-        asks && bare.len() == 1 && bare != "a" && self.echo.has(&bare.to_lowercase())
+        let letter = bare.to_lowercase();
+        let sentence = self.sentence.replace(['$', '(', ')', '\\'], "");
+        // With `x + y = 5` told, nobody asks for y.
+        let asks = ["value of", "find", "solve for", "what is", "what’s", "what's"].iter().any(|verb| {
+            sentence.match_indices(verb).any(|(at, _)| {
+                let behind = sentence[at + verb.len()..].trim_start();
+                let after = behind.strip_prefix(letter.as_str());
+                after.is_some_and(|after| !after.starts_with(|one: char| one.is_alphanumeric()))
+            })
+        });
+        asks && bare.len() == 1 && bare != "a"
     }
 
     /// Whether a text is a rate that the question tells of: `at 15 pages an hour`.
@@ -412,7 +423,10 @@ fn units(counted: &[Vec<String>], words: &[String], question: &str) -> Vec<Vec<S
         let is_of = behind.get(end).is_some_and(|word| matches!(word.as_str(), "of" | "de"));
         // In other languages a verb may follow that is none of those known.
         units.extend(behind.first().filter(|_| !is_english).map(|first| vec![first.clone()]));
-        units.extend((0..end).map(|from| behind[from..end].to_vec()));
+        // `12 eggs` are not 12 dozen eggs.
+        let is_scaled = behind.first().is_some_and(|word| SCALES.contains(&word.as_str()));
+        let starts = if is_scaled { end.min(1) } else { end };
+        units.extend((0..starts).map(|from| behind[from..end].to_vec()));
         if is_of && end > 0 {
             units.extend((end + 2..=behind.len().min(end + 3)).map(|to| behind[..to].to_vec()));
         }

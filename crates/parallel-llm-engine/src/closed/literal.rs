@@ -67,7 +67,9 @@ pub(super) fn text(text: &str) -> Option<String> {
 /// A formula in the one way of writing it; `None` where it is no short answer.
 pub(super) fn formula(text: &str) -> Option<String> {
     let text = unwrapped(text);
-    if text.len() > WRITTEN_BYTES_MAX {
+    // Lines that are not those of a matrix may be code, in which each blank counts.
+    let is_many = text.contains('\n') && !text.contains("\\begin") && !text.contains("\\\\");
+    if text.len() > WRITTEN_BYTES_MAX || is_many {
         return None;
     }
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -15,6 +15,7 @@ mod spot;
 mod value;
 mod vocabulary;
 mod words;
+mod written;
 
 use std::fmt;
 
@@ -206,6 +207,7 @@ impl Form {
             Self::Choice(_) | Self::Truth { .. } => None,
             Self::Literal if !is_formula => literal::text(text).map(Value::Literal),
             Self::Literal => literal::text(text).map(Value::Literal),
+            Self::Number(asked) if asked.is_code => literal::exact(literal::quoted(text)).map(Value::Literal),
             Self::Number(_) => literal::formula(value::sentence(text)).map(Value::Literal),
         }
     }
@@ -238,14 +240,30 @@ impl Form {
         // `162 of the jars are full` is more than a number and what it counts.
         let is_counted = matches!(value, Some(Value::Number(_, Some(_))));
         if let (true, Self::Number(asked)) = (is_counted, self) {
-            return prose::last(answer, asked).or(value);
+            return said_last(answer, asked).or(value);
         }
         value.or_else(|| match self {
-            Self::Number(asked) => prose::last(answer, asked),
+            Self::Number(asked) => said_last(answer, asked),
             Self::Choice(_) | Self::Truth { .. } => None,
             Self::Literal => spot::short(answer).and_then(|text| self.read_literal(text, false)),
         })
     }
+}
+
+/// What the last sentence of an answer comes to. Where a number counts only as it is written, it has to stand there so.
+fn said_last(answer: &str, asked: &Asked) -> Option<Value> {
+    // Lines of numbers are what was printed, all of them.
+    let mut ends = answer.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let is_bare = |line: Option<&str>| line.is_some_and(|line| !line.contains(char::is_alphabetic));
+    if asked.is_code && is_bare(ends.next()) && is_bare(ends.next()) {
+        return None;
+    }
+    let value = prose::last(answer, asked)?;
+    let Value::Number(number, _) = &value else { return Some(value) };
+    let is_within = |one: char| number::is_digit(one) || "./,".contains(one);
+    let is_so = |piece: &str| number.is_written_as(piece.trim_end_matches(['.', ',']));
+    let mut pieces = answer.split(|one: char| !is_within(one) && !one.is_alphanumeric());
+    (!asked.is_written || pieces.any(is_so)).then_some(value)
 }
 
 /// What a text holds that is a box as a whole.

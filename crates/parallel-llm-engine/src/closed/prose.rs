@@ -63,8 +63,10 @@ fn read(sentence: &str, asked: &Asked, letter: Option<char>) -> Option<Value> {
     if !is_statement || sentence.len() > SENTENCE_BYTES_MAX || turns(&without_asked(sentence, asked)) {
         return None;
     }
+    // `5 in` are inches.
+    let is_inch = sentence.split_whitespace().last() == Some("in");
     let (label, body) = labelled(sentence);
-    if !is_label(label, asked) || asked.is_part(sentence) {
+    if is_inch || !is_label(label, asked) || asked.is_part(sentence) || !asked.is_of(sentence) {
         return None;
     }
     let (before, clause) = last_clause(body);

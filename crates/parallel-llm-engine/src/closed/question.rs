@@ -3,6 +3,7 @@
 use super::asked::Asked;
 use super::value::{FALSE, NO, TRUE, YES};
 use super::words::{turns, words};
+use super::written::{NAMES, is_code, is_written};
 use super::{Form, Words};
 
 /// The longest question that may ask for a short answer, in bytes. It is read word by word for each sentence of an answer, and
@@ -175,31 +176,6 @@ const QUANTITIES: &[&str] = &[
     "revenue",
     "expenses",
 ];
-/// What has a number that is a name: `1.10` is another than `1.1`.
-const NAMES: &[&str] = &[
-    "version",
-    "release",
-    "phone",
-    "telephone",
-    "serial",
-    "zip",
-    "postal",
-    "account",
-    "isbn",
-    "id",
-    "identifier",
-    "password",
-    "pin",
-    "section",
-    "chapter",
-    "room",
-    "flight",
-    "licence",
-    "license",
-    "plate",
-    "revision",
-    "build",
-];
 /// Words that ask for an answer in a form in which it is found wherever it stands.
 const MARKED: &[&str] = &[
     "\\boxed",
@@ -328,7 +304,10 @@ pub(super) fn form(question: &str) -> Option<Form> {
         || lower.contains("####")
         || is_marked && lower.contains("integer")
     {
-        return Some(Form::Number(Box::new(Asked::of(asking, question))));
+        let mut asked = Asked::of(asking, question);
+        asked.is_written = is_written(asking, &lower, asks_for_number(asking) || is_sum(&lower));
+        asked.is_code = is_code(&lower);
+        return Some(Form::Number(Box::new(asked)));
     }
     (is_marked || is_exercise(&lower)).then_some(Form::Literal)
 }
@@ -539,6 +518,35 @@ mod tests {
         let json =
             "What should the output be? Present it as JSON: {\"reasoning\": \"...\", \"answer\": \"...\"}";
         check(json, Some("literal"));
+    }
+
+    #[test]
+    fn a_number_that_is_a_name_counts_only_as_it_is_written() {
+        let is_written = |question: &str| match form(question) {
+            Some(Form::Number(asked)) => asked.is_written,
+            other => panic!("{question}: {other:?}"),
+        };
+        for question in [
+            "What is the house number?",
+            "What is the part number of the gasket?",
+            "Which Python do I need? Put the answer in \\boxed{}.",
+            "What is the time signature? Put the answer in \\boxed{}.",
+            "What fraction of the cake is left? Give it in lowest terms.",
+            "What is the value of x after this?\n```python\nx = 6 / 2\n```",
+            "What is 3/4 as a decimal number?",
+        ] {
+            assert!(is_written(question), "{question}");
+        }
+        for question in [
+            "What is the number of houses?",
+            "What is the smallest number of houses?",
+            "How many versions are there? Put the answer in \\boxed{}.",
+            "What fraction of the cake is left?",
+            "What is the area, to two decimal places?",
+            "Let $x + 2 = 5$. Say what $x$ is. Put the answer in \\boxed{}.",
+        ] {
+            assert!(!is_written(question), "{question}");
+        }
     }
 
     #[test]

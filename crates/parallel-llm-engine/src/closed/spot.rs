@@ -338,8 +338,8 @@ fn boxes(text: &str) -> Vec<Spot<'_>> {
         let polite = POLITE.iter().filter_map(|polite| line.find(polite)).min();
         let beside = &line[..polite.unwrap_or(line.len())];
         let lead = lead(text, at);
-        let is_plain =
-            inside.is_some() && lead.is_some_and(|lead| !turns(conclusion(lead)) && leads_to_box(lead));
+        let is_plain = inside.is_some()
+            && lead.is_some_and(|lead| !turns(conclusion(lead)) && leads_to_box(lead) && !is_negative(lead));
         let end = start + length;
         Spot {
             lead: lead.map_or("", conclusion),
@@ -370,6 +370,12 @@ fn closed(text: &str) -> Option<&str> {
         }
     }
     None
+}
+
+/// Whether the word right before a box turns its sign.
+fn is_negative(lead: &str) -> bool {
+    let last = lead.split_whitespace().last().unwrap_or_default().trim_matches(['$', '*', ':']);
+    ["minus", "negative"].iter().any(|sign| last.eq_ignore_ascii_case(sign))
 }
 
 /// Whether what stands right before a box leaves its value as it is: words, an equals sign, or nothing.

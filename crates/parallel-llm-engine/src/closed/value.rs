@@ -72,6 +72,9 @@ pub(super) fn quantity(piece: &str, asked: &Asked, is_formula: bool) -> Option<V
         return None;
     }
     let (number, behind) = number::leading(amount)?;
+    if asked.is_written && !number.is_written_as(&amount[..amount.len() - behind.len()]) {
+        return None;
+    }
     let number = if is_negative { number.negative() } else { number };
     let unit = asked.unit(sign, &plain_unit(behind, is_formula || literal::is_formula(piece))?)?;
     Some(Value::Number(number, Some(unit).filter(|unit| !unit.is_empty())))
@@ -81,7 +84,12 @@ pub(super) fn quantity(piece: &str, asked: &Asked, is_formula: bool) -> Option<V
 pub(super) fn sentence(piece: &str) -> &str {
     let mut text = piece;
     loop {
-        let bare = literal::unwrapped(text).trim_end_matches(['.', '。', '।', '．']);
+        let inside = literal::unwrapped(text);
+        // `0.333...` goes on.
+        if inside.ends_with("..") {
+            return inside;
+        }
+        let bare = inside.trim_end_matches(['.', '。', '।', '．']);
         let bare = COPULAS.iter().find_map(|copula| bare.strip_suffix(copula)).unwrap_or(bare).trim();
         // `**Answer: 8**` leaves the end of its emphasis behind.
         let is_odd = bare.matches("**").count() % 2 == 1;

@@ -581,3 +581,19 @@ pub(super) const BEHIND: &[&str] = &[
 ];
 /// Where a question in a script without blanks has the number that it asks for.
 pub(super) const ASKING: &[&str] = &["多少", "いくつの", "いくつ", "いくら", "几", "何", "กี่", "몇"];
+
+/// Words of what is counted that say how many make one of it.
+pub(super) const SCALES: &[&str] = &[
+    "dozen",
+    "dozens",
+    "hundred",
+    "hundreds",
+    "thousand",
+    "thousands",
+    "million",
+    "millions",
+    "billion",
+    "billions",
+    "pair",
+    "pairs",
+];

@@ -112,6 +112,12 @@ const TURNING: &[&str] = &[
     "weniger",
     "mehr",
     "aber",
+    "keinesfalls",
+    "keineswegs",
+    "mitnichten",
+    "niemals",
+    "kleiner",
+    "größer",
     "pas",
     "ne",
     "jamais",
@@ -145,6 +151,8 @@ const TURNING: &[&str] = &[
     "примерно",
     "менее",
     "более",
+    "меньше",
+    "больше",
     "но",
     "si",
     "sio",
@@ -169,6 +177,10 @@ const TURNING_PARTS: &[&str] = &[
     "如果",
     "ない",
     "ません",
+    "違",
+    "未満",
+    "ليس",
+    "नहीं",
     "約",
     "もし",
     "ไม่",
@@ -255,6 +267,25 @@ const DOUBTING: &[&str] = &[
 ];
 /// The same in scripts that put no blanks between words.
 const DOUBTING_PARTS: &[&str] = &["错", "錯", "不对", "間違", "ผิด", "ভুল", "తప్పు", "틀렸", "?", "？"];
+
+/// Words before what is counted that do not say what it is.
+pub(super) const QUANTIFIERS: &[&str] = &[
+    "more",
+    "fewer",
+    "less",
+    "total",
+    "different",
+    "other",
+    "additional",
+    "extra",
+    "of",
+    "the",
+    "whole",
+    "full",
+    "de",
+    "d",
+    "in",
+];
 
 /// Whether a text has a word by which nothing in it is to be relied on.
 pub(super) fn doubts(text: &str) -> bool {
