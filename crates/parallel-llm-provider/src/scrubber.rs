@@ -109,8 +109,8 @@ fn spellings(key: &str) -> Vec<Spelling> {
     all
 }
 
-/// A text as somebody reads it who looks for a key: lower case, percent signs and escapes of JSON decoded, one alphabet
-/// for base64. It knows where in the text each of its bytes stands.
+/// A text as somebody reads it who looks for a key: in lower case and one alphabet for base64. It knows where in the text
+/// each of its bytes stands.
 struct Readable {
     bytes: Vec<u8>,
     /// For each byte, where its spelling begins in the text; at the end, the text's length.
@@ -118,11 +118,12 @@ struct Readable {
 }
 
 impl Readable {
-    fn of(text: &str) -> Self {
+    /// Reads a text; `spelled` says which byte the next ones of the text spell, and how many do.
+    fn of(text: &str, spelled: Spelled) -> Self {
         let (mut bytes, mut starts) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len() + 1));
         let mut at = 0;
         while at < text.len() {
-            let (byte, length) = decoded(&text.as_bytes()[at..]);
+            let (byte, length) = spelled(&text.as_bytes()[at..]);
             starts.push(at);
             bytes.push(match byte.to_ascii_lowercase() {
                 b'+' => b'-',
@@ -137,6 +138,16 @@ impl Readable {
 }
 
 /// The byte that is spelled at the beginning of these, and how many spell it.
+type Spelled = fn(&[u8]) -> (u8, usize);
+
+/// Both ways in which a text is read: a key may itself hold what looks like a percent sign's code, or end where one begins.
+const READINGS: [Spelled; 2] = [plain, decoded];
+
+const fn plain(bytes: &[u8]) -> (u8, usize) {
+    (bytes[0], 1)
+}
+
+/// As [`plain`], with the codes of percent signs and the escapes of JSON decoded.
 fn decoded(bytes: &[u8]) -> (u8, usize) {
     let hex = |digits: Option<&[u8]>| {
         let digits = str::from_utf8(digits?).ok().filter(|digits| !digits.starts_with('+'))?;
@@ -153,28 +164,26 @@ fn decoded(bytes: &[u8]) -> (u8, usize) {
 
 /// The text with a mark in place of each key, and of each piece of one that gives it away; `None` where there is none.
 fn without_spellings(spellings: &[Spelling], text: &str) -> Option<String> {
-    let readable = Readable::of(text);
-    let mut is_secret = vec![false; readable.bytes.len()];
-    for spelling in spellings {
-        let key = Readable::of(spelling.text.expose_secret()).bytes;
-        let width = spelling.piece_bytes.min(key.len());
-        let pieces: HashSet<&[u8]> = key.windows(width).collect();
-        for (start, window) in readable.bytes.windows(width).enumerate() {
-            if pieces.contains(window) {
-                is_secret[start..start + width].fill(true);
+    let mut is_secret = vec![false; text.len()];
+    for reading in READINGS {
+        let readable = Readable::of(text, reading);
+        for spelling in spellings {
+            let key = Readable::of(spelling.text.expose_secret(), reading).bytes;
+            let width = spelling.piece_bytes.min(key.len());
+            let pieces: HashSet<&[u8]> = key.windows(width).collect();
+            for (start, window) in readable.bytes.windows(width).enumerate() {
+                if pieces.contains(window) {
+                    is_secret[readable.starts[start]..readable.starts[start + width]].fill(true);
+                }
             }
         }
     }
     let mut clean = String::with_capacity(text.len());
     let mut at = 0;
     for run in is_secret.chunk_by(|one, next| one == next) {
-        let (from, to) = (readable.starts[at], readable.starts[at + run.len()]);
+        let bytes = &text.as_bytes()[at..at + run.len()];
         // A key that is no ASCII may match from within a character on.
-        clean.push_str(&if run[0] {
-            MARK.into()
-        } else {
-            String::from_utf8_lossy(&text.as_bytes()[from..to])
-        });
+        clean.push_str(&if run[0] { MARK.into() } else { String::from_utf8_lossy(bytes) });
         at += run.len();
     }
     is_secret.contains(&true).then_some(clean)
@@ -287,6 +296,13 @@ mod tests {
         for text in ["mistral0Pla", "100%", "%zz %+a \\u00zz é%c3%a9", "ключ"] {
             assert_eq!(scrubber.scrub(text), text);
         }
+    }
+
+    #[test]
+    fn a_key_that_ends_like_a_code_is_known_too() {
+        let scrubber = scrubber(&["0AA!AA!%", "0A0!AAA0", "key%41%42%43"]);
+        assert_eq!(scrubber.scrub("0AA!AA!%0A0!AAA0"), "***");
+        assert_eq!(scrubber.scrub("a key%41%42%43 b keyABC c"), "a *** b *** c");
     }
 
     proptest! {
