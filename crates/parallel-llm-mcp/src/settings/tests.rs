@@ -83,6 +83,7 @@ fn the_defaults_are_the_engines() {
     assert_eq!((settings.max_tokens, settings.budget), (16_000, PicoUsd::from_usd(3)));
     assert_eq!(settings.data_dir, home.root.path().join("home/.local/share/parallel-llm-mcp"));
     assert!(settings.output_dir.is_none());
+    assert_eq!(settings.file_names, FileNames::default(), "plans from before there were names have the same");
     let advice = "set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`";
     assert_eq!(settings.panel_key_advice().as_deref(), Some(advice));
     assert_eq!(settings.defaults().synthesizers, settings.synthesizer);
