@@ -48,17 +48,6 @@ const WRITTEN: &[&str] = &[
     "host",
     "address",
     "street",
-    "python",
-    "javascript",
-    "java",
-    "rust",
-    "ruby",
-    "print",
-    "prints",
-    "printed",
-    "output",
-    "outputs",
-    "string",
     "hexadecimal",
     "hex",
     "date",
@@ -130,30 +119,23 @@ const OF_A_COUNT: &[&str] = &[
     "correct",
     "positive",
 ];
-/// Words of a question for something in which each blank counts.
-const CODE: &[&str] = &[
-    "command",
-    "commands",
-    "regex",
-    "regexp",
-    "code",
-    "script",
+/// Words of a question about what a program prints, in which each blank counts and a number is what is printed.
+const PRINTED: &[&str] = &[
     "python",
     "javascript",
     "java",
     "rust",
     "ruby",
-    "bash",
-    "shell",
-    "sql",
     "print",
     "prints",
     "printed",
     "output",
     "outputs",
     "string",
-    "loop",
 ];
+/// Other words of a question for something in which each blank counts.
+const CODE: &[&str] =
+    &["command", "commands", "regex", "regexp", "code", "script", "bash", "shell", "sql", "loop"];
 
 /// Whether a number is an answer to this question only as it is written: it is a name, or a certain way of writing it is
 /// asked for, or it does not ask for a number by itself, and nothing but the place it is to stand in says that there is a number at all.
@@ -164,7 +146,7 @@ pub(super) fn is_written(asking: &str, lower: &str, is_for_number: bool) -> bool
         return true;
     }
     let counts = lower.contains("how many") || lower.contains("how much");
-    let is_name = |word: String| WRITTEN.contains(&word.as_str()) || NAMES.contains(&word.as_str());
+    let is_name = |word: String| [WRITTEN, NAMES, PRINTED].iter().any(|all| all.contains(&word.as_str()));
     let is_formula = ["$", "\\(", "\\[", "\\frac"].iter().any(|sign| lower.contains(sign));
     let is_placed = !is_for_number && !is_formula;
     !counts && (is_numbered(asking) || is_placed || lower.contains('`') || words(lower).any(is_name))
@@ -186,5 +168,5 @@ fn is_numbered(asking: &str) -> bool {
 pub(super) fn is_code(lower: &str) -> bool {
     lower.contains('`')
         || lower.contains("regular expression")
-        || words(lower).any(|word| CODE.contains(&word.as_str()))
+        || words(lower).any(|word| [PRINTED, CODE].iter().any(|all| all.contains(&word.as_str())))
 }
