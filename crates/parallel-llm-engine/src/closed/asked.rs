@@ -1,9 +1,10 @@
 //! What a question asks a number of, so that `8 legs` and `8` say the same where it asks for legs, and nowhere else.
 
 use super::echo::Echo;
+use super::measure::{MEASURES, Measure, is_among, only_measure, unabridged};
 use super::number::is_digit;
 use super::vocabulary::{EACH, SCALES};
-use super::words::{QUANTIFIERS, is_same, words};
+use super::words::{QUANTIFIERS, denies, is_same, words};
 
 /// What is asked in, in a question for a number; what stands behind is what is counted, or a verb.
 pub(super) const COUNTING: &[&str] = &[
@@ -143,6 +144,49 @@ const FOR_MONEY: &[&str] = &[
     "budget", "expense", "expenses", "dollars", "total", "sales", "donate", "raise", "raised", "receive",
     "left", "value",
 ];
+/// Words by which languages are told that write `1,5` and `1.000`.
+const COMMA_WORDS: &[&str] = &[
+    "der",
+    "das",
+    "und",
+    "ist",
+    "wie",
+    "welche",
+    "combien",
+    "le",
+    "les",
+    "des",
+    "est",
+    "quel",
+    "quelle",
+    "el",
+    "los",
+    "las",
+    "una",
+    "cuántos",
+    "cuántas",
+    "cuánto",
+    "cuánta",
+    "il",
+    "della",
+    "quanti",
+    "quante",
+    "quanto",
+    "são",
+    "uma",
+    "qual",
+    "quantos",
+    "quantas",
+    "het",
+    "een",
+    "hoeveel",
+    "и",
+    "в",
+    "на",
+    "с",
+    "у",
+    "сколько",
+];
 /// What a question asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
@@ -161,6 +205,8 @@ pub struct Asked {
     is_percent: bool,
     /// Whether a number counts only as it is written: `3.10` is not `3.1`, `6/8` not `3/4`.
     pub(super) is_written: bool,
+    /// Whether the question is in a language in which a comma may stand before the decimals and a point between thousands.
+    pub(super) has_decimal_comma: bool,
     /// Whether the answer may be code, in which each blank counts.
     pub(super) is_code: bool,
 }
@@ -189,6 +235,7 @@ impl Asked {
             money,
             is_percent,
             is_written: false,
+            has_decimal_comma: self::words(question).any(|word| COMMA_WORDS.contains(&word.as_str())),
             is_code: false,
         }
     }
@@ -222,10 +269,11 @@ impl Asked {
             }
             None if self.is_counted(behind) => return Some(String::new()),
             None => {
+                let is_scaled = SCALES.contains(&first) || !self.echo.has("how");
                 let counted = self.counted(&rest);
                 rest.drain(..counted);
                 // `10 dozen eggs` where it is asked how many dozens of eggs.
-                if counted > 0 && rest.iter().all(|word| self.beside.contains(word)) {
+                if counted > 0 && is_scaled && rest.iter().all(|word| self.beside.contains(word)) {
                     rest.clear();
                 }
             }
@@ -253,11 +301,20 @@ impl Asked {
 
     /// Whether a text speaks of less than what is counted: of `balls` where it is asked how many red ones there are.
     pub(super) fn is_part(&self, text: &str) -> bool {
-        let Some((head, others)) = self.phrase.split_last().filter(|_| self.echo.has("how")) else {
-            return false;
-        };
-        let has = |one: &String| words(text).any(|word| is_same(&word, one));
-        has(head) && !others.iter().all(has)
+        let Some(head) = self.phrase.last().filter(|_| self.echo.has("how")) else { return false };
+        let all: Vec<String> = words(text).collect();
+        let is_phrase = |some: &[String]| some.iter().zip(&self.phrase).all(|(one, own)| is_same(one, own));
+        all.iter().any(|word| is_same(word, head)) && !all.windows(self.phrase.len()).any(is_phrase)
+    }
+
+    /// Whether a word says that something is compared, as the question does.
+    pub(super) fn is_more(&self, word: &str) -> bool {
+        matches!(word, "more" | "fewer" | "less" | "than") || word.ends_with("er") && self.echo.has(word)
+    }
+
+    /// Whether a word is what is counted: `mile 5` is one mile.
+    pub(super) fn is_counted_by(&self, word: &str) -> bool {
+        self.echo.has("how") && self.phrase.last().is_some_and(|head| is_same(head, word))
     }
 
     /// Whether a text gives its part of the same thing of which the question asks for a part: 40 % of the class.
@@ -407,7 +464,16 @@ fn counted(lower: &str) -> Vec<Vec<String>> {
     found
         .filter(|behind| behind.starts_with([' ', '\'']))
         .map(|behind| words(behind).skip_while(|word| QUANTIFIERS.contains(&word.as_str())).take(6).collect())
+        .map(without_denied)
         .collect()
+}
+
+/// Of `pupils play without`, only the pupils are counted.
+fn without_denied(mut behind: Vec<String>) -> Vec<String> {
+    if behind.iter().any(|word| denies(word)) {
+        behind.truncate(1);
+    }
+    behind
 }
 
 /// What is counted, as it may be called: `pizza slices` and `slices`, `slices of pizza` and `slices`.
@@ -458,87 +524,6 @@ fn units(counted: &[Vec<String>], words: &[String], question: &str) -> Vec<Vec<S
 /// How many of the words behind `how many` are what is counted.
 fn noun(behind: &[String]) -> usize {
     behind.iter().position(|word| ENDING.contains(&word.as_str())).unwrap_or(behind.len()).min(3)
-}
-
-/// What something may be measured in, by kind, and the words of a question that asks for that kind.
-const MEASURES: &[Measure] = &[
-    Measure {
-        units: &[
-            "mile",
-            "kilometer",
-            "kilometre",
-            "meter",
-            "metre",
-            "centimeter",
-            "centimetre",
-            "millimeter",
-            "inch",
-            "feet",
-            "foot",
-            "yard",
-            "km",
-            "cm",
-            "mm",
-        ],
-        asked: &[
-            "far",
-            "distance",
-            "length",
-            "long",
-            "height",
-            "tall",
-            "high",
-            "width",
-            "wide",
-            "deep",
-            "depth",
-            "perimeter",
-            "radius",
-            "diameter",
-            "circumference",
-        ],
-    },
-    Measure {
-        units: &["second", "minute", "hour", "day", "week", "month", "year"],
-        asked: &["long", "time", "old", "age"],
-    },
-    Measure {
-        units: &["gram", "kilogram", "pound", "ounce", "ton", "kg", "tonne"],
-        asked: &["weight", "weigh", "heavy", "mass"],
-    },
-    Measure {
-        units: &["liter", "litre", "gallon", "pint", "cup", "milliliter"],
-        asked: &["volume", "capacity"],
-    },
-    Measure { units: &["degree", "radian"], asked: &["angle"] },
-];
-
-/// A kind of measure.
-struct Measure {
-    units: &'static [&'static str],
-    asked: &'static [&'static str],
-}
-
-/// A unit as a word.
-fn unabridged(unit: &str) -> &str {
-    let short = [("kg", "kilogram"), ("km", "kilometer"), ("cm", "centimeter"), ("min", "minute")];
-    short.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long)
-}
-
-/// Whether a word is one of these, or many of it.
-fn is_among(units: &[&str], word: &str) -> bool {
-    units.iter().any(|unit| is_same(unit, word)) || (word == "inches" && units.contains(&"inch"))
-}
-
-/// The only unit of a question in which what it asks for can be measured.
-fn only_measure(sentence: &[String], question: &str) -> Option<String> {
-    let kinds =
-        MEASURES.iter().filter(|kind| sentence.iter().any(|word| kind.asked.contains(&word.as_str())));
-    let units: Vec<&str> = kinds.flat_map(|kind| kind.units).copied().collect();
-    let mut used: Vec<String> = words(question).filter(|word| is_among(&units, word)).collect();
-    used.dedup_by(|one, other| is_same(one, other));
-    let first = used.first()?;
-    used.iter().all(|other| is_same(first, other)).then(|| first.clone())
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@
 use std::ops::Range;
 
 use super::number::{self, Number};
+use super::persons::{ACTING, EITHER, MEN, NO_NAMES, OWNING, PRONOUNS, WOMEN};
 use super::vocabulary::{
-    ACTING, ARTICLES, AUXILIARY, CONDITIONS, DIRECTIONS, EACH, EITHER, FORMS, FRONTED, JOINTS, KEPT, LEFT,
-    MEN, NO_NAMES, NO_TOTAL, OWNING, PAST, PLAIN, PRONOUNS, QUANTITIES, SPENT, TOTAL, TURNED, WOMEN,
+    ARTICLES, AUXILIARY, CONDITIONS, COUNTING, DIRECTIONS, EACH, FORMS, FRONTED, HEADED, JOINT, JOINTS, KEPT,
+    LEFT, NO_TOTAL, PAST, PLACES, PLAIN, QUANTITIES, SPENT, TOTAL, TURNED,
 };
 use super::words::{is_same, words};
 
@@ -35,6 +36,8 @@ pub(super) struct Echo {
     asking: Range<usize>,
     /// Whether it asks about something, or somebody, of theirs: `her mother` is not who has the name.
     is_owner_asked: bool,
+    /// The word for what it asks: `the difference between the areas`.
+    head: Option<String>,
     /// The numbers of the sentence that asks.
     numbers: Vec<Number>,
     is_past: bool,
@@ -72,6 +75,7 @@ impl Echo {
             is_past: words.iter().any(|word| PAST.contains(&word.as_str())),
             numbers: numbers(sentence),
             is_owner_asked,
+            head: head(&words),
             counted: counted(&words),
             asking: asking(&words),
             names,
@@ -83,6 +87,11 @@ impl Echo {
 
     pub(super) fn has(&self, word: &str) -> bool {
         self.words.iter().any(|own| own == word)
+    }
+
+    /// Whether a word asks.
+    pub(super) fn asks(&self, word: &str) -> bool {
+        self.asking().iter().any(|own| own == word)
     }
 
     fn has_any(&self, words: &[&str]) -> bool {
@@ -105,6 +114,32 @@ impl Echo {
         self.asking().iter().any(|word| EACH.contains(&word.as_str()))
     }
 
+    /// Whether a word before a number, or none, leaves the number what is asked for. `From 5` is where something begins and
+    /// `at 5` a time, but where the question asks so, or a unit says how long or how fast.
+    pub(super) fn leads_to(&self, before: &str, has_unit: bool) -> bool {
+        let all: Vec<String> = words(before).collect();
+        let (verb, before) = match all.as_slice() {
+            [.., verb, before] => (verb.as_str(), before.as_str()),
+            [before] => ("", before.as_str()),
+            [] => return true,
+        };
+        // `By how much`, `sell it for`, `take in`.
+        let asks = |word: &str| {
+            let is_asked = |at: usize| {
+                let next = self.words.get(at + 1).map_or("", String::as_str);
+                let is_verb = at > 0 && self.is_akin(&self.words[at - 1], verb);
+                matches!(next, "" | "how" | "what") || is_verb && number::leading(next).is_none()
+            };
+            (0..self.words.len()).any(|at| self.words[at] == word && is_asked(at))
+        };
+        let is_by_how = asks("by");
+        match before {
+            "in" | "at" | "for" if has_unit && !is_by_how => true,
+            "is" | "are" | "was" | "were" => !is_by_how,
+            _ => !DIRECTIONS.contains(&before) && !PLACES.contains(&before) || asks(before),
+        }
+    }
+
     /// Whether it is asked what all of it comes to.
     pub(super) fn is_total(&self) -> bool {
         self.has_any(TOTAL) || self.has_any(SPENT) && !self.has_any(NO_TOTAL)
@@ -122,7 +157,15 @@ impl Echo {
         let is_left = self.asks_what_is_left() && !has(LEFT);
         let is_back = self.asking().iter().any(|word| KEPT.contains(&word.as_str())) && !has(KEPT);
         let is_short = is_left || is_back || is_shared && !has(EACH);
-        words(text).next().is_some() && (is_short || self.is_halved(text))
+        let is_parted = self.asking().iter().any(|word| JOINT.contains(&word.as_str())) && !has(TOTAL);
+        words(text).next().is_some()
+            && (is_short || is_parted || self.is_headless(text) || self.is_halved(text))
+    }
+
+    /// Whether a text has words of the question but not the one for what it asks: of the areas where it asks for their difference.
+    fn is_headless(&self, text: &str) -> bool {
+        let Some(head) = self.head.as_ref() else { return false };
+        self.is_touched(text) && !words(text).any(|word| self.is_akin(head, &word))
     }
 
     /// Whether a text speaks of one of two that the question joins: of the dogs where it asks of dogs and hens.
@@ -132,7 +175,9 @@ impl Echo {
         let has = |noun: Option<&String>| {
             noun.is_some_and(|noun| words(text).any(|word| self.is_akin(noun, &word)))
         };
-        let joins = asking.iter().enumerate().filter(|(_, word)| JOINTS.contains(&word.as_str()));
+        let is_ratio = self.has("ratio");
+        let is_joint = |word: &str| JOINTS.contains(&word) || is_ratio && word == "to";
+        let joins = asking.iter().enumerate().filter(|(_, word)| is_joint(word));
         let sides = joins
             .map(|(at, _)| (asking[..at].iter().rev().find(is_noun), asking[at + 1..].iter().find(is_noun)));
         sides.into_iter().any(|(one, other)| has(one) != has(other))
@@ -279,7 +324,9 @@ impl Reading<'_> {
         // Who has left is gone, and who left 5 has not kept them; who has 5 left has, and so have `plums left: 5`.
         let is_counted = || echo.words[echo.counted.clone()].iter().any(|own| is_same(own, &self.before));
         let is_gone = matches!(self.before.as_str(), "has" | "have" | "had");
-        if bare == "left" && (is_gone || !self.is_behind && !is_counted()) {
+        // On the left is a place.
+        let is_nowhere = is_gone || self.is_after_article || !self.is_behind && !is_counted();
+        if bare == "left" && is_nowhere {
             return false;
         }
         // What somebody has is not what they had.
@@ -289,11 +336,11 @@ impl Reading<'_> {
         if bare == "leaves" {
             return matches!(self.before.as_str(), "that" | "this") && echo.asks_what_is_left();
         }
-        if (PLAIN.contains(&bare) && !is_label) || echo.pronouns.contains(&bare) {
+        if (PLAIN.contains(&bare) && !is_label) || echo.pronouns.contains(&bare) && self.before != "left" {
             return true;
         }
         let holds = matches!(bare, "has" | "have") && echo.asks_what_is_left();
-        if holds || has && bare == "now" {
+        if holds || bare == "now" && own.is_some_and(|at| self.may_take(at)) {
             return true;
         }
         if has
@@ -305,7 +352,10 @@ impl Reading<'_> {
             return true;
         }
         if TOTAL.contains(&bare) && bare != "both" && (bare != "all" || self.before == "in") {
-            return bare == "all" || matches!(self.before.as_str(), "in" | " " | "a") || echo.is_total();
+            return bare == "all"
+                || matches!(self.before.as_str(), "in" | "a")
+                || self.before == " " && !echo.has_any(NO_TOTAL)
+                || echo.is_total();
         }
         if is_first && matches!(bare, "that" | "this")
             || matches!(bare, "now" | "still") && (echo.asks_what_is_left() || echo.has("more"))
@@ -357,12 +407,20 @@ impl Reading<'_> {
             && number::leading(whole).is_none()
             && self.before != whole
             && at > 0;
+        // A week is not 5 weeks.
+        let is_counted = number::leading(whole).is_some() && self.before != whole;
+        if is_counted && whole != "1" && echo.words[at] != bare {
+            return false;
+        }
         // What somebody spends is not what they spent.
         let is_now = echo.is_past && [&echo.words[at], "s"].concat() == bare;
         if is_bare || is_now {
             return false;
         }
-        let is_same_way = !DIRECTIONS.contains(&self.before.as_str()) || asked == self.before;
+        let (before, is_place) = (self.before.as_str(), |word: &str| PLACES.contains(&word));
+        let is_same_way = asked == before
+            || !DIRECTIONS.contains(&before)
+                && !(is_place(before) && (is_place(asked) || DIRECTIONS.contains(&asked)));
         // `is paid` is not `paid`.
         let is_passive =
             matches!(self.before.as_str(), "is" | "are") && echo.words[at] != bare && echo.is_past;
@@ -413,6 +471,15 @@ fn counted(words: &[String]) -> Range<usize> {
     let Some(at) = words.windows(2).position(is_how) else { return 0..0 };
     let is_end = |word: &String| AUXILIARY.contains(&word.as_str());
     at..words[at..].iter().position(is_end).map_or(at, |length| at + length)
+}
+
+/// The word for what a sentence asks, where that is `what is the` such; how many there are has none.
+fn head(words: &[String]) -> Option<String> {
+    let is_begin = |two: &[String]| two[0] == "what" && TURNED.contains(&two[1].as_str());
+    let from = words.windows(2).position(is_begin)? + 2;
+    let is_end = |word: &String| HEADED.contains(&word.as_str()) || PLACES.contains(&word.as_str());
+    let end = words[from..].iter().position(is_end).map_or(words.len(), |length| from + length);
+    words[from..end].last().filter(|head| !COUNTING.contains(&head.as_str())).cloned()
 }
 
 /// Which words of a sentence ask: neither `if there are 12` before them nor behind.

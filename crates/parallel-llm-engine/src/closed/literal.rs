@@ -57,11 +57,12 @@ pub(super) fn text(text: &str) -> Option<String> {
     let is_list = text.starts_with(['(', '[', '{'])
         && text.chars().all(|one| one.is_ascii_digit() || "()[]{},.- ".contains(one));
     let commands = ["\\frac", "\\dfrac", "\\sqrt", "\\left", "\\pi", "\\infty", "\\begin{", "\\pm"];
-    let is_tex = commands.iter().any(|command| text.contains(command)) && !text.contains(['\'', '"', '`']);
+    let is_tex = commands.iter().any(|command| text.contains(command));
     // `$PATH$` is no formula.
     let is_math =
         is_formula(text) && !text.trim_matches('$').chars().all(|one| one.is_alphabetic() || one == '_');
-    if is_list || is_tex || is_math { formula(text) } else { exact(text) }
+    let is_quoted = text.contains(['\'', '"', '`']);
+    if is_list || !is_quoted && (is_tex || is_math) { formula(text) } else { exact(text) }
 }
 
 /// A formula in the one way of writing it; `None` where it is no short answer.

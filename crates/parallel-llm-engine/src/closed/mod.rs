@@ -5,10 +5,13 @@
 //! from, so that two that are equal say the same; what is not read agrees with nobody.
 
 mod asked;
+mod before_box;
 mod echo;
 mod json;
 mod literal;
+mod measure;
 mod number;
+mod persons;
 mod prose;
 mod question;
 mod spot;
@@ -157,7 +160,13 @@ impl Form {
             Self::Truth { .. } | Self::Choice(_) | Self::Literal => &[],
         };
         let wants_box = spot.kind == Kind::Box && asked.iter().any(|word| word.contains("boxed"));
-        spot.is_plain && (wants_box || spot.leads(if spot.kind == Kind::Box { asked } else { &[] }))
+        let sentence = match self {
+            Self::Number(asked) => asked.sentence(),
+            Self::Truth { .. } | Self::Choice(_) | Self::Literal => "",
+        };
+        spot.is_plain
+            && !spot.is_of_another(sentence)
+            && (wants_box || spot.leads(if spot.kind == Kind::Box { asked } else { &[] }))
     }
 
     /// Whether an earlier place leaves this value alone: it says the same, or nothing that could be the answer.

@@ -93,6 +93,14 @@ pub(super) fn leading(text: &str) -> Option<(Number, &str)> {
     Some((if unsigned.is_some() { number.negative() } else { number }, rest))
 }
 
+/// Whether the only mark in a number may stand before its decimals or its thousands: `1.250` and `1,250`.
+pub(super) fn may_be_grouped(text: &str) -> bool {
+    let digits = text.trim_start_matches(['-', '−']);
+    let mut parts = digits.split(['.', ',']);
+    let (whole, rest) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    parts.next().is_none() && (1..=3).contains(&whole.len()) && whole != "0" && rest.len() == 3
+}
+
 fn positive(text: &str) -> Option<(Number, &str)> {
     if let Some(fraction) = text.strip_prefix("\\frac{") {
         return quotient(fraction);

@@ -11,8 +11,8 @@ use super::echo::NUMBER;
 use super::number::{self, is_digit};
 use super::spot;
 use super::value::{is_sum, quantity};
-use super::vocabulary::{ASKING, BEHIND, CAUSES, CONCLUDING, DRAWN, EACH, LEADING};
-use super::words::{doubts, turns, words};
+use super::vocabulary::{AMOUNTS, ASKING, BEHIND, CAUSES, CONCLUDING, DRAWN, EACH, LEADING};
+use super::words::{denies, doubts, turns, words};
 
 /// The longest sentence that is looked at, in bytes.
 const SENTENCE_BYTES_MAX: usize = 300;
@@ -20,7 +20,8 @@ const SENTENCE_BYTES_MAX: usize = 300;
 /// What the last sentence of an answer comes to, where no other says something else of the same kind.
 pub(super) fn last(answer: &str, asked: &Asked) -> Option<Value> {
     let text = spot::without_courtesy(spot::end(answer));
-    if doubts(text) {
+    // `5 pupils play` has all words of `how many pupils do not play` but one.
+    if doubts(text) || denies(asked.sentence()) {
         return None;
     }
     let sentences: Vec<&str> = sentences(text).collect();
@@ -235,6 +236,9 @@ fn equation((before, after): (&str, &str), asked: &Asked, letter: Option<char>) 
         ""
     } else {
         let sum = trailing_sum(head);
+        // `n - 1 = 5` is no n, and `= x^2 + y^2 = 4` no 4.
+        let is_cut = is_sum(sum) && begins_with_sign(sum) || head.is_empty() && !parts.all(is_reckoning);
+        (!is_cut).then_some(())?;
         let last = head.rsplit(' ').next().unwrap_or_default();
         let is_variable = asked.is_variable(last) || letter.is_some_and(|letter| last.chars().eq([letter]));
         (is_chain || is_sum(sum) || is_variable).then_some(())?;
@@ -242,12 +246,20 @@ fn equation((before, after): (&str, &str), asked: &Asked, letter: Option<char>) 
     };
     let said = concluded(said);
     let is_known = is_leading(said) || is_template(said, "", asked);
-    if !is_known && !asked.echo.says(said) {
+    let is_compared =
+        asked.echo.has("than") && !words([said, after].join(" ").as_str()).any(|word| asked.is_more(&word));
+    if !is_known && (is_compared || !asked.echo.says(said)) {
         return None;
     }
     counted(after, asked)
         .filter(|_| is_leading(said) || !asked.echo.is_cut_short(&[said, after].join(" ")))
         .or_else(|| only(if is_known { "" } else { said }, after.trim(), asked))
+}
+
+/// Whether a sum goes on with what stands before it.
+fn begins_with_sign(sum: &str) -> bool {
+    let is_minus = sum.starts_with('-') || sum.trim_start().starts_with("- ");
+    is_minus || sum.trim_start().starts_with(['+', '−', '–', '*', '/', '×', '÷', '·'])
 }
 
 /// Whether a text has no words but those that say nothing of their own: `adding these gives`.
@@ -326,11 +338,12 @@ fn only(said: &str, clause: &str, asked: &Asked) -> Option<Value> {
     if unit.trim().is_empty() && words([said, before].join(" ").as_str()).any(|word| word == "time") {
         return None;
     }
-    // `She is 17` tells her age.
-    let is_named = ["is", "are", "was", "were"].iter().any(|verb| asked.echo.has(verb));
-    let verb = words(before).last().unwrap_or_default();
+    let has_unit = !unit.trim().is_empty();
     let has_sign = clause[start..end].starts_with(['-', '−', '$', '€', '£', '¥', '₹']);
-    if unit.trim().is_empty() && !has_sign && !is_named && matches!(verb.as_str(), "is" | "are") {
+    if !asked.echo.leads_to(before, has_unit) || !is_told(clause, before, asked) {
+        return None;
+    }
+    if !has_unit && !names(before, has_sign, asked) {
         return None;
     }
     let is_rate = matches!(next.as_str(), "a" | "an") || EACH.contains(&next.as_str());
@@ -342,6 +355,29 @@ fn only(said: &str, clause: &str, asked: &Asked) -> Option<Value> {
         && !words(before).last().is_some_and(|word| EACH.contains(&word.as_str()));
     let is_whole = !asked.echo.is_cut_short(&[said, clause].join(" "));
     (is_apart && is_whole && asked.echo.says(&[said, before, NUMBER, rest].join(" "))).then_some(value)
+}
+
+/// Whether the words before a number leave it what is asked for: `mile 5` is one mile, and what somebody is tells nothing of
+/// what they will be.
+fn is_told(clause: &str, before: &str, asked: &Asked) -> bool {
+    let is_age = asked.echo.has("old") || asked.echo.has("age");
+    let is_missing = |verb: &&str| asked.echo.asks(verb) && !words(clause).any(|word| word == *verb);
+    let is_another_time = is_age && ["will", "was", "were"].iter().any(is_missing);
+    !is_another_time && !words(before).last().is_some_and(|word| asked.is_counted_by(&word))
+}
+
+/// Whether the words before a number without a unit say of what it is. `She is 17` tells her age, and `there are 8 in the
+/// class` may be boys or pupils.
+fn names(before: &str, has_sign: bool, asked: &Asked) -> bool {
+    let all: Vec<String> = words(before).collect();
+    if all.first().is_some_and(|word| word == "there") && !asked.echo.asks_what_is_left() {
+        return false;
+    }
+    let is_verb = all.last().is_some_and(|verb| matches!(verb.as_str(), "is" | "are"));
+    let is_amount =
+        has_sign && all.iter().rev().nth(1).is_some_and(|subject| AMOUNTS.contains(&subject.as_str()));
+    let is_named = ["is", "are", "was", "were"].iter().any(|verb| asked.echo.has(verb));
+    is_named || is_amount || !is_verb
 }
 
 /// What a number counts, of the text behind it: the words up to the first that is none of what is asked.
@@ -376,7 +412,9 @@ fn is_template(before: &str, behind: &str, asked: &Asked) -> bool {
     let behind = ["です", "ます"].iter().find_map(|end| behind.strip_suffix(end)).unwrap_or(&behind);
     let question = bare(asked.sentence().trim_end_matches(['?', '？', '。', ' ']));
     let Some((lead, tail)) = ASKING.iter().find_map(|word| question.split_once(word)) else { return false };
-    let is_begun = !before.is_empty() || !lead.is_ascii();
+    // Who has more than whom is said with the same words either way.
+    let is_compared = ["比", "より", "보다"].iter().any(|than| question.contains(than));
+    let is_begun = (!before.is_empty() || !lead.is_ascii()) && (!is_compared || lead == before);
     is_begun
         && lead.ends_with(&before)
         && (tail.starts_with(behind)
@@ -431,6 +469,15 @@ mod tests {
         ] {
             check(SPIDER, answer, None);
         }
+        let others = "20 pupils are there. How many pupils do not play?";
+        for answer in ["5 pupils play.", "So 20 - 15 = 5 pupils play."] {
+            check(others, answer, None);
+        }
+        let change = "Bread was $3. By how much did the price change?";
+        for answer in ["The price changed to $5.", "The price changed from $5.", "The price is $5."] {
+            check(change, answer, None);
+        }
+        check(change, "The price changed by $5.", Some("5"));
         for answer in [
             "She makes $18 every week.",
             "She makes 18 euros every day.",

@@ -4,6 +4,7 @@
 //! What always holds: such a place ends the answer but for closing marks, and no word of its sentence takes it back. Where
 //! several say so they are all told, because those that differ say nothing together.
 
+use super::before_box::{closed, equated, is_changed, is_of_a_letter, leads_to_box};
 use super::words::{turns, words};
 
 /// An answer this short is nothing but what it comes to, in bytes.
@@ -196,23 +197,6 @@ const LEADING: &[&str] = &[
     "implies",
     "quad",
 ];
-/// What begins a formula, and what leads from one of its steps to the next.
-const OPENING: &[&str] = &[
-    "\\(",
-    "\\[",
-    "\\displaystyle",
-    "\\quad",
-    "\\qquad",
-    "\\,",
-    "\\implies",
-    "\\Rightarrow",
-    "\\rightarrow",
-    "\\Longrightarrow",
-    "\\therefore",
-];
-/// Words that make another number of the one behind them.
-const FUNCTIONS: &[&str] =
-    &["log", "ln", "sin", "cos", "tan", "cot", "sec", "sqrt", "exp", "max", "min", "mod", "lim"];
 /// Sentences behind an answer that say nothing of it, without the mark that ends them.
 const POLITE: &[&str] = &[
     "I hope it is correct",
@@ -260,6 +244,15 @@ impl Spot<'_> {
     /// Whether nothing comes after it that says anything.
     pub(super) fn is_last(&self) -> bool {
         is_closing(self.behind)
+    }
+
+    /// Whether it is what a formula of one letter comes to, `x^2 = \boxed{9}`, that the question, in lower case, does not ask
+    /// for.
+    pub(super) fn is_of_another(&self, question: &str) -> bool {
+        let bare = |text: &str| text.replace([' ', '$', '{', '}', '\\'], "").to_lowercase();
+        let is_asked = |formula: &str| bare(question).contains(&bare(formula));
+        self.kind == Kind::Box
+            && equated(self.lead).is_some_and(|formula| is_of_a_letter(formula) && !is_asked(formula))
     }
 
     /// Whether its sentence only leads to it, with words that say so and these.
@@ -339,7 +332,7 @@ fn boxes(text: &str) -> Vec<Spot<'_>> {
         let beside = &line[..polite.unwrap_or(line.len())];
         let lead = lead(text, at);
         let is_plain = inside.is_some()
-            && lead.is_some_and(|lead| !turns(conclusion(lead)) && leads_to_box(lead) && !is_negative(lead));
+            && lead.is_some_and(|lead| !turns(conclusion(lead)) && leads_to_box(lead) && !is_changed(lead));
         let end = start + length;
         Spot {
             lead: lead.map_or("", conclusion),
@@ -353,47 +346,6 @@ fn boxes(text: &str) -> Vec<Spot<'_>> {
         }
     });
     found.collect()
-}
-
-/// The text up to the brace that closes it.
-fn closed(text: &str) -> Option<&str> {
-    let (mut depth, mut is_escaped) = (1, false);
-    for (at, one) in text.char_indices() {
-        depth += match one {
-            '{' if !is_escaped => 1,
-            '}' if !is_escaped => -1,
-            _ => 0,
-        };
-        is_escaped = one == '\\' && !is_escaped;
-        if depth == 0 {
-            return Some(&text[..at]);
-        }
-    }
-    None
-}
-
-/// Whether the word right before a box turns its sign.
-fn is_negative(lead: &str) -> bool {
-    let last = lead.split_whitespace().last().unwrap_or_default().trim_matches(['$', '*', ':']);
-    ["minus", "negative"].iter().any(|sign| last.eq_ignore_ascii_case(sign))
-}
-
-/// Whether what stands right before a box leaves its value as it is: words, an equals sign, or nothing.
-fn leads_to_box(lead: &str) -> bool {
-    let is_between = |one: char| one.is_whitespace() || matches!(one, '$' | '*' | '_');
-    let mut bare = lead.trim_end_matches(is_between);
-    while let Some(opened) = OPENING.iter().find_map(|open| bare.strip_suffix(open)) {
-        bare = opened.trim_end_matches(is_between);
-    }
-    let Some(last) = bare.chars().next_back() else { return true };
-    let word = bare.rsplit(|one: char| !one.is_alphabetic()).next().unwrap_or_default();
-    let is_command = bare[..bare.len() - word.len()].ends_with('\\');
-    // `x\boxed{5}` is five times that, and `\log\boxed{5}` another number.
-    let is_word = word.chars().count() > 1 || !word.is_ascii() || matches!(word, "a" | "I");
-    if last.is_alphabetic() {
-        return is_word && !is_command && bare.len() < lead.len() && !FUNCTIONS.contains(&word);
-    }
-    matches!(last, '=' | ':' | '：' | ',' | '，' | '。' | '.')
 }
 
 /// Lines that begin with `####`.
@@ -546,6 +498,10 @@ mod tests {
         check("x > \\boxed{5}", &["(5)"]);
         check("-\\boxed{5}", &["(5)"]);
         check("an open \\boxed{ 1", &["()"]);
+        check("the square of \\boxed{5}", &["(5)"]);
+        check("up to \\boxed{5}", &["(5)"]);
+        check("1,\\boxed{5}", &["(5)"]);
+        check("答案：not \\boxed{5}", &["(5)"]);
         check("It does not divide 9, so the answer is 5", &["5"]);
         check("Bob's answer is 5. A wrong answer: 6", &[]);
     }

@@ -72,6 +72,9 @@ pub(super) fn quantity(piece: &str, asked: &Asked, is_formula: bool) -> Option<V
         return None;
     }
     let (number, behind) = number::leading(amount)?;
+    if asked.has_decimal_comma && number::may_be_grouped(&amount[..amount.len() - behind.len()]) {
+        return None;
+    }
     if asked.is_written && !number.is_written_as(&amount[..amount.len() - behind.len()]) {
         return None;
     }
@@ -278,6 +281,17 @@ mod tests {
             ("8**", "8"),
         ] {
             assert_eq!(number(piece).as_deref(), Some(expected), "{piece}");
+        }
+    }
+
+    #[test]
+    fn a_mark_that_may_stand_before_thousands_makes_no_number_where_it_may() {
+        for question in ["How many are there?", "Wie viele sind es?"] {
+            let asked = Asked::of(question, question);
+            let is_read = |piece: &str| quantity(piece, &asked, false).is_some();
+            let is_english = question.starts_with("How");
+            assert_eq!([is_read("1,250"), is_read("1.250")], [is_english; 2], "{question}");
+            assert!(is_read("1250") && is_read("0.125") && is_read("1.25"), "{question}");
         }
     }
 

@@ -67,6 +67,20 @@ pub(super) const DIRECTIONS: &[&str] = &[
     "to", "from", "by", "for", "with", "per", "after", "before", "until", "since", "against", "into", "off",
     "out", "toward", "towards",
 ];
+/// Words that may be so much money.
+pub(super) const AMOUNTS: &[&str] =
+    &["total", "sum", "cost", "price", "bill", "profit", "it", "that", "this", "answer", "amount"];
+/// What stands behind the word for what is asked: `the difference between`, `the remainder when`.
+pub(super) const HEADED: &[&str] = &[
+    "of", "between", "when", "if", "that", "such", "for", "to", "from", "by", "with", "per", "after",
+    "before", "she", "he", "it", "they", "each", "will", "does", "did", "is", "was", "where", "which",
+];
+/// Words for what is asked that leave open of what.
+pub(super) const COUNTING: &[&str] =
+    &["number", "amount", "total", "value", "sum", "answer", "result", "count", "distance", "time"];
+/// What tells where or when.
+pub(super) const PLACES: &[&str] =
+    &["in", "on", "at", "under", "over", "behind", "inside", "outside", "near"];
 /// Words that a question puts before whom it asks about, and a statement behind.
 pub(super) const TURNED: &[&str] =
     &["is", "are", "was", "were", "has", "have", "had", "will", "must", "can", "would", "does", "did", "do"];
@@ -92,6 +106,8 @@ pub(super) const QUANTITIES: &[(&str, &[&str])] = &[
 pub(super) const LEFT: &[&str] = &["left", "remain", "remains", "remaining"];
 /// Words for all of it.
 pub(super) const TOTAL: &[&str] = &["total", "altogether", "together", "combined", "sum", "both", "all"];
+/// Those of them that say who does it.
+pub(super) const JOINT: &[&str] = &["together", "both", "combined"];
 /// Words of a question about amounts of money that add up.
 pub(super) const SPENT: &[&str] =
     &["spend", "spent", "pay", "paid", "cost", "earn", "earned", "make", "made", "bill", "have", "money"];
@@ -128,222 +144,12 @@ pub(super) const NO_TOTAL: &[&str] = &[
     "lose",
     "lost",
 ];
-/// Words for a woman, for a man and for either, who may be meant by a pronoun though they have no name.
-pub(super) const WOMEN: &[&str] = &[
-    "sister",
-    "mother",
-    "wife",
-    "daughter",
-    "woman",
-    "girl",
-    "aunt",
-    "grandmother",
-    "mom",
-    "niece",
-    "grandma",
-];
-pub(super) const MEN: &[&str] = &[
-    "brother",
-    "father",
-    "husband",
-    "son",
-    "man",
-    "boy",
-    "uncle",
-    "grandfather",
-    "dad",
-    "nephew",
-    "grandpa",
-];
-pub(super) const EITHER: &[&str] = &[
-    "friend",
-    "boss",
-    "teacher",
-    "customer",
-    "driver",
-    "child",
-    "neighbor",
-    "neighbour",
-    "cousin",
-    "parent",
-    "seller",
-    "owner",
-    "colleague",
-    "partner",
-    "roommate",
-    "student",
-    "worker",
-    "farmer",
-    "baker",
-    "clerk",
-    "person",
-    "player",
-    "coach",
-    "doctor",
-    "nurse",
-    "classmate",
-    "manager",
-    "artist",
-    "runner",
-    "passenger",
-];
-/// Pronouns that mean the same.
-pub(super) const PRONOUNS: &[&[&str]] = &[
-    &["she", "her", "hers"],
-    &["he", "his", "him"],
-    &["they", "their", "them"],
-    &["it", "its"],
-    &["i", "my", "me", "you", "your"],
-    &["we", "our", "us"],
-    &["lui", "il"],
-    &["elle"],
-];
 /// Words that may not be left out of what a question asks.
 pub(super) const KEPT: &[&str] = &["back", "away", "off", "out", "again", "extra", "zurück"];
 /// What joins two things.
 pub(super) const JOINTS: &[&str] = &["and", "or", "und", "oder", "et", "ou", "y", "и"];
 /// What begins a condition.
 pub(super) const CONDITIONS: &[&str] = &["if", "si", "wenn", "falls", "если", "kama"];
-/// Pronouns for who does something, and for whose something is.
-pub(super) const ACTING: &[&str] = &["she", "he", "they", "it", "i", "you", "we"];
-pub(super) const OWNING: &[&str] = &["her", "his", "their", "its", "my", "your", "our"];
-/// Words with a capital that name nobody.
-pub(super) const NO_NAMES: &[&str] = &[
-    "a",
-    "an",
-    "the",
-    "if",
-    "how",
-    "what",
-    "she",
-    "he",
-    "it",
-    "they",
-    "her",
-    "his",
-    "their",
-    "each",
-    "every",
-    "in",
-    "on",
-    "at",
-    "after",
-    "before",
-    "when",
-    "for",
-    "then",
-    "of",
-    "one",
-    "two",
-    "three",
-    "there",
-    "this",
-    "that",
-    "so",
-    "and",
-    "all",
-    "answer",
-    "put",
-    "i",
-    "we",
-    "you",
-    "to",
-    "give",
-    "as",
-    "json",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "yesterday",
-    "today",
-    "tomorrow",
-    "now",
-    "later",
-    "afterwards",
-    "once",
-    "first",
-    "second",
-    "third",
-    "next",
-    "last",
-    "finally",
-    "during",
-    "since",
-    "while",
-    "because",
-    "although",
-    "from",
-    "by",
-    "with",
-    "without",
-    "some",
-    "half",
-    "most",
-    "many",
-    "both",
-    "where",
-    "who",
-    "which",
-    "is",
-    "are",
-    "do",
-    "does",
-    "did",
-    "can",
-    "will",
-    "would",
-    "let",
-    "suppose",
-    "assume",
-    "christmas",
-    "easter",
-    "halloween",
-    "thanksgiving",
-    "another",
-    "find",
-    "calculate",
-    "compute",
-    "determine",
-    "using",
-    "given",
-    "these",
-    "those",
-    "together",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "twelve",
-    "twenty",
-    "only",
-    "just",
-    "also",
-    "but",
-    "or",
-    "no",
-    "its",
-    "my",
-    "your",
-    "our",
-];
 /// Verbs with another form for time gone by.
 pub(super) const FORMS: &[(&str, &str)] = &[
     ("take", "took"),

@@ -160,6 +160,46 @@ const TURNING: &[&str] = &[
     "au",
     "kama",
     "karibu",
+    "minimal",
+    "maximal",
+    "circa",
+    "ca",
+    "knapp",
+    "rund",
+    "kaum",
+    "über",
+    "unter",
+    "bis",
+    "weder",
+    "presque",
+    "jusqu'à",
+    "moitié",
+    "guère",
+    "máximo",
+    "mínimo",
+    "sumo",
+    "hasta",
+    "apenas",
+    "aproximadamente",
+    "mitad",
+    "quase",
+    "cerca",
+    "até",
+    "sem",
+    "nem",
+    "quasi",
+    "almeno",
+    "meno",
+    "più",
+    "fino",
+    "почти",
+    "свыше",
+    "минимум",
+    "максимум",
+    "никогда",
+    "upwards",
+    "excess",
+    "ish",
 ];
 /// The same in scripts that put no blanks between words, or write it as a part of one.
 const TURNING_PARTS: &[&str] = &[
@@ -207,6 +247,38 @@ const TURNING_PARTS: &[&str] = &[
     "\\approx",
     "\\pm",
     "\\sim",
+    "最多",
+    "最少",
+    "超过",
+    "超過",
+    "大于",
+    "大於",
+    "小于",
+    "小於",
+    "少于",
+    "少於",
+    "低于",
+    "高于",
+    "接近",
+    "以上",
+    "以下",
+    "以内",
+    "左右",
+    "大概",
+    "可能",
+    "几乎",
+    "およそ",
+    "ほぼ",
+    "くらい",
+    "ぐらい",
+    "이상",
+    "이하",
+    "미만",
+    "초과",
+    "약 ",
+    "❌",
+    "✗",
+    "✘",
 ];
 
 /// What makes all of a text doubtful: its author takes something back, supposes, or tells what others say.
@@ -268,6 +340,32 @@ const DOUBTING: &[&str] = &[
 /// The same in scripts that put no blanks between words.
 const DOUBTING_PARTS: &[&str] = &["错", "錯", "不对", "間違", "ผิด", "ভুল", "తప్పు", "틀렸", "?", "？"];
 
+/// What makes the opposite of a question: `do not play`.
+const DENYING: &[&str] = &[
+    "not", "no", "never", "without", "cannot", "nicht", "kein", "keine", "keinen", "nie", "ohne", "ne",
+    "pas", "sans", "jamais", "nunca", "sin", "non", "senza", "não", "sem", "не", "без", "sio", "hapana",
+];
+/// The same in scripts that put no blanks between words, or write it as a part of one.
+const DENYING_PARTS: &[&str] = &[
+    "n't",
+    "n’t",
+    "不",
+    "没",
+    "沒",
+    "非",
+    "未",
+    "ない",
+    "ません",
+    "नहीं",
+    "ไม่",
+    "না",
+    "নয়",
+    "కాదు",
+    "లేదు",
+    "아니",
+    "않",
+];
+
 /// Words before what is counted that do not say what it is.
 pub(super) const QUANTIFIERS: &[&str] = &[
     "more",
@@ -295,12 +393,13 @@ pub(super) fn doubts(text: &str) -> bool {
 
 /// The words of a text, in lower case, without what is written around them.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
-    let is_between =
-        |one: char| one.is_whitespace() || (one.is_ascii_punctuation() && !matches!(one, '\'' | '-'));
-    let is_around = |one: char| {
-        matches!(one, '\'' | '-' | '¿' | '¡' | '？' | '。' | '，' | '、' | '।' | '“' | '”' | '—' | '–' | '…')
+    let is_between = |one: char| {
+        one.is_whitespace()
+            || (one.is_ascii_punctuation() && !matches!(one, '\'' | '-'))
+            || "—…：；，、。！？（）「」।".contains(one)
     };
-    text.split(move |one: char| is_between(one) || matches!(one, '—' | '…'))
+    let is_around = |one: char| matches!(one, '\'' | '-' | '¿' | '¡' | '“' | '”' | '–');
+    text.split(is_between)
         .map(move |word| word.trim_matches(is_around).to_lowercase())
         .filter(|word| !word.is_empty())
 }
@@ -310,6 +409,13 @@ pub(super) fn turns(text: &str) -> bool {
     let lower = text.to_lowercase();
     TURNING_PARTS.iter().any(|part| lower.contains(part))
         || words(text).any(|word| TURNING.contains(&word.as_str()))
+}
+
+/// Whether a text has a word that makes the opposite of it.
+pub(super) fn denies(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    DENYING_PARTS.iter().any(|part| lower.contains(part))
+        || words(text).any(|word| DENYING.contains(&word.as_str()))
 }
 
 /// Whether two words are one, but for how many they speak of.

@@ -1,0 +1,84 @@
+//! Units, and which of them a question may be answered in.
+
+use super::words::{is_same, words};
+
+/// What something may be measured in, by kind, and the words of a question that asks for that kind.
+pub(super) const MEASURES: &[Measure] = &[
+    Measure {
+        units: &[
+            "mile",
+            "kilometer",
+            "kilometre",
+            "meter",
+            "metre",
+            "centimeter",
+            "centimetre",
+            "millimeter",
+            "inch",
+            "feet",
+            "foot",
+            "yard",
+            "km",
+            "cm",
+            "mm",
+        ],
+        asked: &[
+            "far",
+            "distance",
+            "length",
+            "long",
+            "height",
+            "tall",
+            "high",
+            "width",
+            "wide",
+            "deep",
+            "depth",
+            "perimeter",
+            "radius",
+            "diameter",
+            "circumference",
+        ],
+    },
+    Measure {
+        units: &["second", "minute", "hour", "day", "week", "month", "year"],
+        asked: &["long", "time", "old", "age"],
+    },
+    Measure {
+        units: &["gram", "kilogram", "pound", "ounce", "ton", "kg", "tonne"],
+        asked: &["weight", "weigh", "heavy", "mass"],
+    },
+    Measure {
+        units: &["liter", "litre", "gallon", "pint", "cup", "milliliter"],
+        asked: &["volume", "capacity"],
+    },
+    Measure { units: &["degree", "radian"], asked: &["angle"] },
+];
+
+/// A kind of measure.
+pub(super) struct Measure {
+    pub(super) units: &'static [&'static str],
+    pub(super) asked: &'static [&'static str],
+}
+
+/// A unit as a word.
+pub(super) fn unabridged(unit: &str) -> &str {
+    let short = [("kg", "kilogram"), ("km", "kilometer"), ("cm", "centimeter"), ("min", "minute")];
+    short.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long)
+}
+
+/// Whether a word is one of these, or many of it.
+pub(super) fn is_among(units: &[&str], word: &str) -> bool {
+    units.iter().any(|unit| is_same(unit, word)) || (word == "inches" && units.contains(&"inch"))
+}
+
+/// The only unit of a question in which what it asks for can be measured.
+pub(super) fn only_measure(sentence: &[String], question: &str) -> Option<String> {
+    let kinds =
+        MEASURES.iter().filter(|kind| sentence.iter().any(|word| kind.asked.contains(&word.as_str())));
+    let units: Vec<&str> = kinds.flat_map(|kind| kind.units).copied().collect();
+    let mut used: Vec<String> = words(question).filter(|word| is_among(&units, word)).collect();
+    used.dedup_by(|one, other| is_same(one, other));
+    let first = used.first()?;
+    used.iter().all(|other| is_same(first, other)).then(|| first.clone())
+}
