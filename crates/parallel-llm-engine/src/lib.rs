@@ -58,6 +58,7 @@ pub mod retry;
 mod room;
 pub mod routing;
 pub mod run;
+mod saving;
 mod seat;
 pub mod step;
 pub mod stop;
