@@ -6,11 +6,19 @@
 //! that play the fault, but for those it names.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
-use parallel_llm_provider::Known;
-use parallel_llm_testkit::simulator::{Behaviour, Fault, HttpVersions, SimulatorConfig};
+use futures_util::StreamExt;
+use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::place::Place;
+use parallel_llm_engine::port::{Call, Caller, ReplyPart, ReplyStream};
+use parallel_llm_engine::{Message, ModelRef, ProviderId, Role, RunId, SeatNumber};
+use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Known, Provider, ProviderConfig};
+use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, HttpVersions, Simulator, SimulatorConfig};
 use parallel_llm_testkit::{Output, Stage, each};
 use serde_json::Value;
+use tokio::time::timeout;
 
 /// Faults that end all calls with their key, so that nobody else may be on their panel.
 const OF_THE_KEY: &[Fault] = &[Fault::AuthMissing, Fault::AuthBad, Fault::Credits, Fault::KeyLimit];
@@ -20,6 +28,9 @@ const OF_A_TIMER: &[Fault] = &[Fault::Stall, Fault::SlowDrip, Fault::CommentsFor
 
 /// The timers' limit where a fault is about them: long enough for a word to come on a very busy machine.
 const TIMER_MS: &str = "10000";
+
+/// Longer than a few megabytes take on a very busy machine.
+const HELD_UP: Duration = Duration::from_secs(60);
 
 /// Faults that break a connection, which on HTTP/2 other calls share.
 const OF_THE_CONNECTION: &[Fault] = &[Fault::AcceptAndClose, Fault::SseEofInChunk, Fault::SseReset];
@@ -253,6 +264,58 @@ fn every_fault_in_every_dialect_over_http_1() {
 #[test]
 fn every_fault_in_every_dialect_over_http_2() {
     check(HttpVersions::Only2);
+}
+
+/// A provider that is spoken to over HTTP/2.
+fn provider_of(simulator: &Simulator) -> Provider {
+    let key = ApiKey::parse(simulator.api_key()).expect("it is a key");
+    let id = ProviderId("openrouter".to_owned());
+    let endpoint = Endpoint::new(id, &simulator.base_url(), key, Dialect::OPENROUTER).expect("it is sound");
+    let certificates = simulator.certificate_der().map(<[u8]>::to_vec).into_iter().collect();
+    let config = ProviderConfig { endpoints: vec![endpoint], certificates, ..ProviderConfig::default() };
+    Provider::new(config).expect("it is sound")
+}
+
+/// A reply of which the first words have come.
+async fn begun(provider: &Provider, number: u8) -> ReplyStream {
+    let model =
+        ModelRef { provider: ProviderId("openrouter".to_owned()), model: "openai/gpt-6.1-sol".to_owned() };
+    let call = Call {
+        run_id: RunId::from_parts(1, 2),
+        attempt: Attempt { place: Place::Seat(SeatNumber(number)), number: 1 },
+        model,
+        messages: vec![Message::text(Role::User, "Say much.")].into(),
+        temperature: None,
+        max_tokens: 1_000_000,
+        effort: None,
+        json: false,
+        routing: Arc::default(),
+        without: Vec::new(),
+    };
+    let mut reply = provider.admit(call).await.expect("there is a place").send();
+    while !matches!(reply.next().await, Some(Ok(ReplyPart::Text(_)))) {}
+    reply
+}
+
+#[tokio::test]
+async fn replies_that_are_not_read_hold_up_no_other_on_their_connection() {
+    let much = "More and more of the moon and the sun. ".repeat(80_000);
+    let behaviour = Behaviour { answer: Answer::Fixed(much), chunk_tokens: 1_000, ..Behaviour::instant() };
+    let config =
+        SimulatorConfig { tls: true, http: HttpVersions::Only2, behaviour, ..SimulatorConfig::instant() };
+    let simulator = Simulator::start(config).await.expect("a local port is free");
+    let provider = provider_of(&simulator);
+    let reading = async {
+        let mut unread = Vec::new();
+        for number in 1..=8 {
+            unread.push(begun(&provider, number).await);
+        }
+        let mut read = begun(&provider, 9).await;
+        while !matches!(read.next().await, Some(Ok(ReplyPart::End(_))) | None) {}
+    };
+    let read = timeout(HELD_UP, reading).await;
+    assert!(read.is_ok(), "it is held up by replies that nobody reads");
+    assert_eq!(simulator.stats().connections, 1, "they share a connection");
 }
 
 #[test]

@@ -21,6 +21,11 @@ use crate::endpoint::is_loopback;
 /// How long an idle connection is kept: long enough for the next run of a conversation, short enough that the
 /// memory of a burst is given back within a minute.
 const POOL_IDLE: Duration = Duration::from_secs(20);
+/// What a provider may send of one reply over HTTP/2 before we read it. A long list of models takes six round trips.
+const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
+/// The same of all replies on one connection: those of as many calls as there may be at once. Replies that are not read for a
+/// while, because there is no room for more text, would otherwise hold up the one that is to make room.
+const CONNECTION_WINDOW_BYTES: u32 = 4096 * STREAM_WINDOW_BYTES;
 /// Said of us in the `User-Agent` header.
 const USER_AGENT: &str = concat!("parallel-llm-mcp/", env!("CARGO_PKG_VERSION"));
 
@@ -114,6 +119,8 @@ fn builder(tls: rustls::ClientConfig, connect_timeout: Duration) -> ClientBuilde
         .connect_timeout(connect_timeout)
         .pool_idle_timeout(POOL_IDLE)
         .tcp_nodelay(true)
+        .http2_initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW_BYTES)
 }
 
 fn tls(roots: RootCertStore) -> Result<rustls::ClientConfig, Failure> {

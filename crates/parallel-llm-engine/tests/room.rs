@@ -1,0 +1,235 @@
+//! Runs that share the room for text: who goes on while it is full, who waits, and that nobody loses anything by it.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use parallel_llm_engine::engine::Underway;
+use parallel_llm_engine::live::Hub;
+use parallel_llm_engine::memory::MemoryJournal;
+use parallel_llm_engine::plan::Timers;
+use parallel_llm_engine::{Engine, Run, RunId, Stop};
+use tokio::join;
+use tokio::time::sleep;
+
+use crate::ledger::Ledger;
+use crate::scene::scene;
+use crate::script::{Line, Models, Reply, after, says};
+use crate::story;
+
+/// Timers that a pause of a second runs out, but for the run's own.
+const TIMERS: Timers =
+    Timers { first_text_ms: 300, idle_ms: 100, content_ms: 200, call_ms: 900, run_ms: 9_000 };
+/// Timers that nothing here runs out.
+const LONG: Timers =
+    Timers { first_text_ms: 9_000, idle_ms: 9_000, content_ms: 9_000, call_ms: 9_000, run_ms: 9_000 };
+
+/// Runs that share an engine.
+struct House {
+    replies: Vec<(&'static str, Reply)>,
+    models: Arc<Models>,
+    engine: Engine,
+    ledger: Ledger,
+}
+
+/// One of the runs.
+struct Guest {
+    hub: Arc<Hub>,
+    stop: Stop,
+    underway: Underway,
+}
+
+impl House {
+    fn new(text_bytes_max: usize, replies: &[(&'static str, Reply)], at_once_max: usize) -> Self {
+        let ledger = Ledger::new();
+        let models = Models::new(&ledger, replies, at_once_max);
+        let engine = Engine::new(Arc::new(Line(Arc::clone(&models))), Arc::new(MemoryJournal::default()))
+            .with_text_bytes_max(text_bytes_max);
+        Self { replies: replies.to_vec(), models, engine, ledger }
+    }
+
+    /// Begins the run of this number, with these models.
+    async fn begin(&self, number: u128, names: &[&str], timers: Timers) -> Guest {
+        let replies = self.replies.iter().filter(|(name, _)| names.contains(name)).cloned();
+        let mut plan = scene(replies).planned();
+        plan.run_id = RunId::from_parts(1_700_000_000_000, number);
+        plan.timers = timers;
+        let (hub, stop) = (Arc::new(Hub::new(Arc::new(plan))), Stop::default());
+        let underway = self.engine.open(Arc::clone(&hub), stop.clone()).await.expect("the run is new");
+        Guest { hub, stop, underway }
+    }
+
+    fn asked_at_ms(&self, name: &str) -> Vec<u64> {
+        let asked = self.models.asked().into_iter();
+        asked.filter(|asked| asked.call.model.model == name).map(|asked| asked.at_ms).collect()
+    }
+}
+
+impl Guest {
+    /// Does the run and tells its end.
+    async fn end(self) -> String {
+        self.underway.finish().await;
+        story::view(&self.hub.snapshot())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_came_first_is_read_on_and_the_others_wait_without_loss() {
+    let replies = [
+        ("ada", after(0).text("12345678").wait(90).text("90").wait(90).end()),
+        ("bob", after(10).text("abcdefgh").wait(10).text("ijkl").end()),
+        ("cyd", says(100, "late")),
+        ("dan", says(10, "short")),
+    ];
+    let house = House::new(16, &replies, 9);
+    let first = house.begin(1, &["ada"], TIMERS).await;
+    let second = house.begin(2, &["bob", "cyd"], TIMERS).await;
+    let third = async {
+        sleep(Duration::from_millis(50)).await;
+        house.begin(3, &["dan"], TIMERS).await.end().await
+    };
+    let (first, second, _) = join!(first.end(), second.end(), third);
+    insta::assert_snapshot!(first, @"
+    complete decided at 180, closed at 180
+      verbatim by ada from 1: `1234567890`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 180 ms, $0.0010
+    ");
+    // Its texts were at the socket at 20 and at 100.
+    insta::assert_snapshot!(second, @"
+    complete decided at 190, closed at 190
+      verbatim by bob from 1: `abcdefghijkl`
+      because no synthesizer is configured; this is the answer closest to the others, word for word
+      1 bob answered, 1 request 190 ms, $0.0010
+      2 cyd answered, 1 request 180 ms, $0.0010
+    ");
+    assert_eq!(house.asked_at_ms("dan"), [180], "what is not sent is not paid for");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_room_is_nobodys_silence_and_ends_with_the_run_or_its_stop() {
+    let replies = [
+        ("ada", after(0).text("12345678").wait(3_000).text("90").end()),
+        ("bob", after(10).text("abcdefgh").wait(10).text("ijkl").end()),
+    ];
+    let house = House::new(16, &replies, 9);
+    let first = house.begin(1, &["ada"], LONG).await;
+    let whole = house.begin(2, &["bob"], TIMERS).await;
+    let late = house.begin(3, &["bob"], Timers { run_ms: 2_000, ..TIMERS }).await;
+    let stopped = house.begin(4, &["bob"], TIMERS).await;
+    let stop = stopped.stop.clone();
+    let stopping = async {
+        sleep(Duration::from_millis(1_000)).await;
+        stop.cancel();
+    };
+    let (_, whole, late, stopped, ()) = join!(first.end(), whole.end(), late.end(), stopped.end(), stopping);
+    insta::assert_snapshot!(whole, @"
+    complete decided at 3010, closed at 3010
+      verbatim by bob from 1: `abcdefghijkl`
+      because only one answer came, so there was nothing to fuse
+      1 bob answered, 1 request 3010 ms, $0.0010
+    ");
+    insta::assert_snapshot!(late, @"
+    failed decided at 2000, closed at 2000
+      none
+      because timeout: no model answered (bob: the run's time of 2 s was over while other runs had all the room for text) (raise `--deadline` or the setting `run_timeout_ms` (now 2000))
+      1 bob cut, 1 request 2000 ms, ~?: timeout: the run's time of 2 s was over while other runs had all the room for text (raise `--deadline` or the setting `run_timeout_ms` (now 2000))
+    ");
+    insta::assert_snapshot!(stopped, @"
+    cancelled decided at 1000, closed at 1000
+      none
+      because cancelled: the run was cancelled
+      1 bob cancelled, 1 request 1000 ms, ~?: cancelled: given up before it had answered
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn room_comes_back_when_nobody_reads_a_run_any_more() {
+    let replies = [("ada", says(10, "12345678")), ("bob", says(200, "a")), ("cyd", says(50, "b"))];
+    let house = House::new(8, &replies, 9);
+    let first = house.begin(1, &["ada"], LONG).await;
+    let reader = Arc::clone(&first.hub);
+    let reading = async {
+        sleep(Duration::from_millis(100)).await;
+        drop(reader);
+    };
+    let (second, third) = (house.begin(2, &["bob"], LONG).await, house.begin(3, &["cyd"], LONG).await);
+    let (_, _, third, ()) = join!(first.end(), second.end(), third.end(), reading);
+    insta::assert_snapshot!(third, @"
+    complete decided at 100, closed at 100
+      verbatim by cyd from 1: `b`
+      because only one answer came, so there was nothing to fuse
+      1 cyd answered, 1 request 100 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_place_is_not_held_up_by_those_who_wait_for_room() {
+    let replies = [
+        ("ada", says(100, "first").held_back(10)),
+        ("bob", says(100, "second").held_back(10)),
+        ("cyd", after(0).text("abcdefgh").wait(100).text("ijkl").end()),
+        ("dan", after(0).text("abcdefgh").wait(100).text("mnop").end()),
+    ];
+    let house = House::new(8, &replies, 2);
+    let first = house.begin(1, &["ada", "bob"], LONG).await;
+    let second = house.begin(2, &["cyd", "dan"], LONG).await;
+    let (first, second) = join!(first.end(), second.end());
+    insta::assert_snapshot!(first, @"
+    complete decided at 200, closed at 200
+      verbatim by ada from 1: `first`
+      because no synthesizer is configured; this is the answer closest to the others, word for word
+      1 ada answered, 1 request 100 ms, $0.0010
+      2 bob answered, 1 request 100 ms, $0.0010
+    ");
+    insta::assert_snapshot!(second, @"
+    complete decided at 200, closed at 200
+      verbatim by cyd from 1: `abcdefghijkl`
+      because no synthesizer is configured; this is the answer closest to the others, word for word
+      1 cyd answered, 1 request 100 ms, $0.0010
+      2 dan answered, 1 request 100 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_runs_together_hold_the_bound_and_one_run_more() {
+    const BOUND: usize = 400;
+    const PIECE_BYTES: usize = 10;
+    const RUNS: u128 = 20;
+    let pieces =
+        |piece: &str, every_ms| (0..10).fold(after(0), |reply, _| reply.wait(every_ms).text(piece)).end();
+    let replies = [
+        ("ada", pieces("Tides are ", 3)),
+        ("bob", pieces("made from ", 5)),
+        ("cyd", pieces("the moon. ", 7)),
+        ("fuser", pieces("They come ", 2)),
+    ];
+    let house = House::new(BOUND, &replies, 64);
+    let mut guests = Vec::new();
+    for number in 1..=RUNS {
+        guests.push(house.begin(number, &["ada", "bob", "cyd", "fuser"], Timers::default()).await);
+    }
+    let hubs: Vec<_> = guests.iter().map(|guest| Arc::downgrade(&guest.hub)).collect();
+    let text = |run: &Run| run.places().map(|place| place.partial.len()).sum::<usize>() + run.text_bytes();
+    let measuring = async {
+        let mut most = 0;
+        while hubs.iter().any(|hub| hub.strong_count() > 0) {
+            let held = hubs.iter().filter_map(Weak::upgrade).map(|hub| hub.look(text)).sum();
+            most = most.max(held);
+            sleep(Duration::from_millis(1)).await;
+        }
+        most
+    };
+    let (ends, most) = join!(join_all(guests.into_iter().map(Guest::end)), measuring);
+    for end in &ends {
+        assert!(end.starts_with("complete") && end.contains("fused by fuser"), "{end}");
+    }
+    // Each of the replies may have had one piece more when the room was full.
+    let one_run = 4 * 10 * PIECE_BYTES;
+    assert!(most <= BOUND + one_run + 64 * PIECE_BYTES, "{most} bytes were held");
+    assert!(most >= BOUND, "{most} bytes were held, which tells nothing");
+    assert!(
+        house.ledger.lines().iter().all(|line| !line.contains("dropped")),
+        "a reply was not read to its end"
+    );
+}
