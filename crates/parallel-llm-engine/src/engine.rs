@@ -19,13 +19,14 @@ use crate::port::{Caller, Checker, Journal, Lease};
 use crate::reconcile;
 use crate::reopening::Reopening;
 use crate::retry::RetryBudget;
-use crate::room::Room;
+use crate::room::{Room, TEXT_BYTES_MAX};
 use crate::run::Run;
 use crate::seat::Desk;
 use crate::stop::Stop;
 use crate::strategy;
 use crate::vetted;
 use futures_util::FutureExt;
+use tokio::time::sleep_until;
 
 /// Does runs. One serves a whole process; cloning shares it.
 #[derive(Clone)]
@@ -46,13 +47,20 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// An engine that calls models and remembers runs this way.
     pub fn new(caller: Arc<dyn Caller>, journal: Arc<dyn Journal>) -> Self {
-        Self { caller, journal, checker: None, retries: Arc::default(), room: Room::default() }
+        let room = Room::new(TEXT_BYTES_MAX);
+        Self { caller, journal, checker: None, retries: Arc::default(), room }
     }
 
     /// The same that checks answers this way, where a recipe wants them checked.
     #[must_use]
     pub fn with_checker(self, checker: Option<Arc<dyn Checker>>) -> Self {
         Self { checker, ..self }
+    }
+
+    /// The same whose runs hold so many bytes of text together before they take turns.
+    #[must_use]
+    pub fn with_text_bytes_max(self, text_bytes_max: usize) -> Self {
+        Self { room: Room::new(text_bytes_max), ..self }
     }
 
     /// Begins a new run. When this returns, its plan and the requests that may leave at once are durable, and none has
@@ -84,13 +92,16 @@ impl Engine {
 
     fn desk(&self, hub: Arc<Hub>, stop: Stop, (lease, plan): (Lease, Arc<RunPlan>)) -> Desk {
         let deadline = Deadline::starting_now(&plan.timers, hub.look(|run| run.elapsed_ms));
+        let turn = self.room.enter();
+        turn.add(hub.look(Run::text_bytes));
+        hub.hold(turn.held());
         Desk {
             caller: Arc::clone(&self.caller),
             checker: self.checker.clone(),
             log: RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease),
             budget: Budget::new(plan.budget),
             retries: Arc::clone(&self.retries),
-            room: self.room.clone(),
+            turn,
             refused_keys: Mutex::default(),
             has_begun: AtomicBool::new(false),
             sending: stop.sending(),
@@ -147,8 +158,13 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
                     let failure = Failure::new(Code::AllFailed, "no further answer came");
                     return decide(desk, Outcome::none(failure));
                 }
-                let bytes = usable.iter().map(|one| one.answer.text.len()).sum();
-                let _room = desk.room.take(bytes, desk.deadline.run, &desk.stop).await;
+                // Whose time is up, or who is given up, sends nothing more and needs no room.
+                tokio::select! {
+                    biased;
+                    () = desk.turn.comes() => {}
+                    () = sleep_until(desk.deadline.run) => {}
+                    () = desk.stop.cancelled() => {}
+                }
                 let agreement = strategy::agreement(desk, &usable);
                 let decided = strategy::decide(desk, &usable, agreement.as_ref());
                 let decided = AssertUnwindSafe(decided).catch_unwind().await;

@@ -4,7 +4,7 @@
 //! Watching is bounded: a watcher that lags gets a snapshot instead of what it missed, and never slows the run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
@@ -14,6 +14,7 @@ use crate::event::Recorded;
 use crate::outcome::Warning;
 use crate::place::Place;
 use crate::plan::RunPlan;
+use crate::room::Held;
 use crate::run::{Run, SeatStatus, SeatView};
 
 /// Updates of one lane a watcher may be behind before it gets a snapshot: some seconds of five models writing.
@@ -59,6 +60,8 @@ pub struct Hub {
     texts: broadcast::Sender<Update>,
     stage: watch::Sender<Stage>,
     unstored: AtomicBool,
+    /// The room its texts take, where they come in this process.
+    held: OnceLock<Arc<Held>>,
     /// When this hub was made, and how old the run was then, in milliseconds from its start.
     made: (Instant, u64),
 }
@@ -74,7 +77,7 @@ impl Hub {
         let (events, texts) = (broadcast::Sender::new(LAG_MAX), broadcast::Sender::new(LAG_MAX));
         let (stage, unstored) = (watch::Sender::default(), AtomicBool::new(false));
         let made = (Instant::now(), run.elapsed_ms);
-        Self { run: Mutex::new(run), events, texts, stage, unstored, made }
+        Self { run: Mutex::new(run), events, texts, stage, unstored, held: OnceLock::new(), made }
     }
 
     /// The hub of a run that is done elsewhere, or is over; what happens in it is brought by [`Hub::relay`].
@@ -211,6 +214,12 @@ impl Hub {
         if !run.plan.warnings.contains(&warning) {
             Arc::make_mut(&mut run.plan).warnings.push(warning);
         }
+    }
+
+    /// The room that is given back when nobody reads the run here any more.
+    pub(crate) fn hold(&self, held: Arc<Held>) {
+        // An earlier part of the run has taken its own.
+        let _ = self.held.set(held);
     }
 
     /// A place has begun to think or write.

@@ -200,6 +200,11 @@ impl Run {
         self.seats.iter().chain(&self.synthesizers).chain(&self.steps)
     }
 
+    /// How much text its places have given, in bytes.
+    pub fn text_bytes(&self) -> usize {
+        self.places().filter_map(|place| place.answer.as_ref()).map(|answer| answer.text.len()).sum()
+    }
+
     fn places_mut(&mut self) -> impl Iterator<Item = &mut SeatView> {
         self.seats.iter_mut().chain(&mut self.synthesizers).chain(&mut self.steps)
     }

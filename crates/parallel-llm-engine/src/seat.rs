@@ -30,7 +30,7 @@ use crate::plan::RunPlan;
 use crate::port::{Call, Caller, Checker, Permit, ReplyEnd, ReplyPart};
 use crate::request::Message;
 use crate::retry::{self, Retry, RetryBudget, Trial};
-use crate::room::Room;
+use crate::room::Turn;
 use crate::run::SeatView;
 use crate::saving::Saving;
 use crate::stop::{Curtain, Revocation, Sending, Stop};
@@ -45,7 +45,7 @@ pub(crate) struct Desk {
     pub(crate) log: RunLog,
     pub(crate) budget: Budget,
     pub(crate) retries: Arc<RetryBudget>,
-    pub(crate) room: Room,
+    pub(crate) turn: Turn,
     pub(crate) deadline: Deadline,
     pub(crate) stop: Stop,
     pub(crate) sending: Sending,
@@ -180,8 +180,8 @@ impl Asking {
         if self.attempt == 1 {
             self.desk.retries.deposit(&self.seat.model.provider);
         }
-        let (caller, call) = (Arc::clone(&self.desk.caller), self.call());
-        let admission = AssertUnwindSafe(async move { caller.admit(call).await }).catch_unwind();
+        let (desk, call) = (Arc::clone(&self.desk), self.call());
+        let admission = AssertUnwindSafe(async move { admitted(&desk, call).await }).catch_unwind();
         let mut admission = admission.map(|admitted| admitted.unwrap_or_else(|_| Err(defect()))).boxed();
         if self.desk.is_limited() {
             // What the day has cost is looked at first.
@@ -311,6 +311,7 @@ impl Asking {
         let stop = self.stop.clone();
         let mut closing = std::pin::pin!(stop.closing(permit.stops_billing()));
         let mut parts = permit.send();
+        let _reading = desk.turn.reading();
         let mut clock = ReplyClock::starting_now(&desk.plan.timers, self.deadline);
         let mut saving = Saving::new(clock.sent);
         let mut reply = Reply {
@@ -325,7 +326,7 @@ impl Asking {
             let part = tokio::select! {
                 biased;
                 () = &mut closing => break End::Cancelled,
-                part = clock.next(&mut parts) => part,
+                part = clock.next(&mut parts, &desk.turn) => part,
                 () = saving.due(&reply.text) => {
                     self.keep(&mut saving, &reply.text).await;
                     continue;
@@ -388,6 +389,7 @@ impl Asking {
             }
             ReplyPart::Text(piece) => {
                 clock.content();
+                self.desk.turn.add(piece.len());
                 reply.text.push_str(&piece);
                 let shown = self.reveal.push(&piece);
                 self.show(&shown);
@@ -494,6 +496,20 @@ impl Asking {
             json: self.seat.json_mode && step.is_some_and(|step| step.key.role.replies_in_json()),
             routing: Arc::clone(&self.desk.plan.routing),
             without: self.without.clone(),
+        }
+    }
+}
+
+/// Waits until the run goes on and its provider has a place for the call. A place that comes when there is no room any
+/// more is given back: a request that is not sent is not paid for. Whoever waits for this bounds it.
+async fn admitted(desk: &Desk, call: Call) -> Result<Permit, Failure> {
+    loop {
+        desk.turn.comes().await;
+        let waiting = desk.turn.waiting();
+        let permit = desk.caller.admit(call.clone()).await?;
+        drop(waiting);
+        if desk.turn.goes_on() {
+            return Ok(permit);
         }
     }
 }

@@ -12,12 +12,14 @@ use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::plan::Timers;
 use crate::port::{ReplyPart, ReplyStream};
+use crate::room::Turn;
 
 /// The timers of one reply.
 pub(crate) struct ReplyClock {
     timers: Timers,
     pub(crate) sent: Instant,
     call_end: Instant,
+    first_text_end: Instant,
     deadline: Deadline,
     heard: Instant,
     /// Whether the provider sends something while it has nothing to say.
@@ -25,6 +27,8 @@ pub(crate) struct ReplyClock {
     /// When the first text or reasoning came.
     pub(crate) first: Option<Instant>,
     last: Instant,
+    /// Since when nothing is read, because other runs have the room.
+    paused: Option<Instant>,
 }
 
 impl ReplyClock {
@@ -35,11 +39,13 @@ impl ReplyClock {
             timers: *timers,
             sent: now,
             call_end,
+            first_text_end: now + Duration::from_millis(timers.first_text_ms),
             deadline,
             heard: now,
             keeps_alive: false,
             first: None,
             last: now,
+            paused: None,
         }
     }
 
@@ -58,7 +64,16 @@ impl ReplyClock {
 
     /// The next part of a reply, or the failure of the first timer that runs out. The reply is told that it was too
     /// slow, but not where the run's own time is over: how much of that a call gets is not its provider's doing.
-    pub(crate) async fn next(&mut self, reply: &mut ReplyStream) -> Option<Result<ReplyPart, Failure>> {
+    pub(crate) async fn next(
+        &mut self,
+        reply: &mut ReplyStream,
+        turn: &Turn,
+    ) -> Option<Result<ReplyPart, Failure>> {
+        if (self.paused.is_some() || !turn.goes_on())
+            && let Err(failure) = self.pause(turn).await
+        {
+            return Some(Err(failure));
+        }
         let (limit, timer) = self.next_limit();
         if let Ok(part) = timeout_at(limit, reply.next()).await {
             self.heard = Instant::now();
@@ -71,10 +86,27 @@ impl ReplyClock {
         Some(Err(failure))
     }
 
+    /// Reads nothing until it is the run's turn. How long that takes is not its provider's doing, but of the run's time.
+    async fn pause(&mut self, turn: &Turn) -> Result<(), Failure> {
+        // Kept, because this may be dropped half-way and begun again.
+        let since = *self.paused.get_or_insert_with(Instant::now);
+        let came = timeout_at(self.deadline.call, turn.comes()).await;
+        let pause = since.elapsed();
+        for moment in [&mut self.heard, &mut self.last, &mut self.first_text_end, &mut self.call_end] {
+            *moment += pause;
+        }
+        self.paused = None;
+        came.map_err(|_| {
+            let failure = time_over(&self.timers, &self.deadline);
+            let message = format!("{} while other runs had all the room for text", failure.message);
+            Failure { message, ..failure }
+        })
+    }
+
     fn next_limit(&self) -> (Instant, Timer) {
         let idle = (self.heard + Duration::from_millis(self.timers.idle_ms), Timer::Idle);
         let content = match self.first {
-            None => (self.sent + Duration::from_millis(self.timers.first_text_ms), Timer::FirstText),
+            None => (self.first_text_end, Timer::FirstText),
             Some(_) => (self.last + Duration::from_millis(self.timers.content_ms), Timer::Content),
         };
         let whole = [(self.call_end, Timer::Call), (self.deadline.call, Timer::Run), content];

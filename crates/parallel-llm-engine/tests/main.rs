@@ -33,6 +33,7 @@ mod race;
 mod reopen;
 mod resume;
 mod retry;
+mod room;
 mod rounds;
 mod scene;
 mod script;
