@@ -86,7 +86,7 @@ async fn who_came_first_is_read_on_and_the_others_wait_without_loss() {
     let second = house.begin(2, &["bob", "cyd"], TIMERS).await;
     let third = async {
         sleep(Duration::from_millis(50)).await;
-        house.begin(3, &["dan"], TIMERS).await.end().await
+        Box::pin(house.begin(3, &["dan"], TIMERS).await.end()).await
     };
     let (first, second, _) = join!(first.end(), second.end(), third);
     insta::assert_snapshot!(first, @"
