@@ -79,6 +79,14 @@ impl Reopening {
         Self { synthesizers, ..Self::resume(plan, ask) }.with_steps(plan)
     }
 
+    /// Whether it asks nobody the plan does not name, and makes its text as the plan says.
+    pub fn asks_as(&self, plan: &RunPlan) -> bool {
+        let models = |chain: &[Seat]| chain.iter().map(|seat| seat.model.clone()).collect::<Vec<_>>();
+        self.seats.is_empty()
+            && (self.strategy, &self.knobs) == (plan.strategy, &plan.knobs)
+            && (self.synthesizers.is_empty() || models(&self.synthesizers) == models(&plan.synthesizers))
+    }
+
     /// Makes another text: of `request` the models (as new seats), the synthesizer, the strategy, the sampling wishes
     /// and the budget count. `chain` are the synthesizers of the part before. `spent` is what the run has cost so far; the
     /// budget of the request is for this part.

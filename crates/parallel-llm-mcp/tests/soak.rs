@@ -1,5 +1,5 @@
 //! The real server under steady work with faults, for as long as one wishes: what it holds of memory and descriptors does
-//! not grow with the runs it has done.
+//! not grow with the runs it has done. And how much of the disk a run takes.
 //!
 //! `SOAK_MINUTES=30 cargo test -p parallel-llm-mcp --test soak -- --nocapture` measures the slopes and holds them against
 //! their bounds. Without the variable it works for some seconds and only shows that it can.
@@ -120,4 +120,58 @@ fn what_it_holds_does_not_grow_with_what_it_has_done() {
         assert!(memory <= MIB_PER_HOUR_MAX, "memory grows by {memory:.2} MiB an hour");
         assert!(descriptors <= DESCRIPTORS_PER_HOUR_MAX, "descriptors grow by {descriptors:.2} an hour");
     }
+}
+
+/// The most of the disk that a run of [`SPEAKERS`] takes, in bytes. It was 18,300 when this was written, and 35,600 before
+/// texts were compressed.
+const RUN_BYTES_MAX: u64 = 20_000;
+
+/// Five who answer with 1 kB each.
+const SPEAKERS: [&str; 5] = [
+    "openai/gpt-6.1-sol",
+    "x-ai/grok-4.7",
+    "mistralai/mistral-large-4-0",
+    "deepseek/deepseek-v4-pro-0813",
+    "z-ai/glm-5.3",
+];
+
+/// About 1 kB of English, another for each number: sentences of the manual.
+fn speech(number: usize) -> String {
+    const MANUAL: &str = include_str!("../../../docs/operations.md");
+    let from = MANUAL.floor_char_boundary(number * 1_000 + 2_000);
+    MANUAL[from..].chars().take(1_000).collect()
+}
+
+/// How large the database is after so many runs, with all their words in the index.
+fn bytes_after(stage: &Stage, runs: usize) -> u64 {
+    let mut client = Client::new(stage, &[]);
+    for number in 1..=runs {
+        let prompt = format!("Question {number} of {runs}: why does it rain on the windward side of ridges?");
+        let arguments = json!({"prompt": prompt, "models": SPEAKERS, "synthesizer": PANEL[1]});
+        assert_eq!(told(&client.call("process_prompt", arguments))["status"], "complete");
+    }
+    client.hang_up();
+    client.wait();
+    loop {
+        let output = stage.call(["runs", "search", "--json", "windward"]).run();
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        if output.json()["unindexed"] == 0 {
+            break;
+        }
+    }
+    std::fs::metadata(stage.data_dir().join("runs.db")).expect("it is there").len()
+}
+
+#[test]
+fn a_run_takes_little_more_of_the_disk_than_its_texts() {
+    const RUNS: usize = 60;
+    let speakers = SPEAKERS.into_iter().enumerate();
+    let stage = speakers
+        .fold(Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")), |stage, (number, model)| {
+            stage.scripted(model, Script::answering(&speech(number)))
+        });
+    let few = bytes_after(&stage, 5);
+    let a_run = (bytes_after(&stage, RUNS) - few) / RUNS as u64;
+    println!("{a_run} bytes a run");
+    assert!(a_run <= RUN_BYTES_MAX, "a run takes {a_run} bytes");
 }

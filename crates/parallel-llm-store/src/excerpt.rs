@@ -3,9 +3,7 @@
 //! SQLite's own `SNIPPET` weighs every hit against every other, so that a text of hits takes its time squared. Here a text
 //! is read once, and no more of it than [`TEXT_BYTES_MAX`].
 
-use std::borrow::Cow;
-
-use icu_normalizer::DecomposingNormalizerBorrowed;
+use crate::sought::Sought;
 
 /// How much of a text is looked at. A longer one is shown from its beginning where the words stand beyond.
 pub(crate) const TEXT_BYTES_MAX: usize = 4 << 20;
@@ -13,34 +11,10 @@ pub(crate) const TEXT_BYTES_MAX: usize = 4 << 20;
 const EXCERPT_WORDS: usize = 24;
 /// Words shown before the first that was found.
 const WORDS_BEFORE: usize = 8;
-/// Words that are told apart: a bit each.
-const SOUGHT_MAX: usize = 64;
-
-/// The words that are looked for, as they are compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sought(Vec<String>);
-
 /// A word of a text that is one of the sought, by its place among the others; a bit for each word it is.
 struct Hit {
     word: usize,
     which: u64,
-}
-
-impl Sought {
-    /// The words in what a person typed.
-    pub(crate) fn of(typed: &str) -> Self {
-        let words = typed.split(|at: char| !is_of_word(at)).filter(|word| !word.is_empty());
-        Self(words.take(SOUGHT_MAX).map(|word| folded(word).into_owned()).collect())
-    }
-
-    /// Which of them begin this word.
-    fn which(&self, word: &str) -> u64 {
-        let word = word.split(|at: char| !is_of_word(at)).filter(|part| !part.is_empty()).map(folded);
-        word.fold(0, |which, part| {
-            let begun = self.0.iter().enumerate().filter(|(_, sought)| part.starts_with(sought.as_str()));
-            begun.fold(which, |which, (bit, _)| which | (1 << bit))
-        })
-    }
 }
 
 /// The words of the text around the first place with most of the sought ones; its beginning where there is none.
@@ -82,35 +56,12 @@ fn best(hits: &[Hit]) -> usize {
     best
 }
 
-/// Without case and accents, as the index compares words.
-fn folded(word: &str) -> Cow<'_, str> {
-    if word.is_ascii() {
-        return if word.bytes().any(|at| at.is_ascii_uppercase()) {
-            word.to_ascii_lowercase().into()
-        } else {
-            word.into()
-        };
-    }
-    let lower = word.to_lowercase();
-    let decomposed = DecomposingNormalizerBorrowed::new_nfd().normalize(&lower);
-    decomposed.chars().filter(|at| !is_accent(*at)).collect::<String>().into()
-}
-
-fn is_of_word(at: char) -> bool {
-    at.is_alphanumeric() || is_accent(at)
-}
-
-/// Whether this stands on the letter before it: the Combining Diacritical Marks.
-const fn is_accent(at: char) -> bool {
-    matches!(at, '\u{300}'..='\u{36f}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn shown(text: &str, typed: &str) -> String {
-        excerpt(text, &Sought::of(typed))
+        excerpt(text, &Sought::of(typed).expect("these are words"))
     }
 
     fn numbered(words: usize) -> String {

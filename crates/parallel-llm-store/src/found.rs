@@ -1,11 +1,6 @@
-//! What a search finds, and how the words of people become a query.
+//! What a search finds.
 
-use parallel_llm_engine::{Code, Failure, RunId, SeatNumber, StepNumber};
-
-use crate::excerpt::Sought;
-
-/// The most words one search may have. A long sentence has fewer; each costs a look-up.
-const WORDS_MAX: usize = 64;
+use parallel_llm_engine::{RunId, SeatNumber, StepNumber};
 
 /// Where words were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,31 +37,6 @@ pub struct Matches {
     pub found: Vec<Found>,
     /// Runs with texts that are not in the index yet, and were not searched.
     pub unindexed: u64,
-}
-
-/// What is looked for.
-#[derive(Clone, Debug)]
-pub(crate) struct Query {
-    /// As the index takes it.
-    pub(crate) index: String,
-    /// As it is found again in a text.
-    pub(crate) sought: Sought,
-}
-
-/// The query for texts in which each of these words begins a word. Everything a person can type is taken as words.
-pub(crate) fn query(words: &str) -> Result<Query, Failure> {
-    let sought = Sought::of(words);
-    // The index ends a query at a zero byte, and knows no word without a letter or a digit.
-    let words = words.split(|at: char| at.is_whitespace() || at.is_control());
-    let quoted: Vec<String> = words
-        .filter(|word| word.chars().any(char::is_alphanumeric))
-        .map(|word| format!("\"{}\"*", word.replace('"', "\"\"")))
-        .collect();
-    let usage =
-        |message: String| Err(Failure::new(Code::Usage, message).with_next("give some words to look for"));
-    match quoted.len() {
-        0 => usage("there are no words to look for".to_owned()),
-        WORDS_MAX.. => usage(format!("a search has fewer than {WORDS_MAX} words")),
-        _ => Ok(Query { index: quoted.join(" "), sought }),
-    }
+    /// The time for a search was up: older runs may have the words too.
+    pub is_cut: bool,
 }

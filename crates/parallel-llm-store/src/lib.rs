@@ -26,14 +26,17 @@ mod ledger;
 mod lock;
 mod opened;
 mod owner;
+mod packed;
 mod pen;
 mod projection;
 mod purge;
 mod runs;
+mod sought;
 mod spill;
 mod sqlite;
 mod store;
 mod tokens;
+mod word;
 mod work;
 mod writer;
 

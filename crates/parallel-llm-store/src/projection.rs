@@ -1,10 +1,13 @@
 //! What a run's row says of its events: the engine's own fold, cut down to columns, so that the list and the run
 //! cannot disagree. And what of a run is stored at all.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Event, Message, Recorded, Reopening, Run, RunId, RunPlan};
+
+use crate::packed::Packed;
 
 /// How much of a question the list shows, in characters: a line of a wide terminal, and some to spare.
 const EXCERPT_CHARS_MAX: usize = 200;
@@ -14,7 +17,8 @@ const EXCERPT_CHARS_MAX: usize = 200;
 pub(crate) struct NewRun {
     pub(crate) plan: Arc<RunPlan>,
     /// The plan as it is stored: without any text of a prompt where only metadata is kept.
-    pub(crate) plan_json: String,
+    pub(crate) plan_json: Arc<str>,
+    pub(crate) plan_packed: Packed,
     pub(crate) question_excerpt: Option<String>,
 }
 
@@ -26,8 +30,8 @@ impl NewRun {
         } else {
             serde_json::to_string(&plan.without_texts())
         };
-        let plan_json = stored.expect("a plan is plain data with string keys");
-        Self { plan, plan_json, question_excerpt }
+        let plan_json = Arc::from(stored.expect("a plan is plain data with string keys"));
+        Self { plan, plan_packed: Packed::of(&plan_json), plan_json, question_excerpt }
     }
 }
 
@@ -51,6 +55,8 @@ pub(crate) struct Entries {
     pub(crate) events: Vec<Recorded>,
     /// The JSON of each event.
     pub(crate) bodies: Vec<String>,
+    /// The texts they carry, by their hash.
+    pub(crate) texts: BTreeMap<String, Packed>,
 }
 
 impl Entries {
@@ -58,7 +64,9 @@ impl Entries {
         let body = |recorded: &Recorded| serde_json::to_string(&recorded.event);
         let bodies =
             events.iter().map(|recorded| body(recorded).expect("an event is plain data with string keys"));
-        Self { bodies: bodies.collect(), events }
+        let texts = events.iter().filter_map(|recorded| text_of(&recorded.event));
+        let packed = texts.map(|(hash, text)| (hash.to_owned(), Packed::of(text)));
+        Self { bodies: bodies.collect(), texts: packed.collect(), events }
     }
 
     /// Whether the run's answer is settled by these.

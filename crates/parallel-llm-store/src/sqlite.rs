@@ -39,6 +39,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0002_ledger.sql"),
     include_str!("../migrations/sqlite/0003_tokens.sql"),
     include_str!("../migrations/sqlite/0004_checksums.sql"),
+    include_str!("../migrations/sqlite/0005_packed.sql"),
 ];
 /// Older ones can damage the database when a write-ahead log is reset while it is read (fixed in 3.51.3).
 const VERSION_MIN: [u32; 3] = [3, 51, 3];

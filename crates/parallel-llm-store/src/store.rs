@@ -14,11 +14,12 @@ use crate::clock;
 use crate::costs::{CostLine, CostQuery};
 use crate::facts::SeatFact;
 use crate::file;
-use crate::found::{self, Matches};
+use crate::found::Matches;
 use crate::inspection::{DatabaseState, Soundness, Thoroughness};
 use crate::lock::PurgeLock;
 use crate::purge::Purged;
 use crate::runs::{Look, RunFilter, RunSummary, StoredRun, Whose};
+use crate::sought::Sought;
 use crate::spill::{Spill, SpillState, Spills};
 use crate::sqlite::{self, inspect, ledger, limits, purge, read, repeats, search, seats, tokens};
 use crate::tokens::{NewToken, Token};
@@ -180,12 +181,12 @@ impl Store {
     /// 500. Case and accents do not matter. Only runs whose texts are kept are searched, and of those the ones that are in
     /// the index, which has a second to catch up. Fails with `usage` where there is no word to look for.
     pub async fn search(&self, whose: Whose<'_>, words: &str, limit: usize) -> Result<Matches, Failure> {
-        let query = found::query(words)?;
+        let sought = Sought::of(words)?;
         // Whatever keeps the index from catching up, what is in it can be searched, and what is not is counted.
         let catch_up = async { while in_turn(self.shared.writer.index()).await.unwrap_or(false) {} };
         let _ = tokio::time::timeout(CATCH_UP_MAX, catch_up).await;
         match &self.shared.db {
-            Db::Sqlite(readers) => search::search(readers, whose, (&query, limit)).await,
+            Db::Sqlite(readers) => search::search(readers, whose, (&sought, limit)).await,
         }
     }
 

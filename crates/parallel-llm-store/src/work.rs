@@ -6,7 +6,8 @@ use parallel_llm_engine::{Failure, RunId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::projection::{Entries, text_of};
+use crate::packed::Packed;
+use crate::projection::Entries;
 use crate::purge::{PurgeStep, ReclaimStep};
 use crate::tokens::{NewToken, Token};
 
@@ -86,8 +87,8 @@ impl Work {
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Append(_, entries) => {
-                let texts = entries.events.iter().filter_map(|recorded| text_of(&recorded.event));
-                texts.map(|(_, text)| text.len()).chain(entries.bodies.iter().map(String::len)).sum()
+                let texts = entries.texts.values().map(Packed::len);
+                texts.chain(entries.bodies.iter().map(String::len)).sum()
             }
             _ => 0,
         }

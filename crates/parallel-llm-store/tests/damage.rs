@@ -113,7 +113,10 @@ async fn a_damaged_cost_status_or_plan_is_told() {
     let damages = [
         (1, "UPDATE runs SET cost_pico_usd = cost_pico_usd + 1 WHERE run_id = "),
         (2, "UPDATE runs SET status = 'partial' WHERE run_id = "),
-        (3, "UPDATE runs SET plan = REPLACE(plan, 'What does', 'What did') WHERE run_id = "),
+        (
+            3,
+            "UPDATE texts SET body = (SELECT body FROM texts WHERE hash = '' ORDER BY run_id LIMIT 1) WHERE hash = '' AND run_id = ",
+        ),
     ];
     for (number, sql) in damages {
         let sql = sql.replace("'partial'", "CASE status WHEN 'partial' THEN 'complete' ELSE 'partial' END");

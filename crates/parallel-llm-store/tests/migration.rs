@@ -151,7 +151,7 @@ async fn costs_and_facts_of_version_2_become_those_of_whoever_asked() {
     assert_eq!(store.list_tokens().await.unwrap(), []);
     let version: i64 =
         sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut connect(&path).await).await.unwrap();
-    assert_eq!(version, 4);
+    assert_eq!(version, 5);
 }
 
 #[tokio::test]
@@ -178,4 +178,20 @@ async fn rows_of_version_3_have_no_checksums_and_are_read_as_before() {
     assert!(!store.list(Whose::All, RunFilter::default()).await.unwrap()[2].is_damaged);
     let soundness = store.check(Thoroughness::Whole, std::time::Duration::from_secs(60)).await;
     assert_eq!(soundness, Ok(Soundness::Sound));
+}
+
+#[tokio::test]
+async fn a_run_that_a_program_of_version_4_goes_on_to_write_is_read_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    let store = migrated(&path).await;
+    let before = loaded(&store, 1).await;
+    // Such a program keeps the plan in the run's row.
+    let sql = "UPDATE runs SET plan = texts.body FROM texts WHERE texts.run_id = runs.run_id AND hash = ''; \
+               DELETE FROM texts WHERE hash = ''";
+    sqlx::raw_sql(sql).execute(&mut connect(&path).await).await.unwrap();
+    let after = loaded(&store, 1).await;
+    assert_eq!((&after.plan, after.events), (&before.plan, before.events));
+    assert_eq!(store.search(Whose::All, "late words", 9).await.unwrap().found.len(), 1);
+    assert_eq!(store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
 }

@@ -111,7 +111,7 @@ async fn a_newer_format_is_left_alone() {
     let failure = refusal(&fixture.path()).await;
     let path = fixture.path();
     let expected = format!(
-        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 4",
+        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 5",
         path.display()
     );
     assert_eq!((failure.message, failure.retryable), (expected, false));
@@ -220,7 +220,7 @@ async fn a_database_is_looked_through_as_far_as_there_is_time() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     let state = fixture.store.state().await.unwrap();
-    assert_eq!((state.format, state.runs_total()), (4, 1));
+    assert_eq!((state.format, state.runs_total()), (5, 1));
     assert!(state.bytes > 4096 && state.log_bytes > 0 && state.sqlite_version.starts_with("3."), "{state:?}");
     for thoroughness in [Thoroughness::Quick, Thoroughness::Whole] {
         assert_eq!(fixture.store.check(thoroughness, LONG).await, Ok(Soundness::Sound));
@@ -228,7 +228,7 @@ async fn a_database_is_looked_through_as_far_as_there_is_time() {
     // Enough of anything that a look at it takes longer than no time.
     let mut stranger = connect(&fixture.path()).await;
     let sql = "PRAGMA foreign_keys = OFF; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) \
-               INSERT INTO texts SELECT 'x', i, 'text' FROM n";
+               INSERT INTO texts (run_id, hash, body) SELECT 'x', i, 'text' FROM n";
     sqlx::raw_sql(sql).execute(&mut stranger).await.unwrap();
     let in_no_time = fixture.store.check(Thoroughness::Whole, Duration::ZERO).await;
     assert_eq!(in_no_time, Ok(Soundness::Unfinished));

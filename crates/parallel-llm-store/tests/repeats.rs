@@ -177,7 +177,7 @@ async fn a_refused_run_leaves_nothing_behind() {
     );
     assert_eq!(store.take_over(run_id(2)).await.unwrap_err().code, Code::RunNotFound);
     let rows = "SELECT COUNT(DISTINCT run_id) FROM (SELECT run_id FROM runs UNION ALL SELECT run_id FROM calls \
-                UNION ALL SELECT run_id FROM holds UNION ALL SELECT run_id FROM passages)";
+                UNION ALL SELECT run_id FROM holds UNION ALL SELECT run_id FROM texts)";
     let runs: i64 = sqlx::query_scalar(rows).fetch_one(&mut fixture.stranger().await).await.unwrap();
     assert_eq!(runs, 1);
     let again = store.open_run(plan(3, StoreMode::Full)).await;

@@ -10,12 +10,13 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::ledger::{CallKey, Spend};
-use super::row::{event_columns, integer, piece_sum, plan_sum, recorded};
+use super::row::{event_columns, integer, piece_sum, plan, plan_column, plan_sum, recorded};
 use super::run_row::{RunRow, shown};
 use super::seats::{self, facts_columns};
 use super::tokens;
 use crate::checksum;
 use crate::inspection::Damages;
+use crate::packed::unpacked;
 
 /// Troubles that are named. More say the same.
 const TROUBLES_MAX: usize = 10;
@@ -38,8 +39,11 @@ const PARTS: [Part; 7] = [
     },
     Part {
         name: "the plan",
-        sql: "SELECT run_id, plan, plan_checksum FROM runs",
-        is_sound: |row| Ok(plan_sum(row.try_get(0)?, row.try_get(1)?).holds(row.try_get(2)?)),
+        sql: concat!("SELECT run_id, ", plan_column!(), ", plan_checksum FROM runs"),
+        is_sound: |row| {
+            let plan_json = unpacked(row.try_get(1)?);
+            Ok(plan_sum(row.try_get(0)?, &plan_json).holds(row.try_get(2)?) && plan(&plan_json).is_ok())
+        },
     },
     Part {
         name: "an event",
@@ -48,8 +52,8 @@ const PARTS: [Part; 7] = [
     },
     Part {
         name: "a text",
-        sql: "SELECT run_id, hash, body FROM texts",
-        is_sound: |row| Ok(checksum::is_of_hash(row.try_get(2)?, row.try_get(1)?)),
+        sql: "SELECT run_id, hash, body FROM texts WHERE hash <> ''",
+        is_sound: |row| Ok(checksum::is_of_hash(&unpacked(row.try_get(2)?), row.try_get(1)?)),
     },
     Part {
         name: "a text on its way",

@@ -9,11 +9,12 @@ use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
-use super::row::{count, event_columns, integer, piece_sum, plan, plan_sum, recorded, tenure};
+use super::row::{count, event_columns, integer, piece_sum, plan, plan_column, plan_sum, recorded, tenure};
 use super::run_row::{RunRow, SHOWN_COLUMNS, shown};
 use crate::clock;
 use crate::damage::{self, Damages, StoredText};
 use crate::fault;
+use crate::packed::unpacked;
 use crate::projection;
 use crate::runs::{Checkpoint, LIST_MAX, Look, RunFilter, RunSummary, StoredRun, Whose};
 
@@ -132,7 +133,9 @@ pub(crate) async fn load(
 ) -> Result<Option<StoredRun>, Failure> {
     let mut snapshot = readers.begin().await.map_err(unread)?;
     let sql = concat!(
-        "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, epoch, plan, plan_checksum, ",
+        "SELECT owner, lease_until_ms, closed_at_ms IS NOT NULL, epoch, ",
+        plan_column!(),
+        ", plan_checksum, ",
         shown!(),
         " FROM runs WHERE run_id = ?1 AND (?2 IS NULL OR +asked_by = ?2)"
     );
@@ -140,15 +143,15 @@ pub(crate) async fn load(
     let found = query.fetch_optional(&mut *snapshot).await;
     let Some(row) = found.map_err(unread)? else { return Ok(None) };
     let mut damages = Damages::default();
-    let columns = || Ok((tenure(&row)?, row.try_get::<&str, _>(4)?, row.try_get(5)?, RunRow::read(&row, 6)?));
+    let columns = || Ok((tenure(&row)?, unpacked(row.try_get(4)?), row.try_get(5)?, RunRow::read(&row, 6)?));
     let (tenure, plan_json, plan_checksum, (shown, is_sound)) = columns().map_err(unread)?;
     if !is_sound {
         damages.add("what the list shows of the run".to_owned());
     }
-    if !plan_sum(&run_id.to_string(), plan_json).holds(plan_checksum) {
+    if !plan_sum(&run_id.to_string(), &plan_json).holds(plan_checksum) {
         damages.add("the plan of the run".to_owned());
     }
-    let mut plan = plan(plan_json)?;
+    let mut plan = plan(&plan_json)?;
     let whole =
         Whole { run_id, last_seq: count(shown.last_seq), keeps_texts: projection::keeps_texts(&plan) };
     let events = whole.events(&mut snapshot, &mut damages).await?;
@@ -210,8 +213,9 @@ async fn events_after(
         let Some(hash) = projection::hash_of(&recorded.event).map(ToOwned::to_owned) else { continue };
         let sql = "SELECT body FROM texts WHERE run_id = ? AND hash = ?";
         let query = sqlx::query_scalar(sql).bind(&*run_id).bind(&*hash);
-        let text: Option<String> = query.fetch_optional(&mut *connection).await.map_err(unread)?;
-        damage::put_text_back(&mut recorded.event, StoredText::of(text.map(Arc::from), &hash, false));
+        let body: Option<Vec<u8>> = query.fetch_optional(&mut *connection).await.map_err(unread)?;
+        let text = body.map(|body| Arc::from(unpacked(&body)));
+        damage::put_text_back(&mut recorded.event, StoredText::of(text, &hash, false));
     }
     Ok(events)
 }
@@ -263,10 +267,10 @@ async fn texts(
     connection: &mut SqliteConnection,
     run_id: RunId,
 ) -> Result<BTreeMap<String, Arc<str>>, Failure> {
-    let sql = "SELECT hash, body FROM texts WHERE run_id = ?";
+    let sql = "SELECT hash, body FROM texts WHERE run_id = ? AND hash <> ''";
     let query = sqlx::query_as(sql).bind(run_id.to_string());
-    let rows: Vec<(String, String)> = query.fetch_all(connection).await.map_err(unread)?;
-    Ok(rows.into_iter().map(|(hash, body)| (hash, Arc::from(body))).collect())
+    let rows: Vec<(String, Vec<u8>)> = query.fetch_all(connection).await.map_err(unread)?;
+    Ok(rows.into_iter().map(|(hash, body)| (hash, Arc::from(unpacked(&body)))).collect())
 }
 
 /// A piece of a text on its way.

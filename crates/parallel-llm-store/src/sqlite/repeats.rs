@@ -1,50 +1,27 @@
 //! The same question twice: found inside the transaction that would begin the second run, so it is exact between
 //! processes too.
 
-use parallel_llm_engine::{Code, Failure, RunId, RunStatus};
+use parallel_llm_engine::{Code, Event, Failure, RunId, RunStatus};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use super::read::unread;
-use super::row::{run_id, tenure};
+use super::row::{plan, plan_column, run_id, tenure};
 use super::{Admission, Stamp};
 use crate::clock;
 use crate::fault;
+use crate::packed::unpacked;
 use crate::projection::NewRun;
 
 /// A question without a key is the same as one that began so long ago, at most: long enough for a client that tries
 /// again after a time-out, short enough that asking once more on purpose is hardly ever refused.
 const REPEAT_MS: i64 = 10 * 60 * 1_000;
-/// Runs that are looked at. More that ask the same would have been refused themselves.
-const UNFINISHED_MAX: i64 = 64;
+/// Runs that are looked at, newest first: each asked the same and was not refused.
+const RUNS_MAX: i64 = 64;
 
 /// An interrupted or cancelled run answers the same question for so long: whoever restarts a program, a client or a
 /// machine, or sleeps over it, does not pay again; what was said longer ago may not be so any more.
 const LEFT_MS: i64 = 24 * 60 * 60 * 1_000;
-
-/// The synthesizers in a plan or in a further part, by their models.
-macro_rules! chain {
-    ($of:literal) => {
-        concat!("(SELECT GROUP_CONCAT(value ->> '$.model') FROM JSON_EACH(", $of, ", '$.synthesizers'))")
-    };
-}
-
-/// Of a run: no further part of it asked anybody else, or made its text in another way. One where that was so gives
-/// another answer.
-macro_rules! as_it_began {
-    () => {
-        concat!(
-            "NOT EXISTS (SELECT 1 FROM events WHERE events.run_id = runs.run_id AND kind = 'reopened' AND ( \
-             IFNULL(JSON_ARRAY_LENGTH(body, '$.seats'), 0) > 0 \
-             OR body ->> '$.strategy' IS NOT plan ->> '$.strategy' OR body -> '$.knobs' IS NOT plan -> '$.knobs' \
-             OR IFNULL(JSON_ARRAY_LENGTH(body, '$.synthesizers'), 0) > 0 AND ",
-            chain!("body"),
-            " IS NOT ",
-            chain!("plan"),
-            "))"
-        )
-    };
-}
 
 /// Refuses a run whose question is answered under its key, is being answered, or has answers in a run that was left
 /// without one of its own.
@@ -95,9 +72,7 @@ async fn check_unfinished(
         // Each half finds its index; cancelled runs are many, and their age is in their names.
         "FROM runs WHERE run_id IN (SELECT run_id FROM runs WHERE status = 'running' AND plan_hash = ?1 ",
         "UNION ALL SELECT run_id FROM runs WHERE status = 'cancelled' AND run_id >= ?3 AND plan_hash = ?1) ",
-        "AND run_id <> ?4 AND asked_by IS ?2 AND created_at_ms >= ?5 AND ",
-        as_it_began!(),
-        " ORDER BY run_id DESC LIMIT ?6"
+        "AND run_id <> ?4 AND asked_by IS ?2 AND created_at_ms >= ?5 ORDER BY run_id DESC LIMIT ?6"
     );
     let since_ms = stamp.now_ms - LEFT_MS;
     let named_since = RunId::from_parts(u64::try_from(since_ms).unwrap_or_default(), 0);
@@ -107,8 +82,8 @@ async fn check_unfinished(
         .bind(named_since.to_string())
         .bind(new.plan.run_id.to_string())
         .bind(since_ms)
-        .bind(UNFINISHED_MAX)
-        .fetch_all(connection)
+        .bind(RUNS_MAX)
+        .fetch_all(&mut *connection)
         .await?;
     for row in rows {
         let (tenure, run_id) = (tenure(&row)?, run_id(&row, 3)?);
@@ -121,9 +96,30 @@ async fn check_unfinished(
             false if !is_of_use => continue,
             false => format!("the same question was asked and not answered to its end: run {run_id}"),
         };
-        return Ok(Err(Failure::new(Code::Repeated, message).with_run(run_id)));
+        if is_as_it_began(connection, run_id).await? {
+            return Ok(Err(Failure::new(Code::Repeated, message).with_run(run_id)));
+        }
     }
     Ok(Ok(()))
+}
+
+/// Whether no further part of a run asked anybody else, or made its text in another way. One where that was so, or that
+/// cannot be read, gives another answer.
+async fn is_as_it_began(connection: &mut SqliteConnection, run_id: RunId) -> Result<bool, sqlx::Error> {
+    let sql = concat!(
+        "SELECT body, ",
+        plan_column!(),
+        " FROM runs JOIN events USING (run_id) WHERE run_id = ? AND kind = 'reopened'"
+    );
+    for row in sqlx::query(sql).bind(run_id.to_string()).fetch_all(connection).await? {
+        let (body, plan_json): (&str, _) = (row.try_get(0)?, unpacked(row.try_get(1)?));
+        let (event, plan) = (serde_json::from_str(body), plan(&plan_json));
+        let (Ok(Event::Reopened { reopening, .. }), Ok(plan)) = (event, plan) else { return Ok(false) };
+        if !reopening.asks_as(&plan) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The newest run of this question and asker that has an answer which is kept, not settled longer ago than this.
@@ -132,15 +128,16 @@ pub(crate) async fn find_same(
     plan_hash: &str,
     (asked_by, within_ms): (Option<&str>, i64),
 ) -> Result<Option<RunId>, Failure> {
-    let sql = concat!(
-        "SELECT run_id FROM runs WHERE plan_hash = ? AND status IN ('complete', 'partial') ",
-        "AND store_mode = 'full' AND asked_by IS ? AND decided_at_ms >= ? AND ",
-        as_it_began!(),
-        " ORDER BY run_id DESC LIMIT 1"
-    );
+    let sql = "SELECT run_id FROM runs WHERE plan_hash = ? AND status IN ('complete', 'partial') \
+               AND store_mode = 'full' AND asked_by IS ? AND decided_at_ms >= ? ORDER BY run_id DESC LIMIT ?";
     let since_ms = clock::now_ms().saturating_sub(within_ms);
-    let query = sqlx::query(sql).bind(plan_hash).bind(asked_by).bind(since_ms);
-    let row = query.fetch_optional(readers).await.map_err(unread)?;
-    let read = row.map(|row| run_id(&row, 0)).transpose();
-    read.map_err(|cause| fault::unreadable("a run", &cause))
+    let mut snapshot = readers.begin().await.map_err(unread)?;
+    let query = sqlx::query(sql).bind(plan_hash).bind(asked_by).bind(since_ms).bind(RUNS_MAX);
+    for row in query.fetch_all(&mut *snapshot).await.map_err(unread)? {
+        let run_id = run_id(&row, 0).map_err(|cause| fault::unreadable("a run", &cause))?;
+        if is_as_it_began(&mut snapshot, run_id).await.map_err(unread)? {
+            return Ok(Some(run_id));
+        }
+    }
+    Ok(None)
 }

@@ -16,6 +16,14 @@ pub(super) fn plan(json: &str) -> Result<Arc<RunPlan>, Failure> {
     serde_json::from_str(json).map(Arc::new).map_err(|cause| fault::unreadable("a plan", &cause))
 }
 
+/// The plan of a row of `runs`, packed: among the run's texts, or in the row itself where an older version wrote it.
+macro_rules! plan_column {
+    () => {
+        "IFNULL((SELECT body FROM texts WHERE texts.run_id = runs.run_id AND hash = ''), plan)"
+    };
+}
+pub(super) use plan_column;
+
 /// The columns of an event that [`recorded`] reads.
 macro_rules! event_columns {
     () => {

@@ -1,20 +1,26 @@
 //! The index of words: filled when the writer has nothing better to do, and caught up with before a search.
 //!
-//! What always holds: only runs that keep their texts are in it; what is in it is told by `passages`, and stands in
-//! the tables of texts and plans, so nothing is stored twice.
+//! What always holds: only runs that keep their texts are in it. It has the words of each text by the text's number, and
+//! neither the text nor where in it a word stands; so words are taken out of it by giving it the text once more.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use parallel_llm_engine::{Event, Failure, Place, RunId};
+use parallel_llm_engine::{Event, Failure, Message, Place, Role, RunId};
+use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use tokio::time::Instant;
 
 use super::read::unread;
-use super::row::{count, integer};
-use crate::excerpt::{Sought, TEXT_BYTES_MAX, excerpt};
+use super::row::{self, count, integer};
+use crate::excerpt::{TEXT_BYTES_MAX, excerpt};
 use crate::fault;
-use crate::found::{Found, FoundIn, Matches, Query};
+use crate::found::{Found, FoundIn, Matches};
+use crate::packed::{unpacked, unpacked_to};
 use crate::runs::{LIST_MAX, Whose};
+use crate::sought::Sought;
+use crate::word;
 
 /// Bytes of text that are indexed in one transaction: some twenty milliseconds that others may have to wait.
 pub(crate) const INDEX_BYTES: i64 = 128 * 1024;
@@ -22,8 +28,12 @@ pub(crate) const INDEX_BYTES: i64 = 128 * 1024;
 const RUN_BYTES: i64 = 1_024;
 /// Pages of the index that are written anew between two looks at the clock: some three milliseconds.
 const MERGE_PAGES: i64 = 8;
-/// Passages of one run that are looked at for the best of them: more than a full panel with its synthesizers has.
-const PASSAGES_MAX: usize = 512;
+/// Texts of one run that are looked at for the best of them: more than a full panel with its synthesizers has.
+const TEXTS_MAX: usize = 512;
+/// How long a search may take. Only words that have to follow each other, and hardly ever do, take more than a moment.
+const SEARCH_TIME: Duration = Duration::from_secs(10);
+/// Stands for a text's hash where it is the run's plan; its words are those of the question.
+const PLAN_HASH: &str = "";
 
 /// Which runs to index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +48,8 @@ pub(crate) enum Behind {
 macro_rules! unindexed {
     () => {
         // A run that is not closed is never marked, because more may come of it: its texts are looked at one by one.
-        "is_indexed = 0 AND (closed_at_ms IS NOT NULL OR (? AND ( \
-             NOT EXISTS (SELECT 1 FROM passages WHERE passages.run_id = runs.run_id AND hash = '') \
-             OR EXISTS (SELECT 1 FROM texts WHERE texts.run_id = runs.run_id AND NOT EXISTS ( \
-                 SELECT 1 FROM passages WHERE passages.run_id = runs.run_id AND passages.hash = texts.hash)))))"
+        "is_indexed = 0 AND (closed_at_ms IS NOT NULL OR (? AND EXISTS ( \
+             SELECT 1 FROM texts WHERE texts.run_id = runs.run_id AND text_id > indexed_to)))"
     };
 }
 
@@ -70,31 +78,52 @@ async fn index_run(
     run_id: &str,
     mut bytes_left: i64,
 ) -> Result<i64, sqlx::Error> {
-    for (hash, bytes) in missing(connection, run_id).await? {
+    let sql = "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE run_id = ? AND text_id > indexed_to \
+               ORDER BY text_id";
+    let missing: Vec<i64> = sqlx::query_scalar(sql).bind(run_id).fetch_all(&mut *connection).await?;
+    for text_id in missing {
         if bytes_left <= 0 {
             return Ok(bytes_left);
         }
-        bytes_left -= bytes;
-        let sql = "INSERT INTO passages (run_id, hash) VALUES (?, ?) RETURNING passage_id";
-        let query = sqlx::query_scalar(sql).bind(run_id).bind(hash);
-        let passage_id: i64 = query.fetch_one(&mut *connection).await?;
-        let sql =
-            "INSERT INTO words (rowid, body) SELECT passage_id, body FROM passage_texts WHERE passage_id = ?";
-        sqlx::query(sql).bind(passage_id).execute(&mut *connection).await?;
+        let line = line(connection, text_id).await?;
+        bytes_left -= integer(line.len() as u64);
+        let sql = "INSERT INTO words (rowid, body) VALUES (?, ?)";
+        sqlx::query(sql).bind(text_id).bind(line).execute(&mut *connection).await?;
+        indexed_to(connection, run_id, text_id).await?;
     }
     let sql = "UPDATE runs SET is_indexed = 1 WHERE run_id = ? AND closed_at_ms IS NOT NULL";
     sqlx::query(sql).bind(run_id).execute(connection).await?;
     Ok(bytes_left)
 }
 
-/// The texts of a run that are not in the index, by hash, and how long they are. The question comes first.
-async fn missing(connection: &mut SqliteConnection, run_id: &str) -> Result<Vec<(String, i64)>, sqlx::Error> {
-    let sql = "SELECT '', OCTET_LENGTH(plan) FROM runs WHERE run_id = ?1 AND NOT EXISTS ( \
-                   SELECT 1 FROM passages WHERE passages.run_id = ?1 AND passages.hash = '') \
-               UNION ALL \
-               SELECT hash, OCTET_LENGTH(body) FROM texts WHERE run_id = ?1 AND NOT EXISTS ( \
-                   SELECT 1 FROM passages WHERE passages.run_id = ?1 AND passages.hash = texts.hash)";
-    sqlx::query_as(sql).bind(run_id).fetch_all(connection).await
+/// The words of a text as the index takes them: the same each time, because a text never changes.
+async fn line(connection: &mut SqliteConnection, text_id: i64) -> Result<String, sqlx::Error> {
+    let sql = "SELECT hash, body FROM texts WHERE text_id = ?";
+    let row = sqlx::query(sql).bind(text_id).fetch_one(connection).await?;
+    Ok(word::line(&text_of(row.try_get(0)?, row.try_get(1)?)))
+}
+
+/// What of a text is searched: of the plan its question, of any other all.
+fn text_of(hash: &str, body: &[u8]) -> String {
+    let text = unpacked(body);
+    if hash != PLAN_HASH {
+        return text;
+    }
+    // One that cannot be read has no question; whoever opens the run is told.
+    let plan = row::plan(&text).ok();
+    let messages = plan.iter().flat_map(|plan| plan.messages.iter());
+    let asked = messages.filter(|message| message.role != Role::System).flat_map(Message::texts);
+    asked.collect::<Vec<_>>().join("\n")
+}
+
+/// Notes how far a run's texts are in the index.
+async fn indexed_to(
+    connection: &mut SqliteConnection,
+    run_id: &str,
+    text_id: i64,
+) -> Result<(), sqlx::Error> {
+    let sql = "UPDATE runs SET indexed_to = ? WHERE run_id = ?";
+    sqlx::query(sql).bind(text_id).bind(run_id).execute(connection).await.map(drop)
 }
 
 /// How far a run was taken out of the index.
@@ -105,30 +134,29 @@ pub(super) struct Forgotten {
 }
 
 /// Takes a run out of the index, or as much of it as there are bytes for, and one text at least. Its texts must still be
-/// there: the index finds by them what to take out. The words are marked as deleted, until [`overwrite_some`] has gone
-/// over all of them.
+/// there: they say what to take out. The words are marked as deleted, until [`overwrite_some`] has gone over all of them.
 pub(super) async fn forget(
     connection: &mut SqliteConnection,
     run_id: &str,
     bytes_max: i64,
 ) -> Result<Forgotten, sqlx::Error> {
-    let sql = "SELECT passage_id, IFNULL(OCTET_LENGTH(body), 0) FROM passage_texts WHERE run_id = ?";
-    let passages: Vec<(i64, i64)> = sqlx::query_as(sql).bind(run_id).fetch_all(&mut *connection).await?;
-    if !passages.is_empty() && !are_words_marked(connection).await? {
+    let sql = "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE run_id = ? AND text_id <= indexed_to \
+               ORDER BY text_id DESC";
+    let texts: Vec<i64> = sqlx::query_scalar(sql).bind(run_id).fetch_all(&mut *connection).await?;
+    if !texts.is_empty() && !are_words_marked(connection).await? {
         set_secure(connection, false).await?;
     }
     let mut forgotten = Forgotten { is_whole: true, bytes: 0 };
-    for (passage_id, bytes) in passages {
+    for text_id in texts {
         if forgotten.bytes >= bytes_max {
             forgotten.is_whole = false;
             break;
         }
-        let sql = "INSERT INTO words (words, rowid, body) SELECT 'delete', passage_id, body FROM passage_texts \
-                   WHERE passage_id = ?";
-        sqlx::query(sql).bind(passage_id).execute(&mut *connection).await?;
-        let sql = "DELETE FROM passages WHERE passage_id = ?";
-        sqlx::query(sql).bind(passage_id).execute(&mut *connection).await?;
-        forgotten.bytes += bytes;
+        let line = line(connection, text_id).await?;
+        forgotten.bytes += integer(line.len() as u64);
+        let sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)";
+        sqlx::query(sql).bind(text_id).bind(line).execute(&mut *connection).await?;
+        indexed_to(connection, run_id, text_id - 1).await?;
     }
     if !forgotten.is_whole {
         // Nobody is to put back what has been taken out.
@@ -174,55 +202,70 @@ async fn changes(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> 
 
 /// A text in which the words stand.
 struct Passage {
-    id: i64,
+    text_id: i64,
     run_id: String,
     hash: String,
     created_at_ms: i64,
 }
 
-/// The runs in which all words of a query stand in one text, newest first, as far as they are indexed.
+/// The passages of a search, by run.
+#[derive(Default)]
+struct Passages {
+    runs: BTreeMap<String, Vec<Passage>>,
+    /// The time was up before all were looked at.
+    is_cut: bool,
+}
+
+/// The runs in which all words stand in one text, newest first, as far as they are indexed.
 pub(crate) async fn search(
     readers: &SqlitePool,
     whose: Whose<'_>,
-    (query, limit): (&Query, usize),
+    (sought, limit): (&Sought, usize),
 ) -> Result<Matches, Failure> {
     let mut snapshot = readers.begin().await.map_err(unread)?;
     let mut found = Vec::new();
-    let matching =
-        matching(&mut snapshot, whose, (&query.index, limit.min(LIST_MAX))).await.map_err(unread)?;
-    for passages in matching {
-        found.extend(best(&mut snapshot, (passages, &query.sought)).await?);
+    let matching = matching(&mut snapshot, whose, (sought, limit.min(LIST_MAX))).await.map_err(unread)?;
+    for passages in matching.runs.into_values() {
+        found.extend(best(&mut snapshot, (passages, sought)).await?);
     }
     found.sort_by_key(|found: &Found| std::cmp::Reverse(found.run_id));
     let unindexed = count_unindexed(&mut snapshot, whose).await.map_err(unread)?;
-    Ok(Matches { found, unindexed })
+    Ok(Matches { found, unindexed, is_cut: matching.is_cut })
 }
 
 /// The passages that match, by run: those of the newest first, as they come from the index.
 async fn matching(
     connection: &mut SqliteConnection,
     whose: Whose<'_>,
-    (query, limit): (&str, usize),
-) -> Result<Vec<Vec<Passage>>, sqlx::Error> {
+    (sought, limit): (&Sought, usize),
+) -> Result<Passages, sqlx::Error> {
     // The words lead, whoever asks: an asker's own runs would be looked through one by one.
-    let sql = "SELECT passages.passage_id, passages.run_id, passages.hash, runs.created_at_ms \
-               FROM words CROSS JOIN passages ON passages.passage_id = words.rowid \
-               CROSS JOIN runs ON runs.run_id = passages.run_id \
+    let sql = "SELECT text_id, texts.run_id, hash, created_at_ms, CASE WHEN ? THEN texts.body END \
+               FROM words CROSS JOIN texts ON texts.text_id = words.rowid \
+               CROSS JOIN runs ON runs.run_id = texts.run_id \
                WHERE words MATCH ? AND (? IS NULL OR +runs.asked_by = ?) ORDER BY words.rowid DESC";
-    let query = sqlx::query_as(sql).bind(query).bind(whose.name()).bind(whose.name());
-    let mut rows = query.fetch(connection);
-    let mut runs: BTreeMap<String, Vec<Passage>> = BTreeMap::new();
-    while let Some((id, run_id, hash, created_at_ms)) = rows.try_next().await? {
-        let passage = Passage { id, run_id, hash, created_at_ms };
-        if runs.len() >= limit && !runs.contains_key(&passage.run_id) {
+    let until = Instant::now() + SEARCH_TIME;
+    let query = sqlx::query(sql).bind(sought.has_phrases()).bind(sought.query());
+    let mut rows = query.bind(whose.name()).bind(whose.name()).fetch(connection);
+    let mut passages = Passages::default();
+    while let Some(row) = rows.try_next().await? {
+        let (text_id, run_id, hash) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+        let passage = Passage { text_id, run_id, hash, created_at_ms: row.try_get(3)? };
+        let is_new = !passages.runs.contains_key(&passage.run_id);
+        passages.is_cut = Instant::now() >= until;
+        if passages.is_cut || (is_new && passages.runs.len() >= limit) {
             break;
         }
-        let passages = runs.entry(passage.run_id.clone()).or_default();
-        if passages.len() < PASSAGES_MAX {
-            passages.push(passage);
+        let body: Option<&[u8]> = row.try_get(4)?;
+        if body.is_some_and(|body| !sought.stands_in(&text_of(&passage.hash, body))) {
+            continue;
+        }
+        let of_run = passages.runs.entry(passage.run_id.clone()).or_default();
+        if of_run.len() < TEXTS_MAX {
+            of_run.push(passage);
         }
     }
-    Ok(runs.into_values().collect())
+    Ok(passages)
 }
 
 /// The best of a run's passages.
@@ -239,12 +282,15 @@ async fn best(
         Some((place, passage))
     });
     let Some((place, passage)) = placed.min_by_key(|(place, _)| *place) else { return Ok(None) };
-    // A character has up to four bytes, and is counted by SQLite once.
-    let sql = "SELECT SUBSTR(body, 1, ?) FROM passage_texts WHERE passage_id = ?";
-    let query = sqlx::query_scalar(sql).bind(integer(TEXT_BYTES_MAX as u64)).bind(passage.id);
-    let text: Option<String> = query.fetch_one(connection).await.map_err(unread)?;
-    let excerpt = excerpt(text.as_deref().unwrap_or_default(), sought);
-    Ok(Some(Found { run_id, created_at_ms: passage.created_at_ms, place, excerpt }))
+    let sql = "SELECT body FROM texts WHERE text_id = ?";
+    let row = sqlx::query(sql).bind(passage.text_id).fetch_one(connection).await.map_err(unread)?;
+    let body: &[u8] = row.try_get(0).map_err(unread)?;
+    let text = if place == FoundIn::Question {
+        text_of(&passage.hash, body)
+    } else {
+        unpacked_to(body, TEXT_BYTES_MAX as u64)
+    };
+    Ok(Some(Found { run_id, created_at_ms: passage.created_at_ms, place, excerpt: excerpt(&text, sought) }))
 }
 
 /// How many runs have texts that are not in the index.
@@ -263,7 +309,7 @@ async fn places(
         "SELECT body FROM events WHERE run_id = ? AND kind IN ('answered', 'cut', 'cancelled', 'decided')";
     let bodies: Vec<String> =
         sqlx::query_scalar(sql).bind(run_id).fetch_all(connection).await.map_err(unread)?;
-    let mut places = BTreeMap::from([(String::new(), FoundIn::Question)]);
+    let mut places = BTreeMap::from([(PLAN_HASH.to_owned(), FoundIn::Question)]);
     for body in bodies {
         let event = serde_json::from_str(&body).map_err(|cause| fault::unreadable("an event", &cause))?;
         if let Some((hash, place)) = place_of(event) {

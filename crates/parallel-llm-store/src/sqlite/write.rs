@@ -4,7 +4,6 @@
 //! was told, and then the whole transaction stands or falls; the inner one says whether this piece of work was
 //! let in, and leaves its neighbours alone.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parallel_llm_engine::event::Attempt;
@@ -14,13 +13,15 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
 use super::row::{
-    count, event_columns, event_sum, integer, piece_sum, place_json, plan, plan_sum, recorded, tenure,
+    count, event_columns, event_sum, integer, piece_sum, place_json, plan, plan_column, plan_sum, recorded,
+    tenure,
 };
 use super::run_row::{self, RunRow, shown};
 use super::{Admission, Batch, ROWS_MAX, Stamp, ledger, limits, repeats, seats};
 use crate::damage;
 use crate::fault;
 use crate::ledger::Holds;
+use crate::packed::unpacked;
 use crate::projection::{self, Entries, NewRun};
 
 /// The epoch of a run that nobody has taken over.
@@ -109,11 +110,12 @@ pub(crate) async fn begin(
 ) -> Result<Admission<()>, sqlx::Error> {
     let sql = "INSERT INTO runs (run_id, plan, plan_hash, store_mode, created_at_ms, owner, epoch, lease_until_ms, \
                question_excerpt, strategy, seats, asked_by, idempotency_key, is_indexed, plan_checksum) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+               VALUES (?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING; \
+               INSERT INTO texts (run_id, hash, body) VALUES (?, '', ?) ON CONFLICT DO NOTHING";
     let plan = &*new.plan;
+    let run_id = plan.run_id.to_string();
     let done = sqlx::query(sql)
-        .bind(plan.run_id.to_string())
-        .bind(&*new.plan_json)
+        .bind(&*run_id)
         .bind(&*plan.plan_hash)
         .bind(projection::mode_word(plan.store))
         .bind(stamp.now_ms)
@@ -126,11 +128,13 @@ pub(crate) async fn begin(
         .bind(plan.asked_by.as_deref())
         .bind(plan.idempotency_key.as_deref())
         .bind(!projection::keeps_texts(plan))
-        .bind(plan_sum(&plan.run_id.to_string(), &new.plan_json).finish())
+        .bind(plan_sum(&run_id, &new.plan_json).finish())
+        .bind(&*run_id)
+        .bind(new.plan_packed.clone())
         .execute(connection)
         .await?;
     let exists = || fault::refused(format!("the run {} exists already", plan.run_id));
-    Ok((done.rows_affected() == 1).then_some(()).ok_or_else(exists))
+    Ok((done.rows_affected() > 0).then_some(()).ok_or_else(exists))
 }
 
 /// Writes events that the run has already taken in, and what follows from them; `demanded` is what [`admit`] gave.
@@ -154,7 +158,7 @@ fn consequences(known: &Known, (entries, demanded): (&Entries, Option<Holds>), s
     let run_id = known.run.plan.run_id.to_string();
     insert_events(&mut batch, &run_id, entries, stamp.now_ms);
     if projection::keeps_texts(&known.run.plan) {
-        insert_texts(&mut batch, &run_id, &entries.events);
+        insert_texts(&mut batch, &run_id, entries);
     }
     ledger::write(&mut batch, &known.run, (entries, demanded), stamp.now_ms);
     if entries.decide() || entries.close() {
@@ -209,15 +213,13 @@ fn insert_events(batch: &mut Batch, run_id: &str, entries: &Entries, now_ms: i64
     }
 }
 
-/// Keeps the texts that events carry, once per run however often they are carried. They may be long, so each is
-/// given to the database once, and shared with it.
-fn insert_texts(batch: &mut Batch, run_id: &str, events: &[Recorded]) {
-    let texts = events.iter().filter_map(|recorded| projection::text_of(&recorded.event));
-    let texts: Vec<_> = texts.collect::<BTreeMap<_, _>>().into_iter().collect();
+/// Keeps the texts that events carry, once per run however often they are carried.
+fn insert_texts(batch: &mut Batch, run_id: &str, entries: &Entries) {
+    let texts: Vec<_> = entries.texts.iter().collect();
     for texts in texts.chunks(ROWS_MAX) {
         batch.push("INSERT INTO texts (run_id, hash, body) ");
-        batch.push_values(texts, |mut row, (hash, text)| {
-            row.push_bind(run_id).push_bind(*hash).push_bind(Arc::clone(text));
+        batch.push_values(texts, |mut row, (hash, packed)| {
+            row.push_bind(run_id).push_bind(hash.as_str()).push_bind((*packed).clone());
         });
         batch.push(" ON CONFLICT DO NOTHING; ");
     }
@@ -324,14 +326,20 @@ pub(crate) async fn know(
     run_id: RunId,
 ) -> Result<Admission<Known>, sqlx::Error> {
     let id = run_id.to_string();
-    let sql = concat!("SELECT plan, epoch, plan_checksum, ", shown!(), " FROM runs WHERE run_id = ?");
+    let sql = concat!(
+        "SELECT ",
+        plan_column!(),
+        ", epoch, plan_checksum, ",
+        shown!(),
+        " FROM runs WHERE run_id = ?"
+    );
     let Some(found) = sqlx::query(sql).bind(&*id).fetch_optional(&mut *connection).await? else {
         return Ok(Err(fault::refused(format!("the run {run_id} was not opened, or too long ago"))));
     };
-    let (plan_json, epoch, stored): (&str, i64, _) =
-        (found.try_get(0)?, found.try_get(1)?, found.try_get(2)?);
+    let (plan_json, epoch, stored): (_, i64, _) =
+        (unpacked(found.try_get(0)?), found.try_get(1)?, found.try_get(2)?);
     let (row, is_sound) = RunRow::read(&found, 3)?;
-    if !is_sound || !plan_sum(&id, plan_json).holds(stored) {
+    if !is_sound || !plan_sum(&id, &plan_json).holds(stored) {
         return Ok(Err(damage::failure(&format!("the run {run_id}")).with_run(run_id)));
     }
     let sql = concat!("SELECT ", event_columns!(), " FROM events WHERE run_id = ? ORDER BY seq");
@@ -339,7 +347,7 @@ pub(crate) async fn know(
     let events: Result<Vec<Recorded>, Failure> = rows.iter().map(recorded).collect();
     let known =
         |plan, events: Vec<Recorded>| Known { run: Run::fold(plan, &events), epoch: count(epoch), row };
-    Ok(plan(plan_json).and_then(|plan| Ok(known(plan, events?))))
+    Ok(plan(&plan_json).and_then(|plan| Ok(known(plan, events?))))
 }
 
 /// Somebody else may write this run now.

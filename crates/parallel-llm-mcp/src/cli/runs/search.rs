@@ -40,10 +40,11 @@ pub struct Search {
 /// Does the command.
 pub(super) async fn run(desk: &Desk<'_>, search: &Search) -> Result<u8, Failure> {
     let asked = search.words.join(" ");
-    let Matches { found, unindexed } = desk.service.search(&asked, search.limit).await?;
+    let Matches { found, unindexed, is_cut } = desk.service.search(&asked, search.limit).await?;
     if search.json {
         let found: Vec<Value> = found.iter().map(json).collect();
-        let object = json!({"schema": SCHEMA, "words": asked, "found": found, "unindexed": unindexed});
+        let object =
+            json!({"schema": SCHEMA, "words": asked, "found": found, "unindexed": unindexed, "cut": is_cut});
         desk.console.data(&format!("{object:#}"));
     } else if !found.is_empty() {
         let lines: Vec<String> = found.iter().map(|found| line(desk, found)).collect();
@@ -57,6 +58,10 @@ pub(super) async fn run(desk: &Desk<'_>, search: &Search) -> Result<u8, Failure>
         let line =
             format!("{runs} not searched: their words are still being indexed, so try again in a while");
         desk.console.say(&desk.console.tone(Tone::Warning, &line));
+    }
+    if is_cut {
+        let line = "older runs were not searched: the time for a search was up, so give a rarer word as well";
+        desk.console.say(&desk.console.tone(Tone::Warning, line));
     }
     Ok(exit::ANSWER)
 }

@@ -1,0 +1,150 @@
+//! Texts as the database holds them: compressed where that makes them smaller.
+//!
+//! A compressed text begins with the four bytes that begin every frame of zstd (RFC 8878), which no UTF-8 does; so a
+//! text says itself how it is held, and those of older versions are read as they are. Whether what is read is what
+//! was written is told by its hash or checksum.
+
+use std::cell::RefCell;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use sqlx::Sqlite;
+use sqlx::encode::{Encode, IsNull};
+use sqlx::error::BoxDynError;
+use sqlx::sqlite::{SqliteArgumentsBuffer, SqliteTypeInfo};
+use sqlx::types::Type;
+use zstd::bulk::Compressor;
+
+/// What every compressed text begins with.
+const FRAME_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+/// zstd's quickest: the levels after it take a third longer for a hundredth less.
+const LEVEL: i32 = 1;
+/// Shorter texts hardly become smaller, and can be read by anybody who looks.
+const COMPRESSED_MIN: usize = 128;
+/// Longer texts are compressed with memory of their own, which goes when they are done.
+const KEPT_MEMORY_MAX: usize = 64 * 1024;
+/// The most that is read of a text: what SQLite would have held of it uncompressed.
+const TEXT_MAX: u64 = 1_000_000_000;
+
+thread_local! {
+    /// Making one takes three times as long as compressing a usual answer.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// A text on its way into a column.
+#[derive(Clone, Debug)]
+pub(crate) enum Packed {
+    Plain(Arc<str>),
+    Compressed(Vec<u8>),
+}
+
+impl Packed {
+    pub(crate) fn of(text: &Arc<str>) -> Self {
+        let compressed = (text.len() >= COMPRESSED_MIN).then(|| compress(text.as_bytes())).flatten();
+        match compressed {
+            Some(bytes) if bytes.len() < text.len() => Self::Compressed(bytes),
+            _ => Self::Plain(Arc::clone(text)),
+        }
+    }
+
+    /// Bytes of it.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Plain(text) => text.len(),
+            Self::Compressed(bytes) => bytes.len(),
+        }
+    }
+}
+
+/// `None` where there is no memory for it: the text is then kept as it is.
+fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
+    if bytes.len() > KEPT_MEMORY_MAX {
+        return zstd::bulk::compress(bytes, LEVEL).ok();
+    }
+    COMPRESSOR.with_borrow_mut(|kept| {
+        if kept.is_none() {
+            *kept = Compressor::new(LEVEL).ok();
+        }
+        kept.as_mut()?.compress(bytes).ok()
+    })
+}
+
+/// The text in a column, or as much as can be read of it.
+pub(crate) fn unpacked(column: &[u8]) -> String {
+    unpacked_to(column, TEXT_MAX)
+}
+
+/// The first so many bytes of the text in a column; a character that is cut is not given.
+pub(crate) fn unpacked_to(column: &[u8], bytes_max: u64) -> String {
+    let mut bytes = Vec::new();
+    if column.starts_with(&FRAME_MAGIC) {
+        // What a damaged frame gives before it breaks off is not the text of any hash.
+        let _ = zstd::stream::read::Decoder::with_buffer(column)
+            .and_then(|decoder| decoder.take(bytes_max).read_to_end(&mut bytes));
+    } else {
+        bytes.extend_from_slice(&column[..column.len().min(bytes_max as usize)]);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(cut) => String::from_utf8_lossy(cut.as_bytes()).trim_end_matches('\u{fffd}').to_owned(),
+    }
+}
+
+impl Type<Sqlite> for Packed {
+    fn type_info() -> SqliteTypeInfo {
+        <[u8] as Type<Sqlite>>::type_info()
+    }
+}
+
+impl Encode<'_, Sqlite> for Packed {
+    fn encode_by_ref(&self, arguments: &mut SqliteArgumentsBuffer) -> Result<IsNull, BoxDynError> {
+        match self.clone() {
+            Self::Plain(text) => Encode::<Sqlite>::encode(text, arguments),
+            Self::Compressed(bytes) => Encode::<Sqlite>::encode(bytes, arguments),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(text: &str) -> Vec<u8> {
+        match Packed::of(&Arc::from(text)) {
+            Packed::Plain(text) => text.as_bytes().to_vec(),
+            Packed::Compressed(bytes) => bytes,
+        }
+    }
+
+    #[test]
+    fn every_text_comes_back_as_it_was() {
+        let odd: String = (0..3_000_u32).filter_map(|at| char::from_u32(at * 7919 % 0x11_0000)).collect();
+        let long = "Rain falls where the air rises. ".repeat(10_000);
+        for text in ["", "short", &"é".repeat(64), &"é".repeat(9_999), &odd, &long, "(µ/ý"] {
+            let column = column(text);
+            assert_eq!(unpacked(&column), text);
+            assert!(column.len() <= text.len());
+        }
+        assert!(column(&long).len() < long.len() / 50);
+    }
+
+    #[test]
+    fn a_beginning_ends_between_characters() {
+        for text in ["é".repeat(9), "é".repeat(9_999)] {
+            assert_eq!(unpacked_to(&column(&text), 5), "éé");
+        }
+    }
+
+    #[test]
+    fn a_damaged_text_is_another_text() {
+        let text = "Rain falls where the air rises, and the lee side stays dry. ".repeat(20);
+        let column = column(&text);
+        for (at, bit) in (0..column.len()).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
+            let mut damaged = column.clone();
+            damaged[at] ^= 1 << bit;
+            let read = unpacked(&damaged);
+            assert!(read.len() <= 1_000_000, "{at} {bit}");
+        }
+        assert_ne!(unpacked(&column[..column.len() / 2]), text);
+    }
+}

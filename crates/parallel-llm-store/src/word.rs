@@ -1,0 +1,42 @@
+//! What a word is: for the index, for what is looked for in it, and for finding that again in a text.
+
+use std::borrow::Cow;
+
+use icu_normalizer::DecomposingNormalizerBorrowed;
+
+/// The words of a text: letters and digits without anything between them, without case and accents.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    text.split(|at: char| !is_of_word(at)).map(folded).filter(|word| !word.is_empty())
+}
+
+/// The words of a text as the index takes them.
+pub(crate) fn line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in words(text) {
+        line.push_str(&word);
+        line.push(' ');
+    }
+    line
+}
+
+fn folded(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() {
+        return if word.bytes().any(|at| at.is_ascii_uppercase()) {
+            word.to_ascii_lowercase().into()
+        } else {
+            word.into()
+        };
+    }
+    let lower = word.to_lowercase();
+    let decomposed = DecomposingNormalizerBorrowed::new_nfd().normalize(&lower);
+    decomposed.chars().filter(|at| !is_accent(*at)).collect::<String>().into()
+}
+
+fn is_of_word(at: char) -> bool {
+    at.is_alphanumeric() || is_accent(at)
+}
+
+/// Whether this stands on the letter before it: the Combining Diacritical Marks.
+const fn is_accent(at: char) -> bool {
+    matches!(at, '\u{300}'..='\u{36f}')
+}
