@@ -261,7 +261,7 @@ fn words_are_found_wherever_they_were_said() {
     ");
     let mut object = runs(&stage, &["search", "--json", "windward"]).json();
     mask_report(&mut object);
-    insta::assert_snapshot!(object, @r#"{"found":[{"created_at_ms":"<created_at_ms>","excerpt":"…drops in a cloud grow heavy. A cloud above a ridge loses most water on the windward side. Cold air lets the drops grow.","number":null,"place":"answer","run_id":"<run_id>"}],"schema":1,"unindexed":0,"words":"windward"}"#);
+    insta::assert_snapshot!(object, @r#"{"cut":false,"found":[{"created_at_ms":"<created_at_ms>","excerpt":"…drops in a cloud grow heavy. A cloud above a ridge loses most water on the windward side. Cold air lets the drops grow.","number":null,"place":"answer","run_id":"<run_id>"}],"schema":1,"unindexed":0,"words":"windward"}"#);
 }
 
 #[test]

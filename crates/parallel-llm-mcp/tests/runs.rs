@@ -263,8 +263,9 @@ fn a_person_is_reminded_of_what_was_interrupted() {
     let stage = hanging();
     let interrupt = |question: &str| {
         let running = stage.call(["ask", "-m", QUICK, "-m", HANGING, question]).start();
-        stage.until("it is under way", || {
-            word(&runs(&stage, &["list", "-n", "1", "--json"]).json(), "question") == question
+        stage.until("one has answered", || {
+            let newest = runs(&stage, &["list", "-n", "1", "--json"]).json();
+            word(&newest, "question") == question && newest["answered"] == 1
         });
         running.signal("KILL");
         running.wait();

@@ -239,7 +239,6 @@ fn damaged_runs_are_named() {
     --- stderr
     2 runs in <size>: it is damaged
     - the row of the run <run> is not what was written
-    - the plan of the run <run> is not what was written
     next: restore a backup with `store restore FILE`, or leave it: the other runs are whole
     ");
     let object = store(&stage, &["check", "--read-data", "--json"]).json();
