@@ -1,7 +1,7 @@
 //! What a question asks a number of, so that `8 legs` and `8` say the same where it asks for legs, and nowhere else.
 
 use super::echo::Echo;
-use super::measure::{MEASURES, Measure, is_among, only_measure, unabridged};
+use super::measure::{MEASURES, Measure, is_among, one_way, only_measure, unabridged};
 use super::number::is_digit;
 use super::vocabulary::{EACH, SCALES};
 use super::words::{QUANTIFIERS, denies, is_same, words};
@@ -280,7 +280,7 @@ impl Asked {
         }
         let is_whole = rest.is_empty() || (had > rest.len() || meant.is_some()) && self.is_beside(&rest);
         let is_beside = rest.len() == had && meant.is_none() && self.is_beside(&rest);
-        Some(if is_whole || is_beside { String::new() } else { written })
+        Some(if is_whole || is_beside { String::new() } else { one_way(&written).to_owned() })
     }
 
     /// Whether a script without blanks asks for just that.
@@ -355,6 +355,21 @@ impl Asked {
             word == "at" || is_each(word) || self.echo.told.iter().any(|told| is_same(told, word))
         };
         all.iter().any(|word| is_each(word)) && text.contains(is_digit) && all.iter().all(is_told)
+    }
+
+    /// Whether a text says when or why with what the question tells: `after giving 3 away`, `since she gives away 3`.
+    pub(super) fn is_event_told(&self, text: &str) -> bool {
+        let all: Vec<String> = words(text).collect();
+        let [first, second, rest @ ..] = all.as_slice() else { return false };
+        let is_event = match first.as_str() {
+            "after" => second.ends_with("ing"),
+            "since" | "because" => self.echo.means_subject(second),
+            _ => false,
+        };
+        let stem =
+            |word: &str| word.strip_suffix("ing").unwrap_or(word).trim_end_matches(['s', 'e']).to_owned();
+        let is_told = |word: &String| self.echo.told.iter().any(|told| stem(told) == stem(word));
+        is_event && rest.iter().chain([second]).all(|word| is_told(word) || self.echo.means_subject(word))
     }
 
     /// Whether a unit is one in which what is asked can be measured.

@@ -7,10 +7,10 @@
 use std::ops::Range;
 
 use super::number::{self, Number};
-use super::persons::{ACTING, EITHER, MEN, NO_NAMES, OWNING, PRONOUNS, WOMEN};
+use super::persons::{ACTING, NO_NAMES, OWNING, possessor, pronouns};
 use super::vocabulary::{
-    ARTICLES, AUXILIARY, CONDITIONS, COUNTING, DIRECTIONS, EACH, FORMS, FRONTED, HEADED, JOINT, JOINTS, KEPT,
-    LEFT, NO_TOTAL, PAST, PLACES, PLAIN, QUANTITIES, SPENT, TOTAL, TURNED,
+    ARTICLES, AUXILIARY, CONDITIONS, COUNTING, DIRECTIONS, EACH, FORMS, FRONTED, HEADED, JOINT, JOINTS,
+    KEEPING, KEPT, LEFT, NO_TOTAL, PAST, PLACES, PLAIN, QUANTITIES, SPENT, TOTAL, TURNED,
 };
 use super::words::{is_same, words};
 
@@ -89,6 +89,11 @@ impl Echo {
         self.words.iter().any(|own| own == word)
     }
 
+    /// Whether a word is the one whom the question asks about.
+    pub(super) fn means_subject(&self, word: &str) -> bool {
+        self.pronouns.contains(&word) || self.names.iter().any(|name| name == word)
+    }
+
     /// Whether a word asks.
     pub(super) fn asks(&self, word: &str) -> bool {
         self.asking().iter().any(|own| own == word)
@@ -111,7 +116,10 @@ impl Echo {
 
     /// Whether it is asked what falls to each.
     pub(super) fn asks_for_each(&self) -> bool {
-        self.asking().iter().any(|word| EACH.contains(&word.as_str()))
+        let asking = self.asking();
+        // `3 books at $12 each` tells a price.
+        let is_told = |at: usize| at > 0 && number::leading(&asking[at - 1]).is_some();
+        asking.iter().enumerate().any(|(at, word)| EACH.contains(&word.as_str()) && !is_told(at))
     }
 
     /// Whether a word before a number, or none, leaves the number what is asked for. `From 5` is where something begins and
@@ -133,7 +141,11 @@ impl Echo {
             (0..self.words.len()).any(|at| self.words[at] == word && is_asked(at))
         };
         let is_by_how = asks("by");
+        let is_left_with = before == "with"
+            && self.asks_what_is_left()
+            && all.iter().any(|word| KEEPING.contains(&word.as_str()));
         match before {
+            _ if is_left_with => true,
             "in" | "at" | "for" if has_unit && !is_by_how => true,
             "is" | "are" | "was" | "were" => !is_by_how,
             _ => !DIRECTIONS.contains(&before) && !PLACES.contains(&before) || asks(before),
@@ -152,9 +164,9 @@ impl Echo {
 
     /// Whether a text leaves out what the question asks for: what is left, or what falls to each.
     pub(super) fn is_cut_short(&self, text: &str) -> bool {
-        let has = |all: &[&str]| words(text).any(|word| all.contains(&word.as_str()) || word == "leaves");
+        let has = |all: &[&str]| words(text).any(|word| all.contains(&word.as_str()));
         let is_shared = self.asks_for_each();
-        let is_left = self.asks_what_is_left() && !has(LEFT);
+        let is_left = self.asks_what_is_left() && !has(LEFT) && !has(KEEPING);
         let is_back = self.asking().iter().any(|word| KEPT.contains(&word.as_str())) && !has(KEPT);
         let is_short = is_left || is_back || is_shared && !has(EACH);
         let is_parted = self.asking().iter().any(|word| JOINT.contains(&word.as_str())) && !has(TOTAL);
@@ -165,7 +177,8 @@ impl Echo {
     /// Whether a text has words of the question but not the one for what it asks: of the areas where it asks for their difference.
     fn is_headless(&self, text: &str) -> bool {
         let Some(head) = self.head.as_ref() else { return false };
-        self.is_touched(text) && !words(text).any(|word| self.is_akin(head, &word))
+        let is_total = |word: &str| self.has_any(TOTAL) && TOTAL.contains(&word);
+        self.is_touched(text) && !words(text).any(|word| self.is_akin(head, &word) || is_total(&word))
     }
 
     /// Whether a text speaks of one of two that the question joins: of the dogs where it asks of dogs and hens.
@@ -224,6 +237,7 @@ impl Echo {
             is_conditional: false,
             is_after_article: false,
             is_owner: false,
+            is_left: false,
             counted: None,
         };
         text.split(is_apart).filter(|raw| !raw.is_empty()).all(|raw| {
@@ -272,6 +286,8 @@ struct Reading<'a> {
     is_owner: bool,
     /// Whether `if` stands before.
     is_conditional: bool,
+    /// Whether `is left` stands right before, behind which `with` has to follow.
+    is_left: bool,
     /// What has to follow.
     counted: Option<String>,
 }
@@ -280,10 +296,13 @@ impl Reading<'_> {
     fn passes_number(&mut self) -> bool {
         NUMBER.clone_into(&mut self.before);
         self.is_behind = true;
-        true
+        !self.is_left
     }
 
     fn takes(&mut self, raw: &str) -> bool {
+        if std::mem::take(&mut self.is_left) && raw != "with" {
+            return false;
+        }
         let raw = raw.trim_matches(',');
         let lower = raw.trim_matches(['\'', '’', '-', '.']).to_lowercase();
         let bare = possessor(&lower);
@@ -325,6 +344,11 @@ impl Reading<'_> {
         let is_counted = || echo.words[echo.counted.clone()].iter().any(|own| is_same(own, &self.before));
         let is_gone = matches!(self.before.as_str(), "has" | "have" | "had");
         // On the left is a place.
+        let is_left_with = matches!(self.before.as_str(), "is" | "are") && !self.is_behind;
+        if bare == "left" && is_left_with {
+            self.is_left = true;
+            return echo.asks_what_is_left();
+        }
         let is_nowhere = is_gone || self.is_after_article || !self.is_behind && !is_counted();
         if bare == "left" && is_nowhere {
             return false;
@@ -337,6 +361,9 @@ impl Reading<'_> {
             return matches!(self.before.as_str(), "that" | "this") && echo.asks_what_is_left();
         }
         if (PLAIN.contains(&bare) && !is_label) || echo.pronouns.contains(&bare) && self.before != "left" {
+            return true;
+        }
+        if bare == "final" && !has {
             return true;
         }
         let holds = matches!(bare, "has" | "have") && echo.asks_what_is_left();
@@ -358,6 +385,7 @@ impl Reading<'_> {
                 || echo.is_total();
         }
         if is_first && matches!(bare, "that" | "this")
+            || matches!(bare, "ends" | "up") && echo.asks_what_is_left()
             || matches!(bare, "now" | "still") && (echo.asks_what_is_left() || echo.has("more"))
         {
             return true;
@@ -437,30 +465,6 @@ impl Reading<'_> {
     }
 }
 
-/// The pronouns that mean whom the question asks about and nobody else.
-fn pronouns(words: &[String], told: &[String], names: usize) -> Vec<&'static str> {
-    let has = |all: &[String], group: &&&[&str]| all.iter().any(|word| group.contains(&word.as_str()));
-    let asked: Vec<_> = PRONOUNS.iter().filter(|group| has(words, group)).collect();
-    // Who does it to whom is told by the order of two.
-    if let [only] = asked.as_slice() {
-        return only.to_vec();
-    }
-    let is_together =
-        words.iter().any(|word| matches!(word.as_str(), "together" | "altogether" | "combined"));
-    let mut known: Vec<&'static str> = if is_together { PRONOUNS[2].to_vec() } else { Vec::new() };
-    let is_among = |persons: &[&str]| told.iter().any(|word| persons.contains(&possessor(word)));
-    if asked.is_empty() && names == 1 && !is_among(EITHER) {
-        let used: Vec<bool> = PRONOUNS[..2].iter().map(|group| has(told, &group)).collect();
-        let others = [is_among(WOMEN), is_among(MEN)];
-        for (nth, group) in PRONOUNS[..2].iter().enumerate() {
-            if used[nth] && !used[1 - nth] && !others[nth] {
-                known.extend(group.iter());
-            }
-        }
-    }
-    known
-}
-
 /// Which words of a question stand for what is counted.
 fn counted(words: &[String]) -> Range<usize> {
     let is_how = |two: &[String]| match two[0].as_str() {
@@ -497,11 +501,6 @@ fn numbers(text: &str) -> Vec<Number> {
     pieces
         .filter_map(|piece| number::leading(piece.trim_end_matches(['.', ','])).map(|(number, _)| number))
         .collect()
-}
-
-/// A name without the sign that something is its own.
-fn possessor(word: &str) -> &str {
-    word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word)
 }
 
 /// The words of a piece between blanks; a number is one word, in the one way of writing it.

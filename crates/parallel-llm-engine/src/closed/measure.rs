@@ -67,6 +67,17 @@ pub(super) fn unabridged(unit: &str) -> &str {
     short.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long)
 }
 
+/// A unit in the one way of writing it: `kilometers`, `kilometre` and `km` are the same.
+pub(super) fn one_way(unit: &str) -> &str {
+    let same: [(&str, &[&str]); 4] = [
+        ("km", &["kilometer", "kilometers", "kilometre", "kilometres"]),
+        ("cm", &["centimeter", "centimeters", "centimetre", "centimetres"]),
+        ("mm", &["millimeter", "millimeters", "millimetre", "millimetres"]),
+        ("kg", &["kilogram", "kilograms"]),
+    ];
+    same.iter().find(|(_, names)| names.contains(&unit)).map_or(unit, |(short, _)| short)
+}
+
 /// Whether a word is one of these, or many of it.
 pub(super) fn is_among(units: &[&str], word: &str) -> bool {
     units.iter().any(|unit| is_same(unit, word)) || (word == "inches" && units.contains(&"inch"))

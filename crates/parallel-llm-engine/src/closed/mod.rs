@@ -185,9 +185,13 @@ impl Form {
         let beside =
             beside.trim_matches(|one: char| one.is_whitespace() || matches!(one, '$' | '*' | '.' | '_'));
         match (self.read_piece(spot.text, spot.kind == Kind::Box), self) {
-            (value, _) if beside.is_empty() => {
-                value.or_else(|| self.read_literal(spot.text, spot.kind == Kind::Box))
-            }
+            (value, _) if beside.is_empty() => value
+                .or_else(|| match self {
+                    // `Answer: Olivia has 7 apples left.`
+                    Self::Number(asked) if spot.kind == Kind::Mark => said_last(spot.text, asked),
+                    _ => None,
+                })
+                .or_else(|| self.read_literal(spot.text, spot.kind == Kind::Box)),
             // `\boxed{8}` legs.
             (Some(Value::Number(number, None)), Self::Number(asked)) => {
                 let unit = asked.unit("", &beside.replace("\\%", "%"))?;

@@ -1,7 +1,7 @@
-//! Words for persons, and words that name none.
+//! Words for persons, and whom a pronoun means.
 
 /// Words for a woman, for a man and for either, who may be meant by a pronoun though they have no name.
-pub(super) const WOMEN: &[&str] = &[
+const WOMEN: &[&str] = &[
     "sister",
     "mother",
     "wife",
@@ -14,7 +14,7 @@ pub(super) const WOMEN: &[&str] = &[
     "niece",
     "grandma",
 ];
-pub(super) const MEN: &[&str] = &[
+const MEN: &[&str] = &[
     "brother",
     "father",
     "husband",
@@ -27,7 +27,7 @@ pub(super) const MEN: &[&str] = &[
     "nephew",
     "grandpa",
 ];
-pub(super) const EITHER: &[&str] = &[
+const EITHER: &[&str] = &[
     "friend",
     "boss",
     "teacher",
@@ -60,7 +60,7 @@ pub(super) const EITHER: &[&str] = &[
     "passenger",
 ];
 /// Pronouns that mean the same.
-pub(super) const PRONOUNS: &[&[&str]] = &[
+const PRONOUNS: &[&[&str]] = &[
     &["she", "her", "hers"],
     &["he", "his", "him"],
     &["they", "their", "them"],
@@ -210,3 +210,32 @@ pub(super) const NO_NAMES: &[&str] = &[
     "your",
     "our",
 ];
+
+/// The pronouns that mean whom the question asks about and nobody else.
+pub(super) fn pronouns(words: &[String], told: &[String], names: usize) -> Vec<&'static str> {
+    let has = |all: &[String], group: &&&[&str]| all.iter().any(|word| group.contains(&word.as_str()));
+    let asked: Vec<_> = PRONOUNS.iter().filter(|group| has(words, group)).collect();
+    // Who does it to whom is told by the order of two.
+    if let [only] = asked.as_slice() {
+        return only.to_vec();
+    }
+    let is_together =
+        words.iter().any(|word| matches!(word.as_str(), "together" | "altogether" | "combined"));
+    let mut known: Vec<&'static str> = if is_together { PRONOUNS[2].to_vec() } else { Vec::new() };
+    let is_among = |persons: &[&str]| told.iter().any(|word| persons.contains(&possessor(word)));
+    if asked.is_empty() && names == 1 && !is_among(EITHER) {
+        let used: Vec<bool> = PRONOUNS[..2].iter().map(|group| has(told, &group)).collect();
+        let others = [is_among(WOMEN), is_among(MEN)];
+        for (nth, group) in PRONOUNS[..2].iter().enumerate() {
+            if used[nth] && !used[1 - nth] && !others[nth] {
+                known.extend(group.iter());
+            }
+        }
+    }
+    known
+}
+
+/// A name without the sign that something is its own.
+pub(super) fn possessor(word: &str) -> &str {
+    word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word)
+}

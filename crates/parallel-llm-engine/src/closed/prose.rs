@@ -59,7 +59,9 @@ fn defined(text: &str, asked: &Asked) -> Option<char> {
 /// What a sentence comes to.
 fn read(sentence: &str, asked: &Asked, letter: Option<char>) -> Option<Value> {
     let sentence = plain(sentence);
-    let sentence = sentence.strip_suffix(['.', '。', '।']).unwrap_or(&sentence);
+    // Behind a number it is a factorial.
+    let called = sentence.strip_suffix('!').filter(|called| called.ends_with(char::is_alphabetic));
+    let sentence = called.or_else(|| sentence.strip_suffix(['.', '。', '।'])).unwrap_or(&sentence);
     let is_statement = !sentence.ends_with(['?', '？', '!', '！', ':', '.', '…']);
     if !is_statement || sentence.len() > SENTENCE_BYTES_MAX || turns(&without_asked(sentence, asked)) {
         return None;
@@ -89,7 +91,7 @@ fn read(sentence: &str, asked: &Asked, letter: Option<char>) -> Option<Value> {
 
 /// A sentence without what is there for the eye.
 fn plain(sentence: &str) -> String {
-    let plain = sentence.replace("**", "").replace("\\$", "\u{1}");
+    let plain = without_reckoner(sentence).replace("**", "").replace("\\$", "\u{1}");
     // Behind a sign of money stands a number, and so it may behind the sign that begins a formula.
     let is_formula = plain.matches('$').count().is_multiple_of(2)
         && plain.contains("$ ") | plain.ends_with('$') | plain.contains("$.");
@@ -103,6 +105,18 @@ fn plain(sentence: &str) -> String {
         .replace("\\%", "%")
         .trim()
         .to_owned()
+}
+
+/// A text without what a model wrote for a reckoner beside it: `<<10-3=7>>`.
+fn without_reckoner(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for (nth, piece) in text.split("<<").enumerate() {
+        let (inside, rest) =
+            if nth == 0 { ("", piece) } else { piece.split_once(">>").unwrap_or(("", piece)) };
+        let is_one = inside.split('=').all(is_sum);
+        plain.push_str(if nth == 0 || is_one { rest } else { piece });
+    }
+    plain
 }
 
 /// The sentences of a text, each line being one at least. What stands before a colon belongs to what follows.
@@ -192,7 +206,7 @@ fn is_reason(before: &str, clause: &str, asked: &Asked) -> bool {
     // A step has its own equals sign.
     let is_step = |part: &str| part.contains('=') && part.rsplit('=').next().is_some_and(is_amount);
     let is_reckoned = reckoned.split(['，', '、', ';']).flat_map(|part| part.split(", ")).all(is_step);
-    let is_given = lower.starts_with("at ") && asked.is_rate_told(&lower);
+    let is_given = lower.starts_with("at ") && asked.is_rate_told(&lower) || asked.is_event_told(before);
     is_reckoned || is_given || !before.contains('=') && asked.echo.says(concluded(before))
 }
 
@@ -215,7 +229,7 @@ fn behind_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 /// Whether a text is nothing but a reckoning: numbers, each with a word or two for what it counts, and signs between them.
 fn is_reckoning(text: &str) -> bool {
     let is_sign = |one: char| matches!(one, '+' | '-' | '−' | '–' | '*' | '/' | '×' | '÷' | '·');
-    let plain = text.replace("% of ", "×");
+    let plain = text.replace("% of ", "×").replace("km/h", "km").replace("m/s", "m");
     is_sum(text) || plain.contains(is_sign) && plain.split(is_sign).all(is_amount)
 }
 
@@ -363,13 +377,14 @@ fn is_told(clause: &str, before: &str, asked: &Asked) -> bool {
     let is_age = asked.echo.has("old") || asked.echo.has("age");
     let is_missing = |verb: &&str| asked.echo.asks(verb) && !words(clause).any(|word| word == *verb);
     let is_another_time = is_age && ["will", "was", "were"].iter().any(is_missing);
-    !is_another_time && !words(before).last().is_some_and(|word| asked.is_counted_by(&word))
+    !is_another_time
+        && !words(before).last().is_some_and(|word| word == "number" || asked.is_counted_by(&word))
 }
 
 /// Whether the words before a number without a unit say of what it is. `She is 17` tells her age, and `there are 8 in the
 /// class` may be boys or pupils.
 fn names(before: &str, has_sign: bool, asked: &Asked) -> bool {
-    let all: Vec<String> = words(before).collect();
+    let all: Vec<String> = words(before).filter(|word| !matches!(word.as_str(), "now" | "still")).collect();
     if all.first().is_some_and(|word| word == "there") && !asked.echo.asks_what_is_left() {
         return false;
     }
@@ -377,7 +392,9 @@ fn names(before: &str, has_sign: bool, asked: &Asked) -> bool {
     let is_amount =
         has_sign && all.iter().rev().nth(1).is_some_and(|subject| AMOUNTS.contains(&subject.as_str()));
     let is_named = ["is", "are", "was", "were"].iter().any(|verb| asked.echo.has(verb));
-    is_named || is_amount || !is_verb
+    // `The number of apples left is 7`.
+    let is_number = all.windows(2).any(|two| two[0] == "number" && two[1] == "of");
+    is_named || is_amount || is_number || !is_verb
 }
 
 /// What a number counts, of the text behind it: the words up to the first that is none of what is asked.

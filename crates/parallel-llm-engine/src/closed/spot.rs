@@ -5,7 +5,7 @@
 //! several say so they are all told, because those that differ say nothing together.
 
 use super::before_box::{closed, equated, is_changed, is_of_a_letter, leads_to_box};
-use super::words::{turns, words};
+use super::words::{doubts, turns, words};
 
 /// An answer this short is nothing but what it comes to, in bytes.
 const SHORT_BYTES_MAX: usize = 120;
@@ -21,6 +21,7 @@ const MARKS: &[&str] = &[
     "final answer",
     "answer is",
     "answer:",
+    "result:",
     "answer =",
     "# answer\n",
     "**answer**\n",
@@ -279,12 +280,19 @@ pub(super) fn short(answer: &str) -> Option<&str> {
     (answer.len() <= SHORT_BYTES_MAX && !answer.contains(['\n', '\r'])).then_some(answer)
 }
 
-/// The last line of an answer, where it is emphasised as a whole and nothing in the line before turns it.
+/// The last line of an answer, where it is emphasised as a whole, stands apart, and the line before it neither turns it nor
+/// leads to something else.
 pub(super) fn emphasised(answer: &str) -> Option<&str> {
-    let mut lines = end(answer).lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let mut lines = end(answer).trim_end().lines().rev().map(str::trim);
     let line = lines.next().filter(|line| line.len() <= LINE_BYTES_MAX)?;
     let inside = line.strip_prefix("**")?.strip_suffix("**")?;
-    let is_turned = lines.next().is_some_and(|before| !is_leading(before, &[]));
+    let next = lines.next();
+    let is_apart = next.is_some_and(str::is_empty);
+    let before = next.into_iter().chain(lines).find(|line| !line.is_empty());
+    let is_end = |line: &str| {
+        is_apart && (line.ends_with(['.', '。']) || line.starts_with("- ")) && !turns(line) && !doubts(answer)
+    };
+    let is_turned = before.is_some_and(|before| !is_leading(before, &[]) && !is_end(before));
     (!inside.contains("**") && !is_turned).then_some(inside)
 }
 

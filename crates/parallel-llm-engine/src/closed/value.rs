@@ -2,6 +2,8 @@
 //!
 //! What always holds: nothing of a piece is passed over. What is left of it belongs to the value or makes it unreadable.
 
+use std::borrow::Cow;
+
 use super::Value;
 use super::asked::Asked;
 use super::words::{is_same, words};
@@ -56,7 +58,7 @@ pub(super) const FALSE: &[&str] = &["false", "falsch", "faux", "falso", "нев�
 
 /// A number and what it counts, where a piece is nothing else.
 pub(super) fn quantity(piece: &str, asked: &Asked, is_formula: bool) -> Option<Value> {
-    let text = literal::formula(sentence(piece))?;
+    let text = literal::formula(&without_dollars(sentence(piece)))?;
     let text = text
         .rsplit_once('=')
         .map_or(&*text, |(before, after)| if before.split('=').all(is_sum) { after.trim() } else { "" });
@@ -81,6 +83,16 @@ pub(super) fn quantity(piece: &str, asked: &Asked, is_formula: bool) -> Option<V
     let number = if is_negative { number.negative() } else { number };
     let unit = asked.unit(sign, &plain_unit(behind, is_formula || literal::is_formula(piece))?)?;
     Some(Value::Number(number, Some(unit).filter(|unit| !unit.is_empty())))
+}
+
+/// `$7$ apples` as `7 apples`.
+fn without_dollars(piece: &str) -> Cow<'_, str> {
+    let inside = piece.strip_prefix('$').and_then(|rest| rest.split_once('$'));
+    let is_number = |text: &str| number::leading(text).is_some_and(|(_, rest)| rest.is_empty());
+    match inside.filter(|(number, unit)| is_number(number) && unit.starts_with(' ')) {
+        Some((number, unit)) => Cow::Owned([number, unit].concat()),
+        None => Cow::Borrowed(piece),
+    }
 }
 
 /// A piece without the mark that ends its sentence and what stands around it.

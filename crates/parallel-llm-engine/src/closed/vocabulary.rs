@@ -99,11 +99,18 @@ pub(super) const QUANTITIES: &[(&str, &[&str])] = &[
     ("minutes", &["time"]),
     ("days", &["time"]),
     ("seconds", &["time"]),
-    ("far", &["distance"]),
+    ("far", &["distance", "travels", "traveled", "travelled", "covers", "covered"]),
     ("percentage", &["percent"]),
+    ("many", &["number"]),
+    ("much", &["amount"]),
+    ("cost", &["price"]),
+    ("costs", &["price"]),
+    ("old", &["age"]),
 ];
 /// Words for what is not gone.
 pub(super) const LEFT: &[&str] = &["left", "remain", "remains", "remaining"];
+/// Verbs for what is left in the end: `is left with`, `ends up with`.
+pub(super) const KEEPING: &[&str] = &["left", "leaves", "ends", "now"];
 /// Words for all of it.
 pub(super) const TOTAL: &[&str] = &["total", "altogether", "together", "combined", "sum", "both", "all"];
 /// Those of them that say who does it.

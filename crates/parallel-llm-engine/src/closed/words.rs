@@ -421,7 +421,8 @@ pub(super) fn denies(text: &str) -> bool {
 /// Whether two words are one, but for how many they speak of.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-    let is_plural = |ending: &str| short.len() > 2 && long.strip_suffix(ending) == Some(short);
+    let is_plural =
+        |ending: &str| (short.len() > 2 || short == "go") && long.strip_suffix(ending) == Some(short);
     one == other
         || is_plural("s")
         || is_plural("es")
