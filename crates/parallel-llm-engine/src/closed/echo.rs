@@ -169,9 +169,10 @@ impl Echo {
         let is_left = self.asks_what_is_left() && !has(LEFT) && !has(KEEPING);
         let is_back = self.asking().iter().any(|word| KEPT.contains(&word.as_str())) && !has(KEPT);
         let is_short = is_left || is_back || is_shared && !has(EACH);
+        let is_more = self.asks("more") && !has(&["more", "another", "still"]) && !has(LEFT) && !has(KEEPING);
         let is_parted = self.asking().iter().any(|word| JOINT.contains(&word.as_str())) && !has(TOTAL);
         words(text).next().is_some()
-            && (is_short || is_parted || self.is_headless(text) || self.is_halved(text))
+            && (is_short || is_more || is_parted || self.is_headless(text) || self.is_halved(text))
     }
 
     /// Whether a text has words of the question but not the one for what it asks: of the areas where it asks for their difference.

@@ -228,8 +228,9 @@ impl Form {
     fn read_said(&self, said: &Said) -> Option<Value> {
         match (self, said) {
             (Self::Truth { .. }, Said::Truth(truth)) => Some(Value::Truth(*truth)),
+            // A blank at an end of what is printed is one more.
             (Self::Literal, Said::Text(text) | Said::Number(text)) => {
-                literal::exact(text).map(Value::Literal)
+                literal::exact(text).filter(|exact| exact == text).map(Value::Literal)
             }
             (Self::Literal, Said::Truth(truth)) => Some(Value::Json(truth.to_string())),
             (Self::Literal | Self::Number(_), Said::Other(written)) => {
