@@ -31,7 +31,7 @@ const COMMENT_EVERY: Duration = Duration::from_secs(10);
 const EVENT_BYTES_MAX: usize = 64 << 20;
 
 /// The type of an event stream.
-const EVENTS: &str = "text/event-stream";
+pub(super) const EVENTS: &str = "text/event-stream";
 /// Tells a proxy to pass on what comes, as it comes.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// Says nothing: a line that readers of events skip.
@@ -49,8 +49,18 @@ impl Asked {
     /// Notes the id, where the message is a request.
     pub(super) fn note(&self, message: &ClientJsonRpcMessage) {
         if let JsonRpcMessage::Request(request) = message {
-            self.0.get_or_init(|| request.id.clone());
+            self.note_id(request.id.clone());
         }
+    }
+
+    /// Notes the id, unless one was noted.
+    pub(super) fn note_id(&self, id: RequestId) {
+        self.0.get_or_init(|| id);
+    }
+
+    /// The id, where it was noted.
+    pub(super) fn id(&self) -> Option<&RequestId> {
+        self.0.get()
     }
 }
 
@@ -72,8 +82,7 @@ pub(super) async fn answer(mut request: Request, next: Next) -> Response {
     if request.method() != Method::POST || !takes_events(request.headers()) {
         return next.run(request).await;
     }
-    let asked = Asked::default();
-    request.extensions_mut().insert(asked.clone());
+    let asked = request.extensions_mut().get_or_insert_default::<Asked>().clone();
     let mut answering: Answering = Box::pin(next.run(request));
     match timeout(EARLY_AFTER, &mut answering).await {
         Ok(response) => response,
@@ -131,7 +140,7 @@ async fn as_events(response: Response, asked: &Asked) -> BodyDataStream {
 /// An answer as a reply of the protocol. One of the protocol's that names no request answers the one that was asked; what
 /// the door or the library says outside of it is the reason of a refusal.
 fn reply(answer: &[u8], asked: &Asked) -> Vec<u8> {
-    let id = asked.0.get();
+    let id = asked.id();
     let mut value: Value = serde_json::from_slice(answer).unwrap_or_default();
     if value.get("jsonrpc").is_some() {
         return match id {
@@ -151,7 +160,7 @@ fn reply(answer: &[u8], asked: &Asked) -> Vec<u8> {
 }
 
 /// One event of this text, each of its lines a line of the event.
-fn event(text: &[u8]) -> Vec<u8> {
+pub(super) fn event(text: &[u8]) -> Vec<u8> {
     let mut event = Vec::with_capacity(text.len() + 16);
     for line in text.split(|byte| *byte == b'\n') {
         event.extend_from_slice(b"data: ");
@@ -166,7 +175,7 @@ fn takes_events(headers: &HeaderMap) -> bool {
     says(headers, header::ACCEPT, EVENTS)
 }
 
-fn says(headers: &HeaderMap, name: HeaderName, what: &str) -> bool {
+pub(super) fn says(headers: &HeaderMap, name: HeaderName, what: &str) -> bool {
     headers.get_all(name).iter().any(|value| value.to_str().is_ok_and(|value| value.contains(what)))
 }
 

@@ -42,6 +42,7 @@ pub mod stdio;
 pub mod streamable;
 mod task;
 mod tools;
+mod unread;
 mod version;
 mod wall;
 mod wire;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use super::sessions::SessionLimits;
 use super::sessions::{self, Sessions};
+use super::unread::{self, Unread};
 use super::{body, early, lifecycle, refusal};
 
 /// Where clients find the protocol.
@@ -45,4 +46,5 @@ pub fn routes_within<H: ServerHandler>(
         .layer(from_fn(lifecycle::check))
         .layer(from_fn_with_state(body::Turns::new(), body::check))
         .layer(from_fn(early::answer))
+        .layer(from_fn_with_state(Unread::new(unread::BYTES_MAX), unread::bound))
 }
