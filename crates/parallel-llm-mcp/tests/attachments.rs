@@ -1,16 +1,12 @@
 //! Files that go along with a question, by both doors: what reaches the model, what is refused before anything is
 //! sent, and where their bytes must never show.
 
-#[path = "mcp/client.rs"]
-#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
-mod client;
-
 use std::fs::File;
 use std::process::Command;
 
+use crate::mcp::client::{Client, told};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use client::{Client, told};
 use parallel_llm_testkit::{Call, Stage};
 use serde_json::{Value, json};
 

@@ -1,10 +1,6 @@
 //! How sure one may be of an answer, by a table of how often such answers were right, as each door tells it.
 
-#[path = "mcp/client.rs"]
-#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
-mod client;
-
-use client::{Client, text, told};
+use crate::mcp::client::{Client, text, told};
 use parallel_llm_testkit::simulator::Script;
 use parallel_llm_testkit::{Output, Stage, each};
 use serde_json::{Value, json};

@@ -2,14 +2,10 @@
 //! run.
 #![cfg(unix)]
 
-#[path = "mcp/client.rs"]
-#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
-mod client;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use client::{Client, text, told};
+use crate::mcp::client::{Client, text, told};
 use parallel_llm_testkit::simulator::Script;
 use parallel_llm_testkit::{Call, Stage};
 use serde_json::{Value, json};

@@ -1,11 +1,9 @@
 //! `doctor`: whether everything is as a run needs it, and what to do where it is not.
 
-mod lists;
-
 use std::net::TcpListener;
 use std::path::Path;
 
-use lists::{Lists, alone};
+use crate::lists::{Lists, NOBODY, alone};
 use parallel_llm_testkit::simulator::{Fault, Script};
 use parallel_llm_testkit::{Call, Output, Stage};
 use serde_json::{Value, json};
@@ -375,8 +373,8 @@ fn a_provider_that_cannot_be_asked_is_in_the_way_where_no_other_can() {
         // The list that was just fetched is at hand, and says nothing of now.
         ("'team:gpt-6.1-sol'", &plain, [&wrong, right], 1, Some(("models", "failed"))),
         ("'team:gpt-6.1-sol', 'openai/gpt-6.1-sol'", &plain, [&wrong, right], 0, Some(("models", "warning"))),
-        ("'team:a'", lists::NOBODY, [right, right], 1, Some(("models", "failed"))),
-        ("'team:a', 'openai/gpt-6.1-sol'", lists::NOBODY, [right, right], 0, Some(("models", "warning"))),
+        ("'team:a'", NOBODY, [right, right], 1, Some(("models", "failed"))),
+        ("'team:a', 'openai/gpt-6.1-sol'", NOBODY, [right, right], 0, Some(("models", "warning"))),
         ("'openai/gpt-6.1-sol'", &plain, [right, &wrong], 1, Some(("credit", "failed"))),
         ("'team:gpt-6.1-sol', 'openai/gpt-6.1-sol'", &plain, [right, &wrong], 0, Some(("credit", "warning"))),
         ("'team:gpt-6.1-sol', 'openai/gpt-6.1-sol'", &plain, [&wrong, &wrong], 1, Some(("credit", "failed"))),
@@ -576,7 +574,7 @@ fn a_report_for_others_holds_no_key_no_text_and_no_name() {
 fn what_a_program_that_keeps_a_key_does_is_told_before_the_check_is_given_up() {
     let (stage, openrouter) = (stage(), selling(&["lab/a"]));
     let team = |name: &str| {
-        format!("[providers.{name}]\nbase_url = '{}'\nkey_command = ['/bin/sleep', '600']\n", lists::NOBODY)
+        format!("[providers.{name}]\nbase_url = '{NOBODY}'\nkey_command = ['/bin/sleep', '600']\n")
     };
     let text = format!(
         "panel = ['lab/a', 'one:a', 'two:a', 'three:a']\nsynthesizer = ['lab/a']\n{PRESETS}{}",

@@ -1,20 +1,15 @@
 //! The door under fire: tens of thousands of bad inputs on one connection of the real program. Each that is due a reply
 //! gets exactly one, under its own id where one can be found, and afterwards the server is as well as before.
 
-mod hostile {
-    pub(crate) mod bad;
-    pub(crate) mod http;
-}
-#[path = "mcp/client.rs"]
-#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
-mod client;
+mod bad;
+mod http;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use client::{Client, PANEL, SOON, hello};
-use hostile::bad::{Bad, Generator};
-use hostile::http::{Connection, Server, shown};
+use crate::mcp::client::{Client, PANEL, SOON, hello};
+use bad::{Bad, Generator};
+use http::{Connection, Server, shown};
 use parallel_llm_testkit::Stage;
 use parallel_llm_testkit::simulator::{Fault, Script};
 use serde_json::{Value, json};
@@ -255,7 +250,7 @@ fn connect(server: &Server) -> Connection {
 }
 
 /// What is wrong with the response to this input, if anything is.
-fn fault(bad: &Bad, response: &hostile::http::Response) -> Option<String> {
+fn fault(bad: &Bad, response: &http::Response) -> Option<String> {
     let is_answered = match bad.replies.first() {
         None => response.status < 500,
         Some(id) => {

@@ -2,13 +2,9 @@
 //!
 //! What was once found in others' servers is a test here, named for its advisory.
 
-#[path = "http/client.rs"]
 mod client;
-#[path = "http/program.rs"]
 mod program;
-#[path = "http/sessions.rs"]
 mod sessions;
-#[path = "http/tenants.rs"]
 mod tenants;
 
 use std::collections::BTreeMap;

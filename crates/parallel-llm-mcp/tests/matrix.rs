@@ -6,25 +6,15 @@
 //! row [`holds`] checks what always holds.
 #![cfg(target_os = "linux")]
 
-#[path = "matrix/d.rs"]
 mod d;
-#[path = "matrix/database.rs"]
 mod database;
-#[path = "matrix/frames.rs"]
 mod frames;
-#[path = "matrix/holds.rs"]
 mod holds;
-#[path = "matrix/p.rs"]
 mod p;
-#[path = "matrix/rows.rs"]
 mod rows;
-#[path = "matrix/s.rs"]
 mod s;
-#[path = "matrix/server.rs"]
 mod server;
-#[path = "matrix/u.rs"]
 mod u;
-#[path = "matrix/wire.rs"]
 mod wire;
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};

@@ -1,8 +1,6 @@
 //! The MCP door, entered as clients do: the real program on pipes, in a scrubbed environment, against the simulator.
 
-#[path = "mcp/client.rs"]
-mod client;
-#[path = "mcp/versions.rs"]
+pub(crate) mod client;
 mod versions;
 
 use std::io::{BufRead, BufReader};

@@ -4,7 +4,6 @@
 //! The bound is on the most the process ever held, as the kernel counts it, above what it held before.
 #![cfg(target_os = "linux")]
 
-#[path = "memory/flood.rs"]
 mod flood;
 
 use std::io::{BufRead, BufReader, Write};

@@ -1,12 +1,7 @@
 //! `models`: what can be asked and at what price, where each list is from, and whether the configured ones are alive.
 
-#[path = "mcp/client.rs"]
-#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
-mod client;
-mod lists;
-
-use client::{Client, told};
-use lists::{Lists, NOBODY, alone};
+use crate::lists::{Lists, NOBODY, alone};
+use crate::mcp::client::{Client, told};
 use parallel_llm_testkit::{Output, Stage};
 use serde_json::{Value, json};
 

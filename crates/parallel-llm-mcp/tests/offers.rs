@@ -1,11 +1,7 @@
 //! What the server offers besides its tools, prompts, resources and completions, and that results are what the tools say
 //! of them: the real program on pipes, as clients use it.
 
-#[path = "mcp/client.rs"]
-#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
-mod client;
-
-use client::{Client, PANEL, text, told};
+use crate::mcp::client::{Client, PANEL, text, told};
 use parallel_llm_testkit::Stage;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};

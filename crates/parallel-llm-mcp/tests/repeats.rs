@@ -1,11 +1,7 @@
 //! The same question twice is one run: while it is being answered, under a key of the caller's own, and from the history
 //! where that is asked for. And what a day may cost.
 
-#[path = "mcp/client.rs"]
-#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
-mod client;
-
-use client::Client;
+use crate::mcp::client::Client;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::{Call, Stage, each, seats, synthesis};
 use serde_json::{Value, json};

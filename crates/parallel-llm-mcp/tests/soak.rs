@@ -1,13 +1,9 @@
 //! The real server under steady work with faults, for as long as one wishes: what it holds of memory and descriptors does
 //! not grow with the runs it has done. And how much of the disk a run takes.
 //!
-//! `SOAK_MINUTES=30 cargo test -p parallel-llm-mcp --test soak -- --nocapture` measures the slopes and holds them against
+//! `SOAK_MINUTES=30 cargo test -p parallel-llm-mcp --test program soak -- --nocapture` measures the slopes and holds them against
 //! their bounds. Without the variable it works for some seconds and only shows that it can.
 #![cfg(target_os = "linux")]
-
-#[path = "mcp/client.rs"]
-#[allow(dead_code, reason = "the tests of the door use all of it")]
-mod client;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,7 +13,7 @@ use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use client::{Client, PANEL, told};
+use crate::mcp::client::{Client, PANEL, told};
 
 /// Calls under way at once.
 const CALLS: usize = 8;

@@ -1,11 +1,7 @@
 //! Every strategy through the doors: what it comes to where all goes well and where something fails at each of its stages,
 //! whom it asks, and that its cost is what the provider charged, to the pico-dollar.
 
-#[path = "mcp/client.rs"]
-#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
-mod client;
-
-use client::{Client, told};
+use crate::mcp::client::{Client, told};
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::{Stage, each};
 use serde_json::{Value, json};

@@ -1,14 +1,10 @@
 //! Long calls, and calls that cost more than allowed: tasks, progress, cancelling, and the user's word.
 
-#[path = "mcp/client.rs"]
-#[allow(dead_code, reason = "these tests speak only a part of what the client can")]
-mod client;
-
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use client::{Client, PANEL, SOON, hello, text, told};
+use crate::mcp::client::{Client, PANEL, SOON, hello, text, told};
 use parallel_llm_testkit::Stage;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};

@@ -1,11 +1,12 @@
 //! A disk that gives back something else than was written: what is damaged is told, and never taken for an answer.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::path::Path;
 use std::time::Duration;
 
+use crate::support;
+use crate::support::{
+    CANARY, Fixture, every_kind, plan, recorded, run_id, seat, sent, simple, started, write,
+};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, Failure, RunId, SeatStatus};
@@ -13,7 +14,6 @@ use parallel_llm_store::{
     CostBy, CostQuery, RunFilter, Soundness, Store, StoreConfig, StoredRun, Thoroughness, Whose,
 };
 use sqlx::AssertSqlSafe;
-use support::{CANARY, Fixture, every_kind, plan, recorded, run_id, seat, sent, simple, started, write};
 
 const LONG: Duration = Duration::from_secs(60);
 /// Bits that are flipped, one at a time, spread over the file.

@@ -1,10 +1,12 @@
 //! What calls cost, what a day may cost, and what became of seats.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::sync::Arc;
 
+use crate::support;
+use crate::support::{
+    Fixture, OpenRun as _, a_seat, answer, answered, changed, closed, dear, failure, limit, model, outcome,
+    plan, recorded, run_id, seat, sent, simple, started, synthesizer, write,
+};
 use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::place::Place;
 use parallel_llm_engine::port::{Journal as _, Lease};
@@ -15,10 +17,6 @@ use parallel_llm_engine::{
     SeatNumber, SeatStatus, Usage,
 };
 use parallel_llm_store::{CostBy, CostLine, CostQuery, RunFilter, SeatFact, Store, Whose};
-use support::{
-    Fixture, OpenRun as _, a_seat, answer, answered, changed, closed, dear, failure, limit, model, outcome,
-    plan, recorded, run_id, seat, sent, simple, started, synthesizer, write,
-};
 
 const HALF_USD: PicoUsd = PicoUsd(500_000_000_000);
 

@@ -1,19 +1,16 @@
 //! A database that takes no writes for a while: runs whose events could not be written are let go of, the others keep
 //! their leases.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::time::Duration;
 
+use crate::support::{
+    Fixture, OpenRun as _, plan, recorded, run_id, same_question, seat, sent, simple, started, write,
+};
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, Recorded, Reopening, RunId, RunStatus};
 use parallel_llm_store::{RunFilter, Store, Whose};
 use sqlx::SqliteConnection;
-use support::{
-    Fixture, OpenRun as _, plan, recorded, run_id, same_question, seat, sent, simple, started, write,
-};
 
 /// No row of the runs changes any more.
 const BREAK: &str = "CREATE TRIGGER broken BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END";

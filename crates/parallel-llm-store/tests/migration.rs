@@ -1,15 +1,13 @@
 //! A database of an older version is brought up to date, and everything in it is still there and joins in what is new.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::path::Path;
 
+use crate::support;
+use crate::support::{CANARY, OpenRun as _, bytes_of, connect, holds, run_id, write};
 use parallel_llm_engine::{Run, RunStatus};
 use parallel_llm_store::{
     CostBy, CostQuery, FoundIn, RunFilter, Soundness, Store, StoreConfig, StoredRun, Thoroughness, Whose,
 };
-use support::{CANARY, OpenRun as _, bytes_of, connect, holds, run_id, write};
 
 /// Written by the program of version 1, and only its times and its owner made plain.
 const VERSION_1: &str = include_str!("fixtures/version_1.sql");

@@ -1,16 +1,13 @@
 //! What a store opens, what it refuses, and that a refused file stays as it is.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::path::Path;
 use std::time::Duration;
 
+use crate::support::{Fixture, OpenRun as _, connect, every_kind, plan, write};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_store::{RunFilter, Soundness, Store, StoreConfig, Thoroughness, Whose};
-use support::{Fixture, OpenRun as _, connect, every_kind, plan, write};
 use tokio::task::JoinSet;
 
 /// Opens a file that cannot be a store, and gives the refusal.

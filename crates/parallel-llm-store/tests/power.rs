@@ -1,19 +1,16 @@
 //! The power fails: whatever the disk had taken of what was written after the last acknowledged answer, every answer before
 //! is there whole, and nothing is damaged. What SQLite promises is tried on the real database and its write-ahead log, cut
 //! and torn in many places.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::support::{CANARY, Fixture, OpenRun as _, connect, plan, run_id, simple};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_store::{Soundness, Store, StoreConfig, Thoroughness, Whose};
-use support::{CANARY, Fixture, OpenRun as _, connect, plan, run_id, simple};
 
 const RUNS: u64 = 6;
 /// Cuts of each kind: each opens a database, some twenty milliseconds.

@@ -8,18 +8,16 @@
     reason = "a test fails by panicking, and speaks to its parent on stdout"
 )]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use crate::support::{OpenRun as _, connect, every_kind, plan, run_id};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, RunStatus};
 use parallel_llm_store::{RunFilter, Store, StoreConfig, Whose};
-use support::{OpenRun as _, connect, every_kind, plan, run_id};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinSet;
@@ -49,14 +47,15 @@ struct Task {
 impl Task {
     fn command(&self) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["child", "--exact", "--ignored", "--nocapture"]);
+        command.args(["processes::child", "--exact", "--ignored", "--nocapture"]);
         self.set_up(command)
     }
 
     /// As [`Task::command`], in a shell that lets no file grow beyond so many blocks of 512 bytes.
     fn command_with_small_disk(&self, blocks: u64) -> Command {
-        let script =
-            format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" child --exact --ignored --nocapture");
+        let script = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" processes::child --exact --ignored --nocapture"
+        );
         let mut command = Command::new("sh");
         command.args(["-c", &script]).arg(std::env::current_exe().unwrap());
         self.set_up(command)

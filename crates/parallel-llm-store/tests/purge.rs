@@ -1,19 +1,17 @@
 //! A purge of many runs: nobody waits for it, it can be given up at any time, and the space comes back.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::path::Path;
 use std::time::Duration;
 
+use crate::support;
+use crate::support::{
+    Fixture, OpenRun as _, bytes_of, closed, connect, every_kind, holds, plan, recorded, run_id, simple,
+    write,
+};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, RunId};
 use parallel_llm_store::{Purged, RunFilter, Soundness, Store, StoreConfig, Thoroughness, Whose};
-use support::{
-    Fixture, OpenRun as _, bytes_of, closed, connect, every_kind, holds, plan, recorded, run_id, simple,
-    write,
-};
 use tokio::task::JoinSet;
 
 /// Words of this run only, some kilobytes of them.

@@ -7,18 +7,16 @@
     reason = "a test fails by panicking, and speaks to its parent on stdout"
 )]
 
-mod support;
-
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::support::{
+    OpenRun as _, changed, dear, limit, plan, recorded, run_id, same_question, seat, sent, started,
+};
 use parallel_llm_engine::Code;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_store::{Store, StoreConfig};
-use support::{
-    OpenRun as _, changed, dear, limit, plan, recorded, run_id, same_question, seat, sent, started,
-};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
@@ -74,7 +72,7 @@ struct Racer {
 impl Racer {
     fn start(kind: &str, number: u64, path: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["child", "--exact", "--ignored", "--nocapture"]);
+        command.args(["races::child", "--exact", "--ignored", "--nocapture"]);
         command.env(CHILD, format!("{kind} {number} {}", path.display()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();

@@ -1,18 +1,16 @@
 //! The same question twice: found, told, and never begun a second time; asked again later, answered from what is kept.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::sync::Arc;
 
+use crate::support;
+use crate::support::{
+    Fixture, OpenRun as _, a_seat, changed, closed, plan, recorded, run_id, same_question, seat, sent,
+    simple, started, write,
+};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, Reopening, RunId, RunPlan};
 use parallel_llm_store::{RunFilter, Store, StoreConfig, Whose};
-use support::{
-    Fixture, OpenRun as _, a_seat, changed, closed, plan, recorded, run_id, same_question, seat, sent,
-    simple, started, write,
-};
 
 /// Asked by this caller under this key.
 fn keyed(plan: Arc<RunPlan>, asked_by: Option<&str>, key: &str) -> Arc<RunPlan> {

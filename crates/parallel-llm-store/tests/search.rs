@@ -1,20 +1,18 @@
 //! Words are found wherever they stand in what is kept, and nowhere once it is purged.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support;
+use crate::support::{
+    CANARY, Fixture, OpenRun as _, answered, bytes_of, changed, closed, every_kind, holds, plan, recorded,
+    run_id, seat, sent, simple, started, synthesizer, write,
+};
 use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, Message, Outcome, OutcomeKind, Role, RunId, RunPlan, SeatNumber};
 use parallel_llm_store::{CostBy, CostQuery, FoundIn, Matches, Purged, RunFilter, Store, StoreConfig, Whose};
-use support::{
-    CANARY, Fixture, OpenRun as _, answered, bytes_of, changed, closed, every_kind, holds, plan, recorded,
-    run_id, seat, sent, simple, started, synthesizer, write,
-};
 
 fn asking(number: u64, question: &str) -> Arc<RunPlan> {
     changed(plan(number, StoreMode::Full), |plan| {

@@ -5,20 +5,19 @@
     reason = "a test fails by panicking, and speaks to its parent on stdout"
 )]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use crate::support;
+use crate::support::{
+    CANARY, OpenRun as _, bytes_of, connect, every_kind, holds, plan, run_id, without_texts, write,
+};
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Recorded, RunStatus};
 use parallel_llm_store::{RunFilter, SpillState, Store, StoreConfig, StoredRun, Whose};
 use sqlx::{AssertSqlSafe, SqliteConnection};
-use support::{
-    CANARY, OpenRun as _, bytes_of, connect, every_kind, holds, plan, run_id, without_texts, write,
-};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
@@ -327,7 +326,7 @@ async fn what_was_spilled_survives_being_killed() {
     use tokio::io::AsyncWriteExt as _;
     let data = Data::new();
     let mut child = tokio::process::Command::new(std::env::current_exe().unwrap())
-        .args(["child", "--exact", "--ignored", "--nocapture"])
+        .args(["spill::child", "--exact", "--ignored", "--nocapture"])
         .env(CHILD, data.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,18 +1,15 @@
 //! What is written comes back; what is not to be kept is nowhere; who was overtaken writes nothing.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::time::Duration;
 
+use crate::support::{
+    CANARY, Fixture, OpenRun as _, answer, bytes_of, every_kind, holds, plan, recorded, run_id, seat,
+    started, synthesizer, without_texts, write,
+};
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, RunStatus};
 use parallel_llm_store::{Checkpoint, RunFilter, RunSummary, Store, StoreConfig, Whose};
-use support::{
-    CANARY, Fixture, OpenRun as _, answer, bytes_of, every_kind, holds, plan, recorded, run_id, seat,
-    started, synthesizer, without_texts, write,
-};
 
 #[tokio::test]
 async fn every_kind_of_event_comes_back_with_its_text() {

@@ -1,19 +1,16 @@
 //! Tokens, and what the runs of one asker are kept apart by: nothing of another's is read, searched, added up or counted.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::{
+    Fixture, OpenRun as _, changed, dear, limit, plan, recorded, run_id, seat, sent, simple, started, write,
+};
 use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, Failure, PicoUsd, Reopening, RunPlan, RunStatus};
 use parallel_llm_store::{CostBy, CostQuery, NewToken, RunFilter, Store, StoreConfig, Token, Whose};
-use support::{
-    Fixture, OpenRun as _, changed, dear, limit, plan, recorded, run_id, seat, sent, simple, started, write,
-};
 
 fn new(name: &str, hash: u8) -> NewToken {
     NewToken {

@@ -105,7 +105,7 @@ const READY_DEADLINE: Duration = Duration::from_mins(2);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// The tests of a server are named for it.
-const TESTS: &str = "test --workspace --locked --test upstreams -- --ignored";
+const TESTS: &str = "test -p parallel-llm-mcp --locked --test program";
 
 pub(super) fn aimock() -> Result<Verdict, Failure> {
     run(&AIMOCK)
@@ -124,14 +124,14 @@ fn run(upstream: &Upstream) -> Result<Verdict, Failure> {
         )));
     }
     // Built first, so that nobody waits for the compiler while the server runs.
-    Program::cargo("test --workspace --locked --test upstreams --no-run").run()?;
+    Program::cargo(TESTS).arguments(["--no-run"]).run()?;
     // A key of the shape that is scrubbed everywhere, and of no value anywhere.
     let key = format!("sk-or-v1-{}", "0".repeat(64));
     let server = match Server::start(upstream, &folder, &key) {
         Ok(server) => server,
         Err(failure) => return Ok(Verdict::Skipped(failure.to_string())),
     };
-    let tests = Program::cargo(TESTS).arguments([upstream.name]);
+    let tests = Program::cargo(TESTS).arguments(["--", "--ignored", upstream.name]);
     let tests = tests.variable("UPSTREAM_ADDRESS", server.address.to_string()).variable("UPSTREAM_KEY", &key);
     tests.run().map(|()| Verdict::Passed)
 }

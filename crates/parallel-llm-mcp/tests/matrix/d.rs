@@ -11,9 +11,9 @@ use parallel_llm_testkit::{Output, Stage, each, seats, synthesis};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::database::{self, APPLICATION_ID, Stranger};
-use crate::server::Server;
-use crate::{
+use super::database::{self, APPLICATION_ID, Stranger};
+use super::server::Server;
+use super::{
     HANGING, NEWEST, ONE, PLAYGROUND, SYNTHESIZER, TWO, ask, done, hanging, holds, kept, late, stage,
     until_one_has_answered, wire, word,
 };

@@ -11,7 +11,7 @@ use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::wire;
+use super::wire;
 
 /// What the server does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

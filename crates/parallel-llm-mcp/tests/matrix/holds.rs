@@ -5,8 +5,8 @@ use std::path::Path;
 
 use parallel_llm_testkit::Stage;
 
-use crate::database::{self, Stranger};
-use crate::{PLAYGROUND, done, word};
+use super::database::{self, Stranger};
+use super::{PLAYGROUND, done, word};
 
 /// More runs than any row makes.
 const RUNS_MAX: &str = "500";

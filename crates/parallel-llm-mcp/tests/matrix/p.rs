@@ -4,8 +4,8 @@ use parallel_llm_testkit::seats;
 use parallel_llm_testkit::simulator::{Fault, Script};
 use tokio::time::{Duration, Instant};
 
-use crate::database::{self, Stranger};
-use crate::{HANGING, ONE, TWO, ask, done, hanging, holds, kept, stage, until_one_has_answered, word};
+use super::database::{self, Stranger};
+use super::{HANGING, ONE, TWO, ask, done, hanging, holds, kept, stage, until_one_has_answered, word};
 
 /// "At once", on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(5);

@@ -3,7 +3,7 @@
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::synthesis;
 
-use crate::{NEWEST, ONE, SYNTHESIZER, TWO, ask, done, holds, stage, word};
+use super::{NEWEST, ONE, SYNTHESIZER, TWO, ask, done, holds, stage, word};
 
 /// The next of the chain.
 const SECOND: &str = "anthropic/claude-opus-5.5";

@@ -8,9 +8,9 @@ use parallel_llm_testkit::{Stage, each, seats, synthesis};
 use serde_json::Value;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use crate::frames::{self, Speech};
-use crate::wire::{self, Act, END, EVENTS, HELLO, Wire, answer, say, whole};
-use crate::{HANGING, ONE, SYNTHESIZER, TWO, ask, done, holds, stage, word};
+use super::frames::{self, Speech};
+use super::wire::{self, Act, END, EVENTS, HELLO, Wire, answer, say, whole};
+use super::{HANGING, ONE, SYNTHESIZER, TWO, ask, done, holds, stage, word};
 
 /// The model of the raw server.
 const RAW: &str = "wire:raw/model";

@@ -1,0 +1,41 @@
+//! The program, entered through every door its users have: the command line, MCP on pipes and over HTTP, its files and its
+//! database. Behind it stands the simulator.
+//!
+//! One binary for all files: they share their clients and link once.
+
+mod ask;
+mod attachments;
+mod bad_input;
+mod calibration;
+mod checks;
+mod dialects;
+mod doctor;
+mod documentation;
+mod faults;
+mod further;
+mod history;
+mod hostile;
+mod http;
+mod install;
+mod keys;
+mod limits;
+mod lists;
+mod manual;
+mod matrix;
+mod mcp;
+mod memory;
+mod models;
+mod offers;
+mod providers;
+mod quirks;
+mod repeats;
+mod runs;
+mod soak;
+mod store;
+mod store_modes;
+mod strategies;
+mod tasks;
+mod tenants;
+mod terminal;
+mod upstreams;
+mod views;
