@@ -4,27 +4,27 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use crate::answer::Failure;
-use crate::budget::Budget;
-use crate::code::Code;
-use crate::deadline::Deadline;
-use crate::event::Event;
-use crate::gather::{Gathered, Panel};
-use crate::live::Hub;
-use crate::log::RunLog;
-use crate::outcome::Outcome;
-use crate::panel::SeatNumber;
+use crate::call::deadline::Deadline;
+use crate::call::hub::Hub;
+use crate::call::log::RunLog;
+use crate::call::reconcile;
+use crate::call::retry::RetryBudget;
+use crate::call::room::{Room, TEXT_BYTES_MAX};
+use crate::call::stop::Stop;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::{Gathered, Panel};
 use crate::plan::RunPlan;
+use crate::plan::budget::Budget;
 use crate::port::{Caller, Checker, Journal, Lease};
-use crate::reconcile;
-use crate::reopening::Reopening;
-use crate::retry::RetryBudget;
-use crate::room::{Room, TEXT_BYTES_MAX};
+use crate::request::panel::SeatNumber;
 use crate::run::Run;
-use crate::seat::Desk;
-use crate::stop::Stop;
+use crate::run::event::Event;
+use crate::run::outcome::Outcome;
+use crate::run::reopening::Reopening;
 use crate::strategy;
-use crate::vetted;
+use crate::strategy::annotate;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
 use futures_util::FutureExt;
 use tokio::time::sleep_until;
 
@@ -172,7 +172,7 @@ async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
                 // Noted in the same breath as the synthesizer's answer, so that no commit takes that without this:
                 // a process that took over then would have it made, and paid, again.
                 let considered = usable.iter().map(|one| one.seat).collect();
-                let outcome = vetted::vetted(desk, &usable, outcome);
+                let outcome = annotate::vetted(desk, &usable, outcome);
                 // A strategy that has the answers read by a model knows better who says the same.
                 let agreement = outcome.agreement.clone().or(agreement);
                 decide(desk, Outcome { considered, agreement, ..outcome });

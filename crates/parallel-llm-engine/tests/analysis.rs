@@ -1,9 +1,9 @@
 //! What a synthesizer says the answers agree and differ in: read out of its reply as a view of the run, by seat, bounded,
 //! and only where the words are kept.
 
-use parallel_llm_engine::analysis::{self, Standing};
-use parallel_llm_engine::parse::{Analysis, Remark};
-use parallel_llm_engine::{Answer, Outcome, Run, SeatNumber, novelty};
+use parallel_llm_engine::prompt::reply::{Analysis, Remark};
+use parallel_llm_engine::run::analysis::{self, Standing};
+use parallel_llm_engine::{Answer, Outcome, Run, SeatNumber, run::novelty};
 
 use crate::scene::scene;
 use crate::script::{after, form, label_of, says};

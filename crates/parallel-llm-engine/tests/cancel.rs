@@ -1,6 +1,6 @@
 //! A run that is given up: how it stands, what is kept, and that every reply is dropped in the same instant.
 
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure};
 
 use crate::scene::{Scene, scene};

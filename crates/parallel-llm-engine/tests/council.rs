@@ -1,7 +1,7 @@
 //! A council: its members rank each other's answers, and a chair that is told the ranking writes the text.
 
 use parallel_llm_engine::Code;
-use parallel_llm_engine::place::Place;
+use parallel_llm_engine::plan::caller_slot::Place;
 use proptest::prelude::*;
 
 use crate::scene::{Scene, Told, any_cast, in_paused_time, scene};

@@ -1,7 +1,7 @@
 //! Debate: seats hold their answers against the others, some times over, and then it is voted. What is told of who changed,
 //! and that a failure in any round costs no answer.
 
-use parallel_llm_engine::place::Place;
+use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, SeatNumber, StepNumber};
 

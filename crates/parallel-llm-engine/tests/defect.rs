@@ -1,8 +1,8 @@
 //! A panic, in a provider or in us, costs one call only.
 
-use parallel_llm_engine::event::Attempt;
-use parallel_llm_engine::place::Place;
+use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit};
+use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Code, Failure, ModelRef, Reopening, SeatNumber};
 
 use crate::scene::scene;

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::event::Recorded;
-use parallel_llm_engine::live::{Hub, Update};
+use parallel_llm_engine::call::hub::{Hub, Update};
 use parallel_llm_engine::plan::RunPlan;
-use parallel_llm_engine::recipe::Recipe;
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::recipe::Recipe;
+use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::run::event::Recorded;
 use parallel_llm_engine::{Code, PicoUsd, Place, Reopening, Run, SeatNumber, StepNumber};
 
 use crate::always;

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
-use parallel_llm_engine::brief::{Brief, Stance};
-use parallel_llm_engine::catalogue::Inputs;
-use parallel_llm_engine::event::{Attempt, Event, Recorded};
-use parallel_llm_engine::outcome::{Judging, Round, Shortened, Verdict, Warning, Worth};
-use parallel_llm_engine::place::Place;
+use parallel_llm_engine::call::retry::Retry;
+use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::step::{Role as StepRole, Step, StepKey};
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
-use parallel_llm_engine::recipe::{Knobs, Strategy, Switch};
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::retry::Retry;
-use parallel_llm_engine::routing::{DataCollection, Session};
-use parallel_llm_engine::step::{Role as StepRole, Step, StepKey};
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::catalogue::Inputs;
+use parallel_llm_engine::request::persona_prompt::{Brief, Stance};
+use parallel_llm_engine::request::recipe::{Knobs, Strategy, Switch};
+use parallel_llm_engine::request::routing::{DataCollection, Session};
+use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
+use parallel_llm_engine::run::outcome::{Judging, Round, Shortened, Verdict, Warning, Worth};
 use parallel_llm_engine::{
     Answer, Attachment, Code, Effort, Failure, FileNames, Finish, Message, ModelRef, Outcome, OutcomeKind,
     Part, PicoUsd, Price, ProviderId, Reopening, Role, Routing, RunId, Seat, SeatNumber, StepNumber, Usage,

@@ -11,10 +11,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use parallel_llm_engine::agreement::Agreement;
-use parallel_llm_engine::closed::{Form, Value as Said};
-use parallel_llm_engine::live::Hub;
-use parallel_llm_engine::memory::MemoryJournal;
-use parallel_llm_engine::pointer::Pointer;
+use parallel_llm_engine::call::hub::Hub;
+use parallel_llm_engine::port::memory::MemoryJournal;
+use parallel_llm_engine::text::json_pointer::Pointer;
+use parallel_llm_engine::text::short_answer::{Form, Value as Said};
 use parallel_llm_engine::{Engine, Outcome, OutcomeKind, RunPlan, RunRequest, Stop};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};

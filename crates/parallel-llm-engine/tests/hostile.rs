@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use parallel_llm_engine::injection::{Sign, signs};
 use parallel_llm_engine::port::Call;
+use parallel_llm_engine::text::injection::{Sign, signs};
 use parallel_llm_engine::{Code, Outcome, SeatNumber};
 
 use crate::scene::scene;

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use parallel_llm_engine::live::{Stage, Update};
-use parallel_llm_engine::place::Place;
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::call::hub::{Stage, Update};
+use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Run};
 use tokio::time::{Instant, sleep};
 

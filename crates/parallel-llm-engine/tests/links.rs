@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use parallel_llm_engine::links::{defused, links, named};
+use parallel_llm_engine::text::links::{defused, links, named};
 use proptest::prelude::*;
 
 fn check(text: &str, expected: &[&str]) {

@@ -1,8 +1,8 @@
 //! Layers: every seat answers again, having read the layer before, and the last layer is fused. What is asked when, what
 //! becomes of calls that fail in each layer, and that no answer reaches beyond its block in the next.
 
-use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::RunPlan;
+use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::{Attachment, Code, Message, Part, Reopening, Role, Run, SeatNumber, StepNumber};
 
 use crate::rounds::{
@@ -401,7 +401,7 @@ async fn a_layer_and_the_synthesizer_are_shown_the_closest() {
 async fn what_stands_in_an_answer_of_any_layer_is_not_new() {
     let text = "Air scatters blue light. It is the sea. Bananas grow in the sun.";
     let told = three_and("moa", [("fuser", fuses(10, "Short waves", text))]).run().await;
-    let novelty = parallel_llm_engine::novelty::of(&told.run).expect("it is fused");
+    let novelty = parallel_llm_engine::run::novelty::of(&told.run).expect("it is fused");
     assert_eq!(novelty.passages, ["Bananas grow in the sun."]);
 }
 

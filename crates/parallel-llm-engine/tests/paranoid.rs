@@ -1,8 +1,8 @@
 //! `synthesize@paranoid=on`: a text that hangs on one answer alone, whose answer that is, and what becomes of it where calls
 //! fail, a process dies or too few answered.
 
-use parallel_llm_engine::injection::Sign;
-use parallel_llm_engine::outcome::Suspicion;
+use parallel_llm_engine::run::outcome::Suspicion;
+use parallel_llm_engine::text::injection::Sign;
 use parallel_llm_engine::{Code, PicoUsd, SeatNumber};
 
 use crate::scene::{Scene, scene};
@@ -250,7 +250,7 @@ async fn it_is_in_the_worst_case_and_spares_are_not() {
     assert_eq!((plain.steps.len(), paranoid.steps.len(), spares(&paranoid)), (0, 3, 0));
     assert_eq!((two.steps.len(), spares(&two), two.worst_case), (6, 3, paranoid.worst_case));
     // Each writes 1,000 tokens at a cent, and reads the question twice and 2,000 tokens of answers at a tenth of that.
-    let read = 2 * parallel_llm_engine::usage::tokens_in(HOW_MANY.len() as u64) + 2_000;
+    let read = 2 * parallel_llm_engine::value::usage::tokens_in(HOW_MANY.len() as u64) + 2_000;
     let control = PicoUsd(10_000_000_000).plus(PicoUsd(1_000_000).times(read));
     assert_eq!(paranoid.worst_case, plain.worst_case.plus(control.times(3)));
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use parallel_llm_engine::brief::Stance;
-use parallel_llm_engine::catalogue::{Inputs, PriceOverride};
-use parallel_llm_engine::panel::SeatOptions;
-use parallel_llm_engine::persona::Persona;
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::catalogue::{Inputs, PriceOverride};
+use parallel_llm_engine::request::panel::SeatOptions;
+use parallel_llm_engine::request::persona::Persona;
+use parallel_llm_engine::request::persona_prompt::Stance;
+use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{
     Attachment, Catalogue, Effort, Message, ModelInfo, ModelRef, Part, PicoUsd, Role, RunRequest, Seat,
 };

@@ -1,9 +1,9 @@
 //! A run goes on after it had its answer, or what was left of one: only what is wished for is asked, what was paid is
 //! used, and no text there is goes away.
 
-use parallel_llm_engine::event::{Event, Recorded};
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::run::event::{Event, Recorded};
 use parallel_llm_engine::{
     Catalogue, Code, PicoUsd, Price, Reopening, Run, RunRequest, RunStatus, Seat, SeatNumber, SeatStatus,
 };

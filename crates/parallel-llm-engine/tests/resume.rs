@@ -1,8 +1,8 @@
 //! A run is taken over after its process is gone, at every moment: what was paid is kept, what may have been paid is
 //! not asked for again, and the history tells it to the end.
 
-use parallel_llm_engine::event::Event;
-use parallel_llm_engine::place::Place;
+use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::run::event::Event;
 use parallel_llm_engine::{Code, Recorded, SeatNumber, SeatStatus};
 
 use crate::scene::{Scene, Told, brief, scene};

@@ -4,10 +4,10 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::engine::Underway;
-use parallel_llm_engine::live::Hub;
-use parallel_llm_engine::memory::MemoryJournal;
 use parallel_llm_engine::plan::Timers;
+use parallel_llm_engine::port::memory::MemoryJournal;
 use parallel_llm_engine::{Engine, Run, RunId, Stop};
 use tokio::join;
 use tokio::time::sleep;

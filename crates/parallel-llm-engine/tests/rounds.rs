@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use parallel_llm_engine::event::Event;
-use parallel_llm_engine::place::Place;
+use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::run::event::Event;
 use parallel_llm_engine::{Message, PicoUsd};
 
 use crate::scene::{Scene, Told, scene};

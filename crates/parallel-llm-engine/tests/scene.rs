@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use parallel_llm_engine::brief::Brief;
-use parallel_llm_engine::event::{Attempt, Event, Recorded};
-use parallel_llm_engine::live::{Hub, Update};
-use parallel_llm_engine::memory::MemoryJournal;
-use parallel_llm_engine::persona::Personas;
-use parallel_llm_engine::place::Place;
+use parallel_llm_engine::call::hub::{Hub, Update};
+use parallel_llm_engine::call::retry::Retry;
+use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Terms, Timers};
+use parallel_llm_engine::port::memory::MemoryJournal;
 use parallel_llm_engine::port::{Caller, Checker, Journal, Lease};
-use parallel_llm_engine::recipe::Strategy;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::retry::Retry;
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::persona::Personas;
+use parallel_llm_engine::request::persona_prompt::Brief;
+use parallel_llm_engine::request::recipe::Strategy;
+use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::{
     Catalogue, Code, Engine, Failure, FileNames, ModelInfo, ModelRef, PicoUsd, Price, ProviderId, Reopening,
     Routing, Run, RunId, RunRequest, Seat, SeatNumber, Stop,

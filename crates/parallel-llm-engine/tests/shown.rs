@@ -2,7 +2,7 @@
 //! that leaves out is told, and the strongest seat's answer is always there.
 
 use parallel_llm_engine::plan::RunPlan;
-use parallel_llm_engine::usage::tokens_in;
+use parallel_llm_engine::value::usage::tokens_in;
 use parallel_llm_engine::{Message, Outcome, PicoUsd, RunRequest, SeatNumber};
 
 use crate::paranoid::gullible;

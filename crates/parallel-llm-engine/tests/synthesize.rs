@@ -1,6 +1,6 @@
 //! Anchored synthesis: the story of a whole run, and everything that can go wrong while answers are fused.
 
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Finish, Place, RunId, SeatNumber, StepNumber};
 
 use crate::scene::{Scene, scene};
@@ -477,7 +477,7 @@ async fn an_analysis_of_its_own_is_checked_and_shown_to_the_writer() {
     let outcome = told.run.outcome.as_ref().expect("it is decided");
     let by = outcome.reading.as_ref().map(|reading| reading.by);
     assert_eq!(by, Some(Place::Step(StepNumber(1))));
-    let analysis = parallel_llm_engine::analysis::of(&told.run).expect("the analyst has told");
+    let analysis = parallel_llm_engine::run::analysis::of(&told.run).expect("the analyst has told");
     assert_eq!(analysis.suspected, [SeatNumber(1)]);
     let sent = prompt(&told.asked.last().expect("the writer was asked").call);
     let (_, analysis) = sent.split_once("The analysis of these candidates:\n\n").expect("it is shown");

@@ -1,7 +1,7 @@
 //! Every timer, at its moment: its message names what did not come and its advice names the setting.
 
 use parallel_llm_engine::plan::Timers;
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::wait::Wait;
 
 use crate::scene::scene;
 use crate::script::{Reply, after, hangs, says};

@@ -1,10 +1,10 @@
 //! Plurality: which answer stands, that nobody is asked for it unless that is wanted, and that the order of arrival has no
 //! say.
 
-use parallel_llm_engine::event::Recorded;
-use parallel_llm_engine::place::{Place, StepNumber};
+use parallel_llm_engine::plan::caller_slot::{Place, StepNumber};
 use parallel_llm_engine::port::Call;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::event::Recorded;
 use parallel_llm_engine::{Code, Outcome, RunPlan, RunRequest, SeatNumber};
 use proptest::prelude::*;
 

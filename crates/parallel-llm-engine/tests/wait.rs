@@ -1,6 +1,6 @@
 //! When the panel is waited for no longer, and what becomes of the seats left behind.
 
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::wait::Wait;
 
 use crate::scene::scene;
 use crate::script::{after, fails, failure, fuses, hangs, says};

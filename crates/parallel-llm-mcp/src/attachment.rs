@@ -12,7 +12,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use parallel_llm_engine::answer::steers;
+use parallel_llm_engine::value::answer::steers;
 use parallel_llm_engine::{Attachment, Code, Failure, Message, Part, Role, RunPlan};
 use serde_json::{Value, json};
 

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use parallel_llm_engine::calibration::Calibration;
-use parallel_llm_engine::live::{Hub, Stage, Update, Watch};
+use parallel_llm_engine::call::hub::{Hub, Stage, Update, Watch};
+use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Code, Event, Failure, RunId, SeatNumber, SeatStatus};
 use tokio::sync::watch;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-use parallel_llm_engine::live::{Update, Watch};
+use parallel_llm_engine::call::hub::{Update, Watch};
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunStatus};
 use parallel_llm_store::{RunFilter, Store, Whose};

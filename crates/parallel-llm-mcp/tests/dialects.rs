@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use parallel_llm_engine::event::Attempt;
-use parallel_llm_engine::place::Place;
+use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::port::{Call, Caller, ReplyPart, ReplyStream};
+use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Message, ModelRef, ProviderId, Role, RunId, SeatNumber};
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Known, Provider, ProviderConfig};
 use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, HttpVersions, Simulator, SimulatorConfig};

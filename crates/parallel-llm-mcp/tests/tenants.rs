@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use parallel_llm_engine::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunId, RunPlan, RunRequest, RunStatus, SeatNumber};
 use parallel_llm_mcp::app;
 use parallel_llm_mcp::service::{

@@ -4,7 +4,7 @@
 //! is a row of [`known`](crate::known) and a test. Reading is the same for all who share a protocol: every known
 //! place for usage, reasoning and errors is looked at.
 
-use parallel_llm_engine::catalogue::Inputs;
+use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::{Code, Effort, Failure, Message, ProviderId};
 
 use crate::billing::Billing;

@@ -6,8 +6,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use parallel_llm_engine::answer::steers;
 use parallel_llm_engine::port::{ReplyEnd, ReplyPart};
+use parallel_llm_engine::value::answer::steers;
 use parallel_llm_engine::{Code, Failure, Finish};
 use secrecy::SecretString;
 use serde_json::Value;

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::endpoint::Endpoint;
     use parallel_llm_engine::ProviderId;
-    use parallel_llm_engine::panel::UNSAID;
+    use parallel_llm_engine::request::panel::UNSAID;
 
     #[test]
     fn every_row_can_be_used() {

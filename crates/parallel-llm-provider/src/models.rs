@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use parallel_llm_engine::catalogue::{Inputs, PriceOverride};
+use parallel_llm_engine::request::catalogue::{Inputs, PriceOverride};
 use parallel_llm_engine::{Catalogue, Code, Failure, ModelInfo, PicoUsd, Price};
 use serde_json::value::RawValue;
 

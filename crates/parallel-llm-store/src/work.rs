@@ -1,7 +1,7 @@
 //! What the writer is asked to do, and what comes of it.
 
-use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Failure, RunId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use parallel_llm_engine::event::Attempt;
-use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::run::event::Attempt;
+use parallel_llm_engine::run::outcome::Warning;
 use parallel_llm_engine::{Code, Failure, RunId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;

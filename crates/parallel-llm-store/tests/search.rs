@@ -8,9 +8,9 @@ use crate::support::{
     CANARY, Fixture, OpenRun as _, answered, bytes_of, changed, closed, every_kind, holds, plan, recorded,
     run_id, seat, sent, simple, started, synthesizer, write,
 };
-use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Code, Event, Message, Outcome, OutcomeKind, Role, RunId, RunPlan, SeatNumber};
 use parallel_llm_store::{CostBy, CostQuery, FoundIn, Matches, Purged, RunFilter, Store, StoreConfig, Whose};
 

@@ -1,12 +1,12 @@
 //! The places of a plan: who sits there, and the most a request from there can cost.
 
 use super::RunPlan;
-use crate::budget;
-use crate::money::PicoUsd;
-use crate::panel::Seat;
-use crate::place::Place;
-use crate::step::{Role, Step, StepKey, longest};
-use crate::usage::tokens_in;
+use crate::plan::budget;
+use crate::plan::caller_slot::Place;
+use crate::plan::step::{Role, Step, StepKey, longest};
+use crate::request::panel::Seat;
+use crate::value::money::PicoUsd;
+use crate::value::usage::tokens_in;
 
 impl RunPlan {
     /// Who makes the call of a place.

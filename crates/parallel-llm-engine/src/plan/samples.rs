@@ -1,9 +1,9 @@
 //! The panel of a strategy that asks one model several times. Pure.
 
-use crate::code::Code;
-use crate::outcome::Warning;
-use crate::panel::{ModelRef, Seat, SeatNumber};
-use crate::recipe::Knobs;
+use crate::request::panel::{ModelRef, Seat, SeatNumber};
+use crate::request::recipe::Knobs;
+use crate::run::outcome::Warning;
+use crate::value::code::Code;
 
 /// The seats of one model. A panel that is one already stands, unless another number of samples is set. Of another, the
 /// strongest seat, else the first, is held so many times, and a warning says whom that leaves out.

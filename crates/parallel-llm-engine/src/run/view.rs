@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Answer, Failure};
-use crate::brief::Brief;
-use crate::code::Code;
-use crate::event::{Attempt, Event};
-use crate::money::PicoUsd;
-use crate::panel::{ModelRef, Seat, SeatNumber};
-use crate::place::Place;
-use crate::retry::Retry;
+use crate::call::retry::Retry;
+use crate::plan::caller_slot::Place;
+use crate::request::panel::{ModelRef, Seat, SeatNumber};
+use crate::request::persona_prompt::Brief;
+use crate::run::event::{Attempt, Event};
+use crate::value::answer::{Answer, Failure};
+use crate::value::code::Code;
+use crate::value::money::PicoUsd;
 
 /// How a seat stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

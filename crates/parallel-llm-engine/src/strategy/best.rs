@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::agreement::Agreement;
-use crate::gather::Usable;
-use crate::panel::SeatNumber;
-use crate::wording;
+use crate::panel::gather::Usable;
+use crate::request::panel::SeatNumber;
+use crate::text::shingles;
 
 /// What two texts with the same words have in common. A whole number, so that equal answers are exactly as good.
 pub(super) const SAME: usize = 1_000_000;
@@ -60,7 +60,7 @@ pub(super) fn closest(
 /// How much each answer has in common with all others together.
 fn agreements(usable: &[Usable]) -> Vec<usize> {
     let words: Vec<BTreeSet<u64>> =
-        usable.iter().map(|one| wording::words(&one.answer.text).into_iter().collect()).collect();
+        usable.iter().map(|one| shingles::words(&one.answer.text).into_iter().collect()).collect();
     let mut agreements = vec![0; words.len()];
     for (one, first) in words.iter().enumerate() {
         for (other, second) in words.iter().enumerate().skip(one + 1) {
@@ -82,7 +82,7 @@ pub(super) fn overlap(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Answer;
+    use crate::value::answer::Answer;
 
     fn usable(seat: u8, text: &str, cut: bool) -> Usable {
         Usable { seat: SeatNumber(seat), answer: Answer::new(text), cut, step: None }

@@ -7,17 +7,17 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::answer::Failure;
-use crate::gather::Usable;
-use crate::outcome::{Judging, Outcome, Shortened, Verdict, Warning};
-use crate::panel::{Seat, SeatNumber};
-use crate::place::Place;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::Place;
+use crate::plan::step::{Role, StepKey};
 use crate::prompt::Task;
-use crate::seat::Desk;
-use crate::step::{Role, StepKey};
+use crate::request::panel::{Seat, SeatNumber};
+use crate::run::outcome::{Judging, Outcome, Shortened, Verdict, Warning};
 use crate::strategy::judge::{self, Sitting};
 use crate::strategy::shown::Order;
 use crate::strategy::{best_among, by_default, chain, check, gated, limited, selected, strongest, verbatim};
+use crate::value::answer::Failure;
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     if desk.plan.knobs.is_checked() {

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 
-use crate::answer::{Answer, Failure};
-use crate::code::Code;
-use crate::deadline::Deadline;
-use crate::event::Event;
-use crate::parse::Reveal;
-use crate::place::Place;
+use crate::call::deadline::Deadline;
+use crate::call::upstream_call::{Admission, Asking, Desk};
+use crate::plan::caller_slot::Place;
+use crate::prompt::reply::Reveal;
 use crate::request::Message;
 use crate::run::SeatStatus;
-use crate::seat::{Admission, Asking, Desk};
+use crate::run::event::Event;
+use crate::value::answer::{Answer, Failure};
+use crate::value::code::Code;
 
 /// A call to be made.
 pub(super) struct Call {

@@ -1,14 +1,14 @@
 //! A cascade: some of the panel are asked first, and where they agree nobody else is. Otherwise the others are asked too, and
 //! a synthesizer fuses all answers, unless these agree.
 //!
-//! Whom it asks first and when it goes on is decided in [`crate::wave`], before anything is fused.
+//! Whom it asks first and when it goes on is decided in [`crate::panel::escalation`], before anything is fused.
 
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::gather::Usable;
-use crate::outcome::Outcome;
-use crate::seat::Desk;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::run::outcome::Outcome;
 use crate::strategy::synthesize;
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {

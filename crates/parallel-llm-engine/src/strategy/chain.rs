@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::answer::Failure;
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::injection::Sign;
-use crate::outcome::{Outcome, Warning};
-use crate::panel::{Seat, SeatNumber};
-use crate::place::Place;
-use crate::seat::Desk;
+use crate::call::reply_clock;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::Place;
+use crate::request::panel::{Seat, SeatNumber};
+use crate::run::outcome::{Outcome, Warning};
 use crate::strategy::{call, unfused};
-use crate::timer;
+use crate::text::injection::Sign;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
 
 /// What the first of the chain comes to that can do it; `who` is the word for what they are here. Each failure is a
 /// warning; if all fail, the best answer stands as it is.
@@ -66,7 +66,7 @@ where
 }
 
 fn out_of_time(desk: &Desk, who: &str) -> Failure {
-    let failure = timer::run_timeout(&desk.plan.timers);
+    let failure = reply_clock::run_timeout(&desk.plan.timers);
     let message = format!("{} before the {who} was done", failure.message);
     Failure { message, ..failure }
 }

@@ -8,16 +8,16 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use tokio::time::{Instant, timeout_at};
 
-use crate::answer::Failure;
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::outcome::{Checked, Outcome, Warning};
-use crate::panel::SeatNumber;
+use crate::call::reply_clock::run_timeout;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
 use crate::port::{Candidate, Checker};
 use crate::request::StoreMode;
-use crate::seat::Desk;
+use crate::request::panel::SeatNumber;
+use crate::run::outcome::{Checked, Outcome, Warning};
 use crate::strategy::{best_among, by_default, selected, strongest, unfused, verbatim};
-use crate::timer::run_timeout;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
 
 /// So many checks of one run are under way at once: each may compile and test a program, and the machine is the user's own.
 const CHECKS_MAX: usize = 4;

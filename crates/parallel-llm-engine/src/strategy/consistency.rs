@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::gather::Usable;
-use crate::outcome::Outcome;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
 use crate::prompt::Task;
-use crate::seat::Desk;
+use crate::run::outcome::Outcome;
 use crate::strategy::best_of_n;
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {

@@ -9,19 +9,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::answer::Failure;
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::money::PicoUsd;
-use crate::outcome::{Judging, Outcome, Shortened, Warning};
-use crate::panel::{Seat, SeatNumber};
-use crate::place::Place;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::Place;
+use crate::plan::step::{Role, StepKey};
 use crate::prompt::{Standing, Task};
-use crate::seat::Desk;
-use crate::step::{Role, StepKey};
+use crate::request::panel::{Seat, SeatNumber};
+use crate::run::outcome::{Judging, Outcome, Shortened, Warning};
 use crate::strategy::judge::{self, Ruling, Sitting};
 use crate::strategy::shown::{Order, Shown};
 use crate::strategy::{best_among, call, chain, gated, strongest, synthesize, verbatim};
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+use crate::value::money::PicoUsd;
 
 /// The word for whoever writes.
 const CHAIR: &str = "chair";

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::answer::{Answer, Failure};
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::outcome::{Shortened, Verdict};
-use crate::panel::{ModelRef, SeatNumber};
-use crate::parse::{self, Reveal};
-use crate::place::{Place, StepNumber};
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::{Place, StepNumber};
+use crate::plan::step::StepKey;
 use crate::prompt::Task;
-use crate::seat::Desk;
-use crate::step::StepKey;
+use crate::prompt::reply::{self, Reveal};
+use crate::request::panel::{ModelRef, SeatNumber};
+use crate::run::outcome::{Shortened, Verdict};
 use crate::strategy::call::{self, Call};
 use crate::strategy::shown::{Order, Shown};
+use crate::value::answer::{Answer, Failure};
+use crate::value::code::Code;
 
 /// A call that judges, and what its model is shown.
 pub(super) struct Sitting {
@@ -40,7 +40,7 @@ impl Sitting {
     }
 
     fn read(&self, reply: &str) -> Result<Ruling, Failure> {
-        let read = parse::judgement(reply, &self.shown.labels()).ok_or_else(no_verdict)?;
+        let read = reply::judgement(reply, &self.shown.labels()).ok_or_else(no_verdict)?;
         let seats = |labels: &[String]| labels.iter().filter_map(|label| self.shown.seat_of(label)).collect();
         let verdict = Verdict { step: self.step, by: self.by.clone(), ranking: seats(&read.ranking) };
         Ok(Ruling { verdict, suspected: seats(&read.suspected_injection) })

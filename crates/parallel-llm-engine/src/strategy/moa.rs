@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::gather::Usable;
-use crate::outcome::Outcome;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::step::Role;
 use crate::prompt::Task;
-use crate::seat::Desk;
-use crate::step::Role;
+use crate::run::outcome::Outcome;
 use crate::strategy::rounds::{self, Again};
 use crate::strategy::{gated, synthesize, verbatim};
 

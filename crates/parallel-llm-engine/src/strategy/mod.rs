@@ -1,10 +1,11 @@
 //! How answers become one text. One strategy is one file, one same-named test, one name in
-//! [`crate::recipe::Strategy`] and one line here.
+//! [`crate::request::recipe::Strategy`] and one line here.
 //!
 //! A strategy builds text only through [`crate::prompt`], calls models only through the same path as a seat,
-//! and reads replies only through [`crate::parse`]. If everything it tries fails, the best answer is returned
+//! and reads replies only through [`crate::prompt::reply`]. If everything it tries fails, the best answer is returned
 //! word for word and the outcome says so: what was paid for is never lost.
 
+pub(crate) mod annotate;
 mod best;
 mod best_of_n;
 mod call;
@@ -29,16 +30,16 @@ mod vote;
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::answer::Failure;
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::outcome::{Outcome, OutcomeKind};
-use crate::panel::SeatNumber;
-use crate::recipe::{Gate, Strategy};
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::step::Role;
 use crate::request::StoreMode;
+use crate::request::panel::SeatNumber;
+use crate::request::recipe::{Gate, Strategy};
+use crate::run::outcome::{Outcome, OutcomeKind};
 use crate::run::{Run, SeatStatus, SeatView};
-use crate::seat::Desk;
-use crate::step::Role;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
 use best::{best, best_among, best_first, closest};
 
 pub(crate) use early::gather;

@@ -1,8 +1,8 @@
 //! The panel as it is: all answers one after the other, each under its model's name, and nothing made of them.
 
-use crate::gather::Usable;
-use crate::outcome::{Outcome, OutcomeKind};
-use crate::seat::Desk;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::run::outcome::{Outcome, OutcomeKind};
 
 /// Stands before a line of an answer that reads like one of our headings: nobody speaks in another's name.
 const NOT_OURS: char = '\\';

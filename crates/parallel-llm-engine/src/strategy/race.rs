@@ -1,10 +1,10 @@
-//! A race: the answer that comes first is taken as it is. Whom it asks when is decided in [`crate::wave`].
+//! A race: the answer that comes first is taken as it is. Whom it asks when is decided in [`crate::panel::escalation`].
 
 use std::cmp::Reverse;
 
-use crate::gather::Usable;
-use crate::outcome::Outcome;
-use crate::seat::Desk;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::run::outcome::Outcome;
 use crate::strategy::{selected, verbatim};
 
 pub(super) fn decide(desk: &Desk, usable: &[Usable]) -> Outcome {

@@ -7,20 +7,20 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::answer::{Answer, Failure};
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::money::PicoUsd;
-use crate::outcome::{Outcome, Round, Warning};
-use crate::panel::SeatNumber;
-use crate::parse::Reveal;
-use crate::place::{Place, StepNumber};
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::{Place, StepNumber};
+use crate::plan::step::{Role, StepKey};
 use crate::prompt::Task;
-use crate::seat::Desk;
-use crate::step::{Role, StepKey};
+use crate::prompt::reply::Reveal;
+use crate::request::panel::SeatNumber;
+use crate::run::outcome::{Outcome, Round, Warning};
 use crate::strategy::call::{self, Call};
 use crate::strategy::shown::{Order, Shown};
 use crate::strategy::{agreement, is_gated, limited};
+use crate::value::answer::{Answer, Failure};
+use crate::value::code::Code;
+use crate::value::money::PicoUsd;
 
 /// What the seats are asked for in a round.
 #[derive(Clone, Copy)]

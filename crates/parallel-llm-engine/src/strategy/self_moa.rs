@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::gather::Usable;
-use crate::outcome::Outcome;
-use crate::seat::Desk;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::run::outcome::Outcome;
 use crate::strategy::synthesize;
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {

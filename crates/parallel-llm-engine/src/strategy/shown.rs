@@ -3,18 +3,18 @@
 
 use std::sync::Arc;
 
-use crate::answer::Answer;
-use crate::chance::{self, Chance};
-use crate::gather::Usable;
-use crate::outcome::{Reading, Shortened};
-use crate::panel::{Seat, SeatNumber};
-use crate::place::Place;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::Place;
+use crate::plan::seed::{self, Chance};
+use crate::plan::step::{Role, StepKey};
 use crate::prompt::{self, Candidate, Standing, Task, Votes};
 use crate::request::Message;
-use crate::seat::Desk;
-use crate::step::{Role, StepKey};
+use crate::request::panel::{Seat, SeatNumber};
+use crate::run::outcome::{Reading, Shortened};
 use crate::strategy::agreement;
-use crate::usage::tokens_in;
+use crate::value::answer::Answer;
+use crate::value::usage::tokens_in;
 
 /// In which order answers are shown. Whoever judges sees them both ways, so that a place in the list decides nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Shown {
         let asked = desk.plan.messages.iter().flat_map(Message::texts);
         let answers = usable.iter().map(|one| &*one.answer.text);
         let texts: Vec<&str> = answers.chain(asked).chain([analysis.as_str()]).collect();
-        let nonce = chance::code_of(&desk.plan, place, &texts);
+        let nonce = seed::code_of(&desk.plan, place, &texts);
         let mut candidates: Vec<Candidate> = shuffled
             .into_iter()
             .chain(own.iter().copied())
@@ -124,7 +124,7 @@ impl Shown {
 
     /// The codes that a reply may carry: it may be one to the prompt of an earlier part of the run.
     pub(super) fn codes(&self, desk: &Desk) -> Vec<String> {
-        chance::codes_of(&desk.plan, self.reader)
+        seed::codes_of(&desk.plan, self.reader)
     }
 
     /// The names the candidates have here.

@@ -14,22 +14,22 @@ use std::sync::Arc;
 use similar::TextDiff;
 
 use crate::agreement::Agreement;
-use crate::answer::{Answer, Failure};
-use crate::chance;
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::injection::Sign;
-use crate::money::PicoUsd;
-use crate::outcome::{LeaveOneOut, Outcome, OutcomeKind, Warning, Without, Worth};
-use crate::panel::{ModelRef, Seat, SeatNumber};
-use crate::parse;
-use crate::place::Place;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::Place;
+use crate::plan::seed;
+use crate::prompt::reply;
+use crate::request::panel::{ModelRef, Seat, SeatNumber};
+use crate::run::outcome::{LeaveOneOut, Outcome, OutcomeKind, Warning, Without, Worth};
 use crate::run::{SeatStatus, SeatView};
-use crate::seat::Desk;
 use crate::strategy::call::Call;
 use crate::strategy::shown::Shown;
 use crate::strategy::{call, chain, gated, limited, verbatim};
-use crate::wording::phrases;
+use crate::text::injection::Sign;
+use crate::text::shingles::phrases;
+use crate::value::answer::{Answer, Failure};
+use crate::value::code::Code;
+use crate::value::money::PicoUsd;
 use draft::{Draft, Sitting};
 use leave_one_out::{Control, Finding, Text, Weighed};
 
@@ -75,11 +75,11 @@ pub(super) fn holds_text(desk: &Desk, place: Place, reply: &Answer) -> bool {
 
 /// Why the reply to such a call holds no text, where it holds none.
 fn lacks_text(desk: &Desk, place: Place, reply: &Answer) -> Option<Failure> {
-    let text = parse::fusion(&reply.text, &chance::codes_of(&desk.plan, place), &[]).text;
+    let text = reply::fusion(&reply.text, &seed::codes_of(&desk.plan, place), &[]).text;
     if text.is_empty() {
         return Some(draft::no_answer());
     }
-    parse::is_refusal(&text).then(draft::refusal)
+    reply::is_refusal(&text).then(draft::refusal)
 }
 
 /// The call that has begun a text early, where it came to its end with one and no outcome tells of it yet.

@@ -7,21 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::agreement::{Agreement, Cluster};
-use crate::answer::Failure;
-use crate::chance::Chance;
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::outcome::{Judging, Outcome, Shortened, Warning};
-use crate::panel::{ModelRef, Seat, SeatNumber};
-use crate::place::Place;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::Place;
+use crate::plan::seed::Chance;
+use crate::plan::step::{Role, Step, StepKey};
 use crate::prompt::Task;
-use crate::recipe::Format;
-use crate::seat::Desk;
-use crate::step::{Role, Step, StepKey};
+use crate::request::panel::{ModelRef, Seat, SeatNumber};
+use crate::request::recipe::Format;
+use crate::run::outcome::{Judging, Outcome, Shortened, Warning};
 use crate::strategy::judge::{self, Ruling, Sitting};
 use crate::strategy::shown::Order;
 use crate::strategy::{best_first, by_default, call, chain, gated, selected, strongest, unfused, verbatim};
-use crate::wording;
+use crate::text::shingles;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
 
 /// Points in halves, so that they are whole numbers.
 const WIN: usize = 2;
@@ -107,7 +107,7 @@ impl<'a> Tournament<'a> {
             usable,
             closest: best_first(usable, &strongest(desk)),
             agreement,
-            texts: usable.iter().map(|one| (one.seat, wording::exact(&one.answer.text))).collect(),
+            texts: usable.iter().map(|one| (one.seat, shingles::exact(&one.answer.text))).collect(),
             orders: u16::from(desk.plan.knobs.orders(desk.plan.strategy)),
             chain: desk.hub.look(|run| run.chain().to_vec()),
             matches: 0,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use parallel_llm_engine::{Run, RunRequest, SeatNumber, votes};
+use parallel_llm_engine::{Run, RunRequest, SeatNumber, agreement::votes};
 
 use crate::proof::draw::Draw;
 use crate::proof::items;

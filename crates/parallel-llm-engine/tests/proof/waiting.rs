@@ -1,7 +1,7 @@
 //! How long the panel is waited for, on a virtual clock: with latencies of a known distribution the moment of the decision
 //! has one too, which is calculated and held against both published figures and the engine.
 
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::wait::Wait;
 
 use crate::proof::draw::Draw;
 use crate::proof::normal;

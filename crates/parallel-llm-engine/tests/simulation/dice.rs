@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::plan::{RunPlan, Timers};
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus};
 
 use crate::scene::{QUESTION, scene, seat};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use parallel_llm_engine::event::{Attempt, Recorded};
-use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::RunPlan;
+use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::port::{Journal, Lease};
+use parallel_llm_engine::run::event::{Attempt, Recorded};
 use parallel_llm_engine::{Code, Failure, RunId};
 use tokio::sync::Notify;
 use tokio::time::sleep;

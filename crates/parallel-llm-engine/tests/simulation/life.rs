@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use parallel_llm_engine::live::Hub;
+use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::{Engine, Failure, Reopening, Run, Stop};
 use tokio::runtime::Builder;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use parallel_llm_engine::recipe::AUTO;
+use parallel_llm_engine::request::recipe::AUTO;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest, RunStatus};
 

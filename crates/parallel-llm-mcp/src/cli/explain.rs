@@ -1,6 +1,6 @@
 //! `explain`: what an error code means and what to do.
 
-use parallel_llm_engine::nearest::nearest;
+use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::{Code, Failure};
 
 use super::Desk;

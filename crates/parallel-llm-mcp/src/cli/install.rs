@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Read};
 use std::path::{Component, Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
-use parallel_llm_engine::{Code, Failure, nearest};
+use parallel_llm_engine::{Code, Failure, value::nearest};
 use serde_json::{Value, json};
 
 use super::Desk;

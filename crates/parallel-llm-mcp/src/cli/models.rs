@@ -1,6 +1,6 @@
 //! `models`: which models can be asked, what they cost, and whether those of the settings are still offered.
 
-use parallel_llm_engine::catalogue::Inputs;
+use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::{Failure, PicoUsd};
 
 use super::Desk;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use parallel_llm_engine::live::Update;
+use parallel_llm_engine::call::hub::Update;
 use parallel_llm_engine::run::{Run, RunStatus};
 use serde_json::{Value, json};
 

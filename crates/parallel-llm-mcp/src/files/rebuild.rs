@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use parallel_llm_engine::calibration::Calibration;
 use parallel_llm_engine::run::Run;
+use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::{Code, Failure};
 use serde::Deserialize;
 

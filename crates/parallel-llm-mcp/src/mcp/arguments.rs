@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use parallel_llm_engine::nearest::nearest;
+use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};

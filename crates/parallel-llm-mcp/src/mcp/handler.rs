@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use parallel_llm_engine::nearest::nearest;
+use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,

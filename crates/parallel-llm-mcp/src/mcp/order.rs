@@ -153,7 +153,7 @@ impl Wish {
 
 #[cfg(test)]
 mod tests {
-    use parallel_llm_engine::budget;
+    use parallel_llm_engine::plan::budget;
 
     use super::*;
 

@@ -7,7 +7,7 @@
 use std::io;
 
 use parallel_llm_engine::Failure;
-use parallel_llm_engine::answer::says_enough;
+use parallel_llm_engine::value::answer::says_enough;
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Serialize;
 use serde_json::{Value, json};

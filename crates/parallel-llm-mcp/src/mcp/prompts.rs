@@ -4,7 +4,7 @@
 //! What always holds: a text that is given stands in a fence longer than any in it, as data, and names of models are
 //! passed on as they were typed; a wrong argument is answered with its name and an example of what is right.
 
-use parallel_llm_engine::nearest::nearest;
+use parallel_llm_engine::value::nearest::nearest;
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, GetPromptRequestParams, GetPromptResult, JsonObject, ListPromptsResult, Prompt,

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::SeatStatus;
-use parallel_llm_engine::live::{Update, Watch};
+use parallel_llm_engine::call::hub::{Update, Watch};
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use tokio::time::Instant;
 

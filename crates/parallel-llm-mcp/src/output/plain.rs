@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::live::{Update, Watch};
-use parallel_llm_engine::panel::Seat;
-use parallel_llm_engine::retry::Retry;
+use parallel_llm_engine::call::hub::{Update, Watch};
+use parallel_llm_engine::call::retry::Retry;
+use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::{Event, Recorded};
 

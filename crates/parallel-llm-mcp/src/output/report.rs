@@ -11,8 +11,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parallel_llm_engine::calibration::Calibration;
-use parallel_llm_engine::outcome::{Round, Suspicion, Warning};
+use parallel_llm_engine::run::calibration::Calibration;
+use parallel_llm_engine::run::outcome::{Round, Suspicion, Warning};
 use parallel_llm_engine::run::{Run, Spared};
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber};
 use schemars::JsonSchema;

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use parallel_llm_engine::answer::steers;
-use parallel_llm_engine::invisible::{is_invisible, seen};
+use parallel_llm_engine::value::answer::steers;
+use parallel_llm_engine::value::invisible::{is_invisible, seen};
 use unicode_width::UnicodeWidthChar;
 
 /// The text without anything a terminal would obey, line ends and tabs kept.

@@ -1,6 +1,6 @@
 //! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
 
-use parallel_llm_engine::outcome::Checked;
+use parallel_llm_engine::run::outcome::Checked;
 use parallel_llm_engine::run::{Run, Spared};
 use parallel_llm_engine::{Code, Failure, OutcomeKind, RunStatus};
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::plan::{DayLimit, Defaults};
-use parallel_llm_engine::recipe::Recipe;
+use parallel_llm_engine::request::recipe::Recipe;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
 use parallel_llm_store::Whose;
 

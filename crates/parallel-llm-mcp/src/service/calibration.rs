@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parallel_llm_engine::Code;
-use parallel_llm_engine::calibration::{Calibration, Table};
-use parallel_llm_engine::outcome::Warning;
+use parallel_llm_engine::run::calibration::{Calibration, Table};
+use parallel_llm_engine::run::outcome::Warning;
 use tokio::sync::OnceCell;
 
 use super::Service;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
-use parallel_llm_engine::outcome::Warning;
-use parallel_llm_engine::panel::{ModelRef, Seat};
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::panel::{ModelRef, Seat};
+use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::run::outcome::Warning;
 use parallel_llm_engine::{Code, Failure, ProviderId, Routing, RunPlan, RunRequest};
 use parallel_llm_provider::{Dialect, EffortField};
 

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use parallel_llm_engine::panel::Seat;
-use parallel_llm_engine::place::Place;
 use parallel_llm_engine::plan::Terms;
+use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::run::{RESEND, Run, SeatView};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
 use tokio::time::timeout;

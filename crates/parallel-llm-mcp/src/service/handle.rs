@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use parallel_llm_engine::calibration::Calibration;
-use parallel_llm_engine::live::{Hub, Stage, Watch};
-use parallel_llm_engine::outcome::Warning;
+use parallel_llm_engine::call::hub::{Hub, Stage, Watch};
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::calibration::Calibration;
+use parallel_llm_engine::run::outcome::Warning;
 use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_engine::{PicoUsd, RunId, Stop};
 use tokio::task::JoinSet;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use parallel_llm_engine::calibration::Calibration;
-use parallel_llm_engine::live::Hub;
-use parallel_llm_engine::outcome::Warning;
-use parallel_llm_engine::place::Place;
+use parallel_llm_engine::call::hub::Hub;
+use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::run::Run;
+use parallel_llm_engine::run::calibration::Calibration;
+use parallel_llm_engine::run::outcome::Warning;
 use parallel_llm_engine::{Code, Event, Failure, PicoUsd, Recorded, RunId, RunPlan, RunStatus};
 use parallel_llm_store::{Look, RunFilter, RunSummary};
 use tokio::task::{AbortHandle, JoinSet};

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use parallel_llm_engine::panel::ModelRef;
+use parallel_llm_engine::request::panel::ModelRef;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_provider::Scrubber;
 use secrecy::{ExposeSecret, SecretString};

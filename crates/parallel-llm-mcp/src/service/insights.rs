@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parallel_llm_engine::interval::wilson;
+use parallel_llm_engine::agreement::interval::wilson;
 use parallel_llm_engine::{Failure, OutcomeKind, PicoUsd, RunId, SeatStatus};
 use parallel_llm_store::SeatFact;
 use serde::Serialize;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use parallel_llm_engine::event::{Attempt, Recorded};
-use parallel_llm_engine::memory::MemoryJournal;
-use parallel_llm_engine::outcome::Warning;
+use parallel_llm_engine::port::memory::MemoryJournal;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::event::{Attempt, Recorded};
+use parallel_llm_engine::run::outcome::Warning;
 use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
 use parallel_llm_store::Store;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use parallel_llm_engine::Catalogue;
-use parallel_llm_engine::panel::ModelRef;
+use parallel_llm_engine::request::panel::ModelRef;
 use serde::Serialize;
 
 use super::Service;

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use futures_util::future::join_all;
-use parallel_llm_engine::catalogue::{Inputs, PriceOverride};
-use parallel_llm_engine::panel::ModelRef;
+use parallel_llm_engine::request::catalogue::{Inputs, PriceOverride};
+use parallel_llm_engine::request::panel::ModelRef;
 use parallel_llm_engine::{Code, Failure, ModelInfo, PicoUsd, ProviderId};
 use parallel_llm_provider::EMBEDDED_ON;
 use serde::Serialize;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
-use parallel_llm_engine::panel::ModelRef;
+use parallel_llm_engine::request::panel::ModelRef;
 use parallel_llm_engine::{Failure, ProviderId};
 use serde::Serialize;
 

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use parallel_llm_engine::calibration::Calibration;
+use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::engine::Underway;
-use parallel_llm_engine::live::Hub;
 use parallel_llm_engine::run::Run;
+use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::{Code, Engine, Failure, Reopening, RunId, RunPlan, RunStatus, Stop};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -297,7 +297,7 @@ async fn finish(underway: Underway, stop: &Stop, drain: Duration) {
 #[cfg(test)]
 mod tests {
     use parallel_llm_engine::ModelRef;
-    use parallel_llm_engine::memory::MemoryJournal;
+    use parallel_llm_engine::port::memory::MemoryJournal;
     use parallel_llm_engine::port::{Call, Caller, Charge, Permit};
 
     use super::*;

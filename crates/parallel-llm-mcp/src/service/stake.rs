@@ -3,7 +3,7 @@
 //! A proposal is resolved once and begun once; until then nothing is paid. What always holds: none is begun whose worst case
 //! its budget does not hold.
 
-use parallel_llm_engine::budget;
+use parallel_llm_engine::plan::budget;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunPlan};
 

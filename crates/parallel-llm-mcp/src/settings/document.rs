@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use parallel_llm_engine::panel::UNSAID;
-use parallel_llm_engine::persona::Persona;
+use parallel_llm_engine::request::panel::UNSAID;
+use parallel_llm_engine::request::persona::Persona;
 use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::Known;
 

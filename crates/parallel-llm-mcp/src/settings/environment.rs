@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use etcetera::base_strategy::{BaseStrategy, Xdg};
-use parallel_llm_engine::{Failure, nearest};
+use parallel_llm_engine::{Failure, value::nearest};
 use parallel_llm_provider::Known;
 use secrecy::SecretString;
 

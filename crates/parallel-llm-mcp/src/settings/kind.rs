@@ -6,12 +6,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use parallel_llm_engine::code::Code;
-use parallel_llm_engine::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
-use parallel_llm_engine::recipe::{Chosen, Strategy};
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::wait::Wait;
-use parallel_llm_engine::{Failure, PicoUsd, file_names, nearest};
+use parallel_llm_engine::request::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
+use parallel_llm_engine::request::recipe::{Chosen, Strategy};
+use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::value::code::Code;
+use parallel_llm_engine::{Failure, PicoUsd, request::file_names, value::nearest};
 
 use super::{command, invalid, wait};
 

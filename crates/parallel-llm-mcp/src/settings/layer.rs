@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::wait::Wait;
 
 use super::kind::Value;
 use super::origin::{self, Origin};

@@ -33,13 +33,13 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-use parallel_llm_engine::code::Code;
-use parallel_llm_engine::persona::Personas;
 use parallel_llm_engine::plan::{DayLimit, Defaults, Timers};
+use parallel_llm_engine::request::persona::Personas;
+use parallel_llm_engine::request::routing::{DataCollection, Session};
+use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::request::{Effort, StoreMode};
-use parallel_llm_engine::routing::{DataCollection, Session};
-use parallel_llm_engine::wait::Wait;
-use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, nearest};
+use parallel_llm_engine::value::code::Code;
+use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, value::nearest};
 
 use document::{Document, Own, Owner};
 use layer::Layer;

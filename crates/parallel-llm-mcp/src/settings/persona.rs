@@ -3,9 +3,9 @@
 //! They are the user's alone: what a persona says is sent to models in the user's name, before the question. What always
 //! holds: a persona says something, within bounds, and a reference can name it.
 
-use parallel_llm_engine::brief::{self, STANCE_CHARS_MAX, Stance};
-use parallel_llm_engine::panel::SeatOptions;
-use parallel_llm_engine::persona::{Persona, Personas, SYSTEM_CHARS_MAX};
+use parallel_llm_engine::request::panel::SeatOptions;
+use parallel_llm_engine::request::persona::{Persona, Personas, SYSTEM_CHARS_MAX};
+use parallel_llm_engine::request::persona_prompt::{self, STANCE_CHARS_MAX, Stance};
 use parallel_llm_engine::{Effort, Failure};
 use toml::de::DeTable;
 
@@ -55,10 +55,10 @@ pub(super) fn built_in() -> Personas {
 
 /// Reads one table.
 pub(super) fn read(reader: Reader<'_>, name: &Key<'_>, table: &DeTable<'_>) -> Result<Persona, Failure> {
-    if !brief::is_name(name.get_ref()) {
+    if !persona_prompt::is_name(name.get_ref()) {
         let message = format!(
             "the name of a persona has 1 to {} lower-case letters, digits or `-`, not `{}`",
-            brief::NAME_BYTES_MAX,
+            persona_prompt::NAME_BYTES_MAX,
             name.get_ref()
         );
         return Err(reader.refuse(name.span(), invalid(message).with_next("rename the persona")));
@@ -150,7 +150,7 @@ mod tests {
     fn the_built_in_ones_are_in_order_and_in_bounds() {
         assert!(BUILT_IN.is_sorted_by_key(|(name, _)| name));
         for (name, system) in BUILT_IN {
-            assert!(brief::is_name(name) && read_system(system) == Some(system), "{name}");
+            assert!(persona_prompt::is_name(name) && read_system(system) == Some(system), "{name}");
         }
         assert!(KEYS[0].1.contains(&SYSTEM_CHARS_MAX.to_string()));
         assert!(KEYS[1].1.contains(&STANCE_CHARS_MAX.to_string()));

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use http::{HeaderName, HeaderValue};
-use parallel_llm_engine::nearest::{nearest, suggest};
+use parallel_llm_engine::value::nearest::{nearest, suggest};
 use parallel_llm_engine::{Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::{Dialect, Endpoint, Known};
 use secrecy::SecretString;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use parallel_llm_engine::Failure;
-use parallel_llm_engine::nearest::{nearest, suggest};
+use parallel_llm_engine::value::nearest::{nearest, suggest};
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
 

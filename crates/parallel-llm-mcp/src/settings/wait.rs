@@ -1,7 +1,7 @@
 //! The two small languages of time: when to stop waiting (`quorum:3`, `until:90s`) and durations (`90s`).
 
-use parallel_llm_engine::panel::SEATS_MAX;
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::panel::SEATS_MAX;
+use parallel_llm_engine::request::wait::Wait;
 
 /// The units of a duration and their milliseconds. `ms` stands first, because its end looks like seconds.
 const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::{Call, Caller, ReplyPart};
+use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Failure, Message, ModelRef, Place, ProviderId, Role, RunId, SeatNumber};
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

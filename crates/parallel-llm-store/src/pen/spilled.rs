@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use parallel_llm_engine::outcome::Warning;
 use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::run::outcome::Warning;
 use parallel_llm_engine::{Code, Failure};
 use sqlx::Connection as _;
 

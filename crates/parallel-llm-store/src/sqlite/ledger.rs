@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use parallel_llm_engine::event::{Attempt, Event};
+use parallel_llm_engine::run::event::{Attempt, Event};
 use parallel_llm_engine::{Code, Failure, Place, Run, RunPlan, SeatStatus, Usage};
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};

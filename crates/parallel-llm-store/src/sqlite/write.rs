@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::event::Attempt;
 use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;

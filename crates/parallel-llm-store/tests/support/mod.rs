@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parallel_llm_engine::brief::Brief;
-use parallel_llm_engine::event::Attempt;
-use parallel_llm_engine::outcome::{Shortened, Warning, Worth};
-use parallel_llm_engine::panel::ProviderId;
+use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::plan::{DayLimit, Timers};
 use parallel_llm_engine::port::{Journal as _, Lease};
-use parallel_llm_engine::recipe::Knobs;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::retry::Retry;
-use parallel_llm_engine::wait::Wait;
+use parallel_llm_engine::request::panel::ProviderId;
+use parallel_llm_engine::request::persona_prompt::Brief;
+use parallel_llm_engine::request::recipe::Knobs;
+use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::run::event::Attempt;
+use parallel_llm_engine::run::outcome::{Shortened, Warning, Worth};
 use parallel_llm_engine::{
     Answer, Code, Event, Failure, FileNames, Finish, Message, ModelRef, Outcome, OutcomeKind, PicoUsd, Place,
     Price, Recorded, Role, RunId, RunPlan, Seat, SeatNumber,

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::answer::{Answer, Failure};
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::money::PicoUsd;
-use crate::outcome::{Reading, Shortened, Warning};
-use crate::panel::{Seat, SeatNumber};
-use crate::parse::{self, Reveal};
-use crate::place::Place;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::Place;
+use crate::plan::step::{Role, StepKey};
+use crate::prompt::reply::{self, Reveal};
 use crate::prompt::{Candidate, Task};
-use crate::recipe::Mode;
-use crate::seat::Desk;
-use crate::step::{Role, StepKey};
+use crate::request::panel::{Seat, SeatNumber};
+use crate::request::recipe::Mode;
+use crate::run::outcome::{Reading, Shortened, Warning};
 use crate::strategy::call::{self, Call};
 use crate::strategy::shown::{Order, Shown};
+use crate::value::answer::{Answer, Failure};
+use crate::value::code::Code;
+use crate::value::money::PicoUsd;
 
 /// A text, and what is known of how it was made.
 pub(super) struct Draft {
@@ -88,7 +88,7 @@ impl Sitting {
             return self.read(desk, &gave?);
         }
         let analysis = gave.and_then(|answer| {
-            let read = parse::comparison(&answer.text, &self.shown.names()).ok_or_else(unreadable)?;
+            let read = reply::comparison(&answer.text, &self.shown.names()).ok_or_else(unreadable)?;
             Ok((read, answer))
         });
         match analysis {
@@ -110,17 +110,17 @@ impl Sitting {
         self,
         desk: &Arc<Desk>,
         (by, usable): (&Seat, &[Usable]),
-        (analysis, reply): (parse::Analysis, &Answer),
+        (analysis, reply): (reply::Analysis, &Answer),
     ) -> Result<Draft, Failure> {
         let task = if is_anchored(desk) { Task::Write } else { Task::WriteFree };
-        let analysis = parse::Analysis { base: analysis.base.filter(|_| is_anchored(desk)), ..analysis };
+        let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(desk)), ..analysis };
         let place = Place::Synthesizer(by.number);
         let beside = (usable, analysis.rendered(&self.shown.names()));
         let shown = shown(desk, place, task, beside);
         let reveal =
             if desk.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::text(&shown.nonce) };
         let answer = call::make(desk, Call { place, messages: shown.messages(desk), reveal }).await?;
-        let text = parse::written(&answer.text, &shown.codes(desk));
+        let text = reply::written(&answer.text, &shown.codes(desk));
         let written = Draft {
             text,
             base: analysis.base,
@@ -136,7 +136,7 @@ impl Sitting {
 
     /// A reply that holds all of it.
     pub(super) fn read(&self, desk: &Desk, answer: &Answer) -> Result<Draft, Failure> {
-        let fusion = parse::fusion(&answer.text, &self.shown.codes(desk), &self.shown.labels());
+        let fusion = reply::fusion(&answer.text, &self.shown.codes(desk), &self.shown.labels());
         let seat_of = |label: &String| self.shown.seat_of(label);
         let read = Draft {
             base: fusion.base.as_ref().filter(|_| is_anchored(desk)).and_then(seat_of),
@@ -159,8 +159,8 @@ impl Draft {
         if self.text.is_empty() {
             return Err(no_answer());
         }
-        let refused = candidates.iter().filter(|one| parse::is_refusal(&one.text)).count();
-        if refused * 2 < candidates.len() && parse::is_refusal(&self.text) {
+        let refused = candidates.iter().filter(|one| reply::is_refusal(&one.text)).count();
+        if refused * 2 < candidates.len() && reply::is_refusal(&self.text) {
             return Err(refusal());
         }
         Ok(self)

@@ -10,18 +10,18 @@
 use std::collections::BTreeSet;
 
 use crate::agreement::Agreement;
-use crate::answer::{Answer, Failure};
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::outcome::Warning;
-use crate::panel::{Seat, SeatNumber};
-use crate::place::{Place, StepNumber};
-use crate::recipe::CONTROLLED_MIN;
-use crate::seat::Desk;
-use crate::step::StepKey;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::{Place, StepNumber};
+use crate::plan::step::StepKey;
+use crate::request::panel::{Seat, SeatNumber};
+use crate::request::recipe::CONTROLLED_MIN;
+use crate::run::outcome::Warning;
 use crate::strategy::best::{SAME, overlap};
 use crate::strategy::call::Call;
-use crate::wording;
+use crate::text::shingles;
+use crate::value::answer::{Answer, Failure};
+use crate::value::code::Code;
 
 use super::draft::{Draft, Sitting};
 
@@ -154,7 +154,7 @@ impl Likeness {
         });
         let by = match values.filter(|values| values[..texts].iter().flatten().count() >= TEXTS_MIN) {
             Some(values) => By::Values(values),
-            None => By::Words(all.iter().map(|text| wording::words(text).into_iter().collect()).collect()),
+            None => By::Words(all.iter().map(|text| shingles::words(text).into_iter().collect()).collect()),
         };
         Self { by, texts }
     }

@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use super::counted;
 use crate::agreement::Agreement;
-use crate::answer::{Answer, Failure};
-use crate::closed::{Form, Value};
-use crate::code::Code;
-use crate::gather::Usable;
-use crate::outcome::{Outcome, Shortened, Warning};
-use crate::panel::{ModelRef, Seat, SeatNumber};
-use crate::parse::{self, Reveal};
-use crate::place::Place;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::Place;
+use crate::plan::step::{Role, StepKey};
 use crate::prompt::Task;
-use crate::seat::Desk;
-use crate::step::{Role, StepKey};
+use crate::prompt::reply::{self, Reveal};
+use crate::request::panel::{ModelRef, Seat, SeatNumber};
+use crate::run::outcome::{Outcome, Shortened, Warning};
 use crate::strategy::call::{self, Call};
 use crate::strategy::shown::{Order, Shown};
 use crate::strategy::{chain, judge, kept};
+use crate::text::short_answer::{Form, Value};
+use crate::value::answer::{Answer, Failure};
+use crate::value::code::Code;
 
 /// What they are called who read the answers for a vote.
 const WHO: &str = "extractor";
@@ -76,7 +76,7 @@ async fn read(desk: &Arc<Desk>, by: Seat, usable: &[Usable]) -> Result<Read, Fai
 
 /// What a reply says of these answers; `None` where it says of none what it comes to.
 fn values(desk: &Desk, by: ModelRef, shown: Shown, reply: &Answer) -> Option<Read> {
-    let parse::Extraction { answers, suspected_injection } = parse::extraction(&reply.text, &shown.labels())?;
+    let reply::Extraction { answers, suspected_injection } = reply::extraction(&reply.text, &shown.labels())?;
     let form = Form::of(&desk.plan.question());
     let said = |label: &String| answers.iter().find(|(named, _)| named == label).map(|(_, short)| short);
     let value = |(label, seat): (String, SeatNumber)| {

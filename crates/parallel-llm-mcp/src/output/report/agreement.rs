@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
-use parallel_llm_engine::analysis::{self, Standing};
-use parallel_llm_engine::calibration::{ASKED_MIN, Band, Confidence, Row, Table, Why};
-use parallel_llm_engine::novelty::{self, Novelty};
-use parallel_llm_engine::parse::{Analysis, Remark};
+use parallel_llm_engine::prompt::reply::{Analysis, Remark};
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Outcome, SeatNumber, votes};
+use parallel_llm_engine::run::analysis::{self, Standing};
+use parallel_llm_engine::run::calibration::{ASKED_MIN, Band, Confidence, Row, Table, Why};
+use parallel_llm_engine::run::novelty::{self, Novelty};
+use parallel_llm_engine::{Outcome, SeatNumber, agreement::votes};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,8 +1,8 @@
 //! The calls beyond the panel: who was asked to fuse, to judge or to rank, what that took, and what judges made of the
 //! answers. No text of theirs: what they wrote for the person is the answer.
 
-use parallel_llm_engine::outcome::{Judging, Verdict};
-use parallel_llm_engine::place::Place;
+use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::run::outcome::{Judging, Verdict};
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Answer, PicoUsd};
 use schemars::JsonSchema;

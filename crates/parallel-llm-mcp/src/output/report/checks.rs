@@ -1,6 +1,6 @@
 //! What the user's own check command says of the answers.
 
-use parallel_llm_engine::outcome::Checked;
+use parallel_llm_engine::run::outcome::Checked;
 use schemars::JsonSchema;
 use serde::Serialize;
 

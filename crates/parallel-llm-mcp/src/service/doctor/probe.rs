@@ -3,10 +3,10 @@
 //! It is paid for, so it is a run like any other: planned with its worst case, within the budget and the limits of the day,
 //! in the ledger and in the history, where only its metadata are kept.
 
-use parallel_llm_engine::recipe::Strategy;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::wait::Wait;
-use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest, budget};
+use parallel_llm_engine::request::recipe::Strategy;
+use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest, plan::budget};
 use serde::Serialize;
 
 use super::{Finding, Health, Service};

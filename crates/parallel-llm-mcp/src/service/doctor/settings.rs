@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use parallel_llm_engine::persona;
+use parallel_llm_engine::request::persona;
 
 use super::system::{OTHERS, OTHERS_WRITE, foreign_owner, mode, quoted};
 use super::{Finding, Health, Service, aside};

@@ -8,7 +8,7 @@ pub(super) mod tests;
 use std::borrow::Cow;
 
 use parallel_llm_engine::port::Call;
-use parallel_llm_engine::routing::{DataCollection, Session};
+use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::{Attachment, AttachmentKind, Effort, Message, Part, PicoUsd, Role, Routing};
 
 use self::chunk::{Choice, Chunk};

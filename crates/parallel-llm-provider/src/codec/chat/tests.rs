@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::known::Known;
-use parallel_llm_engine::event::Attempt;
+use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{ModelRef, Place, ProviderId, RunId, SeatNumber};
 use serde_json::Value;
 

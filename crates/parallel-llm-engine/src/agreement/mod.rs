@@ -1,0 +1,265 @@
+//! Which answers say the same. Where the question has one short right answer they are compared by it, else letter by letter;
+//! by a value in their JSON, where that is wanted.
+//!
+//! Pure. What always holds: answers that say nothing plainly agree with nobody but their own letters, saying the same is
+//! an equivalence, and the order of the panel, not that of arrival, decides between clusters of one size.
+
+pub mod interval;
+pub mod votes;
+
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
+
+use crate::request::panel::SeatNumber;
+use crate::request::recipe::Extractor;
+use crate::text::shingles;
+use crate::text::short_answer::{Form, Value};
+
+/// Answers that say the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// What they say, in the one way of writing it; `None` where they are the same word for word, or no text is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Whose they are, in the order of the panel.
+    pub seats: Vec<SeatNumber>,
+}
+
+/// How far the answers that were considered agree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// The most that say the same.
+    pub equal: usize,
+    /// Of how many.
+    pub of: usize,
+    /// Who says what, the largest cluster first. Empty in runs from before it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<Cluster>,
+    /// Whose answers do not say plainly what they come to, though the question asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<SeatNumber>,
+}
+
+impl Agreement {
+    /// Compares the answers to a question as far as that needs no model; `None` as for [`Agreement::of`].
+    pub(crate) fn by<'a>(
+        extractor: Extractor,
+        question: &str,
+        answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,
+    ) -> Option<Self> {
+        match extractor {
+            Extractor::Json(pointer) => {
+                let value = |(seat, answer)| (seat, Value::at(&pointer, answer));
+                Some(Self::of_values(answers.into_iter().map(value)))
+            }
+            Extractor::Auto | Extractor::Llm => Self::of(question, answers),
+        }
+    }
+
+    /// Compares answers by what they come to, as far as that was read.
+    pub(crate) fn of_values(values: impl IntoIterator<Item = (SeatNumber, Option<Value>)>) -> Self {
+        let (mut read, mut unread, mut of) = (Vec::new(), Vec::new(), 0);
+        for (seat, value) in values {
+            of += 1;
+            match value {
+                Some(value) => read.push((seat, value)),
+                None => unread.push(seat),
+            }
+        }
+        unread.sort_unstable();
+        let clusters = clusters(read);
+        let equal = clusters.first().map_or(0, |largest| largest.seats.len());
+        Self { equal, of, clusters, unread }
+    }
+
+    /// Compares the answers to a question by their wording; `None` where they cannot be compared, because it is an open one and no two are
+    /// the same.
+    pub(crate) fn of<'a>(
+        question: &str,
+        answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,
+    ) -> Option<Self> {
+        let mut answers: Vec<(SeatNumber, &str)> = answers.into_iter().collect();
+        answers.sort_unstable_by_key(|(seat, _)| *seat);
+        let closed = Form::of(question)
+            .map(|form| Self::of_values(answers.iter().map(|(seat, answer)| (*seat, form.read(answer)))));
+        if closed.as_ref().is_some_and(|closed| !closed.clusters.is_empty()) {
+            return closed;
+        }
+        let same = letter_by_letter(&answers).map(|clusters| {
+            let equal = clusters.first().map_or(0, |largest| largest.seats.len());
+            Self { equal, of: answers.len(), clusters, unread: Vec::new() }
+        });
+        // That a short answer is asked for and none was read is no open question.
+        same.or(closed.filter(|closed| closed.of > 0))
+    }
+
+    /// Whether two answers to a question say the same; `None` where that cannot be told.
+    pub(crate) fn between(question: &str, one: &str, other: &str) -> Option<bool> {
+        if shingles::exact(one) == shingles::exact(other) {
+            return Some(true);
+        }
+        let agreement = Self::of(question, [(SeatNumber(1), one), (SeatNumber(2), other)])?;
+        agreement.unread.is_empty().then(|| agreement.is_unanimous())
+    }
+
+    /// Whose answers most say, where several say the same and no other as many.
+    pub(crate) fn most(&self) -> Option<&[SeatNumber]> {
+        let largest = self.clusters.first().filter(|largest| largest.seats.len() > 1)?;
+        let is_level = self.clusters.get(1).is_some_and(|next| next.seats.len() == largest.seats.len());
+        (!is_level).then_some(&largest.seats)
+    }
+
+    /// How many answers say what that of a seat says, itself included; 0 where that cannot be told.
+    pub(crate) fn count_of(&self, seat: SeatNumber) -> usize {
+        let own = self.clusters.iter().find(|cluster| cluster.seats.contains(&seat));
+        own.map_or(0, |own| own.seats.len())
+    }
+
+    /// The same without the words of the answers, for runs of which no text is kept.
+    #[must_use]
+    pub(crate) fn without_words(mut self) -> Self {
+        self.clusters.iter_mut().for_each(|cluster| cluster.value = None);
+        self
+    }
+
+    /// Whether there are several answers and all say the same.
+    pub fn is_unanimous(&self) -> bool {
+        self.of > 1 && self.equal == self.of
+    }
+
+    /// The answers that come to this.
+    pub(crate) fn cluster_of(&self, value: &Value) -> Option<&Cluster> {
+        let said = value.to_string();
+        self.clusters.iter().find(|cluster| cluster.value.as_ref() == Some(&said))
+    }
+
+    /// What all of them say, where that has a name.
+    pub fn value(&self) -> Option<&str> {
+        self.clusters.first()?.value.as_deref()
+    }
+}
+
+/// Clusters by what the answers come to.
+fn clusters(read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
+    let mut clusters: Vec<(Value, Vec<SeatNumber>)> = Vec::new();
+    for (seat, value) in read {
+        match clusters.iter_mut().find(|(other, _)| value == *other) {
+            Some((_, seats)) => seats.push(seat),
+            None => clusters.push((value, vec![seat])),
+        }
+    }
+    let cluster = |(value, seats): (Value, _)| Cluster { value: Some(value.to_string()), seats };
+    in_order(clusters.into_iter().map(cluster).collect())
+}
+
+/// Clusters of the same texts; `None` where all differ.
+fn letter_by_letter(answers: &[(SeatNumber, &str)]) -> Option<Vec<Cluster>> {
+    let mut clusters: Vec<(blake3::Hash, Cluster)> = Vec::new();
+    for (seat, answer) in answers {
+        let text = shingles::exact(answer);
+        match clusters.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, cluster)) => cluster.seats.push(*seat),
+            None => clusters.push((text, Cluster { value: None, seats: vec![*seat] })),
+        }
+    }
+    let are_any_the_same = clusters.len() < answers.len();
+    are_any_the_same.then(|| in_order(clusters.into_iter().map(|(_, cluster)| cluster).collect()))
+}
+
+fn in_order(mut clusters: Vec<Cluster>) -> Vec<Cluster> {
+    for cluster in &mut clusters {
+        cluster.seats.sort_unstable();
+    }
+    clusters.sort_by_key(|cluster| (Reverse(cluster.seats.len()), cluster.seats[0]));
+    clusters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each cluster as `value: seats`, then whose answers were not read.
+    fn told(question: &str, answers: &[&str]) -> Option<String> {
+        let agreement = Agreement::of(question, (1..).map(SeatNumber).zip(answers.iter().copied()))?;
+        let seats =
+            |seats: &[SeatNumber]| seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let cluster = |one: &Cluster| {
+            let value = one.value.as_deref().unwrap_or("same words");
+            format!("{value}: {}; ", seats(&one.seats))
+        };
+        let clusters = agreement.clusters.iter().map(cluster).collect::<Vec<_>>().concat();
+        let (equal, of) = (agreement.equal, agreement.of);
+        Some(format!("{equal} of {of}; {clusters}unread: {}", seats(&agreement.unread)))
+    }
+
+    fn check(question: &str, answers: &[&str], expected: Option<&str>) {
+        assert_eq!(told(question, answers).as_deref(), expected, "{answers:?}");
+    }
+
+    const HOW_MANY: &str = "How many legs has a spider?";
+
+    #[test]
+    fn an_open_question_is_compared_letter_by_letter() {
+        check("Where?", &["Paris.", "Paris. ", "Paris.\r\n"], Some("3 of 3; same words: 1 2 3; unread: "));
+        check(
+            "Where?",
+            &["Rome", "Paris", "Paris"],
+            Some("2 of 3; same words: 2 3; same words: 1; unread: "),
+        );
+        for other in ["paris", "Paris!", "Paris?", " Paris", "Rome"] {
+            check("Where?", &["Paris", other], None);
+        }
+        check("Where?", &["Rome"], None);
+        check("Where?", &[], None);
+    }
+
+    #[test]
+    fn a_closed_question_is_compared_by_what_the_answers_come_to() {
+        check(
+            HOW_MANY,
+            &["A spider has 8 legs.", "8", "The answer is 6."],
+            Some("2 of 3; 8: 1 2; 6: 3; unread: "),
+        );
+        check(HOW_MANY, &["8", "It depends.", "9"], Some("1 of 3; 8: 1; 9: 3; unread: 2"));
+        // None says it plainly, so that their letters are all there is.
+        check(
+            HOW_MANY,
+            &["It depends.", "It depends.", "Who knows?"],
+            Some("2 of 3; same words: 1 2; same words: 3; unread: "),
+        );
+        check(HOW_MANY, &["It depends.", "Who knows?"], Some("0 of 2; unread: 1 2"));
+    }
+
+    #[test]
+    fn what_is_counted_makes_two_numbers_differ() {
+        check(HOW_MANY, &["8", "8 legs", "8 eyes"], Some("2 of 3; 8: 1 2; 8 eyes: 3; unread: "));
+        check("How long does it take?", &["8", "8 hours"], Some("1 of 2; 8: 1; 8 hours: 2; unread: "));
+    }
+
+    #[test]
+    fn two_answers_are_told_apart_only_where_both_are_read() {
+        for (one, other, expected) in [
+            ("8", "8 legs", Some(true)),
+            ("8", "9", Some(false)),
+            ("8", "It depends.", None),
+            ("It depends.", "Who knows?", None),
+            ("It depends.", "It depends.", Some(true)),
+        ] {
+            assert_eq!(Agreement::between(HOW_MANY, one, other), expected, "{one} {other}");
+        }
+        assert_eq!(Agreement::between("Where?", "Rome", "Paris"), None);
+    }
+
+    #[test]
+    fn only_several_that_all_say_the_same_are_unanimous() {
+        let is_unanimous = |answers: &[&str]| {
+            Agreement::of(HOW_MANY, (1..).map(SeatNumber).zip(answers.iter().copied()))
+                .is_some_and(|told| told.is_unanimous())
+        };
+        assert!(is_unanimous(&["8", "#### 8", "8 legs"]));
+        assert!(!is_unanimous(&["8", "8", "It depends."]));
+        assert!(!is_unanimous(&["8"]));
+        assert!(!is_unanimous(&["It depends.", "Who knows?"]));
+    }
+}

@@ -1,0 +1,61 @@
+//! How many independent votes the answers of a panel are worth: fewer than there are, because models err together.
+//!
+//! Pure. The correlations are priors, measured elsewhere on other questions, and say nothing of this panel: five
+//! flagships of five labs on HELM-MMLU, 0.534; two models of one lab, 0.65 to 0.66.
+
+use crate::request::panel::ModelRef;
+
+/// How far the errors of two models of one vendor go together.
+const SAME_VENDOR: f64 = 0.65;
+/// How far those of two models of different vendors do.
+const OTHER_VENDOR: f64 = 0.534;
+
+/// Kish's effective number of these votes, n² / Σφ over all pairs, to two places. One model asked n times is one vote.
+/// Nothing for no votes.
+pub fn effective(models: &[&ModelRef]) -> f64 {
+    let together = |one: &&ModelRef| models.iter().map(|other| correlation(one, other)).sum::<f64>();
+    let sum: f64 = models.iter().map(together).sum();
+    let count = models.len() as f64;
+    if sum > 0.0 { (count * count / sum * 100.0).round() / 100.0 } else { 0.0 }
+}
+
+fn correlation(one: &ModelRef, other: &ModelRef) -> f64 {
+    match (one.maker(), other.maker()) {
+        (one, other) if one == other => 1.0,
+        ((one, _), (other, _)) if one == other => SAME_VENDOR,
+        _ => OTHER_VENDOR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::panel::{ProviderId, UNSAID};
+
+    fn check(models: &[&str], expected: f64) {
+        let model = |name: &&str| {
+            let (provider, model) = name.split_once('=').unwrap_or((UNSAID, name));
+            ModelRef { provider: ProviderId(provider.to_owned()), model: model.to_owned() }
+        };
+        let models: Vec<ModelRef> = models.iter().map(model).collect();
+        let told = effective(&models.iter().collect::<Vec<_>>());
+        assert!((told - expected).abs() < 1e-9, "{models:?}: {told}");
+    }
+
+    #[test]
+    fn models_of_many_vendors_are_few_votes() {
+        let nine = ["a/1", "b/1", "c/1", "d/1", "e/1", "f/1", "g/1", "h/1", "i/1"];
+        for (count, expected) in [(0, 0.0), (1, 1.0), (2, 1.3), (3, 1.45), (5, 1.59), (9, 1.71)] {
+            check(&nine[..count], expected);
+        }
+    }
+
+    #[test]
+    fn a_vendor_is_less_and_a_model_is_one_vote() {
+        check(&["a/1", "a/2"], 1.21);
+        check(&["a/1", "a/1", "a/1:free", "~a/1"], 1.0);
+        check(&["a/1", "a/1", "b/1"], 1.26);
+        check(&["ollama=llama4:8b", "ollama=llama4:70b"], 1.21);
+        check(&["ollama=llama4:8b", "openai=gpt-7"], 1.3);
+    }
+}

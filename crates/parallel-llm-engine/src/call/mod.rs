@@ -1,0 +1,12 @@
+//! One call and its retries: sent, read, timed, stopped, watched and paid.
+
+pub(crate) mod checkpoint;
+pub mod deadline;
+pub mod hub;
+pub(crate) mod log;
+pub(crate) mod reconcile;
+pub(crate) mod reply_clock;
+pub mod retry;
+pub(crate) mod room;
+pub mod stop;
+pub(crate) mod upstream_call;

@@ -1,0 +1,207 @@
+//! Whether a failed call is tried again, and when. Pure but for the [`RetryBudget`], which remembers.
+//!
+//! There is this one retry layer and no other. A call is tried again only before its first text: after that a
+//! second try would be a second payment for a text that is partly there.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use crate::request::panel::ProviderId;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+
+/// The shortest and longest wait of our own choosing, in seconds. Half a second outlives a hiccup; beyond eight
+/// a person is better served by an answer without this seat.
+const BACKOFF_S: (f64, f64) = (0.5, 8.0);
+/// A provider that asks for more than this is not waited for: the seat fails at once and says when.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+/// How much later than asked a retry may leave, so that siblings do not return as one wave.
+const RETRY_AFTER_SPREAD: f64 = 0.1;
+/// An empty answer is often billed, so it is asked for only once more.
+const EMPTY_RETRIES_MAX: u32 = 1;
+
+/// Retries a key may make at once, and how fast they come back: 20 in 10 s.
+const BUDGET_BURST: f64 = 20.0;
+const BUDGET_PER_S: f64 = 2.0;
+/// What each first try adds: one retry for ten calls.
+const BUDGET_PER_CALL: f64 = 0.1;
+/// The most that a busy hour saves up for a bad minute.
+const BUDGET_MAX: f64 = 100.0;
+
+/// What the engine does about a failed request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "retry", rename_all = "snake_case")]
+pub enum Retry {
+    /// Nothing: the seat has failed.
+    Never,
+    /// Send it again after a wait.
+    After {
+        /// How long, in milliseconds.
+        ms: u64,
+    },
+    /// Send it again without a field the provider rejected.
+    Without {
+        /// Which field.
+        field: String,
+    },
+}
+
+/// A failed request, as far as the decision depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    /// How it failed.
+    pub failure: &'a Failure,
+    /// Retries of the call so far; those without a rejected field do not count against the provider: they were our doing.
+    pub retries: u32,
+    /// How many retries a call may have.
+    pub retries_max: u32,
+    /// Fields already left out.
+    pub without: &'a [String],
+    /// How long the call may still take.
+    pub time_left: Duration,
+    /// A number from 0 to 1 that spreads retries over time.
+    pub jitter: f64,
+}
+
+/// Decides by the failure alone; whether the key may afford a retry is the budget's to say.
+pub fn decide(trial: &Trial<'_>) -> Retry {
+    if let Some(field) = &trial.failure.rejected_field {
+        let tried = trial.without.contains(field);
+        return if tried { Retry::Never } else { Retry::Without { field: field.clone() } };
+    }
+    let retries_max = match trial.failure.code {
+        Code::Empty => trial.retries_max.min(EMPTY_RETRIES_MAX),
+        _ => trial.retries_max,
+    };
+    if !trial.failure.retryable || trial.retries >= retries_max {
+        return Retry::Never;
+    }
+    let wait = match trial.failure.retry_after_ms.map(Duration::from_millis) {
+        Some(asked) if asked > RETRY_AFTER_MAX => return Retry::Never,
+        Some(asked) => asked.mul_f64(1.0 + RETRY_AFTER_SPREAD * trial.jitter),
+        None => backoff(trial.retries, trial.jitter),
+    };
+    if wait >= trial.time_left {
+        return Retry::Never;
+    }
+    Retry::After { ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX) }
+}
+
+/// Full jitter: anything from the shortest wait to twice the one before, up to the longest.
+fn backoff(retries: u32, jitter: f64) -> Duration {
+    let (shortest, longest) = BACKOFF_S;
+    let top = (shortest * 2f64.powi(i32::try_from(retries + 1).unwrap_or(i32::MAX))).min(longest);
+    Duration::from_secs_f64(shortest + (top - shortest) * jitter.clamp(0.0, 1.0))
+}
+
+/// Keeps retries from making an outage worse: a key may retry a tenth of its calls, and a few more.
+#[derive(Debug, Default)]
+pub struct RetryBudget {
+    purses: Mutex<BTreeMap<ProviderId, Purse>>,
+}
+
+#[derive(Debug)]
+struct Purse {
+    tokens: f64,
+    at: Instant,
+}
+
+impl RetryBudget {
+    /// Notes a first try.
+    pub fn deposit(&self, provider: &ProviderId) {
+        self.change(provider, BUDGET_PER_CALL);
+    }
+
+    /// Takes one retry, if there is one.
+    pub fn withdraw(&self, provider: &ProviderId) -> bool {
+        self.change(provider, -1.0)
+    }
+
+    fn change(&self, provider: &ProviderId, by: f64) -> bool {
+        let now = Instant::now();
+        let mut purses = self.purses.lock().unwrap_or_else(PoisonError::into_inner);
+        let purse = purses.entry(provider.clone()).or_insert(Purse { tokens: BUDGET_BURST, at: now });
+        let refill = now.duration_since(purse.at).as_secs_f64() * BUDGET_PER_S;
+        let refilled = purse.tokens.max((purse.tokens + refill).min(BUDGET_BURST));
+        purse.at = now;
+        let after = (refilled + by).min(BUDGET_MAX);
+        purse.tokens = if after < 0.0 { refilled } else { after };
+        after >= 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decide_for(failure: &Failure, retries: u32) -> Retry {
+        decide(&Trial {
+            failure,
+            retries,
+            retries_max: 2,
+            without: &[],
+            time_left: Duration::from_secs(100),
+            jitter: 0.0,
+        })
+    }
+
+    #[test]
+    fn only_what_may_pass_is_tried_again() {
+        let upstream = Failure::new(Code::Upstream, "502");
+        assert_eq!(decide_for(&upstream, 0), Retry::After { ms: 500 });
+        assert_eq!(decide_for(&upstream, 1), Retry::After { ms: 500 });
+        assert_eq!(decide_for(&upstream, 2), Retry::Never);
+        assert_eq!(decide_for(&Failure::new(Code::Auth, "401"), 0), Retry::Never);
+        let empty = Failure::new(Code::Empty, "");
+        assert_eq!((decide_for(&empty, 0), decide_for(&empty, 1)), (Retry::After { ms: 500 }, Retry::Never));
+    }
+
+    #[test]
+    fn a_long_wait_fails_at_once() {
+        let limited =
+            |s| Failure::new(Code::RateLimited, "429").with_retry_after(Some(Duration::from_secs(s)));
+        assert_eq!(decide_for(&limited(2), 0), Retry::After { ms: 2000 });
+        assert_eq!(decide_for(&limited(3600), 0), Retry::Never);
+        let short = Trial {
+            failure: &limited(20),
+            retries: 0,
+            retries_max: 2,
+            without: &[],
+            time_left: Duration::from_secs(10),
+            jitter: 0.5,
+        };
+        assert_eq!(decide(&short), Retry::Never);
+    }
+
+    #[test]
+    fn a_rejected_field_is_left_out_once() {
+        let mut failure = Failure::new(Code::BadRequest, "400");
+        failure.rejected_field = Some("temperature".into());
+        assert_eq!(decide_for(&failure, 0), Retry::Without { field: "temperature".into() });
+        let without = ["temperature".to_owned()];
+        let again = Trial {
+            failure: &failure,
+            retries: 0,
+            retries_max: 2,
+            without: &without,
+            time_left: Duration::from_secs(10),
+            jitter: 0.0,
+        };
+        assert_eq!(decide(&again), Retry::Never);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_storm_of_failures_is_held_back() {
+        let budget = RetryBudget::default();
+        let key = ProviderId("openrouter".into());
+        (0..100).for_each(|_| budget.deposit(&key));
+        assert_eq!((0..100).filter(|_| budget.withdraw(&key)).count(), 30);
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!((0..100).filter(|_| budget.withdraw(&key)).count(), 10);
+        assert!(budget.withdraw(&ProviderId("other".into())));
+    }
+}

@@ -1,0 +1,546 @@
+//! One call from its admission to its end: admit, note `Sent`, send, read the reply, judge it, and again while
+//! the retry policy, the budget and the deadline allow.
+//!
+//! The end is returned as the event that tells it, not yet durable: the run combines it with what it does next,
+//! so that both need one commit. What always holds: `Sent` is durable before the first byte leaves, requests
+//! sent are one plus the journaled retries, and a panic costs its own call only.
+
+use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use tokio::time::{Instant, timeout_at};
+
+use crate::call::checkpoint::Saving;
+use crate::call::deadline::Deadline;
+use crate::call::hub::Hub;
+use crate::call::log::RunLog;
+use crate::call::reply_clock::{ReplyClock, time_over};
+use crate::call::retry::{self, Retry, RetryBudget, Trial};
+use crate::call::room::Turn;
+use crate::call::stop::{Curtain, Revocation, Sending, Stop};
+use crate::plan::RunPlan;
+use crate::plan::budget::{self, Budget};
+use crate::plan::caller_slot::Place;
+use crate::plan::seed::Chance;
+use crate::port::{Call, Caller, Checker, Permit, ReplyEnd, ReplyPart};
+use crate::prompt::reply::Reveal;
+use crate::request::Message;
+use crate::request::panel::{ProviderId, Seat};
+use crate::run::SeatView;
+use crate::run::event::{Attempt, Event};
+use crate::value::answer::{Answer, Failure, Finish};
+use crate::value::code::Code;
+use crate::value::money::PicoUsd;
+
+/// What every call of a run shares.
+pub(crate) struct Desk {
+    pub(crate) plan: Arc<RunPlan>,
+    pub(crate) caller: Arc<dyn Caller>,
+    pub(crate) checker: Option<Arc<dyn Checker>>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) log: RunLog,
+    pub(crate) budget: Budget,
+    pub(crate) retries: Arc<RetryBudget>,
+    pub(crate) turn: Turn,
+    pub(crate) deadline: Deadline,
+    pub(crate) stop: Stop,
+    pub(crate) sending: Sending,
+    /// Providers that have refused their key in this part of the run: every other call with it would fail the same way.
+    pub(crate) refused_keys: Mutex<BTreeSet<ProviderId>>,
+    /// Whether what this part of the run begins with is durable: it was held against the day's limits as a whole.
+    pub(crate) has_begun: AtomicBool,
+}
+
+impl Desk {
+    /// Whether each request is held against the day's limits by itself.
+    fn is_limited(&self) -> bool {
+        !self.plan.limits.is_empty() && self.has_begun.load(Ordering::Relaxed)
+    }
+}
+
+/// One call in the making.
+pub(crate) struct Asking {
+    desk: Arc<Desk>,
+    place: Place,
+    seat: Seat,
+    messages: Arc<[Message]>,
+    reveal: Reveal,
+    deadline: Deadline,
+    stop: Stop,
+    sending: Sending,
+    /// Where the call may be given up before anybody has seen of it.
+    curtain: Option<Curtain>,
+    chance: Chance,
+    /// Requests an earlier part of the run sent.
+    before: u32,
+    /// The try under way, from 1.
+    attempt: u32,
+    /// Tries that followed a failure which may pass.
+    retries: u32,
+    /// Fields that are left out because the provider has rejected them, in an earlier part of the run or in this one.
+    without: Vec<String>,
+    reserved: PicoUsd,
+}
+
+/// How far a call is when it is handed over.
+pub(crate) enum Admission {
+    /// Its `Sent` has been noted; it may be sent as soon as that is durable.
+    Noted(Permit),
+    /// It waits for its turn.
+    Waiting(BoxFuture<'static, Result<Permit, Failure>>),
+    /// It may not be sent at all.
+    Refused(Failure),
+    /// It is not wanted any more.
+    Cancelled,
+}
+
+/// What one request gave, before it is judged.
+struct Reply {
+    text: String,
+    thought: bool,
+    first_ms: Option<u64>,
+    generation_id: Option<String>,
+    elapsed_ms: u64,
+    end: End,
+}
+
+enum End {
+    Whole(ReplyEnd),
+    Broken(Failure),
+    Cancelled,
+}
+
+impl Asking {
+    pub(crate) fn new(
+        desk: &Arc<Desk>,
+        place: Place,
+        seat: &Seat,
+        messages: Arc<[Message]>,
+        reveal: Reveal,
+    ) -> Self {
+        let told = |view: &SeatView| (view.attempts, view.without.clone());
+        let (before, without) = desk.hub.look(|run| run.place(place).map(told)).unwrap_or_default();
+        Self {
+            desk: Arc::clone(desk),
+            place,
+            seat: seat.clone(),
+            messages,
+            reveal,
+            deadline: desk.deadline,
+            stop: desk.stop.clone(),
+            sending: desk.sending.clone(),
+            curtain: None,
+            chance: Chance::new(&desk.plan, &format!("jitter of {place}")),
+            before,
+            attempt: 1,
+            retries: 0,
+            without,
+            reserved: PicoUsd::ZERO,
+        }
+    }
+
+    /// The same with another end of its time.
+    pub(crate) fn within(self, deadline: Deadline) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// The same, and what gives up this call alone.
+    pub(crate) fn revocable(self) -> (Self, Revocation) {
+        let (stop, sending, curtain) = (self.stop.of_one(), self.sending.of_one(), Curtain::default());
+        let revocation = Revocation::new(stop.clone(), sending.clone(), curtain.clone());
+        (Self { stop, sending, curtain: Some(curtain), ..self }, revocation)
+    }
+
+    /// Lets go of a call that was to be admitted and is not made.
+    pub(crate) fn forgo(mut self) {
+        self.settle(Some(PicoUsd::ZERO));
+    }
+
+    /// Holds the money and asks for admission. Where it is given at once, `Sent` is noted, so that the calls of
+    /// a whole panel share one commit.
+    pub(crate) fn admit(&mut self) -> Admission {
+        if self.sending.is_over() {
+            return Admission::Cancelled;
+        }
+        if Instant::now() >= self.deadline.call {
+            return Admission::Refused(time_over(&self.desk.plan.timers, &self.deadline));
+        }
+        if let Err(failure) = self.seat.check_inputs(&self.messages) {
+            return Admission::Refused(failure);
+        }
+        let input_bytes = self.messages.iter().map(Message::weight_bytes).sum();
+        match self.desk.budget.reserve(budget::worst_call(&self.seat, input_bytes)) {
+            Ok(reserved) => self.reserved = reserved,
+            Err(failure) => return Admission::Refused(failure),
+        }
+        if self.attempt == 1 {
+            self.desk.retries.deposit(&self.seat.model.provider);
+        }
+        let (desk, call) = (Arc::clone(&self.desk), self.call());
+        let admission = AssertUnwindSafe(async move { admitted(&desk, call).await }).catch_unwind();
+        let mut admission = admission.map(|admitted| admitted.unwrap_or_else(|_| Err(defect()))).boxed();
+        if self.desk.is_limited() {
+            // What the day has cost is looked at first.
+            return Admission::Waiting(admission);
+        }
+        match (&mut admission).now_or_never() {
+            Some(Ok(permit)) => {
+                self.desk.log.stage(Event::Sent { attempt: self.attempt() });
+                Admission::Noted(permit)
+            }
+            Some(Err(failure)) => Admission::Refused(failure),
+            None => Admission::Waiting(admission),
+        }
+    }
+
+    /// Makes the call and returns the event that ends it.
+    pub(crate) async fn finish(mut self, admission: Admission) -> Event {
+        if let Ok(event) = AssertUnwindSafe(self.go_on(admission)).catch_unwind().await {
+            return event;
+        }
+        self.settle(None);
+        let attempt = self.attempt();
+        Event::Failed { attempt, failure: defect(), retry: Retry::Never, cost: None, elapsed_ms: 0 }
+    }
+
+    async fn go_on(&mut self, mut admission: Admission) -> Event {
+        loop {
+            let permit = match self.enter(admission).await {
+                Ok(permit) => permit,
+                Err(event) => return *event,
+            };
+            let reply = self.read(permit).await;
+            let event = self.judge(&reply);
+            let (retry, why) = match &event {
+                Event::Failed { retry: Retry::Never, .. } => return event,
+                Event::Failed { retry, failure, .. } => (retry.clone(), failure.clone()),
+                _ => return event,
+            };
+            if let Err(failure) = self.desk.log.append(event).await {
+                return self.never(self.attempt(), failure);
+            }
+            match retry {
+                Retry::After { ms } => {
+                    let wait = tokio::time::sleep(Duration::from_millis(ms));
+                    if self.sending.unless_over(wait).await.is_none() {
+                        return self.unsent(self.attempt());
+                    }
+                    if self.is_key_refused() {
+                        return self.never(self.attempt(), why);
+                    }
+                    self.retries += 1;
+                }
+                Retry::Without { field } => self.without.push(field),
+                Retry::Never => {}
+            }
+            self.attempt += 1;
+            admission = self.admit();
+        }
+    }
+
+    /// Waits for admission and for the `Sent` to be durable; an error is the event that ends the call.
+    async fn enter(&mut self, admission: Admission) -> Result<Permit, Box<Event>> {
+        let before = Attempt { place: self.place, number: self.before + self.attempt - 1 };
+        let permit = match admission {
+            Admission::Noted(permit) => permit,
+            Admission::Refused(failure) => return Err(Box::new(self.never(before, failure))),
+            Admission::Cancelled => return Err(Box::new(self.unsent(before))),
+            Admission::Waiting(admission) => {
+                let desk = Arc::clone(&self.desk);
+                if desk.is_limited()
+                    && let Err(failure) = self.check_day().await
+                {
+                    return Err(Box::new(self.never(before, failure)));
+                }
+                let admitted = self.sending.unless_over(timeout_at(self.deadline.call, admission)).await;
+                // What ends all calls at once frees their turns: such a turn comes too late.
+                let admitted = match admitted {
+                    Some(Ok(admitted)) if Instant::now() < self.deadline.call => Some(admitted),
+                    Some(_) => Some(Err(time_over(&desk.plan.timers, &self.deadline))),
+                    None => None,
+                };
+                match admitted.filter(|_| !self.sending.is_over()) {
+                    Some(Ok(permit)) => {
+                        desk.log.stage(Event::Sent { attempt: self.attempt() });
+                        permit
+                    }
+                    Some(Err(failure)) => return Err(Box::new(self.never(before, failure))),
+                    None => return Err(Box::new(self.unsent(before))),
+                }
+            }
+        };
+        match self.desk.log.commit().await {
+            // No longer wanted while its note became durable: it does not leave, however it is billed.
+            Ok(()) if self.sending.is_over() => Err(Box::new(self.unsent(self.attempt()))),
+            Ok(()) => Ok(permit),
+            Err(failure) => Err(Box::new(self.never(before, failure))),
+        }
+    }
+
+    /// Fails where the day's limits do not hold one more request.
+    async fn check_day(&self) -> Result<(), Failure> {
+        // What has ended counts with what it cost. Waited for, because a commit may not be dropped half-way.
+        self.desk.log.commit().await?;
+        let check = self.desk.log.check_day(&self.desk.plan, self.place);
+        let checked = self.sending.unless_over(timeout_at(self.deadline.call, check)).await;
+        // One that is not wanted any more, or too late, is told so by whoever waits for its turn.
+        checked.and_then(Result::ok).unwrap_or(Ok(()))
+    }
+
+    /// The end of a call that was not sent (again).
+    fn never(&mut self, attempt: Attempt, failure: Failure) -> Event {
+        self.settle(Some(PicoUsd::ZERO));
+        self.note_refused_key(&failure);
+        let cost = Some(PicoUsd::ZERO);
+        Event::Failed { attempt, failure, retry: Retry::Never, cost, elapsed_ms: 0 }
+    }
+
+    /// The end of a call that is not wanted any more before it was sent (again).
+    fn unsent(&mut self, attempt: Attempt) -> Event {
+        self.settle(Some(PicoUsd::ZERO));
+        Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) }
+    }
+
+    /// Sends the request and reads its reply to the end, within the timers.
+    async fn read(&mut self, permit: Permit) -> Reply {
+        let desk = Arc::clone(&self.desk);
+        let stop = self.stop.clone();
+        let mut closing = std::pin::pin!(stop.closing(permit.stops_billing()));
+        let mut parts = permit.send();
+        let _reading = desk.turn.reading();
+        let mut clock = ReplyClock::starting_now(&desk.plan.timers, self.deadline);
+        let mut saving = Saving::new(clock.sent);
+        let mut reply = Reply {
+            text: String::new(),
+            thought: false,
+            first_ms: None,
+            generation_id: None,
+            elapsed_ms: 0,
+            end: End::Cancelled,
+        };
+        reply.end = loop {
+            let part = tokio::select! {
+                biased;
+                () = &mut closing => break End::Cancelled,
+                part = clock.next(&mut parts, &desk.turn) => part,
+                () = saving.due(&reply.text) => {
+                    self.keep(&mut saving, &reply.text).await;
+                    continue;
+                }
+            };
+            match part {
+                None => {
+                    break End::Broken(Failure::new(Code::Connection, "the reply ended before it was whole"));
+                }
+                Some(Err(failure)) => break End::Broken(failure),
+                Some(Ok(ReplyPart::End(end))) => {
+                    let rest = self.reveal.finish();
+                    self.show(&rest);
+                    break End::Whole(end);
+                }
+                Some(Ok(part)) => {
+                    saving.named |= matches!(part, ReplyPart::Accepted { .. });
+                    self.take(part, &mut reply, &mut clock);
+                }
+            }
+            self.keep(&mut saving, &reply.text).await;
+        };
+        reply.elapsed_ms = millis(clock.sent.elapsed());
+        reply
+    }
+
+    /// Keeps what has come of a reply on its way, where it is time.
+    async fn keep(&self, saving: &mut Saving, text: &str) {
+        if saving.name_is_due() {
+            // Waited for, because a commit may not be dropped half-way. A failed one shows where the next call
+            // wants to be sent, and in the report.
+            let _ = self.desk.log.commit().await;
+        }
+        // Another process shows what is kept.
+        if self.curtain.as_ref().is_none_or(Curtain::is_up) {
+            saving.keep_up(text, |text| self.desk.log.checkpoint(self.attempt(), text));
+        }
+    }
+
+    fn show(&self, text: &str) {
+        if !text.is_empty() && self.curtain.as_ref().is_none_or(Curtain::rises) {
+            self.desk.hub.text(self.place, text);
+        }
+    }
+
+    fn take(&mut self, part: ReplyPart, reply: &mut Reply, clock: &mut ReplyClock) {
+        match part {
+            ReplyPart::Accepted { generation_id } => {
+                // Goes along with the next commit, or with one of its own where none comes soon.
+                self.desk
+                    .log
+                    .stage(Event::Accepted { attempt: self.attempt(), generation_id: generation_id.clone() });
+                reply.generation_id = Some(generation_id);
+            }
+            ReplyPart::Reasoning => {
+                if clock.content() {
+                    self.desk.hub.begun(self.place);
+                }
+                reply.thought = true;
+            }
+            ReplyPart::Text(piece) => {
+                clock.content();
+                self.desk.turn.add(piece.len());
+                reply.text.push_str(&piece);
+                let shown = self.reveal.push(&piece);
+                self.show(&shown);
+            }
+            ReplyPart::Alive => clock.alive(),
+            ReplyPart::End(_) => {}
+        }
+        reply.first_ms = reply.first_ms.or_else(|| clock.first.map(|first| millis(first - clock.sent)));
+    }
+
+    /// Says what the reply amounts to, and what the engine does about it.
+    fn judge(&mut self, reply: &Reply) -> Event {
+        let attempt = self.attempt();
+        let silent = reply.text.trim().is_empty();
+        let (answer, failure) = match &reply.end {
+            End::Cancelled => {
+                self.settle(None);
+                let answer = (!reply.text.is_empty()).then(|| self.answer(reply, &ReplyEnd::default()));
+                return Event::Cancelled { attempt, answer, cost: None };
+            }
+            End::Whole(end) => (self.answer(reply, end), judge_whole(end, silent, reply.thought)),
+            End::Broken(failure) => (self.answer(reply, &ReplyEnd::default()), Some(failure.clone())),
+        };
+        let Some(failure) = failure else {
+            self.settle(answer.cost);
+            return Event::Answered { attempt, answer };
+        };
+        self.note_refused_key(&failure);
+        if !silent {
+            self.settle(answer.cost);
+            return Event::Cut { attempt, answer, failure };
+        }
+        // A refusal before anything was produced costs nothing; after a broken stream nobody knows.
+        let begun = reply.thought || reply.generation_id.is_some();
+        let free = failure.unsent || (failure.is_refusal() && !begun);
+        let cost = answer.cost.or_else(|| free.then_some(PicoUsd::ZERO));
+        self.settle(cost);
+        let retry = self.retry(&failure);
+        Event::Failed { attempt, failure, retry, cost, elapsed_ms: reply.elapsed_ms }
+    }
+
+    fn answer(&self, reply: &Reply, end: &ReplyEnd) -> Answer {
+        let mut answer = Answer::new(reply.text.as_str());
+        answer.finish.clone_from(&end.finish);
+        answer.usage = end.usage;
+        let computed = || Some(self.seat.price?.cost(end.usage.input_tokens?, end.usage.output_tokens?));
+        answer.cost = end.cost.or_else(computed);
+        answer.cost_is_estimate = end.cost.is_none();
+        answer.served_model.clone_from(&end.served_model);
+        answer.generation_id = end.generation_id.clone().or_else(|| reply.generation_id.clone());
+        answer.first_token_ms = reply.first_ms;
+        answer.elapsed_ms = reply.elapsed_ms;
+        answer
+    }
+
+    fn retry(&mut self, failure: &Failure) -> Retry {
+        let decision = retry::decide(&Trial {
+            failure,
+            retries: self.retries,
+            retries_max: self.desk.plan.retries_max,
+            without: &self.without,
+            time_left: self.deadline.call.saturating_duration_since(Instant::now()),
+            jitter: self.chance.unit(),
+        });
+        match decision {
+            Retry::After { .. } | Retry::Without { .. } if self.sending.is_over() => Retry::Never,
+            Retry::After { .. } if self.is_key_refused() => Retry::Never,
+            Retry::After { .. } if !self.desk.retries.withdraw(&self.seat.model.provider) => Retry::Never,
+            decision => decision,
+        }
+    }
+
+    /// Whether a sibling with the same key has failed in a way that every other call with it would.
+    fn is_key_refused(&self) -> bool {
+        let refused = self.desk.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.contains(&self.seat.model.provider)
+    }
+
+    fn note_refused_key(&self, failure: &Failure) {
+        if failure.code.stops_key() {
+            let mut refused = self.desk.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
+            refused.insert(self.seat.model.provider.clone());
+        }
+    }
+
+    fn settle(&mut self, cost: Option<PicoUsd>) {
+        self.desk.budget.settle(std::mem::take(&mut self.reserved), cost);
+    }
+
+    fn attempt(&self) -> Attempt {
+        Attempt { place: self.place, number: self.before + self.attempt }
+    }
+
+    fn call(&self) -> Call {
+        let step = self.desk.plan.step_at(self.place);
+        Call {
+            run_id: self.desk.plan.run_id,
+            attempt: self.attempt(),
+            model: self.seat.model.clone(),
+            messages: Arc::clone(&self.messages),
+            temperature: self.seat.temperature,
+            max_tokens: self.seat.max_tokens,
+            effort: self.seat.effort,
+            json: self.seat.json_mode && step.is_some_and(|step| step.key.role.replies_in_json()),
+            routing: Arc::clone(&self.desk.plan.routing),
+            without: self.without.clone(),
+        }
+    }
+}
+
+/// Waits until the run goes on and its provider has a place for the call. A place that comes when there is no room any
+/// more is given back: a request that is not sent is not paid for. Whoever waits for this bounds it.
+async fn admitted(desk: &Desk, call: Call) -> Result<Permit, Failure> {
+    loop {
+        desk.turn.comes().await;
+        let waiting = desk.turn.waiting();
+        let permit = desk.caller.admit(call.clone()).await?;
+        drop(waiting);
+        if desk.turn.goes_on() {
+            return Ok(permit);
+        }
+    }
+}
+
+/// Why a call ends that panicked, here or in the caller.
+fn defect() -> Failure {
+    Failure::new(Code::Internal, "a defect stopped this call")
+}
+
+/// Why a reply that came to its end is still no whole answer, if so.
+fn judge_whole(end: &ReplyEnd, silent: bool, thought: bool) -> Option<Failure> {
+    let capped = end.finish == Some(Finish::Length);
+    match &end.refusal {
+        _ if end.filtered => {
+            return Some(Failure::new(Code::Moderated, "the provider's content filter stopped the answer"));
+        }
+        Some(words) if silent => {
+            return Some(Failure::new(Code::Refused, format!("the model declined: {words}")));
+        }
+        _ if !silent => return None,
+        _ => {}
+    }
+    if capped && (thought || end.usage.reasoning_tokens.is_some_and(|tokens| tokens > 0)) {
+        return Some(Failure::new(
+            Code::ReasoningOnly,
+            "the whole output was reasoning; no text was written",
+        ));
+    }
+    Some(Failure::new(Code::Empty, "the model answered with nothing"))
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

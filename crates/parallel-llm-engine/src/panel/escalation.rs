@@ -1,0 +1,36 @@
+//! Which seats are asked at once, and which only where those do not settle it. Pure.
+//!
+//! What always holds: a seat that waits is asked as soon as those before it can no longer settle it, so holding it back
+//! costs time and never an answer.
+
+use crate::agreement::Agreement;
+use crate::plan::RunPlan;
+use crate::request::panel::SeatNumber;
+
+/// How many seats of the panel are asked at once.
+pub(crate) fn first(plan: &RunPlan) -> usize {
+    plan.recipe().first(plan.seats.len())
+}
+
+/// How many of those held back are asked next, where it is not settled.
+pub(crate) fn next(plan: &RunPlan, held_back: usize) -> usize {
+    if plan.strategy.needs_one() { held_back.min(1) } else { held_back }
+}
+
+/// When the next are asked although those before them are still at it, in milliseconds from the start of the part.
+pub(crate) fn hedge_ms(plan: &RunPlan, asked: usize) -> Option<u64> {
+    Some(u64::from(plan.knobs.hedge_after_ms?).saturating_mul(asked as u64))
+}
+
+/// Whether these answers settle it, so that nobody else is asked: there is one where one is enough, elsewhere all say the same.
+pub(crate) fn is_settled<'a>(
+    plan: &RunPlan,
+    answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,
+) -> bool {
+    let mut answers = answers.into_iter();
+    if plan.strategy.needs_one() {
+        return answers.next().is_some();
+    }
+    Agreement::by(plan.knobs.extractor(), &plan.question(), answers)
+        .is_some_and(|agreement| agreement.is_unanimous())
+}

@@ -1,0 +1,321 @@
+//! The bounded fan-out: one task per seat, ends taken in as they come, until the quorum says enough.
+//!
+//! What always holds: an answer counts only once it is noted; seats left behind go on and are collected later.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use crate::call::reply_clock::run_timeout;
+use crate::call::retry::Retry;
+use crate::call::upstream_call::{Admission, Asking, Desk};
+use crate::panel::escalation;
+use crate::panel::quorum::{Quorum, Verdict};
+use crate::plan::caller_slot::{Place, StepNumber};
+use crate::prompt::reply::Reveal;
+use crate::request::panel::{Seat, SeatNumber};
+use crate::run::event::{Attempt, Event};
+use crate::run::{Run, SeatStatus, SeatView};
+use crate::value::answer::{Answer, Failure};
+use crate::value::money::PicoUsd;
+
+/// Why joining a seat cannot fail.
+const GUARDED: &str = "a call catches its own panics and is never aborted";
+
+/// An answer that can be used, whole or long enough.
+#[derive(Clone, Debug)]
+pub(crate) struct Usable {
+    pub(crate) seat: SeatNumber,
+    pub(crate) answer: Answer,
+    /// Whether it stopped before its end.
+    pub(crate) cut: bool,
+    /// The call that gave it, where that is not the seat's own of the panel.
+    pub(crate) step: Option<StepNumber>,
+}
+
+/// Why the panel is waited for no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gathered {
+    /// There are answers to use.
+    Enough,
+    /// There is none, and none can come.
+    Nothing,
+    /// The caller gave the run up.
+    Cancelled,
+}
+
+/// The panel at work.
+pub(crate) struct Panel {
+    desk: Arc<Desk>,
+    seats: JoinSet<Event>,
+    quorum: Quorum,
+    /// Seats that are asked only where those before them do not settle it, in the order of the panel.
+    held_back: Vec<Seat>,
+    /// Ends of calls beside the seats, not looked at yet.
+    beside: Vec<Event>,
+    /// Calls beside the seats that were given up.
+    set_aside: BTreeSet<Place>,
+    pub(crate) usable: Vec<Usable>,
+    pub(crate) failures: Vec<(SeatNumber, Failure)>,
+}
+
+impl Panel {
+    /// Begins every call that `before` leaves to be made. Those admitted at once are noted in one commit with what has
+    /// been noted already, and nothing is sent before that is durable.
+    pub(crate) async fn begin(desk: &Arc<Desk>, before: &Run) -> Result<Self, Failure> {
+        let quorum = Quorum::new(desk.plan.wait);
+        let mut panel = Self {
+            desk: Arc::clone(desk),
+            seats: JoinSet::new(),
+            quorum,
+            held_back: Vec::new(),
+            beside: Vec::new(),
+            set_aside: BTreeSet::new(),
+            usable: Vec::new(),
+            failures: Vec::new(),
+        };
+        // Whoever wants more than the answer there is does not want it later.
+        let first = if before.outcome.is_none() { escalation::first(&desk.plan) } else { usize::MAX };
+        let mut at_once = Vec::new();
+        for (index, (seat, view)) in desk.plan.seats.iter().zip(&before.seats).enumerate() {
+            match view {
+                view if view.status.is_final() => panel.remember(seat.number, view),
+                view if index >= first && view.attempts == 0 => panel.held_back.push(seat.clone()),
+                _ => at_once.push(seat.clone()),
+            }
+        }
+        let admitted = panel.admit(&at_once);
+        desk.log.commit().await?;
+        desk.has_begun.store(true, Ordering::Relaxed);
+        panel.ask(admitted);
+        Ok(panel)
+    }
+
+    /// Asks for the admission of these seats. Those that get it at once are noted.
+    fn admit(&mut self, seats: &[Seat]) -> Vec<(Admission, Asking)> {
+        let ask = |seat: &Seat| {
+            self.quorum.ask(seat);
+            let messages = seat.sent(&self.desk.plan.messages);
+            let mut asking = Asking::new(&self.desk, Place::Seat(seat.number), seat, messages, Reveal::all());
+            (asking.admit(), asking)
+        };
+        seats.iter().map(ask).collect()
+    }
+
+    fn ask(&mut self, admitted: Vec<(Admission, Asking)>) {
+        for (admission, asking) in admitted {
+            // Boxed, because a task is copied several times while it is spawned and ended, and this one is kilobytes.
+            self.seats.spawn(Box::pin(asking.finish(admission)));
+        }
+    }
+
+    /// Whether the seats held back are to be asked now: what has come leaves open what they are there for.
+    fn is_open(&self) -> bool {
+        let answers = self.usable.iter().map(|one| (one.seat, &*one.answer.text));
+        !self.held_back.is_empty() && !self.is_late() && !escalation::is_settled(&self.desk.plan, answers)
+    }
+
+    fn ask_next(&mut self) {
+        let next = escalation::next(&self.desk.plan, self.held_back.len());
+        let seats: Vec<Seat> = self.held_back.drain(..next).collect();
+        let admitted = self.admit(&seats);
+        self.ask(admitted);
+    }
+
+    /// When the next seats are asked by time alone.
+    fn hedge_at(&self) -> Option<Instant> {
+        let plan = &self.desk.plan;
+        let after_ms = escalation::hedge_ms(plan, plan.seats.len() - self.held_back.len())?;
+        self.is_open().then(|| self.desk.deadline.at_ms(after_ms))
+    }
+
+    /// Notes what becomes of seats that were held back and are not asked any more.
+    pub(crate) fn let_go(&mut self, gathered: Gathered) {
+        let seats: Vec<SeatNumber> = self.held_back.drain(..).map(|seat| seat.number).collect();
+        if seats.is_empty() {
+            return;
+        }
+        if gathered == Gathered::Enough && !self.is_late() {
+            self.desk.log.stage(Event::Spared { seats });
+            return;
+        }
+        for seat in seats {
+            let (attempt, cost) = (Attempt { place: Place::Seat(seat), number: 0 }, Some(PicoUsd::ZERO));
+            self.desk.log.stage(if gathered == Gathered::Cancelled {
+                Event::Cancelled { attempt, answer: None, cost }
+            } else {
+                let failure = run_timeout(&self.desk.plan.timers);
+                Event::Failed { attempt, failure, retry: Retry::Never, cost, elapsed_ms: 0 }
+            });
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        Instant::now() >= self.desk.deadline.panel
+    }
+
+    /// Takes in what an earlier part of the run knows of a seat.
+    fn remember(&mut self, seat: SeatNumber, view: &SeatView) {
+        let usable = earlier(seat, view);
+        self.quorum.remember(usable.is_some());
+        match (usable, &view.failure) {
+            (Some(usable), _) => self.usable.push(usable),
+            (None, Some(failure)) => self.failures.push((seat, failure.clone())),
+            (None, None) => {}
+        }
+    }
+
+    /// Takes ends in until there is enough. The last end is noted, not committed: it goes along with what the
+    /// strategy does next.
+    pub(crate) async fn gather(&mut self) -> Gathered {
+        loop {
+            if let Some(gathered) = self.more().await {
+                return gathered;
+            }
+            // A failed write shows where the next call wants to be sent, and in the report.
+            let _ = self.desk.log.commit().await;
+        }
+    }
+
+    /// Takes in what comes next; `None` where more is waited for. What is noted is not committed.
+    pub(crate) async fn more(&mut self) -> Option<Gathered> {
+        let desk = Arc::clone(&self.desk);
+        loop {
+            let until = match self.quorum.verdict(desk.deadline.part_ms()) {
+                Verdict::Impossible if desk.stop.is_cancelled() => return Some(Gathered::Cancelled),
+                Verdict::Enough | Verdict::Impossible if self.is_open() => {
+                    self.ask_next();
+                    return None;
+                }
+                Verdict::Enough => return Some(Gathered::Enough),
+                Verdict::Impossible => return Some(Gathered::Nothing),
+                Verdict::Wait { until_ms } => until_ms,
+            };
+            // Without an answer there is nothing to stop for: the seats end by themselves with the run.
+            let patience = until.map(|ms| desk.deadline.at_ms(ms));
+            let patience = patience.unwrap_or(desk.deadline.panel).min(desk.deadline.panel);
+            let hedge_at = self.hedge_at();
+            tokio::select! {
+                biased;
+                () = desk.stop.cancelled() => return Some(Gathered::Cancelled),
+                Some(ended) = self.seats.join_next() => {
+                    self.take(ended.expect(GUARDED));
+                    // Those that ended during the last commit share the next.
+                    while let Some(ended) = self.seats.try_join_next() {
+                        self.take(ended.expect(GUARDED));
+                    }
+                }
+                () = sleep_until(hedge_at.unwrap_or(patience)), if hedge_at.is_some() => self.ask_next(),
+                () = sleep_until(patience), if !self.usable.is_empty() => {
+                    if self.is_late() {
+                        return Some(Gathered::Enough);
+                    }
+                }
+            }
+            if matches!(self.quorum.verdict(desk.deadline.part_ms()), Verdict::Wait { .. }) {
+                return None;
+            }
+        }
+    }
+
+    /// Takes in the next end, whether or not there is enough; says whether the run was given up before it came.
+    pub(crate) async fn one_more(&mut self) -> Option<Gathered> {
+        let desk = Arc::clone(&self.desk);
+        tokio::select! {
+            biased;
+            () = desk.stop.cancelled() => return Some(Gathered::Cancelled),
+            Some(ended) = self.seats.join_next() => self.take(ended.expect(GUARDED)),
+            else => {}
+        }
+        None
+    }
+
+    /// Makes a call beside those of the seats, which comes to its end among them.
+    pub(crate) fn ask_beside(&mut self, asking: Asking, admission: Admission) {
+        self.seats.spawn(Box::pin(asking.finish(admission)));
+    }
+
+    /// The end of a call made beside those of the seats, told once.
+    pub(crate) fn ended_beside(&mut self) -> Option<Event> {
+        self.beside.pop()
+    }
+
+    /// What this call comes to is kept and told, but as given up: its end may be on its way already.
+    pub(crate) fn set_aside(&mut self, place: Place) {
+        self.set_aside.insert(place);
+    }
+
+    /// Collects the seats left behind while something else is done with the answers there are. What they give is
+    /// made durable at once: it was paid for like the others.
+    pub(crate) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        loop {
+            let ended = tokio::select! {
+                biased;
+                done = &mut work => return done,
+                Some(ended) = self.seats.join_next() => ended,
+            };
+            self.take(ended.expect(GUARDED));
+            // Both go on together, because the work may hold the pen that the commit waits for; and the commit
+            // is always finished, because a dropped one would lose what it has taken.
+            let mut commit = std::pin::pin!(self.desk.log.commit());
+            tokio::select! {
+                biased;
+                done = &mut work => {
+                    let _ = commit.await;
+                    return done;
+                }
+                _ = &mut commit => {}
+            }
+        }
+    }
+
+    /// Collects the seats left behind.
+    pub(crate) async fn rest(mut self) {
+        while let Some(ended) = self.seats.join_next().await {
+            self.take(ended.expect(GUARDED));
+            let _ = self.desk.log.commit().await;
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        let elapsed_ms = self.desk.deadline.part_ms();
+        let is_set_aside = event.attempt().is_some_and(|attempt| self.set_aside.contains(&attempt.place));
+        let event = if is_set_aside { event.given_up() } else { event };
+        if let Some(Attempt { place: Place::Seat(seat), .. }) = event.attempt() {
+            let usable = match &event {
+                Event::Answered { answer, .. } => usable(seat, answer, false),
+                Event::Cut { answer, .. } => usable(seat, answer, true).or_else(|| self.given_before(seat)),
+                // Asked again in vain: what it gave before is still there.
+                _ => self.given_before(seat),
+            };
+            self.quorum.observe(seat, usable.is_some(), elapsed_ms);
+            match (&event, usable) {
+                (_, Some(usable)) => self.usable.push(usable),
+                (Event::Failed { failure, .. } | Event::Cut { failure, .. }, None) => {
+                    self.failures.push((seat, failure.clone()));
+                }
+                _ => {}
+            }
+        } else if !is_set_aside {
+            self.beside.push(event.clone());
+        }
+        self.desk.log.stage(event);
+    }
+
+    fn given_before(&self, seat: SeatNumber) -> Option<Usable> {
+        self.desk.hub.look(|run| run.seat(seat).and_then(|view| earlier(seat, view)))
+    }
+}
+
+/// What a seat gave in an earlier part of the run, as far as it can be used.
+fn earlier(seat: SeatNumber, view: &SeatView) -> Option<Usable> {
+    view.answer.as_ref().and_then(|answer| usable(seat, answer, view.status != SeatStatus::Answered))
+}
+
+fn usable(seat: SeatNumber, answer: &Answer, cut: bool) -> Option<Usable> {
+    answer.is_usable(!cut).then(|| Usable { seat, answer: answer.clone(), cut, step: None })
+}

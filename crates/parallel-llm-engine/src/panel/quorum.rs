@@ -1,0 +1,201 @@
+//! When to stop waiting for the panel. Pure: it is told what happened and what time it is, and says what to do.
+//!
+//! What always holds: with every seat ended the verdict is final, and no verdict waits past the run's deadline
+//! (which the caller holds).
+
+use crate::request::panel::{Seat, SeatNumber};
+use crate::request::wait::Wait;
+
+/// A straggler takes longer than this many times the median of those that answered.
+const STRAGGLER_MEDIANS: u64 = 3;
+
+/// What to do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Go on waiting, and ask again when something happens or this time (milliseconds from the start) comes.
+    Wait {
+        /// When the verdict may change by time alone.
+        until_ms: Option<u64>,
+    },
+    /// Stop waiting and use what is there.
+    Enough,
+    /// Nobody answered and nobody can.
+    Impossible,
+}
+
+/// Counts what the panel has done.
+///
+/// The rule is about the seats that are asked now: answers that are there already are used, but they do not end the
+/// waiting for those that were wished for beside them.
+#[derive(Clone, Debug)]
+pub struct Quorum {
+    wait: Wait,
+    /// Seats asked now.
+    seats: usize,
+    /// Answers that were there before.
+    before: usize,
+    failed: usize,
+    answered_ms: Vec<u64>,
+    strongest_open: Vec<SeatNumber>,
+}
+
+impl Quorum {
+    /// A panel nobody of which is asked yet.
+    pub const fn new(wait: Wait) -> Self {
+        Self { wait, seats: 0, before: 0, failed: 0, answered_ms: Vec::new(), strongest_open: Vec::new() }
+    }
+
+    /// A seat is asked now.
+    pub fn ask(&mut self, seat: &Seat) {
+        self.seats += 1;
+        self.strongest_open.extend(seat.strongest.then_some(seat.number));
+    }
+
+    /// A seat had ended before, with an answer that can be used or without: it is not asked now.
+    pub fn remember(&mut self, answered: bool) {
+        self.before += usize::from(answered);
+    }
+
+    /// A seat has ended, with an answer that can be used or without.
+    pub fn observe(&mut self, seat: SeatNumber, answered: bool, elapsed_ms: u64) {
+        self.strongest_open.retain(|open| *open != seat);
+        if answered {
+            self.answered_ms.push(elapsed_ms);
+        } else {
+            self.failed += 1;
+        }
+    }
+
+    /// What to do at this time, in milliseconds from the start.
+    pub fn verdict(&self, now_ms: u64) -> Verdict {
+        let answered = self.answered_ms.len();
+        if answered + self.failed >= self.seats {
+            return if answered + self.before == 0 { Verdict::Impossible } else { Verdict::Enough };
+        }
+        if answered > 0 && self.wait == Wait::First {
+            return Verdict::Enough;
+        }
+        if answered == 0 || !self.strongest_open.is_empty() {
+            return Verdict::Wait { until_ms: None };
+        }
+        let at = |limit_ms| {
+            if now_ms >= limit_ms { Verdict::Enough } else { Verdict::Wait { until_ms: Some(limit_ms) } }
+        };
+        match self.wait {
+            Wait::Seats { count } if answered >= usize::from(count) => Verdict::Enough,
+            Wait::All | Wait::First | Wait::Seats { .. } => Verdict::Wait { until_ms: None },
+            Wait::Until { ms } => at(ms),
+            Wait::Stragglers { share_percent, after_ms } => {
+                let can_answer = self.seats - self.failed;
+                if answered * 100 < can_answer * usize::from(share_percent) {
+                    return Verdict::Wait { until_ms: None };
+                }
+                at(after_ms.max(self.median_ms().saturating_mul(STRAGGLER_MEDIANS)))
+            }
+        }
+    }
+
+    fn median_ms(&self) -> u64 {
+        let mut sorted = self.answered_ms.clone();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() / 2).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::panel::{ModelRef, ProviderId};
+
+    fn asking(wait: Wait, seats: &[Seat]) -> Quorum {
+        let mut quorum = Quorum::new(wait);
+        for seat in seats {
+            quorum.ask(seat);
+        }
+        quorum
+    }
+
+    fn panel(count: u8) -> Vec<Seat> {
+        (1..=count)
+            .map(|number| Seat {
+                number: SeatNumber(number),
+                model: ModelRef { provider: ProviderId("p".into()), model: "m".into() },
+                temperature: None,
+                max_tokens: 1,
+                strongest: false,
+                accuracy: None,
+                price: None,
+                context_tokens: None,
+                effort: None,
+                inputs: None,
+                json_mode: false,
+                brief: None,
+            })
+            .collect()
+    }
+
+    fn after(quorum: &mut Quorum, ends: &[(u8, bool, u64)]) {
+        for (seat, answered, ms) in ends {
+            quorum.observe(SeatNumber(*seat), *answered, *ms);
+        }
+    }
+
+    #[test]
+    fn stragglers_are_left_behind_late_and_only_with_company() {
+        let mut quorum = asking(Wait::default(), &panel(5));
+        after(&mut quorum, &[(1, true, 5_000), (2, true, 6_000)]);
+        assert_eq!(quorum.verdict(100_000), Verdict::Wait { until_ms: None });
+        after(&mut quorum, &[(3, true, 20_000)]);
+        assert_eq!(quorum.verdict(20_000), Verdict::Wait { until_ms: Some(45_000) });
+        assert_eq!(quorum.verdict(45_000), Verdict::Enough);
+        after(&mut quorum, &[(4, true, 30_000)]);
+        assert_eq!(quorum.verdict(50_000), Verdict::Wait { until_ms: Some(60_000) });
+    }
+
+    #[test]
+    fn failed_seats_are_not_waited_for() {
+        let mut quorum = asking(Wait::default(), &panel(5));
+        after(&mut quorum, &[(1, false, 10), (2, false, 10), (3, true, 1_000), (4, true, 1_000)]);
+        assert_eq!(quorum.verdict(46_000), Verdict::Enough);
+        let mut quorum = asking(Wait::All, &panel(2));
+        after(&mut quorum, &[(1, false, 10), (2, false, 10)]);
+        assert_eq!(quorum.verdict(10), Verdict::Impossible);
+    }
+
+    #[test]
+    fn the_strongest_seat_is_waited_for() {
+        let mut seats = panel(3);
+        seats[2].strongest = true;
+        let mut quorum = asking(Wait::Seats { count: 1 }, &seats);
+        after(&mut quorum, &[(1, true, 10), (2, true, 10)]);
+        assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
+        after(&mut quorum, &[(3, true, 20)]);
+        assert_eq!(quorum.verdict(20), Verdict::Enough);
+    }
+
+    #[test]
+    fn answers_that_were_there_before_do_not_end_the_waiting() {
+        let rules = [Wait::default(), Wait::Seats { count: 1 }, Wait::Until { ms: 100 }];
+        for mut quorum in rules.map(|rule| asking(rule, &panel(4)[2..])) {
+            quorum.remember(true);
+            quorum.remember(false);
+            assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
+            after(&mut quorum, &[(3, false, 10)]);
+            assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
+            let mut other = quorum.clone();
+            after(&mut quorum, &[(4, false, 20)]);
+            assert_eq!(quorum.verdict(20), Verdict::Enough);
+            after(&mut other, &[(4, true, 20)]);
+            assert_eq!(other.verdict(20), Verdict::Enough);
+        }
+    }
+
+    #[test]
+    fn a_time_limit_needs_at_least_one_answer() {
+        let mut quorum = asking(Wait::Until { ms: 100 }, &panel(2));
+        assert_eq!(quorum.verdict(500), Verdict::Wait { until_ms: None });
+        after(&mut quorum, &[(1, true, 50)]);
+        assert_eq!(quorum.verdict(60), Verdict::Wait { until_ms: Some(100) });
+        assert_eq!(quorum.verdict(100), Verdict::Enough);
+    }
+}

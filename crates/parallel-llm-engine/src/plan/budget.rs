@@ -1,0 +1,90 @@
+//! Money before it is spent: the worst case of a plan, and what is held while calls are under way.
+//!
+//! What always holds: spent plus reserved never exceeds the budget by more than one output cap per call in
+//! flight.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::request::panel::Seat;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+use crate::value::money::PicoUsd;
+use crate::value::usage::tokens_in;
+
+/// The most one call can cost, where its price is known.
+pub fn worst_call(seat: &Seat, input_bytes: u64) -> Option<PicoUsd> {
+    seat.price.map(|price| price.cost(tokens_in(input_bytes), u64::from(seat.max_tokens)))
+}
+
+/// Refuses a worst case beyond the budget; `what` is said to cost so much.
+pub fn check(what: &str, worst_case: PicoUsd, budget: PicoUsd) -> Result<(), Failure> {
+    if worst_case <= budget {
+        return Ok(());
+    }
+    Err(Failure::new(Code::Budget, format!("{what} may cost up to {worst_case}; the budget is {budget}")))
+}
+
+/// The purse of one run.
+#[derive(Debug)]
+pub struct Budget {
+    limit: PicoUsd,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    spent: PicoUsd,
+    reserved: PicoUsd,
+}
+
+impl Budget {
+    /// A purse with so much in it.
+    pub fn new(limit: PicoUsd) -> Self {
+        Self { limit, held: Mutex::new(Held { spent: PicoUsd::ZERO, reserved: PicoUsd::ZERO }) }
+    }
+
+    /// Books what was spent before.
+    pub fn book(&self, spent: PicoUsd) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.spent = held.spent.plus(spent);
+    }
+
+    /// Holds the worst case of a call before it is sent.
+    pub fn reserve(&self, worst: Option<PicoUsd>) -> Result<PicoUsd, Failure> {
+        let worst = worst.unwrap_or_default();
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = held.spent.plus(held.reserved).plus(worst);
+        if wanted > self.limit {
+            let message =
+                format!("the call may cost {worst}, which the budget of {} does not hold", self.limit);
+            return Err(Failure::new(Code::Budget, message));
+        }
+        held.reserved = held.reserved.plus(worst);
+        Ok(worst)
+    }
+
+    /// Gives back what was held for a call and books what it cost. An unknown cost is booked as its worst case:
+    /// better to stop early than to overspend.
+    pub fn settle(&self, reserved: PicoUsd, cost: Option<PicoUsd>) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.reserved = held.reserved.minus(reserved);
+        held.spent = held.spent.plus(cost.unwrap_or(reserved));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_is_not_spent_twice() {
+        let budget = Budget::new(PicoUsd(100));
+        let first = budget.reserve(Some(PicoUsd(60))).unwrap();
+        assert_eq!(budget.reserve(Some(PicoUsd(60))).unwrap_err().code, Code::Budget);
+        budget.settle(first, Some(PicoUsd(10)));
+        let second = budget.reserve(Some(PicoUsd(60))).unwrap();
+        budget.settle(second, None);
+        assert_eq!(budget.reserve(Some(PicoUsd(31))).unwrap_err().code, Code::Budget);
+        assert_eq!(budget.reserve(Some(PicoUsd(30))).unwrap(), PicoUsd(30));
+    }
+}

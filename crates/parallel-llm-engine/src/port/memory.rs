@@ -1,0 +1,82 @@
+//! A journal in memory: for runs that are not to be stored, and for tests.
+//!
+//! It keeps nothing a reader could want after the run, so it is bounded by the runs under way.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::{BoxFuture, ready};
+
+use crate::plan::RunPlan;
+use crate::plan::caller_slot::Place;
+use crate::port::{Journal, Lease};
+use crate::run::event::{Attempt, Event, Recorded};
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+use crate::value::id::RunId;
+
+/// What was appended: one entry per commit.
+pub type Commits = Vec<Vec<Recorded>>;
+
+/// Keeps the history of the runs under way.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryJournal {
+    runs: Arc<Mutex<BTreeMap<RunId, Commits>>>,
+    keep_closed: bool,
+}
+
+impl MemoryJournal {
+    /// A journal that also keeps closed runs, for looking at them afterwards.
+    pub fn keeping_closed() -> Self {
+        Self { keep_closed: true, ..Self::default() }
+    }
+
+    /// Whether a run of this name is under way here.
+    pub fn holds(&self, run_id: RunId) -> bool {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&run_id)
+    }
+
+    /// The commits of a run so far.
+    pub fn commits(&self, run_id: RunId) -> Commits {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).get(&run_id).cloned().unwrap_or_default()
+    }
+}
+
+impl Journal for MemoryJournal {
+    fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let lease = Lease { run_id: plan.run_id, epoch: 1, next_seq: 1 };
+        let taken = runs.insert(plan.run_id, Commits::new()).is_some();
+        let failure = || Failure::new(Code::Storage, format!("the run {} exists already", plan.run_id));
+        Box::pin(ready(if taken { Err(failure()) } else { Ok(lease) }))
+    }
+
+    fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let commits = self.commits(run_id);
+        let lease = match commits.iter().flatten().last() {
+            Some(newest) if newest.seq == seq => Ok(Lease { run_id, epoch: 2, next_seq: seq + 1 }),
+            Some(_) => Err(Failure::new(Code::Busy, format!("the run {run_id} has gone on"))),
+            None => Err(Failure::new(Code::RunNotFound, format!("there is no run `{run_id}`"))),
+        };
+        Box::pin(ready(lease))
+    }
+
+    fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let closes = events.iter().any(|recorded| matches!(recorded.event, Event::Closed { .. }));
+        if closes && !self.keep_closed {
+            runs.remove(&lease.run_id);
+        } else {
+            runs.entry(lease.run_id).or_default().push(events);
+        }
+        Box::pin(ready(Ok(())))
+    }
+
+    fn check_day(&self, _: Arc<RunPlan>, _: Place) -> BoxFuture<'static, Result<(), Failure>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn checkpoint(&self, _: Lease, _: Attempt, _: String) -> BoxFuture<'static, Result<(), Failure>> {
+        Box::pin(ready(Ok(())))
+    }
+}

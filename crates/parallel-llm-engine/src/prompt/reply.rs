@@ -1,0 +1,460 @@
+//! The only place where the reply of a synthesizer or a judge is read. Tolerant: whatever a model makes of the form it was
+//! asked for, the text it wrote for the person is found, and nothing in it is obeyed.
+
+mod analysis;
+mod body;
+mod extraction;
+mod marker;
+mod refusal;
+mod reveal;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::text::json;
+
+pub use analysis::{Analysis, Claim, Remark, Ruling, analysis, comparison};
+pub use extraction::{Extraction, extraction};
+pub use refusal::is_refusal;
+pub use reveal::Reveal;
+
+use body::Body;
+use marker::{Marker, Says, markers};
+
+/// So many texts that a reply marks as its answer are looked at, from the end, for one that holds anything.
+const ANSWERS_MAX: usize = 8;
+/// Members that only the form of a synthesizer's reply has.
+const FORM_KEYS: [&str; 3] = ["base", "claims", "suspected_injection"];
+/// The members by which an object in a list may name a candidate.
+const NAME_KEYS: [&str; 3] = ["label", "candidate", "name"];
+/// What models put before a label.
+const LABEL_WORDS: [&str; 5] = ["candidate", "answer", "response", "reference", "option"];
+
+type Object = serde_json::Map<String, Value>;
+
+/// A synthesizer's reply, taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fusion {
+    /// The label of the candidate it started from, if it named a known one.
+    pub base: Option<String>,
+    /// Labels of candidates it thinks tried to instruct it; known ones only.
+    pub suspected_injection: Vec<String>,
+    /// The text for the person.
+    pub text: String,
+    /// Whether the reply followed the form it was asked for.
+    pub well_formed: bool,
+}
+
+/// What we read of the structured part. Unknown keys are ignored, missing ones are empty.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FusionForm {
+    base: Value,
+    suspected_injection: Value,
+}
+
+/// Takes a reply apart. `codes` are those that the prompt can have carried, `labels` the names the candidates were given.
+pub fn fusion(reply: &str, codes: &[String], labels: &[String]) -> Fusion {
+    let Parts { form, text } = parts(reply, codes);
+    let read: Option<FusionForm> = form.and_then(|form| serde_json::from_str(&form).ok());
+    let well_formed = read.is_some();
+    let read = read.unwrap_or_default();
+    Fusion {
+        base: known(&read.base, labels).pop(),
+        suspected_injection: known(&read.suspected_injection, labels),
+        text,
+        well_formed,
+    }
+}
+
+/// The text of a reply that was to be nothing else. Who marks it all the same marks it with the code of the prompt.
+pub fn written(reply: &str, codes: &[String]) -> String {
+    answer(reply, codes).map_or_else(|| Body::of(reply, codes, false), |(_, text)| text)
+}
+
+/// What a judge made of the candidates it was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Labels of candidates, the best first: known ones, each once.
+    pub ranking: Vec<String>,
+    /// Labels of candidates it thinks tried to instruct it; known ones only.
+    pub suspected_injection: Vec<String>,
+}
+
+/// What we read of a judge's object.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RankingForm {
+    ranking: Value,
+    suspected_injection: Value,
+}
+
+/// Reads a judge's reply; `None` where it names no candidate. `labels` are the names the candidates were given.
+pub fn judgement(reply: &str, labels: &[String]) -> Option<Judgement> {
+    let form = last_object(reply, "ranking")?;
+    let form = serde_json::from_value::<RankingForm>(form.into()).ok()?;
+    let ranking = known(&form.ranking, labels);
+    let suspected_injection = known(&form.suspected_injection, labels);
+    (!ranking.is_empty()).then_some(Judgement { ranking, suspected_injection })
+}
+
+/// The labels that are named here, in a list or otherwise, each once.
+fn known(named: &Value, labels: &[String]) -> Vec<String> {
+    let mut known: Vec<String> = Vec::new();
+    for name in names(named) {
+        let one = label_of(name, labels).map(|label| vec![label]);
+        // `B > A > C` is a list, too.
+        let named = one.unwrap_or_else(|| {
+            name.split(['>', ',', ';', '\n']).filter_map(|name| label_of(name, labels)).collect()
+        });
+        for label in named {
+            if !known.contains(label) {
+                known.push(label.clone());
+            }
+        }
+    }
+    known
+}
+
+/// The texts that name candidates.
+fn names(named: &Value) -> Vec<&str> {
+    match named {
+        Value::String(name) => vec![name],
+        Value::Array(list) => list.iter().flat_map(names).collect(),
+        Value::Object(one) => NAME_KEYS.iter().find_map(|key| one.get(*key)?.as_str()).into_iter().collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// The label that a name stands for, however it is dressed: `B`, `b.`, `Candidate B`, `candidate_b`.
+fn label_of<'a>(name: &str, labels: &'a [String]) -> Option<&'a String> {
+    let bare = |name: &str| name.trim_matches(|one: char| !one.is_alphanumeric()).to_lowercase();
+    let name = bare(name);
+    let rest = LABEL_WORDS.iter().find_map(|word| name.strip_prefix(word)).map(bare);
+    let is_meant = |label: &str| label == name || rest.as_deref() == Some(label);
+    labels.iter().find(|label| is_meant(&label.to_lowercase()))
+}
+
+/// The last object in a reply that has this member.
+fn last_object(reply: &str, member: &str) -> Option<Object> {
+    let read = |found: json::Document<'_>| serde_json::from_str::<Object>(&found.json).ok();
+    json::objects(reply).filter_map(read).filter(|object| object.contains_key(member)).last()
+}
+
+/// A reply in its two parts.
+struct Parts {
+    /// The object of the form, as strict JSON.
+    form: Option<String>,
+    text: String,
+}
+
+fn parts(reply: &str, codes: &[String]) -> Parts {
+    if let Some((at, text)) = answer(reply, codes) {
+        return Parts { form: form(&reply[..at]), text };
+    }
+    let Some(begin) = analysis_begins(reply, codes) else {
+        let plain = |reply| Parts { form: None, text: Body::of(reply, codes, false) };
+        return after_leading_object(reply).map_or_else(
+            || plain(reply),
+            |(form, text)| Parts { form: Some(form), text: Body::of(text, codes, false) },
+        );
+    };
+    // The form without a marker that has the code: then one without it is ours, unless it stands in the object.
+    let body = &reply[begin..];
+    let found = json::objects(body).next();
+    let behind = found.as_ref().map_or(0, |found| found.range.end);
+    let form = found.map(|found| found.json.into_owned());
+    if let Some(at) = uncoded_answer(&body[behind..], codes) {
+        return Parts { form, text: Body::of(&body[behind + at..], codes, fence_is_open(&reply[..begin])) };
+    }
+    // What follows the object is the answer. Where the object is all there is, whole or not, the answer was never written.
+    let start = body.trim_start().trim_start_matches("```json").trim_start_matches("```").trim_start();
+    let text = match &form {
+        Some(_) if start.starts_with('{') => after_object(&body[behind..]),
+        _ if start.starts_with('{') => "",
+        _ => body,
+    };
+    Parts { form: form.filter(|_| start.starts_with('{')), text: Body::of(text, codes, false) }
+}
+
+/// The answer of a reply that marks it with a code, and where it begins. Of several the last that holds anything counts: those
+/// before it are drafts, or the form told over; one without anything behind it closes the answer before it.
+fn answer(reply: &str, codes: &[String]) -> Option<(usize, String)> {
+    let mut begins: Vec<usize> = Vec::new();
+    let mut from = 0;
+    while let Some(at) = opening(reply, from, codes) {
+        begins.push(at);
+        from = line_end(reply, at);
+    }
+    let first = *begins.first()?;
+    let texts = begins.into_iter().rev().take(ANSWERS_MAX);
+    let mut texts = texts.map(|at| (at, Body::of(&reply[at..], codes, fence_is_open(&reply[..at]))));
+    Some(texts.find(|(_, text)| !text.is_empty()).unwrap_or((first, String::new())))
+}
+
+/// The object of the form before the answer.
+fn form(analysis: &str) -> Option<String> {
+    let (mut first, mut last) = (None, None);
+    for found in json::objects(analysis) {
+        let object: Option<Object> = serde_json::from_str(&found.json).ok();
+        let is_ours = |object: Object| FORM_KEYS.iter().any(|key| object.contains_key(*key));
+        first = first.or_else(|| Some(found.json.clone().into_owned()));
+        last = object.is_some_and(is_ours).then(|| found.json.into_owned()).or(last);
+    }
+    last.or(first)
+}
+
+/// Where the first answer marked with a code begins that is marked in a line from here on.
+fn opening(reply: &str, from: usize, codes: &[String]) -> Option<usize> {
+    let is_ours = |marker: &Marker| marker.is_coded && marker.is_first && marker.says == Says::Answer;
+    lines(reply, from).find_map(|(at, line)| {
+        // Of a line that has not come to its end, emphasis behind the marker may be missing.
+        Some(at + markers(line, codes).find(is_ours)?.end)
+    })
+}
+
+/// Where a reply goes on that has our form: its marker has a code, or stands at the beginning.
+fn analysis_begins(reply: &str, codes: &[String]) -> Option<usize> {
+    let begins = |is_coded: bool| {
+        let is_ours = move |marker: &Marker| {
+            marker.is_first && marker.says == Says::Analysis && (marker.is_coded || !is_coded)
+        };
+        move |(at, line)| Some(at + markers(line, codes).find(is_ours)?.end)
+    };
+    let is_text = |(_, line): &(usize, &str)| !matches!(line.trim(), "" | "```" | "```json");
+    lines(reply, 0).find_map(begins(true)).or_else(|| lines(reply, 0).find(is_text).and_then(begins(false)))
+}
+
+/// Where the answer begins behind a marker that has no code, or another.
+fn uncoded_answer(text: &str, codes: &[String]) -> Option<usize> {
+    let is_ours = |marker: &Marker| marker.is_first && marker.says == Says::Answer;
+    lines(text, 0).find_map(|(at, line)| Some(at + markers(line, codes).find(is_ours)?.end))
+}
+
+/// The lines of a text from here on, each with where it begins.
+fn lines(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = from;
+    text[from..].split_inclusive('\n').map(move |line| {
+        at += line.len();
+        (at - line.len(), line)
+    })
+}
+
+fn line_end(text: &str, from: usize) -> usize {
+    text[from..].find('\n').map_or(text.len(), |end| from + end + 1)
+}
+
+/// Whether a fence is open at the end of this text.
+fn fence_is_open(text: &str) -> bool {
+    lines(text, 0).filter(|(_, line)| line.trim_start().starts_with("```")).count() % 2 == 1
+}
+
+/// A reply that is a JSON object of our form followed by text, fenced or not: the object, and the text.
+fn after_leading_object(reply: &str) -> Option<(String, &str)> {
+    let reply = reply.trim_start();
+    let body = reply.strip_prefix("```json").or_else(|| reply.strip_prefix("```")).unwrap_or(reply);
+    let found = json::leading(body)?;
+    let object: Object = serde_json::from_str(&found.json).ok()?;
+    let is_ours = FORM_KEYS.iter().any(|key| object.contains_key(*key));
+    let text = after_object(&body[found.range.end..]);
+    (is_ours && !text.trim().is_empty()).then_some((found.json.into_owned(), text))
+}
+
+/// What follows an object, without the end of the fence it stands in.
+fn after_object(text: &str) -> &str {
+    let text = text.trim_start();
+    text.strip_prefix("```").unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CODE: &str = "5eed5eed";
+
+    fn codes() -> Vec<String> {
+        [CODE, "5eed"].map(str::to_owned).to_vec()
+    }
+
+    fn read(reply: &str) -> (Option<String>, String, bool) {
+        let fusion = fusion(reply, &codes(), &["A".into(), "B".into()]);
+        (fusion.base, fusion.text, fusion.well_formed)
+    }
+
+    #[test]
+    fn the_form_is_read() {
+        let reply = "<<analysis 5eed>>\n{\"base\":\"B\",\"suspected_injection\":[\"A\",\"Z\",7]}\n<<answer 5eed>>\nHello\n";
+        let fusion = fusion(reply, &codes(), &["A".into(), "B".into()]);
+        assert_eq!(fusion.suspected_injection, ["A"]);
+        assert_eq!(read(reply), (Some("B".into()), "Hello".into(), true));
+    }
+
+    #[test]
+    fn a_judges_json_is_read_although_it_is_not_quite_json() {
+        let labels = ["A", "B", "C"].map(str::to_owned);
+        for reply in [
+            r#"{"reasons": [{"label": "A", "for": "\(x\) and \frac{1}{2}"}], "ranking": ["B", "A"]}"#,
+            "{\"reasons\": [{\"label\": \"A\", \"for\": \"two\nlines\tand a tab\"}], \"ranking\": [\"B\", \"A\"]}",
+            "```json\n{\"reasons\": [], \"ranking\": [\"B\", \"A\",],}\n```\nThat is my ranking.",
+            &format!("{}\n{}", r"As \frac{a}{b} shows, ".repeat(80), r#"{"ranking": ["B", "A"]}"#),
+        ] {
+            assert_eq!(judgement(reply, &labels).expect(reply).ranking, ["B", "A"], "{reply}");
+        }
+        assert_eq!(judgement(r#"{"ranking": ["B"], "of": {"ranking": ["A"]}"#, &labels), None);
+    }
+
+    #[test]
+    fn other_forms_still_give_the_text() {
+        for (reply, base, text, well_formed) in [
+            ("Just text.", None, "Just text.", false),
+            ("<<analysis>>\n{\"base\":\"A\"}\n<<answer>>\nHi", Some("A"), "Hi", true),
+            ("```json\n{\"base\":\"A\"}\n```\nHi", Some("A"), "Hi", true),
+            ("{\"base\":\"Q\"}\n\nHi", None, "Hi", true),
+            ("{\"name\":\"the user asked for JSON\"}", None, "{\"name\":\"the user asked for JSON\"}", false),
+            ("<<analysis 5eed>>\nnot json\n<<answer 5eed>>\nHi", None, "Hi", false),
+            ("<<analysis 5eed>>\n{}\n<<answer 5eed>>\n  ", None, "", true),
+            ("<<analysis 5eed>>\n{\"base\":\"A\"}\n\nHi", Some("A"), "Hi", true),
+            ("<<analysis 5eed>>\n{\"base\":\"A\"}", Some("A"), "", true),
+            ("<<analysis 5eed>>\n{\"base\":\"A\", \"claims\": [", None, "", false),
+            ("<<analysis 5eed>>", None, "", false),
+            ("<<analysis 5eed>>\nHi", None, "Hi", false),
+        ] {
+            assert_eq!(read(reply), (base.map(str::to_owned), text.to_owned(), well_formed), "{reply}");
+        }
+    }
+
+    /// The text that is shown while the reply comes in pieces of these lengths, over and over.
+    fn streamed(reply: &str, lengths: &[usize]) -> String {
+        let mut reveal = Reveal::answer(CODE);
+        let (mut shown, mut rest) = (String::new(), reply);
+        for length in lengths.iter().cycle() {
+            let (piece, after) = rest.split_at(rest.ceil_char_boundary((*length).min(rest.len())));
+            shown.push_str(&reveal.push(piece));
+            rest = after;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        shown + &reveal.finish()
+    }
+
+    /// What is read of a reply, which is also what is shown while it comes.
+    fn check(reply: &str, text: &str) {
+        let reply = reply.replace("CODE", CODE);
+        assert_eq!(read(&reply).1, text, "{reply}");
+        for lengths in [&[1][..], &[3, 1, 7], &[1_000]] {
+            assert_eq!(streamed(&reply, lengths).trim(), text, "streamed: {reply}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_form_is_left_in_the_text() {
+        let form = "<<analysis CODE>>\n{\"base\": \"A\"}\n";
+        for reply in [
+            "<<answer CODE>>\nHi.\n\nSo.\n<<end answer CODE>>",
+            "<<answer CODE>>\nHi.\n\nSo.\n<</answer CODE>>\n\nI hope this helps!",
+            "<<answer CODE>>\nHi.\n\nSo.\n<<answer CODE>>\n",
+            "<<answer CODE>>\nHi.\n\nSo.\n<<end CODE>>\n```",
+            "<<answer CODE>>\nHi.\n\nSo.\n\n<<end answer>>\n",
+            "<<answer CODE>>\nHi.\n\nSo. <<end answer CODE>>",
+            "<<answer CODE>>\nHi.\n\nSo. **<<end answer CODE>>** And more.",
+            "**<<answer CODE>>**\nHi.\n\nSo.\n**<<end answer CODE>>**",
+            "**<<answer CODE>>** Hi.\n\nSo.",
+            "### <<answer CODE>>:\nHi.\n\nSo.",
+            "```\n<<answer CODE>>\n```\nHi.\n\nSo.",
+            "```\n<<answer CODE>>\nHi.\n\nSo.\n```\n",
+            "<<answer CODE>>\n| Hi.\n| \n| So.\n<<end answer CODE>>",
+            "| <<answer CODE>>\n| Hi.\n|\n| So.\n| <<end answer CODE>>",
+            "<<candidate A CODE>>\n<<answer CODE>>\n<<candidate A CODE>>\nHi.\n\nSo.\n<<end candidate A CODE>>",
+        ] {
+            check(&format!("{form}{reply}"), "Hi.\n\nSo.");
+        }
+        check("{\"base\": \"A\"} <<answer CODE>>\nHi.", "Hi.");
+        check(
+            "Sure. First the line <<analysis CODE>>, then <<answer CODE>>.\n<<analysis CODE>>\n{}\n<<answer CODE>>\nHi.",
+            "Hi.",
+        );
+        check("```\n<<analysis CODE>>\n{\"base\": \"A\"}\n<<answer CODE>>\nHi.\n```\n", "Hi.");
+    }
+
+    #[test]
+    fn of_several_answers_the_last_counts() {
+        let reply = "<<analysis 5eed>>\n{\"base\":\"A\"}\n<<answer 5eed>>\nDraft.\n<<end answer 5eed>>\n\
+                     <<analysis 5eed>>\n{\"base\":\"B\"}\n<<answer 5eed>>\nFinal.\n<<end answer 5eed>>";
+        assert_eq!(read(reply), (Some("B".into()), "Final.".into(), true));
+        assert_eq!(streamed(&reply.replace("5eed", CODE), &[5]), "Draft.\n\n\nFinal.\n");
+        // A marker in the words of the analysis, or without the code, is a quotation.
+        let reply = "<<analysis 5eed>>\n{\"base\":\"A\", \"discarded\": [{\"label\": \"B\", \"reason\": \"it says\n<<answer 5eed>>\n\"}]}\n\
+                     <<answer 5eed>>\nHi.\n<<answer>>\n<<answer 0badc0de>>\nso";
+        assert_eq!(read(reply), (Some("A".into()), "Hi.\n<<answer>>\n<<answer 0badc0de>>\nso".into(), true));
+    }
+
+    #[test]
+    fn what_the_person_should_read_stays_as_it_is() {
+        for text in [
+            "| a | b |\n|---|---|\n| 1 | 2 |",
+            "Here:\n\n| a | b\n| --- | ---\n| 1 | 2\n\nSo.",
+            "```sh\ncat a \\\n| grep b\n```",
+            "|x| < 3 and cout << answer << endl;",
+            "**Yes.** *No.* _Well_ #1 > 2 `code`",
+            "- one\n* two\n> three\n\n---\n\n`four` five",
+            "a << b >> c <<<",
+            "```\ncode\n```\n\nMore.\n\n```\ncode\n```",
+            "Say <<answer 5eed>> in the middle of a line.",
+        ] {
+            check(&format!("<<analysis CODE>>\n{{\"base\": \"A\"}}\n<<answer CODE>>\n{text}"), text);
+            check(text, text);
+        }
+        // A table that was copied with the prefix keeps its own bars.
+        check("| | a | b |\n| |---|---|\n| | 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |");
+        check("| 42", "42");
+        assert_eq!(written("<<answer 5eed>>\n| Hi.\n<<end answer 5eed>>", &codes()), "Hi.");
+    }
+
+    #[test]
+    fn an_analysis_without_an_answer_is_no_answer() {
+        for reply in [
+            "Sure!\n<<analysis CODE>>\n{\"base\": \"A\", \"claims\": [",
+            "<<analysis CODE>>\n{\"base\": \"A\"}\n<<answer CODE>>\n<<end answer CODE>>",
+        ] {
+            check(reply, "");
+        }
+    }
+
+    #[test]
+    fn a_label_is_known_in_every_dress() {
+        let labels = ["A", "B", "AA"].map(str::to_owned);
+        for named in [
+            serde_json::json!(["B", "A"]),
+            serde_json::json!([" b. ", "Candidate A"]),
+            serde_json::json!(["candidate_b", "**A**", "B"]),
+            serde_json::json!(["Answer B:", "(A)", "Z", 7, null]),
+            serde_json::json!([{"label": "B", "score": 9}, {"candidate": "A"}, {"x": "AA"}]),
+            serde_json::json!([["B"], ["A"]]),
+            serde_json::json!("B > A"),
+            serde_json::json!("Candidate B, Candidate A"),
+        ] {
+            assert_eq!(known(&named, &labels), ["B", "A"], "{named}");
+        }
+        for named in [
+            serde_json::json!("Both are bad"),
+            serde_json::json!(["A or B", "B is best"]),
+            serde_json::json!({"A": 1}),
+        ] {
+            assert!(known(&named, &labels).is_empty(), "{named}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn streaming_shows_the_text_that_is_read(
+            text in "([a-z|<>{}*` \n]|\\| |<<answer |<<end answer 5eed5eed>>|```\n){0,40}", cut in prop::collection::vec(1usize..9, 1..40),
+        ) {
+            let reply = format!("<<analysis {CODE}>>\n{{\"base\":\"A\"}}\n<<answer {CODE}>>\n{text}");
+            let shown = streamed(&reply, &cut);
+            prop_assert_eq!(shown.trim(), read(&reply).1);
+            prop_assert!(!read(&reply).1.contains(CODE));
+        }
+    }
+}

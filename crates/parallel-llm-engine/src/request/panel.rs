@@ -1,0 +1,384 @@
+//! Who is asked: model references as people write them, and the seats they become.
+//!
+//! A reference is written `[provider:]model[*N][@key=value,...]`. The part before the first `:` is a provider
+//! only if it is a configured provider's id, so `google/gemma-4:free` needs no quoting.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::request::catalogue::{Inputs, Price};
+use crate::request::persona_prompt::{self, Brief, Stance};
+use crate::request::{Effort, Message, Part, Role};
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+
+/// The most seats one panel may have.
+pub const SEATS_MAX: usize = 64;
+/// The longest model name that is read, in bytes. The longest known is under 80.
+const MODEL_BYTES_MAX: usize = 200;
+
+/// Stands between a seat's own system message and the caller's.
+const BETWEEN: &str = "\n\n";
+
+/// The provider that a reference means when it names none, and that is left out when one is shown.
+pub const UNSAID: &str = "openrouter";
+
+/// Names a configured provider, such as `openrouter`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProviderId(pub String);
+
+impl std::fmt::Display for ProviderId {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// A model at a provider.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ModelRef {
+    /// Where it is called.
+    pub provider: ProviderId,
+    /// Its name there, a leading `~` included where the catalogue has one.
+    pub model: String,
+}
+
+impl ModelRef {
+    /// Whether both are of one vendor, as far as their names tell: what stands before the first `/`, else the provider.
+    pub fn is_kin_of(&self, other: &Self) -> bool {
+        self.maker().0 == other.maker().0
+    }
+
+    /// Its vendor, and its name there. Where the name does not tell, the provider is the vendor; a router's `:free` and the
+    /// like are ways to be served, not other models, and a `~` names an alias.
+    pub(crate) fn maker(&self) -> (&str, &str) {
+        let named = self.model.trim_start_matches('~');
+        let (vendor, name) = named.split_once('/').unwrap_or((&self.provider.0, named));
+        let served = if self.provider.0 == UNSAID { name.split(':').next() } else { None };
+        (vendor, served.unwrap_or(name))
+    }
+}
+
+impl std::fmt::Display for ModelRef {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.provider.0 == UNSAID {
+            return out.write_str(&self.model);
+        }
+        write!(out, "{}:{}", self.provider, self.model)
+    }
+}
+
+/// Options that hold for one entry only.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeatOptions {
+    /// Sampling temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Output cap in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// How hard it is asked to think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Whether this seat is waited for until its own deadline.
+    #[serde(default)]
+    pub strongest: bool,
+    /// How often it is right, by the user's own estimate: between 0 and 1, neither included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
+    /// The name of its persona.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
+    /// What it is asked to argue from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stance: Option<Stance>,
+}
+
+impl SeatOptions {
+    /// Takes from others what these leave open.
+    pub(crate) fn lay_over(&mut self, others: &Self) {
+        self.temperature = self.temperature.or(others.temperature);
+        self.max_tokens = self.max_tokens.or(others.max_tokens);
+        self.effort = self.effort.or(others.effort);
+        self.strongest |= others.strongest;
+        self.stance = self.stance.take().or_else(|| others.stance.clone());
+    }
+}
+
+/// A model reference as written, before its seats are numbered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PanelEntry {
+    /// Which model.
+    pub model: ModelRef,
+    /// How many seats it holds.
+    pub count: usize,
+    /// What holds for these seats only.
+    pub options: SeatOptions,
+}
+
+/// The number of a seat, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SeatNumber(pub u8);
+
+impl SeatNumber {
+    /// The number of the place that lies here in a list of all places. A list never has more than there are numbers.
+    pub fn at(index: usize) -> Self {
+        Self(u8::try_from(index + 1).unwrap_or(u8::MAX))
+    }
+
+    /// Where the seat lies in a list of all seats.
+    pub const fn index(self) -> usize {
+        self.0 as usize - 1
+    }
+}
+
+impl std::fmt::Display for SeatNumber {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+/// One place on the panel, with everything resolved that its calls need.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seat {
+    /// Which seat; a synthesizer's place in its chain is counted the same way.
+    pub number: SeatNumber,
+    /// Which model is asked.
+    pub model: ModelRef,
+    /// Sampling temperature; `None` leaves it to the provider.
+    pub temperature: Option<f64>,
+    /// Output cap in tokens, reasoning included.
+    pub max_tokens: u32,
+    /// How hard it is asked to think; `None` leaves it to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Whether this seat is waited for until its own deadline.
+    #[serde(default)]
+    pub strongest: bool,
+    /// How often it is right, by the user's own estimate: between 0 and 1, neither included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
+    /// The catalogue's price, where it has one.
+    pub price: Option<Price>,
+    /// How much the model can read and write together, in tokens, where the catalogue says.
+    pub context_tokens: Option<u64>,
+    /// Which files the model takes, where the catalogue says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Inputs>,
+    /// Whether the model can be held to replying with JSON, as far as the catalogue says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub json_mode: bool,
+    /// What it is told beside the question, where it is told anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<Arc<Brief>>,
+}
+
+impl Seat {
+    /// What it is sent of a conversation. Its own system message comes first: who it is, before what is wanted of it, so
+    /// that the caller's own instructions have the last word. Where the conversation begins with some, both are one
+    /// message: many servers take no second one.
+    pub fn sent(&self, messages: &Arc<[Message]>) -> Arc<[Message]> {
+        let Some(own) = self.system() else { return Arc::clone(messages) };
+        let (parts, rest) = match messages.split_first() {
+            Some((first, rest)) if first.role == Role::System => (first.parts.as_slice(), rest),
+            _ => (&[][..], &**messages),
+        };
+        let mut text = own.to_owned();
+        let parts = match parts.split_first() {
+            Some((Part::Text { text: callers }, further)) => {
+                text.push_str(BETWEEN);
+                text.push_str(callers);
+                further
+            }
+            _ => parts,
+        };
+        let parts = [Part::Text { text }].into_iter().chain(parts.iter().cloned()).collect();
+        let first = Message { role: Role::System, parts };
+        [first].into_iter().chain(rest.iter().cloned()).collect()
+    }
+
+    /// The most that it is sent beside the conversation, in bytes of text.
+    pub fn brief_bytes(&self) -> u64 {
+        self.system().map_or(0, |own| (own.len() + BETWEEN.len()) as u64)
+    }
+
+    fn system(&self) -> Option<&str> {
+        self.brief.as_ref().and_then(|brief| brief.system.as_deref())
+    }
+
+    /// The same without the words it is told beside the question.
+    #[must_use]
+    pub fn without_text(&self) -> Self {
+        let brief = self.brief.as_ref().map(|brief| Arc::new(brief.without_text()));
+        Self { brief, ..self.clone() }
+    }
+
+    /// Fails where a message holds a file that the model is known not to take.
+    pub fn check_inputs(&self, messages: &[Message]) -> Result<(), Failure> {
+        let Some(inputs) = self.inputs else { return Ok(()) };
+        let refused = messages.iter().flat_map(Message::files).find(|file| !inputs.takes(file.kind()));
+        refused.map_or(Ok(()), |file| {
+            let message = format!(
+                "the model `{}` takes no {}s such as `{}`",
+                self.model,
+                file.kind().word(),
+                file.name
+            );
+            Err(Failure::new(Code::AttachmentUnsupported, message))
+        })
+    }
+}
+
+impl PanelEntry {
+    /// Reads a reference. `is_provider` tells the configured providers' ids; `default` is used when none is named.
+    pub fn parse(
+        text: &str,
+        default: &ProviderId,
+        is_provider: impl Fn(&str) -> bool,
+    ) -> Result<Self, Failure> {
+        let (name, options) = match text.trim().split_once('@') {
+            Some((name, options)) => (name, parse_options(text, options)?),
+            None => (text.trim(), SeatOptions::default()),
+        };
+        let (name, count) = match name.rsplit_once('*') {
+            Some((name, count)) => (name, parse_count(text, count)?),
+            None => (name, 1),
+        };
+        let (provider, model) = match name.split_once(':') {
+            Some((provider, model)) if is_provider(provider) => (ProviderId(provider.to_owned()), model),
+            _ => (default.clone(), name),
+        };
+        let plain =
+            model.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\' | b','));
+        if model.is_empty() || model.len() > MODEL_BYTES_MAX || !plain {
+            return Err(invalid(
+                text,
+                "a model name has 1 to 200 visible ASCII characters and no quotes or commas",
+            ));
+        }
+        Ok(Self { model: ModelRef { provider, model: model.to_owned() }, count, options })
+    }
+}
+
+/// The options, for a message.
+const OPTIONS: &str = "temperature, max_tokens, effort, strongest, accuracy, persona, stance";
+/// How the name of a persona is written.
+const NAME_WRITTEN: &str = "the name of a persona has 1 to 40 lower-case letters, digits or `-`";
+/// How a stance is written at a seat.
+const STANCE_WRITTEN: &str = "`stance` is `for` or `against`; a persona may have one in words of its own";
+
+fn parse_count(text: &str, count: &str) -> Result<usize, Failure> {
+    match count.parse() {
+        Ok(count) if (1..=SEATS_MAX).contains(&count) => Ok(count),
+        _ => Err(invalid(text, "the number after `*` is between 1 and 64")),
+    }
+}
+
+fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
+    let mut read = SeatOptions::default();
+    for option in options.split(',') {
+        let (key, value) =
+            option.split_once('=').ok_or_else(|| invalid(text, "an option is written `key=value`"))?;
+        match key.trim() {
+            "temperature" => read.temperature = Some(parse_temperature(text, value)?),
+            "max_tokens" => {
+                let tokens = value.trim().parse().ok().filter(|tokens| *tokens > 0);
+                read.max_tokens =
+                    Some(tokens.ok_or_else(|| invalid(text, "`max_tokens` is a whole number above 0"))?);
+            }
+            "effort" => {
+                let effort = Effort::by_word(value.trim());
+                read.effort =
+                    Some(effort.ok_or_else(|| invalid(text, &format!("`effort` is one of {}", efforts())))?);
+            }
+            "strongest" => {
+                read.strongest =
+                    value.trim().parse().map_err(|_| invalid(text, "`strongest` is `true` or `false`"))?;
+            }
+            "accuracy" => read.accuracy = Some(parse_accuracy(text, value)?),
+            "persona" => {
+                let name = Some(value.trim()).filter(|name| persona_prompt::is_name(name));
+                read.persona = Some(name.ok_or_else(|| invalid(text, NAME_WRITTEN))?.to_owned());
+            }
+            "stance" => {
+                let stance = Stance::by_word(value.trim());
+                read.stance = Some(stance.ok_or_else(|| invalid(text, STANCE_WRITTEN))?);
+            }
+            other => return Err(invalid(text, &format!("there is no option `{other}`: {OPTIONS}"))),
+        }
+    }
+    Ok(read)
+}
+
+/// The words for efforts, for a message.
+fn efforts() -> String {
+    Effort::ALL.iter().map(|effort| effort.word()).collect::<Vec<_>>().join(", ")
+}
+
+fn parse_temperature(text: &str, value: &str) -> Result<f64, Failure> {
+    let temperature = value.trim().parse().ok().filter(|value| (0.0..=2.0).contains(value));
+    temperature.ok_or_else(|| invalid(text, "`temperature` lies between 0 and 2"))
+}
+
+/// Nobody is always right or always wrong: that would outweigh all others together.
+fn parse_accuracy(text: &str, value: &str) -> Result<f64, Failure> {
+    let accuracy = value.trim().parse().ok().filter(|value: &f64| *value > 0.0 && *value < 1.0);
+    accuracy.ok_or_else(|| invalid(text, "`accuracy` lies between 0 and 1, such as 0.85"))
+}
+
+fn invalid(text: &str, why: &str) -> Failure {
+    Failure::new(Code::ModelInvalid, format!("cannot read the model `{text}`: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<PanelEntry, Failure> {
+        PanelEntry::parse(text, &ProviderId("openrouter".into()), |id| id == "ollama")
+    }
+
+    #[test]
+    fn references_read_as_people_write_them() {
+        let shown = |text| {
+            let entry = parse(text).unwrap();
+            format!(
+                "{} {} ×{} {:?}",
+                entry.model.provider, entry.model.model, entry.count, entry.options.temperature
+            )
+        };
+        assert_eq!(shown("openai/gpt-6.1-sol"), "openrouter openai/gpt-6.1-sol ×1 None");
+        assert_eq!(shown(" google/gemma-4:free*3 "), "openrouter google/gemma-4:free ×3 None");
+        assert_eq!(shown("ollama:llama4:8b*2@temperature=0.5"), "ollama llama4:8b ×2 Some(0.5)");
+        assert_eq!(
+            shown("~x-ai/grok-latest@max_tokens=100,strongest=true"),
+            "openrouter ~x-ai/grok-latest ×1 None"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        for text in [
+            "",
+            "a b",
+            "m*0",
+            "m*65",
+            "m*x",
+            "m@temperature=9",
+            "m@speed=1",
+            "m@accuracy=1",
+            "m@accuracy=NaN",
+            "m@x",
+            "a,b",
+            "\u{1b}[2J",
+            "m@persona=",
+            "m@persona=Critic",
+            "m@stance=maybe",
+            "m@stance=",
+        ] {
+            assert_eq!(parse(text).unwrap_err().code, Code::ModelInvalid, "{text}");
+        }
+    }
+}

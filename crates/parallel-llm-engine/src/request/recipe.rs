@@ -1,0 +1,400 @@
+//! How answers become one text, as people write it: a strategy and what is set about it, `synthesize@gate=off`.
+//!
+//! Parsing is total: whatever is wrong is said with what may stand there, before anything is paid.
+
+mod extractor;
+mod knob;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::request::panel::Seat;
+use crate::request::wait::Wait;
+use crate::text::short_answer::Form;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+pub(crate) use knob::CONTROLLED_MIN;
+use knob::Knob;
+
+pub use extractor::Extractor;
+pub use knob::{AnalysisCall, By, Format, Gate, Knobs, Mode, Switch, Weights};
+
+/// Stands for the strategy that suits the question.
+pub const AUTO: &str = "auto";
+/// How many are asked first where the question has one short right answer. Over published per-item outputs, asking two and
+/// three more only where they differ lost nothing against asking five (facts of fusing, finding 10).
+const FIRST_OF_CLOSED: u8 = 2;
+/// How many of a cascade are asked before it is known whether the others are: a trio is the smallest panel whose agreement
+/// says much (facts of fusing, finding 9: right in 95 to 98 % of the cases).
+const FIRST_OF_CASCADE: u8 = 3;
+const WHY_CLOSED: &str = "the question has one short right answer, so two are asked first, the others only where these differ, \
+     and nobody fuses where all agree";
+const WHY_CHECKED: &str =
+    "a check command is set, and what an answer does when it is run says more of it than any judge";
+const WHY_OPEN: &str =
+    "the question is an open one, so all are asked and a synthesizer patches the best answer";
+
+/// A way of making one text of many answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// A synthesizer starts from the best answer and patches it only where it can say why.
+    Synthesize,
+    /// The answer that most others agree with is taken as it is.
+    Vote,
+    /// A judge says which answer is best, and that one is taken as it is.
+    BestOfN,
+    /// Some are asked first; only where they do not agree, the others are, and a synthesizer fuses all.
+    Cascade,
+    /// The answer that comes first is taken as it is.
+    Race,
+    /// All answers, side by side.
+    Panel,
+    /// A judge says which answer the others most support, and that one is taken as it is.
+    Consistency,
+    /// A judge compares the answers two by two, and the winner is taken as it is.
+    Tournament,
+    /// Those who answered rank each other's answers, and a chair that is told the ranking writes the text.
+    Council,
+    /// Every seat answers again, having read all answers, before a synthesizer makes one text of the newest.
+    Moa,
+    /// One model is asked several times, and a synthesizer makes one text of what it gave.
+    SelfMoa,
+    /// Every seat holds its answer against the others and keeps or changes it; then the most frequent one stands.
+    Debate,
+}
+
+/// What is known of a strategy before it runs.
+struct Traits {
+    name: &'static str,
+    /// Whether it asks the synthesizers for a text.
+    fuses: bool,
+    knobs: &'static [Knob],
+}
+
+impl Strategy {
+    /// Every strategy.
+    pub const ALL: &[Self] = &[
+        Self::Synthesize,
+        Self::Vote,
+        Self::BestOfN,
+        Self::Cascade,
+        Self::Race,
+        Self::Panel,
+        Self::Consistency,
+        Self::Tournament,
+        Self::Council,
+        Self::Moa,
+        Self::SelfMoa,
+        Self::Debate,
+    ];
+
+    const fn traits(self) -> Traits {
+        use Knob::{
+            Analysis, By, Early, Extractor, First, Format, Gate, HedgeAfterMs, Layers, MinShare, Mode,
+            Orders, Paranoid, Rounds, Samples, ShowVotes, ShownTokensMax, TopK, Weights,
+        };
+        let (name, fuses, knobs): (_, _, &[Knob]) = match self {
+            Self::Synthesize => (
+                "synthesize",
+                true,
+                &[Gate, First, Early, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+            ),
+            Self::Vote => ("vote", false, &[First, Weights, Extractor, MinShare]),
+            Self::BestOfN => ("best-of-n", false, &[By, Orders, Gate, First, ShownTokensMax]),
+            Self::Cascade => {
+                ("cascade", true, &[First, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes])
+            }
+            Self::Race => ("race", false, &[HedgeAfterMs]),
+            Self::Panel => ("panel", false, &[]),
+            Self::Consistency => ("consistency", false, &[Orders, Gate, First, TopK, ShownTokensMax]),
+            Self::Tournament => ("tournament", false, &[Format, Orders, Gate, First, ShownTokensMax]),
+            Self::Council => ("council", true, &[Gate, First, ShownTokensMax]),
+            Self::Moa => ("moa", true, &[Layers, Gate, First, Mode, Analysis, TopK, ShowVotes]),
+            Self::SelfMoa => (
+                "self-moa",
+                true,
+                &[Samples, Gate, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+            ),
+            Self::Debate => ("debate", false, &[Rounds, Gate, First]),
+        };
+        Traits { name, fuses, knobs }
+    }
+
+    /// The name used in flags, settings and JSON.
+    pub const fn name(self) -> &'static str {
+        self.traits().name
+    }
+
+    /// Those of a chain of synthesizers whom it may ask for a text: all or none.
+    pub const fn fusers(self, chain: &[Seat]) -> &[Seat] {
+        if self.traits().fuses { chain } else { &[] }
+    }
+
+    /// Whether one answer is enough for it, whichever comes first: the others are then not missed.
+    pub(crate) const fn needs_one(self) -> bool {
+        matches!(self, Self::Race)
+    }
+
+    /// What may stand where a strategy is named.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().map(|strategy| strategy.name()).chain([AUTO])
+    }
+
+    fn by_name(name: &str) -> Result<Self, Failure> {
+        let named = Self::ALL.iter().copied().find(|strategy| strategy.name() == name);
+        named.ok_or_else(|| unknown(format!("there is no strategy `{name}`"), Self::names()))
+    }
+}
+
+/// A strategy with its knobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// What is set about it.
+    pub knobs: Knobs,
+}
+
+/// A recipe for one question, and where nobody named it, why it is this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// The recipe.
+    pub recipe: Recipe,
+    /// Why, in one sentence; `None` where it was named.
+    pub why: Option<&'static str>,
+}
+
+impl Chosen {
+    /// What this text means for a question: the recipe it names, or with `auto` one by the kind of the question and by whether
+    /// answers can be checked.
+    pub fn of(text: &str, question: &str, has_checker: bool) -> Result<Self, Failure> {
+        if text != AUTO {
+            return Ok(Self { recipe: Recipe::parse(text)?, why: None });
+        }
+        let is_closed = Form::of(question).is_some();
+        // A check is for what can be run. Short answers are compared with each other for nothing.
+        if has_checker && !is_closed {
+            let knobs = Knobs { by: Some(By::Check), ..Knobs::default() };
+            let recipe = Recipe { strategy: Strategy::BestOfN, knobs };
+            return Ok(Self { recipe, why: Some(WHY_CHECKED) });
+        }
+        let (first, why) = if is_closed { (Some(FIRST_OF_CLOSED), WHY_CLOSED) } else { (None, WHY_OPEN) };
+        let knobs = Knobs { first, ..Knobs::default() };
+        Ok(Self { recipe: Recipe { strategy: Strategy::Synthesize, knobs }, why: Some(why) })
+    }
+
+    /// Says what is wrong with a text for whatever question.
+    pub fn check(text: &str) -> Result<(), Failure> {
+        Self::of(text, "", false).map(drop)
+    }
+}
+
+impl Recipe {
+    /// Reads `strategy[@knob=value,...]`.
+    pub fn parse(text: &str) -> Result<Self, Failure> {
+        let (name, pairs) = text.split_once('@').map_or((text, None), |(name, pairs)| (name, Some(pairs)));
+        let strategy = Strategy::by_name(name)?;
+        let mut knobs = Knobs::default();
+        for pair in pairs.into_iter().flat_map(|pairs| pairs.split(',')) {
+            let (word, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let known = strategy.traits().knobs;
+            let knob = known.iter().find(|knob| knob.name() == word).ok_or_else(|| {
+                let message = format!("the strategy `{name}` has no knob `{word}`");
+                unknown(message, known.iter().map(|knob| knob.name()))
+            })?;
+            knobs.set(*knob, value)?;
+        }
+        knobs.check()?;
+        Ok(Self { strategy, knobs })
+    }
+
+    /// Fails where it needs to know something of these seats that nobody has said.
+    pub(crate) fn check_seats(self, seats: &[Seat]) -> Result<(), Failure> {
+        let needs_accuracy = self.knobs.weights == Some(Weights::LogOdds);
+        let unrated = seats.iter().find(|seat| needs_accuracy && seat.accuracy.is_none());
+        unrated.map_or(Ok(()), |seat| {
+            let message =
+                format!("`{self}` needs the accuracy of every seat, and `{}` comes without", seat.model);
+            let next =
+                "write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out";
+            Err(Failure::new(Code::Usage, message).with_next(next))
+        })
+    }
+}
+
+impl Recipe {
+    /// How many of so many seats are asked at once; the others wait for what those come to.
+    pub(crate) fn first(self, seats: usize) -> usize {
+        match self.strategy {
+            Strategy::Cascade => usize::from(self.knobs.first.unwrap_or(FIRST_OF_CASCADE)),
+            _ if self.knobs.hedge_after_ms.is_some() => 1,
+            _ => self.knobs.first.map_or(seats, usize::from),
+        }
+    }
+
+    /// The rule that says when to stop waiting, where `wait` is the one that was set.
+    pub(crate) const fn wait(self, wait: Wait) -> Wait {
+        if self.strategy.needs_one() { Wait::First } else { wait }
+    }
+}
+
+impl fmt::Display for Recipe {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.strategy.name())?;
+        let set = self.strategy.traits().knobs.iter();
+        let set = set.filter_map(|knob| Some((knob.name(), self.knobs.shown(*knob)?)));
+        for ((name, value), sign) in set.zip(std::iter::once('@').chain(std::iter::repeat(','))) {
+            write!(out, "{sign}{name}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+fn unknown(message: String, known: impl Iterator<Item = &'static str>) -> Failure {
+    let known: Vec<&str> = known.collect();
+    let next = match known.as_slice() {
+        [] => "leave it out".to_owned(),
+        known => format!("choose one of: {}", known.join(", ")),
+    };
+    Failure::new(Code::Usage, message).with_next(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&str, &str>) {
+        let told = Recipe::parse(text).map(|recipe| recipe.to_string());
+        let told = told.map_err(|failure| format!("{}; {}", failure.message, failure.next_step()));
+        assert_eq!(told.as_deref().map_err(String::as_str), expected, "{text}");
+    }
+
+    #[test]
+    fn a_recipe_is_a_strategy_and_its_knobs() {
+        check("synthesize", Ok("synthesize"));
+        check("synthesize@gate=unanimous", Ok("synthesize"));
+        check("synthesize@first=2,gate=off", Ok("synthesize@gate=off,first=2"));
+        check("synthesize@paranoid=on,mode=free,gate=off", Ok("synthesize@gate=off,mode=free,paranoid=on"));
+        check("synthesize@analysis=separate", Ok("synthesize@analysis=separate"));
+        check("cascade@paranoid=on,mode=free", Ok("cascade@mode=free,paranoid=on"));
+        check("moa@show_votes=on,top_k=3,layers=3", Ok("moa@layers=3,top_k=3,show_votes=on"));
+        check("best-of-n@shown_tokens_max=4000", Ok("best-of-n@shown_tokens_max=4000"));
+        check("synthesize@show_votes=off", Ok("synthesize"));
+        check("synthesize@analysis=inline,mode=anchored,paranoid=off", Ok("synthesize"));
+        check("vote", Ok("vote"));
+        check("best-of-n@by=judge,orders=1", Ok("best-of-n@orders=1"));
+        check("best-of-n@by=check,gate=unanimous", Ok("best-of-n@by=check"));
+        check("consistency@orders=2", Ok("consistency@orders=2"));
+        check("tournament@orders=1,format=league", Ok("tournament@format=league,orders=1"));
+        check("tournament@format=knockout", Ok("tournament"));
+        check("moa@gate=off,layers=3", Ok("moa@layers=3,gate=off"));
+        check("self-moa@samples=16", Ok("self-moa@samples=16"));
+        check("debate@rounds=1", Ok("debate@rounds=1"));
+        check("vote@weights=equal", Ok("vote"));
+        check("vote@weights=log-odds,first=3", Ok("vote@first=3,weights=log-odds"));
+        check("vote@min_share=60,extractor=auto", Ok("vote@min_share=60"));
+        check("vote@extractor=llm", Ok("vote@extractor=llm"));
+        check("vote@first=2,extractor=json:/a%2cb/k=v@w", Ok("vote@first=2,extractor=json:/a%2Cb/k=v@w"));
+        check("vote@extractor=json:", Ok("vote@extractor=json:"));
+    }
+
+    #[test]
+    fn nobody_is_asked_first_where_a_model_reads_the_answers() {
+        let refused = "`first` cannot go with `extractor=llm`: what the first answers come to is read only once all \
+                       have come; leave one of them out";
+        check("vote@first=2,extractor=llm", Err(refused));
+        check("vote@extractor=llm,first=2", Err(refused));
+    }
+
+    #[test]
+    fn every_strategy_has_one_name() {
+        for strategy in Strategy::ALL {
+            assert_eq!(serde_json::to_value(strategy).unwrap(), strategy.name());
+            assert_eq!(Recipe::parse(strategy.name()).unwrap().strategy, *strategy);
+        }
+    }
+
+    #[test]
+    fn who_does_not_choose_has_it_chosen_by_the_question() {
+        let told = |question, has_checker| {
+            let chosen = Chosen::of("auto", question, has_checker).unwrap();
+            (chosen.recipe.to_string(), chosen.why)
+        };
+        let (closed, open) = ("How many legs has a spider?", "How do tides work?");
+        assert_eq!(told(closed, false), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
+        assert_eq!(told(open, false), ("synthesize".to_owned(), Some(WHY_OPEN)));
+        assert_eq!(told(closed, true), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
+        assert_eq!(told(open, true), ("best-of-n@by=check".to_owned(), Some(WHY_CHECKED)));
+        assert_eq!(Chosen::of("vote", "How many?", true).unwrap().why, None);
+        assert_eq!(Chosen::check("auto@first=2").unwrap_err().code, Code::Usage);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_may_stand_there() {
+        let names: Vec<&str> = Strategy::names().collect();
+        let known = format!("there is no strategy `fuse`; choose one of: {}", names.join(", "));
+        check("fuse", Err(&known));
+        check(
+            "vote@gate=off",
+            Err(
+                "the strategy `vote` has no knob `gate`; choose one of: first, weights, extractor, min_share",
+            ),
+        );
+        check(
+            "vote@",
+            Err("the strategy `vote` has no knob ``; choose one of: first, weights, extractor, min_share"),
+        );
+        check(
+            "vote@paranoid=on",
+            Err(
+                "the strategy `vote` has no knob `paranoid`; choose one of: first, weights, extractor, min_share",
+            ),
+        );
+        check("synthesize@mode=bold", Err("the knob `mode` cannot be `bold`; choose one of: anchored, free"));
+        check(
+            "vote@by=check",
+            Err("the strategy `vote` has no knob `by`; choose one of: first, weights, extractor, min_share"),
+        );
+        check("best-of-n@by=me", Err("the knob `by` cannot be `me`; choose one of: judge, check"));
+        for (knob, word) in [("first", "2"), ("orders", "2"), ("gate", "off"), ("shown_tokens_max", "900")] {
+            let refusal = format!(
+                "`{knob}` cannot go with `by=check`: a check reads every answer, whole and once, whatever they agree in; \
+                 leave one of them out"
+            );
+            check(&format!("best-of-n@{knob}={word},by=check"), Err(&refusal));
+        }
+        check("synthesize@gate", Err("the knob `gate` cannot be ``; choose one of: unanimous, off"));
+        check("vote@first=1", Err("the knob `first` cannot be `1`; give a whole number from 2 to 63"));
+        check("moa@layers=4", Err("the knob `layers` cannot be `4`; give a whole number from 2 to 3"));
+        check(
+            "self-moa@samples=1",
+            Err("the knob `samples` cannot be `1`; give a whole number from 2 to 16"),
+        );
+        check("debate@rounds=0", Err("the knob `rounds` cannot be `0`; give a whole number from 1 to 3"));
+        check(
+            "council@shown_tokens_max=199",
+            Err("the knob `shown_tokens_max` cannot be `199`; give a whole number from 200 to 1000000"),
+        );
+        check("consistency@top_k=1", Err("the knob `top_k` cannot be `1`; give a whole number from 2 to 63"));
+        check(
+            "vote@min_share=0",
+            Err("the knob `min_share` cannot be `0`; give a whole number from 1 to 100"),
+        );
+        check(
+            "vote@extractor=regex",
+            Err("the knob `extractor` cannot be `regex`; choose one of: auto, json:/pointer, llm"),
+        );
+        let written = "write a JSON pointer such as `json:/answer/value`, a comma in it as `%2C`";
+        for (wrong, why) in [
+            ("json:answer", "a pointer begins with `/`"),
+            ("json:/a~2", "behind `~` stands `0` or `1`"),
+            ("json:/%f", "behind `%` stand two hexadecimal digits of a UTF-8 text"),
+        ] {
+            let told = format!("the knob `extractor` cannot be `{wrong}`: {why}; {written}");
+            check(&format!("vote@extractor={wrong}"), Err(&told));
+        }
+        check("vote@first=two", Err("the knob `first` cannot be `two`; give a whole number from 2 to 63"));
+    }
+}

@@ -1,0 +1,412 @@
+//! What can be set about strategies. A knob has one name and one meaning whichever strategy has it.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::extractor::Extractor;
+use super::{Strategy, unknown};
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+
+/// Enums of the words a knob takes, the first being its default.
+macro_rules! words {
+    ($( $(#[$doc:meta])* $name:ident { $( $(#[$about:meta])* $variant:ident = $word:literal, )* } )*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name {
+            $( $(#[$about])* #[serde(rename = $word)] $variant, )*
+        }
+
+        impl $name {
+            const ALL: &[(&str, Self)] = &[$( ($word, Self::$variant), )*];
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::ALL[0].1
+            }
+        }
+    )* };
+}
+
+words! {
+    /// When a synthesizer is not asked although there are several answers.
+    Gate {
+        /// Where all answers say the same: there is nothing to fuse.
+        Unanimous = "unanimous",
+        /// Never.
+        Off = "off",
+    }
+    /// Who meets whom in a tournament.
+    Format {
+        /// Who loses is out: a match fewer than there are answers, in rounds.
+        Knockout = "knockout",
+        /// Each meets each, all at once.
+        League = "league",
+    }
+
+    /// What the answer of a seat counts in a vote.
+    Weights {
+        /// As much as any other.
+        Equal = "equal",
+        /// As much as its accuracy, which the user gives, says for what it answers.
+        LogOdds = "log-odds",
+    }
+    /// What a synthesizer starts from.
+    Mode {
+        /// From the answer that is best as it stands, changed only for a reason it can name.
+        Anchored = "anchored",
+        /// From all answers alike.
+        Free = "free",
+    }
+    /// Where a synthesizer compares the answers before it writes.
+    AnalysisCall {
+        /// In the reply that holds the text.
+        Inline = "inline",
+        /// In a call of its own, checked before the text is written.
+        Separate = "separate",
+    }
+    /// Who says which answer is best.
+    By {
+        /// A judge, who reads all of them.
+        Judge = "judge",
+        /// The user's own check command, which is given each of them.
+        Check = "check",
+    }
+    /// Whether something is done.
+    Switch {
+        /// No.
+        Off = "off",
+        /// Yes.
+        On = "on",
+    }
+}
+
+/// Of two answers each one decides where the other is left out; of three, two are left to compare.
+pub(crate) const CONTROLLED_MIN: usize = 3;
+
+/// A thing that can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Knob {
+    Gate,
+    First,
+    By,
+    Orders,
+    HedgeAfterMs,
+    Format,
+    Layers,
+    Samples,
+    Rounds,
+    Weights,
+    Extractor,
+    MinShare,
+    Mode,
+    Analysis,
+    Paranoid,
+    Early,
+    TopK,
+    ShownTokensMax,
+    ShowVotes,
+}
+
+impl Knob {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Gate => "gate",
+            Self::First => "first",
+            Self::By => "by",
+            Self::Orders => "orders",
+            Self::HedgeAfterMs => "hedge_after_ms",
+            Self::Format => "format",
+            Self::Layers => "layers",
+            Self::Samples => "samples",
+            Self::Rounds => "rounds",
+            Self::Weights => "weights",
+            Self::Extractor => "extractor",
+            Self::MinShare => "min_share",
+            Self::Mode => "mode",
+            Self::Analysis => "analysis",
+            Self::Paranoid => "paranoid",
+            Self::Early => "early",
+            Self::TopK => "top_k",
+            Self::ShownTokensMax => "shown_tokens_max",
+            Self::ShowVotes => "show_votes",
+        }
+    }
+}
+
+/// What is set about a strategy; `None` where its default holds. Each strategy has some of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Knobs {
+    /// When a synthesizer is not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+    /// How many seats are asked first, the others being asked only where these do not settle it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<u8>,
+    /// Who says which answer is best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
+    /// In how many orders a judge is shown the answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orders: Option<u8>,
+    /// How long one seat may take before the next is asked too, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hedge_after_ms: Option<u32>,
+    /// Who meets whom in a tournament.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
+    /// How many layers of answers there are before they are fused, the panel included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers: Option<u8>,
+    /// How often one model is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u8>,
+    /// How often a seat may change its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u8>,
+    /// What the answer of a seat counts in a vote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Weights>,
+    /// How it is found what an answer comes to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extractor: Option<Extractor>,
+    /// The least share of the answers, in percent, that an answer needs to win a vote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_share: Option<u8>,
+    /// What a synthesizer starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Where it compares the answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<AnalysisCall>,
+    /// Whether the text is also made without each of the answers, so that none of them decides alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paranoid: Option<Switch>,
+    /// How many answers there are when a synthesizer begins, while the others are waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early: Option<u8>,
+    /// How many answers a reader is shown: those closest to all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u8>,
+    /// How much of each answer a reader is shown, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_tokens_max: Option<u32>,
+    /// Whether a synthesizer is told how many answers say the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub show_votes: Option<Switch>,
+}
+
+impl Knobs {
+    /// Whether nothing is set.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether the user's own check command says which answer is best.
+    pub fn is_checked(&self) -> bool {
+        self.by == Some(By::Check)
+    }
+
+    /// In how many orders a judge is shown the answers. In one alone, the place in the list may decide.
+    pub fn orders(&self, strategy: Strategy) -> u8 {
+        // What an answer comes to is seen from any place; which of two is nicer is not.
+        self.orders.unwrap_or(if strategy == Strategy::Consistency { 1 } else { 2 })
+    }
+
+    /// How many layers of answers there are, the panel included.
+    pub fn layers(&self) -> u8 {
+        self.layers.unwrap_or(2)
+    }
+
+    /// How often one model is asked.
+    pub fn samples(&self) -> u8 {
+        self.samples.unwrap_or(4)
+    }
+
+    /// How often a seat may change its answer.
+    pub fn rounds(&self) -> u8 {
+        self.rounds.unwrap_or(1)
+    }
+
+    /// How it is found what an answer comes to.
+    pub fn extractor(&self) -> Extractor {
+        self.extractor.unwrap_or_default()
+    }
+
+    /// Whether the text is also made without each of the answers.
+    pub fn is_paranoid(&self) -> bool {
+        self.paranoid == Some(Switch::On)
+    }
+
+    /// How many of so many answers a reader is shown.
+    pub fn shown_max(&self, answers: usize) -> usize {
+        self.top_k.map_or(answers, |most| answers.min(usize::from(most)))
+    }
+
+    /// How much a reader is shown of an answer of so many tokens.
+    pub fn shown_tokens(&self, answer_tokens: u32) -> u64 {
+        self.shown_tokens_max.map_or(answer_tokens, |most| answer_tokens.min(most)).into()
+    }
+
+    /// Whether a synthesizer is told how many answers say the same.
+    pub fn shows_votes(&self) -> bool {
+        self.show_votes == Some(Switch::On)
+    }
+
+    /// Whether the answers are compared in a call of its own.
+    pub fn is_analysis_separate(&self) -> bool {
+        self.analysis == Some(AnalysisCall::Separate)
+    }
+
+    /// Sets a knob to what a person wrote. A word that is the default sets nothing.
+    pub(super) fn set(&mut self, knob: Knob, value: &str) -> Result<(), Failure> {
+        match knob {
+            Knob::Gate => self.gate = word(knob, value, Gate::ALL)?,
+            // One answer agrees with nobody, and a panel has 64 seats at most.
+            Knob::First => self.first = Some(count(knob, value, 2..=63)?),
+            Knob::By => self.by = word(knob, value, By::ALL)?,
+            Knob::Orders => self.orders = Some(count(knob, value, 1..=2)?),
+            // Longer than that, most calls have ended.
+            Knob::HedgeAfterMs => self.hedge_after_ms = Some(count(knob, value, 1..=600_000)?),
+            Knob::Format => self.format = word(knob, value, Format::ALL)?,
+            // Each costs as much as the panel and more. Three is what has been published.
+            Knob::Layers => self.layers = Some(count(knob, value, 2..=3)?),
+            // One sample has nothing to be fused with, and all are read at once by the synthesizer.
+            Knob::Samples => self.samples = Some(count(knob, value, 2..=16)?),
+            Knob::Rounds => self.rounds = Some(count(knob, value, 1..=3)?),
+            Knob::Weights => self.weights = word(knob, value, Weights::ALL)?,
+            Knob::Extractor => self.extractor = extractor(knob, value)?,
+            Knob::MinShare => self.min_share = Some(count(knob, value, 1..=100)?),
+            Knob::Mode => self.mode = word(knob, value, Mode::ALL)?,
+            Knob::Analysis => self.analysis = word(knob, value, AnalysisCall::ALL)?,
+            Knob::Paranoid => self.paranoid = word(knob, value, Switch::ALL)?,
+            // One answer is not fused, and a panel has 64 seats at most.
+            Knob::Early => self.early = Some(count(knob, value, 2..=63)?),
+            // One answer alone is not fused, and a panel has 64 seats at most.
+            Knob::TopK => self.top_k = Some(count(knob, value, 2..=63)?),
+            // Less would not be an answer any more, and no model reads more.
+            Knob::ShownTokensMax => self.shown_tokens_max = Some(count(knob, value, 200..=1_000_000)?),
+            Knob::ShowVotes => self.show_votes = word(knob, value, Switch::ALL)?,
+        }
+        Ok(())
+    }
+
+    /// Fails where what is set does not go together.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let (is_early, reads_once) = (self.early.is_some(), self.extractor() == Extractor::Llm);
+        let is_compared = |count: Option<u8>| count.is_none_or(|count| usize::from(count) >= CONTROLLED_MIN);
+        let too_few = "texts are compared without each of three answers or more";
+        let against = [
+            (self.is_paranoid() && !is_compared(self.top_k), "paranoid=on", "top_k=2", too_few),
+            (self.is_paranoid() && !is_compared(self.samples), "paranoid=on", "samples=2", too_few),
+            (
+                self.early.zip(self.first).is_some_and(|(early, first)| early < first),
+                "early",
+                "first",
+                "it is to be as many or more: a text of fewer would spare those that are not asked yet",
+            ),
+            (
+                is_early && self.is_paranoid(),
+                "early",
+                "paranoid=on",
+                "of several texts none can be shown early",
+            ),
+            (
+                is_early && self.is_analysis_separate(),
+                "early",
+                "analysis=separate",
+                "what is written after an analysis cannot be shown early",
+            ),
+            (
+                reads_once && self.first.is_some(),
+                "first",
+                "extractor=llm",
+                "what the first answers come to is read only once all have come",
+            ),
+        ];
+        let of_judges = [Knob::Orders, Knob::Gate, Knob::First, Knob::ShownTokensMax];
+        let beside_check = of_judges.into_iter().map(|knob| {
+            let is_set = self.is_checked() && self.shown(knob).is_some();
+            (
+                is_set,
+                knob.name(),
+                "by=check",
+                "a check reads every answer, whole and once, whatever they agree in",
+            )
+        });
+        let mut against = against.into_iter().chain(beside_check);
+        let Some((_, one, other, why)) = against.find(|(is_set, ..)| *is_set) else { return Ok(()) };
+        let message = format!("`{one}` cannot go with `{other}`: {why}");
+        Err(Failure::new(Code::Usage, message).with_next("leave one of them out"))
+    }
+
+    /// What it is set to, as it is written.
+    pub(super) fn shown(self, knob: Knob) -> Option<String> {
+        match knob {
+            Knob::Gate => self.gate.and_then(|gate| written(gate, Gate::ALL)),
+            Knob::First => self.first.map(|count| count.to_string()),
+            Knob::By => self.by.and_then(|by| written(by, By::ALL)),
+            Knob::Orders => self.orders.map(|count| count.to_string()),
+            Knob::HedgeAfterMs => self.hedge_after_ms.map(|ms| ms.to_string()),
+            Knob::Format => self.format.and_then(|format| written(format, Format::ALL)),
+            Knob::Layers => self.layers.map(|count| count.to_string()),
+            Knob::Samples => self.samples.map(|count| count.to_string()),
+            Knob::Rounds => self.rounds.map(|count| count.to_string()),
+            Knob::Weights => self.weights.and_then(|weights| written(weights, Weights::ALL)),
+            Knob::Extractor => self.extractor.map(|extractor| extractor.to_string()),
+            Knob::MinShare => self.min_share.map(|percent| percent.to_string()),
+            Knob::Mode => self.mode.and_then(|mode| written(mode, Mode::ALL)),
+            Knob::Analysis => self.analysis.and_then(|analysis| written(analysis, AnalysisCall::ALL)),
+            Knob::Paranoid => self.paranoid.and_then(|paranoid| written(paranoid, Switch::ALL)),
+            Knob::Early => self.early.map(|count| count.to_string()),
+            Knob::TopK => self.top_k.map(|count| count.to_string()),
+            Knob::ShownTokensMax => self.shown_tokens_max.map(|tokens| tokens.to_string()),
+            Knob::ShowVotes => self.show_votes.and_then(|votes| written(votes, Switch::ALL)),
+        }
+    }
+}
+
+fn word<T: Copy + PartialEq + Default>(
+    knob: Knob,
+    value: &str,
+    all: &[(&'static str, T)],
+) -> Result<Option<T>, Failure> {
+    let known = all.iter().find(|(word, _)| *word == value).map(|(_, known)| *known);
+    let known = known.ok_or_else(|| {
+        let message = format!("the knob `{}` cannot be `{value}`", knob.name());
+        unknown(message, all.iter().map(|(word, _)| *word))
+    })?;
+    Ok(Some(known).filter(|known| *known != T::default()))
+}
+
+fn extractor(knob: Knob, value: &str) -> Result<Option<Extractor>, Failure> {
+    let read = Extractor::parse(value).ok_or_else(|| {
+        let message = format!("the knob `{}` cannot be `{value}`", knob.name());
+        unknown(message, Extractor::FORMS.into_iter())
+    })?;
+    let read = read.map_err(|wrong| {
+        let message = format!("the knob `{}` cannot be `{value}`: {wrong}", knob.name());
+        Failure::new(Code::Usage, message)
+            .with_next("write a JSON pointer such as `json:/answer/value`, a comma in it as `%2C`")
+    })?;
+    Ok(Some(read).filter(|read| *read != Extractor::default()))
+}
+
+fn count<T>(knob: Knob, value: &str, range: RangeInclusive<T>) -> Result<T, Failure>
+where
+    T: FromStr + PartialOrd + Display,
+{
+    value.parse().ok().filter(|count| range.contains(count)).ok_or_else(|| {
+        let message = format!("the knob `{}` cannot be `{value}`", knob.name());
+        let next = format!("give a whole number from {} to {}", range.start(), range.end());
+        Failure::new(Code::Usage, message).with_next(next)
+    })
+}
+
+fn written<T: Copy + PartialEq>(value: T, all: &[(&'static str, T)]) -> Option<String> {
+    all.iter().find(|(_, known)| *known == value).map(|(word, _)| (*word).to_owned())
+}

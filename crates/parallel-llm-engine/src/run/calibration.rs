@@ -1,0 +1,400 @@
+//! How often answers that agree so far were right, where somebody has measured it: a table of counts, and what it says of the
+//! answer of a run.
+//!
+//! Pure: whoever calls reads the file. What always holds: no share is told that was not counted on answers with the same
+//! agreement, and none of a text that says something else than those who agree. Nothing is inferred from how many voted:
+//! models err together, so that votes multiply nothing.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::agreement::Agreement;
+use crate::agreement::interval::wilson;
+use crate::request::StoreMode;
+use crate::request::panel::ModelRef;
+use crate::run::Run;
+use crate::run::outcome::{Outcome, Warning};
+use crate::text::short_answer::Form;
+use crate::value::answer::steers;
+
+/// The version of the shape that is read.
+const VERSION: u64 = 1;
+/// The most rows: a thousand panels with ten ways to agree each.
+pub const ROWS_MAX: usize = 10_000;
+/// The longest name of a set, in characters: it stands in a line of a report.
+const SET_CHARS_MAX: usize = 80;
+/// The longest name of a model, in characters.
+const MODEL_CHARS_MAX: usize = 200;
+/// The most answers that can agree: as many as a panel has seats.
+const ANSWERS_MAX: u32 = 64;
+/// Below so many questions nothing is told: the interval of 19 right of 19 reaches down to 83 %.
+pub const ASKED_MIN: u32 = 20;
+/// Where the interval begins at or above this, the band is `high`. The two bounds are ours and arbitrary, which is why the
+/// share, its interval and the count stand beside the word.
+const HIGH_MIN: f64 = 0.9;
+/// Where it begins at or above this, `medium`; below, `low`.
+const MEDIUM_MIN: f64 = 0.7;
+
+/// What is known of how often answers are right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Calibration {
+    /// Nobody has measured it.
+    #[default]
+    Absent,
+    /// There is a table, and it cannot be used.
+    Unusable(Warning),
+    /// It was measured.
+    Table(Table),
+}
+
+/// How often answers were right on a set of questions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// What its maker calls the set.
+    pub set: String,
+    /// The day it was made, as `2026-11-22`.
+    pub made: String,
+    /// The counts.
+    pub rows: Vec<Row>,
+}
+
+/// How often answers with one agreement were right.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(expecting = "counts in an object")]
+pub struct Row {
+    /// Whose answers they were, each as `vendor/model`, in order; `None`: whoever's.
+    #[serde(default)]
+    pub panel: Option<Vec<String>>,
+    /// What the questions asked for.
+    pub form: RowForm,
+    /// So many said the same.
+    pub agree: u32,
+    /// Of so many.
+    pub of: u32,
+    /// What they said was right so often.
+    pub right: u32,
+    /// Of so many questions.
+    pub asked: u32,
+}
+
+/// What kind of short answer questions ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowForm {
+    /// One of the options they name.
+    Choice,
+    /// A number.
+    Number,
+    /// Yes or no.
+    YesNo,
+    /// Any of these.
+    Any,
+}
+
+/// How sure one may be of the answer of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Confidence<'a> {
+    /// Such answers were counted.
+    Counted {
+        /// The word for it.
+        band: Band,
+        /// Where.
+        table: &'a Table,
+        /// How many were right, and of how many questions.
+        row: &'a Row,
+    },
+    /// They were not, or not enough.
+    Uncalibrated(Why<'a>),
+}
+
+/// A word for a share and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Band {
+    /// Surely nine of ten are right.
+    High,
+    /// Surely seven of ten are.
+    Medium,
+    /// Less, or nobody can be sure.
+    Low,
+}
+
+/// Why nothing is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why<'a> {
+    /// There is no table.
+    NoTable,
+    /// It cannot be used.
+    Unusable,
+    /// Tables tell of questions with one short right answer.
+    Open,
+    /// The words that would have to be compared are not kept.
+    NotKept,
+    /// No answer, or not the text, says plainly what it comes to.
+    Unsaid,
+    /// The text says something else than those who agree.
+    Otherwise,
+    /// The table has no answers with such an agreement.
+    NoRow(&'a Table),
+    /// It has them, and too few.
+    TooFew(&'a Table, &'a Row),
+}
+
+impl Band {
+    /// Its word in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+
+    /// By where the interval begins.
+    fn from(low: f64) -> Self {
+        match low {
+            HIGH_MIN.. => Self::High,
+            MEDIUM_MIN.. => Self::Medium,
+            _ => Self::Low,
+        }
+    }
+}
+
+impl Calibration {
+    /// What it says of the answer of a run; `None` while there is none.
+    pub fn confidence(&self, run: &Run) -> Option<Confidence<'_>> {
+        let outcome = run.outcome.as_ref()?;
+        let told = match self {
+            Self::Absent => Err(Why::NoTable),
+            Self::Unusable(_) => Err(Why::Unusable),
+            Self::Table(table) => table.confidence(run, outcome),
+        };
+        Some(told.unwrap_or_else(Confidence::Uncalibrated))
+    }
+}
+
+impl Table {
+    fn confidence(&self, run: &Run, outcome: &Outcome) -> Result<Confidence<'_>, Why<'_>> {
+        let agreement = outcome.agreement.as_ref().ok_or(Why::Open)?;
+        let form = agreed(run, outcome, agreement)?;
+        let models = outcome.considered.iter().filter_map(|seat| run.seat(*seat)).map(|view| &view.model);
+        let row = self.row(&panel_of(models), form, agreement).ok_or(Why::NoRow(self))?;
+        if row.asked < ASKED_MIN {
+            return Err(Why::TooFew(self, row));
+        }
+        Ok(Confidence::Counted { band: Band::from(row.interval()[0]), table: self, row })
+    }
+
+    /// The row for such answers: that of this panel before that of any, and then that of this form before that of any.
+    fn row(&self, panel: &[String], form: RowForm, agreement: &Agreement) -> Option<&Row> {
+        let fits = |row: &&Row| {
+            (row.agree as usize, row.of as usize) == (agreement.equal, agreement.of)
+                && row.panel.as_ref().is_none_or(|wanted| wanted == panel)
+                && (row.form == form || row.form == RowForm::Any)
+        };
+        let is_special = |row: &&Row| (row.panel.is_some(), row.form != RowForm::Any);
+        self.rows.iter().filter(fits).max_by_key(is_special)
+    }
+
+    /// Reads a table. Fails with what is wrong, and the row it is wrong in, counted from 1.
+    pub fn read(json: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        #[serde(expecting = "`version`, `set`, `made` and `rows` in an object")]
+        struct Shape {
+            version: u64,
+            set: String,
+            made: String,
+            rows: Vec<serde_json::Value>,
+        }
+        let shape: Shape = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        if shape.version != VERSION {
+            return Err(format!("its `version` is {}, and {VERSION} is read", shape.version));
+        }
+        is_name(&shape.set, SET_CHARS_MAX)
+            .then_some(())
+            .ok_or_else(|| format!("`set` is no name of 1 to {SET_CHARS_MAX} characters on one line"))?;
+        is_day(&shape.made).then_some(()).ok_or("`made` is no day such as `2026-11-22`")?;
+        if shape.rows.len() > ROWS_MAX {
+            return Err(format!("it has {} rows, and {ROWS_MAX} are read", shape.rows.len()));
+        }
+        let (mut rows, mut told) = (Vec::new(), HashMap::new());
+        for (row, number) in shape.rows.into_iter().zip(1..) {
+            let row = Row::read(row).map_err(|wrong| format!("row {number}: {wrong}"))?;
+            let of_whom = (row.panel.clone(), row.form, row.agree, row.of);
+            if let Some(before) = told.insert(of_whom, number) {
+                return Err(format!("row {number} tells of the same answers as row {before}"));
+            }
+            rows.push(row);
+        }
+        Ok(Self { set: shape.set, made: shape.made, rows })
+    }
+}
+
+impl Row {
+    fn read(row: serde_json::Value) -> Result<Self, String> {
+        let mut row: Self = serde_json::from_value(row).map_err(|error| error.to_string())?;
+        let Self { agree, of, right, asked, .. } = row;
+        if !(2..=ANSWERS_MAX).contains(&of) || !(1..=of).contains(&agree) {
+            return Err(format!("{agree} of {of} is no agreement of 2 to {ANSWERS_MAX} answers"));
+        }
+        if asked == 0 || right > asked {
+            return Err(format!("{right} right of {asked} asked is no share"));
+        }
+        if let Some(panel) = &mut row.panel {
+            if panel.len() != of as usize {
+                return Err(format!("`panel` has {} models, and `of` is {of}", panel.len()));
+            }
+            let wrong = panel.iter().position(|model| {
+                !is_name(model, MODEL_CHARS_MAX) || !model.contains('/') || model.starts_with('~')
+            });
+            if let Some(wrong) = wrong {
+                return Err(format!("model {} of `panel` is not written as `vendor/model`", wrong + 1));
+            }
+            panel.sort_unstable();
+        }
+        Ok(row)
+    }
+
+    /// The share that was right.
+    pub fn share(&self) -> f64 {
+        f64::from(self.right) / f64::from(self.asked)
+    }
+
+    /// The 95 % interval of that share.
+    pub fn interval(&self) -> [f64; 2] {
+        wilson(f64::from(self.right), f64::from(self.asked))
+    }
+}
+
+/// Whose answers these are, as a row names them: each as `vendor/model`, in order.
+fn panel_of<'a>(models: impl Iterator<Item = &'a ModelRef>) -> Vec<String> {
+    let named = models.map(|model| {
+        let (vendor, name) = model.maker();
+        format!("{vendor}/{name}")
+    });
+    let mut panel: Vec<String> = named.collect();
+    panel.sort_unstable();
+    panel
+}
+
+/// What the question asks for, where the text of the outcome says what the most answers do.
+fn agreed<'a>(run: &Run, outcome: &Outcome, agreement: &Agreement) -> Result<RowForm, Why<'a>> {
+    // Where only numbers are kept, a run tells the same of itself at once and later.
+    let (question, is_kept) = (run.plan.question(), run.plan.store != StoreMode::Metadata);
+    let text = outcome.text.as_deref().filter(|text| is_kept && !text.is_empty() && !question.is_empty());
+    let text = text.ok_or(Why::NotKept)?;
+    let form = Form::of(&question).ok_or(Why::Open)?;
+    agreement.value().ok_or(Why::Unsaid)?;
+    let value = form.read(text).ok_or(Why::Unsaid)?;
+    let cluster = agreement.cluster_of(&value).ok_or(Why::Otherwise)?;
+    if cluster.seats.len() < agreement.equal {
+        return Err(Why::Otherwise);
+    }
+    Ok(match form {
+        Form::Choice(_) => RowForm::Choice,
+        Form::Number(_) => RowForm::Number,
+        Form::Truth { .. } => RowForm::YesNo,
+        Form::Literal => RowForm::Any,
+    })
+}
+
+fn is_name(text: &str, chars_max: usize) -> bool {
+    !text.trim().is_empty() && text.chars().count() <= chars_max && !text.chars().any(steers)
+}
+
+/// Whether a text looks like a day; the calendar is not consulted.
+fn is_day(text: &str) -> bool {
+    let shape = |byte: u8| if byte.is_ascii_digit() { '0' } else { char::from(byte) };
+    text.bytes().map(shape).collect::<String>() == "0000-00-00"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::panel::{ProviderId, SeatNumber, UNSAID};
+
+    fn table(rows: &str) -> String {
+        format!(r#"{{"version": 1, "set": "mine", "made": "2026-11-22", "later": true, "rows": [{rows}]}}"#)
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_row() {
+        const GOOD: &str = r#"{"form": "any", "agree": 3, "of": 3, "right": 9, "asked": 10}"#;
+        let row = |old: &str, new: &str| table(&format!("{GOOD}, {}", GOOD.replace(old, new)));
+        let many = vec!["0"; ROWS_MAX + 1].join(",");
+        for (json, expected) in [
+            (String::new(), "EOF while parsing a value at line 1 column 0"),
+            (
+                "[]".to_owned(),
+                "invalid length 0, expected `version`, `set`, `made` and `rows` in an object at line 1 column 2",
+            ),
+            (table("").replace("1,", "2,"), "its `version` is 2, and 1 is read"),
+            (table("").replace("mine", "a\\nb"), "`set` is no name of 1 to 80 characters on one line"),
+            (table("").replace("mine", " "), "`set` is no name of 1 to 80 characters on one line"),
+            (table("").replace("11-22", "11"), "`made` is no day such as `2026-11-22`"),
+            (table(&many), "it has 10001 rows, and 10000 are read"),
+            (row("", ""), "row 2 tells of the same answers as row 1"),
+            (
+                row("any", "prose"),
+                "row 2: unknown variant `prose`, expected one of `choice`, `number`, `yes_no`, `any`",
+            ),
+            (row("\"agree\": 3, ", ""), "row 2: missing field `agree`"),
+            (row("\"agree\": 3", "\"agree\": 4"), "row 2: 4 of 3 is no agreement of 2 to 64 answers"),
+            (
+                row("\"agree\": 3, \"of\": 3", "\"agree\": 1, \"of\": 1"),
+                "row 2: 1 of 1 is no agreement of 2 to 64 answers",
+            ),
+            (row("9", "11"), "row 2: 11 right of 10 asked is no share"),
+            (row("9, \"asked\": 10", "0, \"asked\": 0"), "row 2: 0 right of 0 asked is no share"),
+            (row("9", "-1"), "row 2: invalid value: integer `-1`, expected u32"),
+            (row("{", r#"{"panel": ["a/1", "b/2"], "#), "row 2: `panel` has 2 models, and `of` is 3"),
+            (
+                row("{", r#"{"panel": ["a/1", "b/2", "c"], "#),
+                "row 2: model 3 of `panel` is not written as `vendor/model`",
+            ),
+        ] {
+            assert_eq!(Table::read(json.as_bytes()).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn the_row_that_says_most_of_the_answers_is_taken() {
+        let rows = [
+            r#"{"form": "any", "agree": 2, "of": 3, "right": 1, "asked": 100}"#,
+            r#"{"form": "number", "agree": 2, "of": 3, "right": 2, "asked": 100}"#,
+            r#"{"panel": ["z/1", "b/2", "b/2"], "form": "any", "agree": 2, "of": 3, "right": 3, "asked": 100}"#,
+            r#"{"panel": ["b/2", "b/2", "z/1"], "form": "choice", "agree": 2, "of": 3, "right": 4, "asked": 100}"#,
+            r#"{"form": "any", "agree": 3, "of": 3, "right": 5, "asked": 100}"#,
+        ];
+        let table = Table::read(table(&rows.join(", ")).as_bytes()).unwrap();
+        let model = |name: &str| ModelRef { provider: ProviderId(UNSAID.to_owned()), model: name.to_owned() };
+        let check = |models: [&str; 3], form, equal, expected| {
+            let models = models.map(model);
+            let agreement = Agreement { equal, of: 3, clusters: Vec::new(), unread: vec![SeatNumber(1)] };
+            let row = table.row(&panel_of(models.iter()), form, &agreement);
+            assert_eq!(row.map(|row| row.right), expected, "{models:?} {form:?} {equal}");
+        };
+        let (theirs, others) = (["b/2:free", "~z/1", "b/2"], ["b/2", "z/1", "z/1"]);
+        check(theirs, RowForm::Choice, 2, Some(4));
+        check(theirs, RowForm::Number, 2, Some(3));
+        check(others, RowForm::Number, 2, Some(2));
+        check(others, RowForm::YesNo, 2, Some(1));
+        check(theirs, RowForm::YesNo, 3, Some(5));
+        check(theirs, RowForm::YesNo, 1, None);
+    }
+
+    #[test]
+    fn the_band_is_by_where_the_interval_begins() {
+        let check = |right, asked, expected| {
+            let row = Row { panel: None, form: RowForm::Any, agree: 2, of: 2, right, asked };
+            assert_eq!(Band::from(row.interval()[0]).as_str(), expected, "{right} of {asked}");
+        };
+        check(196, 200, "high");
+        check(35, 35, "high");
+        check(34, 34, "medium");
+        check(20, 20, "medium");
+        check(160, 200, "medium");
+        check(18, 20, "low");
+        check(0, 50, "low");
+    }
+}

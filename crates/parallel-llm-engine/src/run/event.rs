@@ -1,0 +1,194 @@
+//! Durable facts about a run. A run is the list of its events; everything shown of it is their fold
+//! ([`crate::run::Run`]).
+//!
+//! Stored for ever: a variant or field may be added, never changed or taken away.
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::retry::Retry;
+use crate::plan::caller_slot::Place;
+use crate::request::panel::SeatNumber;
+use crate::run::outcome::Outcome;
+use crate::run::reopening::Reopening;
+use crate::value::answer::{Answer, Failure};
+use crate::value::money::PicoUsd;
+use crate::value::usage::Usage;
+
+/// One upstream request: whose, and which try. Attempts count from 1; 0 is a call that was never sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Whose call it is.
+    pub place: Place,
+    /// Which try of that call.
+    pub number: u32,
+}
+
+/// One durable fact.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The run has begun; its plan is stored beside it.
+    Started {
+        /// Names what was asked; see [`crate::plan::RunPlan::plan_hash`].
+        plan_hash: String,
+        /// The worst case of its cost, held against the budget.
+        reserved: PicoUsd,
+    },
+    /// A request is about to leave. Durable before its first byte does.
+    Sent {
+        /// Which request.
+        attempt: Attempt,
+    },
+    /// The provider took the request and named it; from here on it may cost money.
+    Accepted {
+        /// Which request.
+        attempt: Attempt,
+        /// The provider's name for it.
+        generation_id: String,
+    },
+    /// A whole answer.
+    Answered {
+        /// Which request.
+        attempt: Attempt,
+        /// What it gave.
+        answer: Answer,
+    },
+    /// An answer that stopped before its end.
+    Cut {
+        /// Which request.
+        attempt: Attempt,
+        /// The text so far.
+        answer: Answer,
+        /// Why it stopped.
+        failure: Failure,
+    },
+    /// No answer from this request.
+    Failed {
+        /// Which request.
+        attempt: Attempt,
+        /// Why.
+        failure: Failure,
+        /// What the engine does about it.
+        retry: Retry,
+        /// What it cost all the same; `None` where nobody knows.
+        cost: Option<PicoUsd>,
+        /// From sending to the failure, in milliseconds. Another word in JSON, because [`Recorded`] writes its own
+        /// moment into the same object.
+        #[serde(rename = "took_ms")]
+        elapsed_ms: u64,
+    },
+    /// The request was given up because the run or the caller no longer wanted it.
+    Cancelled {
+        /// Which request.
+        attempt: Attempt,
+        /// The text so far, where there was any.
+        answer: Option<Answer>,
+        /// What it cost, where that is known without a text: nothing, where no byte of it left.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<PicoUsd>,
+    },
+    /// Seats were not asked, because those asked before them were enough.
+    Spared {
+        /// Which.
+        seats: Vec<SeatNumber>,
+    },
+    /// The run goes on: it was interrupted, or there is more to be had of it than its newest answer.
+    Reopened {
+        /// What is wanted of it now.
+        #[serde(flatten)]
+        reopening: Reopening,
+        /// The worst case of what that costs, held against the budget.
+        reserved: PicoUsd,
+    },
+    /// What a request cost of which nobody had heard the end, as its provider tells it later.
+    Reconciled {
+        /// Which request.
+        attempt: Attempt,
+        /// What it cost.
+        cost: PicoUsd,
+        /// What it used.
+        usage: Usage,
+    },
+    /// The answer of the run is settled.
+    Decided {
+        /// What came of it. Boxed, because it is by far the largest, and most events are not this one.
+        outcome: Box<Outcome>,
+    },
+    /// Late seats are in or given up; nothing more will happen.
+    Closed {
+        /// What the run cost in all, as far as known.
+        cost: PicoUsd,
+    },
+}
+
+impl Event {
+    /// The request the event is about, where it is about one.
+    pub const fn attempt(&self) -> Option<Attempt> {
+        match self {
+            Self::Sent { attempt }
+            | Self::Accepted { attempt, .. }
+            | Self::Answered { attempt, .. }
+            | Self::Cut { attempt, .. }
+            | Self::Failed { attempt, .. }
+            | Self::Cancelled { attempt, .. }
+            | Self::Reconciled { attempt, .. } => Some(*attempt),
+            Self::Started { .. }
+            | Self::Spared { .. }
+            | Self::Reopened { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => None,
+        }
+    }
+
+    /// The same end, told as that of a request that was given up before.
+    pub(crate) fn given_up(self) -> Self {
+        match self {
+            Self::Answered { attempt, answer } | Self::Cut { attempt, answer, .. } => {
+                Self::Cancelled { attempt, answer: Some(answer), cost: None }
+            }
+            Self::Failed { attempt, cost, .. } => Self::Cancelled { attempt, answer: None, cost },
+            event => event,
+        }
+    }
+
+    /// What the event tells of the cost of its request, as far as that is known.
+    pub fn cost(&self) -> Option<PicoUsd> {
+        match self {
+            Self::Failed { cost, .. } | Self::Cancelled { answer: None, cost, .. } => *cost,
+            Self::Reconciled { cost, .. } => Some(*cost),
+            event => event.answer()?.cost,
+        }
+    }
+
+    /// The answer the event carries, whose text is stored apart.
+    pub const fn answer(&self) -> Option<&Answer> {
+        match self {
+            Self::Answered { answer, .. }
+            | Self::Cut { answer, .. }
+            | Self::Cancelled { answer: Some(answer), .. } => Some(answer),
+            _ => None,
+        }
+    }
+
+    /// As [`Event::answer`], for putting a stored text back.
+    pub const fn answer_mut(&mut self) -> Option<&mut Answer> {
+        match self {
+            Self::Answered { answer, .. }
+            | Self::Cut { answer, .. }
+            | Self::Cancelled { answer: Some(answer), .. } => Some(answer),
+            _ => None,
+        }
+    }
+}
+
+/// An event with its place in the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Numbers the events of a run from 1, without gaps.
+    pub seq: u64,
+    /// From the start of the run, in milliseconds, on a clock that never jumps.
+    pub elapsed_ms: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}

@@ -1,0 +1,528 @@
+//! What is known of a run: the fold of its events. The live view, the history, the report and resuming are all
+//! this same fold, so they cannot disagree.
+
+pub mod analysis;
+pub mod calibration;
+pub mod event;
+pub mod novelty;
+pub mod outcome;
+pub mod reopening;
+mod view;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agreement::Agreement;
+use crate::plan::RunPlan;
+use crate::plan::caller_slot::Place;
+use crate::plan::step::{Role, Step};
+use crate::request::StoreMode;
+use crate::request::panel::{Seat, SeatNumber};
+use crate::run::event::{Event, Recorded};
+use crate::run::outcome::{Outcome, OutcomeKind, Round, Warning};
+use crate::run::reopening::Reopening;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+use crate::value::money::PicoUsd;
+
+pub use view::{SeatStatus, SeatView};
+
+/// The next step where only sending requests again helps of which nobody heard the end.
+pub const RESEND: &str =
+    "`runs resume --resend` also asks seats that were sent and never heard of, which may be paid twice";
+
+/// The next step where a run was interrupted and cannot be gone on with.
+const ASK_AGAIN: &str = "ask again: its texts were not kept, so it cannot be gone on with";
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// It is under way.
+    Running,
+    /// Every seat answered and there is an answer.
+    Complete,
+    /// There is an answer, but a seat without one.
+    Partial,
+    /// There is no answer.
+    Failed,
+    /// The caller gave it up.
+    Cancelled,
+    /// The process that did it ended before it did.
+    Interrupted,
+}
+
+impl RunStatus {
+    /// The word used in JSON, columns and pages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Calls of the plan that were not needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spared {
+    /// How many: seats, the synthesizer, judges.
+    pub calls: usize,
+    /// The most they could have cost together, as far as prices are known.
+    pub cost_max: PicoUsd,
+}
+
+/// What is known of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// What was planned.
+    pub plan: Arc<RunPlan>,
+    /// Names what was asked; empty before the run has started.
+    pub plan_hash: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// The panel, in the order of the plan.
+    pub seats: Vec<SeatView>,
+    /// The synthesizers of all parts of the run, each in the order of its chain; those never asked are `waiting`.
+    pub synthesizers: Vec<SeatView>,
+    /// How many of them belong to earlier parts.
+    pub synthesizers_before: usize,
+    /// The steps of all parts of the run; those never made are `waiting`.
+    pub steps: Vec<SeatView>,
+    /// Whether the newest part is to make another text of the answers there are, and asks nobody for more.
+    pub rewrites: bool,
+    /// The outcome that stands. Until a further part of the run is decided, that is the one from before it.
+    pub outcome: Option<Outcome>,
+    /// Outcomes that do not stand any more, or never did because the one before was better: in the order they were set
+    /// aside.
+    pub earlier: Vec<Outcome>,
+    /// When the newest part of the run was decided, in milliseconds from the start; `None` until it is.
+    pub decided_ms: Option<u64>,
+    /// When the newest event happened, in milliseconds from the start.
+    pub elapsed_ms: u64,
+    /// The number of the newest event.
+    pub seq: u64,
+    /// Whether nothing more will happen.
+    pub closed: bool,
+}
+
+impl Run {
+    /// A run nothing has happened in.
+    pub fn new(plan: Arc<RunPlan>) -> Self {
+        let seats = plan.seats.iter().map(SeatView::of_seat);
+        let chain = plan.synthesizers.iter();
+        let synthesizers =
+            chain.map(|seat| SeatView::new(Place::Synthesizer(seat.number), seat.model.clone()));
+        Self {
+            seats: seats.collect(),
+            synthesizers: synthesizers.collect(),
+            steps: plan.steps.iter().filter_map(|step| step_view(&plan, step)).collect(),
+            plan_hash: String::new(),
+            status: RunStatus::Running,
+            synthesizers_before: 0,
+            rewrites: false,
+            outcome: None,
+            earlier: Vec::new(),
+            decided_ms: None,
+            elapsed_ms: 0,
+            seq: 0,
+            closed: false,
+            plan,
+        }
+    }
+
+    /// The run these events tell of.
+    pub fn fold(plan: Arc<RunPlan>, events: &[Recorded]) -> Self {
+        let mut run = Self::new(plan);
+        for recorded in events {
+            run.apply(recorded);
+        }
+        run
+    }
+
+    /// Takes one more event in. Events that are in already change nothing.
+    pub fn apply(&mut self, recorded: &Recorded) {
+        if recorded.seq <= self.seq {
+            return;
+        }
+        self.seq = recorded.seq;
+        self.elapsed_ms = recorded.elapsed_ms;
+        let is_decided = self.is_decided();
+        match &recorded.event {
+            Event::Started { plan_hash, .. } => self.plan_hash.clone_from(plan_hash),
+            Event::Spared { seats } => {
+                let spared =
+                    |view: &&mut SeatView| matches!(view.place, Place::Seat(seat) if seats.contains(&seat));
+                self.seats.iter_mut().filter(spared).for_each(SeatView::spare);
+            }
+            Event::Reopened { reopening, .. } => self.reopen(reopening),
+            Event::Decided { outcome } => self.settle(outcome, recorded.elapsed_ms),
+            Event::Closed { .. } => {
+                // Those of a process that is gone; a run that was not resumed has none.
+                self.lose_track();
+                self.closed = true;
+                self.status = self.final_status();
+            }
+            event => {
+                let Some(attempt) = event.attempt() else { return };
+                if matches!(event, Event::Sent { .. }) && attempt.number == 1 {
+                    self.note_reads(attempt.place);
+                }
+                if let Some(seat) = self.place_mut(attempt.place) {
+                    seat.apply(attempt, event, recorded.elapsed_ms);
+                    seat.late |= is_decided && event.answer().is_some() && seat.has_given();
+                }
+                if is_decided {
+                    self.status = self.final_status();
+                }
+            }
+        }
+    }
+
+    /// What is known of a place.
+    pub fn place(&self, place: Place) -> Option<&SeatView> {
+        match place {
+            Place::Seat(number) => self.seats.get(number.index()),
+            Place::Synthesizer(number) => self.synthesizers.get(number.index()),
+            Place::Step(number) => self.steps.get(number.index()),
+        }
+    }
+
+    /// As [`Run::place`], for showing text that is on its way.
+    pub fn place_mut(&mut self, place: Place) -> Option<&mut SeatView> {
+        match place {
+            Place::Seat(number) => self.seats.get_mut(number.index()),
+            Place::Synthesizer(number) => self.synthesizers.get_mut(number.index()),
+            Place::Step(number) => self.steps.get_mut(number.index()),
+        }
+    }
+
+    /// Every place of the run: seats, synthesizers, steps.
+    pub fn places(&self) -> impl Iterator<Item = &SeatView> {
+        self.seats.iter().chain(&self.synthesizers).chain(&self.steps)
+    }
+
+    /// How much text its places have given, in bytes.
+    pub fn text_bytes(&self) -> usize {
+        self.places().filter_map(|place| place.answer.as_ref()).map(|answer| answer.text.len()).sum()
+    }
+
+    fn places_mut(&mut self) -> impl Iterator<Item = &mut SeatView> {
+        self.seats.iter_mut().chain(&mut self.synthesizers).chain(&mut self.steps)
+    }
+
+    /// The process that did the run is gone: what was under way is unknown.
+    pub fn interrupt(&mut self) {
+        if self.closed {
+            return;
+        }
+        self.lose_track();
+        self.status = if self.is_decided() { self.final_status() } else { RunStatus::Interrupted };
+    }
+
+    /// The run goes on, in the same process or another. What was under way is lost; what was settled is kept.
+    pub(crate) fn reopen(&mut self, reopening: &Reopening) {
+        self.lose_track();
+        for seat in &mut self.seats {
+            let Place::Seat(number) = seat.place else { continue };
+            seat.reopen(reopening.ask.contains(&number));
+        }
+        self.seats.extend(reopening.seats.iter().map(SeatView::of_seat));
+        if !reopening.synthesizers.is_empty() {
+            self.rewrites = reopening.ask.is_empty() && reopening.seats.is_empty();
+            self.synthesizers_before = self.synthesizers.len();
+            let view = |seat: &Seat| SeatView::new(Place::Synthesizer(seat.number), seat.model.clone());
+            self.synthesizers.extend(reopening.synthesizers.iter().map(view));
+        }
+        self.plan = Arc::new(reopening.extend(&self.plan));
+        self.steps.extend(reopening.steps.iter().filter_map(|step| step_view(&self.plan, step)));
+        // Where there was no text, there is nothing to stand.
+        self.earlier.extend(self.outcome.take_if(|outcome| outcome.kind == OutcomeKind::None));
+        self.decided_ms = None;
+        self.closed = false;
+        self.status = RunStatus::Running;
+    }
+
+    /// Whether its newest part is decided. After that nothing more is sent.
+    pub const fn is_decided(&self) -> bool {
+        self.decided_ms.is_some()
+    }
+
+    /// The synthesizers of its newest part, in the order they are asked.
+    pub fn chain(&self) -> &[Seat] {
+        &self.plan.synthesizers[self.synthesizers_before..]
+    }
+
+    /// What the reader should know besides the answer.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let told = self.outcome.iter().flat_map(|outcome| &outcome.warnings);
+        let mut warnings: Vec<Warning> = self.plan.warnings.iter().chain(told).cloned().collect();
+        if self.outcome.is_some() && !self.is_decided() {
+            let (is_how, next) = match self.status {
+                RunStatus::Running => ("under way", "wait for it with `runs wait`"),
+                _ => ("interrupted", "take it up with `runs resume`"),
+            };
+            warnings.push(Warning {
+                code: Code::Interrupted,
+                message: format!(
+                    "a further part of the run is {is_how}; the answer is the one from before it"
+                ),
+                next: next.to_owned(),
+            });
+        }
+        warnings
+    }
+
+    /// Nobody will hear of requests still under way any more.
+    fn lose_track(&mut self) {
+        self.places_mut().filter(|view| !view.status.is_final()).for_each(SeatView::lose_track);
+    }
+
+    /// What all requests cost as far as known; `None` where nothing is, which is not the same as nothing.
+    pub fn known_cost(&self) -> Option<PicoUsd> {
+        self.cost().unless_unknown(self.cost_is_estimate())
+    }
+
+    /// What all requests cost as far as known, to be reckoned with.
+    pub fn cost(&self) -> PicoUsd {
+        self.places().filter_map(|view| view.cost).sum()
+    }
+
+    /// What all requests may have cost: those that are over and of which nobody knows it count with their worst case,
+    /// as far as prices are known. A further part of the run may spend the rest of its budget.
+    pub fn cost_max(&self) -> PicoUsd {
+        self.cost().plus(self.unpriced().flatten().sum())
+    }
+
+    /// The same where it says something: some request is over and nobody knows what it cost, none is under way, and all
+    /// their prices are known.
+    pub fn cost_bound(&self) -> Option<PicoUsd> {
+        let is_under_way = self.places().any(SeatView::is_under_way);
+        let unpriced: Option<Vec<PicoUsd>> = self.unpriced().collect();
+        let feared = unpriced.filter(|unpriced| !is_under_way && !unpriced.is_empty())?;
+        Some(self.cost().plus(feared.into_iter().sum()))
+    }
+
+    /// For each place with requests that are over and of which nobody knows what they cost, the most they can have cost;
+    /// `None` where its price is not known.
+    fn unpriced(&self) -> impl Iterator<Item = Option<PicoUsd>> {
+        let unpriced = self.places().filter(|view| view.unpriced > 0);
+        unpriced.map(|view| Some(self.plan.worst_request(view.place)?.times(u64::from(view.unpriced))))
+    }
+
+    /// Whether a request is missing in what is known of the cost, which is the least that was paid then.
+    pub fn cost_lacks_calls(&self) -> bool {
+        self.places().any(SeatView::cost_lacks_calls)
+    }
+
+    /// Whether a part of the cost is unknown or computed from prices.
+    pub fn cost_is_estimate(&self) -> bool {
+        self.places().any(|view| view.cost_is_estimate || view.status == SeatStatus::Streaming)
+    }
+
+    /// Why there is no answer, where none is to come.
+    pub fn failure(&self) -> Option<Failure> {
+        let lost = || {
+            let message = "the process that did the run ended before it had an answer";
+            Failure::new(Code::Interrupted, message)
+        };
+        let failure = match &self.outcome {
+            None => (self.status == RunStatus::Interrupted).then(lost)?,
+            Some(outcome) => outcome.failure.clone()?,
+        };
+        Some(match failure.code {
+            Code::Interrupted if self.plan.store != StoreMode::Full => failure.with_next(ASK_AGAIN),
+            Code::Interrupted if self.needs_resend() => failure.with_next(RESEND),
+            _ => failure,
+        })
+    }
+
+    /// Whether going on with the run comes to nothing unless requests are sent again of which nobody heard the end: none
+    /// of its seats gave an answer that can be used, and none is left that may be asked.
+    pub fn needs_resend(&self) -> bool {
+        let is_lost = |seat: &SeatView| seat.status == SeatStatus::Unknown;
+        let helps = |seat: &SeatView| !seat.is_settled() || seat.has_given();
+        self.seats.iter().any(is_lost) && !self.seats.iter().any(helps)
+    }
+
+    /// The command that goes on with the run where it was interrupted, and finishes it; `None` where its texts are not
+    /// kept, because then none does.
+    pub fn resuming(&self) -> Option<String> {
+        let id = self.plan.run_id;
+        let command = if self.needs_resend() {
+            format!("`runs resume {id} --resend` (which may pay a second time)")
+        } else {
+            format!("`runs resume {id}`")
+        };
+        (self.plan.store == StoreMode::Full).then_some(command)
+    }
+
+    /// What a call beyond the panel is doing, in a word: `fusing`, `judging`.
+    pub fn task(&self, place: Place) -> Option<&'static str> {
+        match place {
+            Place::Seat(_) => None,
+            Place::Synthesizer(_) => Some("fusing"),
+            Place::Step(number) => self.plan.steps.get(number.index()).map(|step| step.key.role.task()),
+        }
+    }
+
+    /// Whether one answer stands for several because nobody could make one text of them.
+    pub fn is_unfused(&self) -> bool {
+        self.outcome.as_ref().is_some_and(|outcome| outcome.unfused.is_some())
+    }
+
+    /// Seats that answered in full.
+    pub fn answered(&self) -> usize {
+        self.seats.iter().filter(|seat| seat.status == SeatStatus::Answered).count()
+    }
+
+    /// Seats without a whole answer that were to give one. Who loses a race is not missed.
+    pub fn missing(&self) -> impl Iterator<Item = &SeatView> {
+        let is_enough = self.plan.strategy.needs_one()
+            && self.outcome.as_ref().is_some_and(|outcome| outcome.kind != OutcomeKind::None);
+        let is_missing = move |seat: &&SeatView| seat.status != SeatStatus::Answered && !seat.is_spared();
+        self.seats.iter().filter(move |seat| !is_enough && is_missing(seat))
+    }
+
+    /// What was not paid for because the answers there were agreed, or because one was enough; `None` where nothing was.
+    pub fn spared(&self) -> Option<Spared> {
+        let is_settled = |outcome: &Outcome| {
+            let is_unanimous = outcome.agreement.as_ref().is_some_and(Agreement::is_unanimous)
+                || outcome.rounds.last().is_some_and(Round::is_unanimous);
+            outcome.kind == OutcomeKind::Selected && (is_unanimous || self.plan.strategy.needs_one())
+        };
+        if !self.is_decided() || !self.outcome.as_ref().is_some_and(is_settled) {
+            return None;
+        }
+        let steps = self.plan.steps.as_slice();
+        let planned = self.plan.called(&self.plan.seats, self.chain(), steps).into_iter();
+        let is_spared = |place: &Place| {
+            self.place(*place)
+                .is_some_and(|view| view.attempts == 0 && (view.is_spared() || !view.status.is_final()))
+        };
+        // A seat that gave nothing would not have been asked again.
+        let would_be_made = |place: &Place| match self.plan.step_at(*place).map(|step| step.key.by) {
+            Some(Place::Seat(seat)) => {
+                self.seat(seat).is_some_and(|view| view.has_given() || view.is_spared())
+            }
+            // A text that is begun early takes the place of the one after.
+            _ => self.plan.role_of(*place) != Some(Role::Draft),
+        };
+        let places: Vec<Place> = planned.filter(is_spared).filter(would_be_made).collect();
+        let cost_max = places.iter().filter_map(|place| self.plan.worst_request(*place)).sum();
+        (!places.is_empty()).then_some(Spared { calls: places.len(), cost_max })
+    }
+
+    /// Those whose end is not known yet: seats, and the synthesizers and steps that were asked.
+    pub fn awaited(&self) -> impl Iterator<Item = &SeatView> {
+        self.seats.iter().chain(self.called()).filter(|view| !view.status.is_final())
+    }
+
+    /// The calls beyond the panel that were made, or were to be and could not.
+    pub fn called(&self) -> impl Iterator<Item = &SeatView> {
+        let is_asked = |view: &&SeatView| view.attempts > 0 || view.status.is_final();
+        self.synthesizers.iter().chain(&self.steps).filter(is_asked)
+    }
+
+    /// Texts that were, or may be, begun early by the synthesizers of its newest part, the last first.
+    pub(crate) fn drafts(&self) -> impl Iterator<Item = &SeatView> {
+        let is_own = |by: Place| self.chain().iter().any(|one| by == Place::Synthesizer(one.number));
+        let drafts = self.plan.steps.iter().rev().filter(|step| step.key.role == Role::Draft);
+        let own = drafts.filter(move |step| is_own(step.key.by));
+        own.filter_map(|step| self.place(Place::Step(step.number)))
+    }
+
+    /// A text that is begun early is made of the answers that are there when it is asked for.
+    fn note_reads(&mut self, place: Place) {
+        if self.plan.role_of(place) != Some(Role::Draft) {
+            return;
+        }
+        let seats = self.seats.iter().zip((1..).map(SeatNumber));
+        let reads = seats.filter(|(seat, _)| seat.has_given()).map(|(_, number)| number).collect();
+        if let Some(view) = self.place_mut(place) {
+            view.reads = reads;
+        }
+    }
+
+    /// The view of a seat of the panel.
+    pub fn seat(&self, number: SeatNumber) -> Option<&SeatView> {
+        self.place(Place::Seat(number))
+    }
+
+    /// When a seat came to its end, in milliseconds from the start of the run.
+    pub(crate) fn ended_ms(&self, number: SeatNumber) -> Option<u64> {
+        let seat = self.seat(number)?;
+        Some(seat.sent_ms? + seat.elapsed_ms?)
+    }
+
+    /// Whether a text of just these answers stands, and nobody wants another one of them.
+    pub(crate) fn has_text_of(&self, mut seats: impl ExactSizeIterator<Item = SeatNumber>) -> bool {
+        let is_of_several =
+            |kind| matches!(kind, OutcomeKind::Fused | OutcomeKind::Selected | OutcomeKind::Listed);
+        let Some(text) = self.outcome.as_ref().filter(|text| is_of_several(text.kind)) else { return false };
+        let is_told_of = |seat: &SeatNumber| self.seat(*seat).is_some_and(|view| view.told_of);
+        !self.rewrites
+            && seats.len() == text.considered.len()
+            && seats.all(|seat| text.considered.contains(&seat) && is_told_of(&seat))
+    }
+
+    fn settle(&mut self, outcome: &Outcome, at_ms: u64) {
+        let stands = self.weigh(outcome);
+        // An answer that came while another was being made of the rest is as late as one that came after.
+        if stands.kind != OutcomeKind::None {
+            for (seat, number) in self.seats.iter_mut().zip((1..).map(SeatNumber)) {
+                seat.late = seat.has_given() && !stands.considered.contains(&number);
+            }
+        }
+        self.places_mut().for_each(|view| view.told_of = true);
+        self.outcome = Some(stands);
+        self.decided_ms = Some(at_ms);
+        self.status = self.final_status();
+    }
+
+    /// The better of what there was and what a further part of the run came to. The other is set aside, and where it is
+    /// the new one, a warning tells why.
+    fn weigh(&mut self, outcome: &Outcome) -> Outcome {
+        match self.outcome.take() {
+            Some(mut before) if before.outdoes(outcome) => {
+                let why = outcome.failure.as_ref().or(outcome.unfused.as_ref());
+                before.warnings.extend(outcome.warnings.iter().cloned());
+                // What was found out of the answers holds, whichever text stands.
+                if !outcome.checks.is_empty() {
+                    before.checks.clone_from(&outcome.checks);
+                }
+                before
+                    .warnings
+                    .extend(why.map(|why| Warning::of("going on with the run gave no better text", why)));
+                self.earlier.extend((outcome.kind != OutcomeKind::None).then(|| outcome.clone()));
+                before
+            }
+            before => {
+                self.earlier.extend(before);
+                outcome.clone()
+            }
+        }
+    }
+
+    fn final_status(&self) -> RunStatus {
+        match &self.outcome {
+            Some(Outcome { failure: Some(failure), .. }) if failure.code == Code::Cancelled => {
+                RunStatus::Cancelled
+            }
+            Some(Outcome { failure: Some(_), .. }) => RunStatus::Failed,
+            Some(_) if self.missing().next().is_none() => RunStatus::Complete,
+            Some(_) => RunStatus::Partial,
+            None => RunStatus::Running,
+        }
+    }
+}
+
+/// A step nothing has happened in; `None` where the plan has nobody to make it.
+fn step_view(plan: &RunPlan, step: &Step) -> Option<SeatView> {
+    let seat = plan.seat_at(Place::Step(step.number))?;
+    Some(SeatView::new(Place::Step(step.number), seat.model.clone()))
+}

@@ -1,0 +1,150 @@
+//! What of a fused text stands in none of the answers, those of every layer included, nor in the question: a view of the texts
+//! of a run.
+//!
+//! Pure, and by wording alone: a thought in other words counts as new, and a denial in the old ones does not. What always
+//! holds: where a text is missing, or all are too long to be compared, nothing is said.
+
+use std::collections::HashSet;
+
+use crate::plan::caller_slot::Place;
+use crate::plan::step::{Role, StepKey};
+use crate::request::panel::SeatNumber;
+use crate::run::outcome::OutcomeKind;
+use crate::run::{Run, SeatView};
+use crate::text::shingles::all_phrases;
+use crate::text::short_answer::{Form, Value};
+
+/// The most bytes of texts that are compared: as much as an edit ratio is worth.
+const COMPARED_BYTES_MAX: usize = 200_000;
+/// The most passages that are told; all are counted.
+const PASSAGES_MAX: usize = 20;
+/// The longest passage that is told whole, in characters.
+const PASSAGE_CHARS_MAX: usize = 300;
+
+/// What is new in a fused text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Novelty {
+    /// The part of its sentences and list items that share no phrase of three words with an answer or the question: 0
+    /// none, 1 all. Three places. What is too short to have a phrase is not counted.
+    pub share: f64,
+    /// The first of these, as they stand in the text.
+    pub passages: Vec<String>,
+    /// What the text comes to, where the question has one short right answer and no answer comes to that.
+    pub value: Option<String>,
+}
+
+/// What is new in the text that stands; `None` where it was not fused, or where that cannot be told.
+pub fn of(run: &Run) -> Option<Novelty> {
+    let outcome = run.outcome.as_ref().filter(|outcome| outcome.kind == OutcomeKind::Fused)?;
+    let text = outcome.text.as_deref().filter(|text| !text.is_empty())?;
+    let answer = |seat: &SeatNumber| text_of(run.seat(*seat)?);
+    let panel = outcome.considered.iter().map(answer);
+    let again =
+        outcome.rounds.iter().flat_map(|round| round.answered.iter().map(|seat| (*seat, round.round)));
+    let again = again.map(|(seat, round)| {
+        let key = StepKey { role: Role::Proposer, by: Place::Seat(seat), round };
+        text_of(run.place(Place::Step(run.plan.step(key)?.number))?)
+    });
+    let answers: Vec<&str> = panel.chain(again).collect::<Option<_>>()?;
+    let question = run.plan.question();
+    let bytes = answers.iter().map(|answer| answer.len()).sum::<usize>() + question.len() + text.len();
+    (bytes <= COMPARED_BYTES_MAX).then(|| told(text, &question, &answers))
+}
+
+/// What a place gave, where its words are kept.
+fn text_of(view: &SeatView) -> Option<&str> {
+    Some(&*view.answer.as_ref()?.text).filter(|text| !text.is_empty())
+}
+
+fn told(text: &str, question: &str, answers: &[&str]) -> Novelty {
+    let known: HashSet<u64> = answers.iter().copied().chain([question]).flat_map(all_phrases).collect();
+    let (mut counted, mut new) = (0_usize, Vec::new());
+    for passage in passages(text) {
+        let phrases = all_phrases(passage);
+        counted += usize::from(!phrases.is_empty());
+        if !phrases.is_empty() && !phrases.iter().any(|phrase| known.contains(phrase)) {
+            new.push(passage);
+        }
+    }
+    let share = new.len() as f64 / counted.max(1) as f64;
+    let excerpt = |passage: &&str| passage.chars().take(PASSAGE_CHARS_MAX).collect();
+    Novelty {
+        share: (share * 1e3).round() / 1e3,
+        passages: new.iter().take(PASSAGES_MAX).map(excerpt).collect(),
+        value: new_value(text, question, answers),
+    }
+}
+
+/// What the text comes to, where answers come to something and none to that.
+fn new_value(text: &str, question: &str, answers: &[&str]) -> Option<String> {
+    let form = Form::of(question)?;
+    let value = form.read(text)?;
+    let given: Vec<Value> = answers.iter().filter_map(|answer| form.read(answer)).collect();
+    let is_new = !given.is_empty() && !given.iter().any(|other| value.agrees_with(other));
+    is_new.then(|| value.to_string())
+}
+
+/// The sentences and list items of a text, without the blanks around them.
+fn passages(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().flat_map(sentences).map(str::trim).filter(|passage| !passage.is_empty())
+}
+
+fn sentences(line: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let (mut begin, mut characters) = (0, line.char_indices().peekable());
+    while let Some((at, character)) = characters.next() {
+        let is_end = match character {
+            '。' | '！' | '？' => true,
+            // Not in `3.5` or `e.g.`-like names of files.
+            '.' | '!' | '?' | '…' => characters.peek().is_none_or(|(_, next)| next.is_whitespace()),
+            _ => false,
+        };
+        if is_end {
+            let end = at + character.len_utf8();
+            sentences.push(&line[begin..end]);
+            begin = end;
+        }
+    }
+    sentences.push(&line[begin..]);
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The share, the passages, and what the text newly comes to.
+    fn check(question: &str, answers: &[&str], text: &str, expected: &str) {
+        let Novelty { share, passages, value } = told(text, question, answers);
+        assert_eq!(format!("{share} {passages:?} {}", value.as_deref().unwrap_or("-")), expected, "{text}");
+    }
+
+    const SEA: [&str; 2] = ["The moon pulls the sea.", "The sun and the moon pull the water."];
+
+    #[test]
+    fn a_sentence_without_a_known_phrase_is_new() {
+        check("How do tides work?", &SEA, "The moon pulls the sea.", "0 [] -");
+        let text = "So the moon pulls the sea.\n- Wind adds up to 3.5 metres more. Really!\n- How do tides work here? 是的";
+        check("How do tides work?", &SEA, text, r#"0.333 ["- Wind adds up to 3.5 metres more."] -"#);
+        check("潮？", &["月球的引力引起潮汐。"], "月球的引力很大。风也有影响。", r#"0.5 ["风也有影响。"] -"#);
+    }
+
+    #[test]
+    fn a_value_that_nobody_gave_is_new() {
+        let check = |answers: &[&str], text, expected| {
+            check("How many legs has a spider?", answers, text, &format!("0 [] {expected}"));
+        };
+        check(&["6", "7 legs"], "8", "8");
+        check(&["6", "8 legs"], "8", "-");
+        check(&["It depends.", "Who knows?"], "8", "-");
+        check(&["6", "7"], "Many.", "-");
+    }
+
+    #[test]
+    fn what_is_long_is_compared_to_its_end_and_told_in_part() {
+        let words: Vec<String> = (0..20_000).map(|number| format!("w{number}")).collect();
+        let (answer, new) = (words.join(" "), format!("{}.", "n ".repeat(400)));
+        let told = told(&format!("{}.\n{new}", words[19_000..].join(" ")), "", &[&answer]);
+        assert_eq!((told.share, told.passages[0].chars().count()), (0.5, PASSAGE_CHARS_MAX));
+    }
+}

@@ -1,0 +1,205 @@
+//! What is wanted of a run that goes on: seats asked (again), seats added, another text from the answers it has.
+//!
+//! Pure, like the plan it extends. What always holds: nothing that was asked before is changed, only added to, so
+//! the events of the earlier parts still mean what they meant.
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::budget;
+use crate::plan::caller_slot::Place;
+use crate::plan::step::{self, Step};
+use crate::plan::{self, DayLimit, RunPlan, Terms};
+use crate::request::RunRequest;
+use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
+use crate::request::recipe::{Chosen, Knobs, Recipe, Strategy};
+use crate::run::outcome::Warning;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+use crate::value::money::PicoUsd;
+
+/// The most synthesizers a run can have had in all its parts: as many as there are numbers for them.
+const SYNTHESIZERS_MAX: usize = u8::MAX as usize;
+
+/// A further part of a run, resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reopening {
+    /// Earlier seats that are asked now, by number.
+    pub ask: Vec<SeatNumber>,
+    /// New seats, numbered on from those of the plan.
+    #[serde(default)]
+    pub seats: Vec<Seat>,
+    /// Who fuses now, numbered on from those of the plan. Empty where the part before had not got so far: its own
+    /// synthesizers are asked then.
+    #[serde(default)]
+    pub synthesizers: Vec<Seat>,
+    /// The calls the strategy may make beside those, numbered on from those of the plan. Empty where it goes on with those of the
+    /// part before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    /// How answers become one text.
+    pub strategy: Strategy,
+    /// What was set about that.
+    #[serde(default, skip_serializing_if = "Knobs::is_default")]
+    pub knobs: Knobs,
+    /// Why it is this one, where nobody named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_because: Option<String>,
+    /// The most the run may cost in all, earlier parts included.
+    pub budget: PicoUsd,
+    /// What may be spent in a day besides, by the settings in force now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<DayLimit>,
+    /// What the reader should know of what this part adds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+impl Reopening {
+    /// Goes on where the run stopped.
+    pub fn resume(plan: &RunPlan, ask: Vec<SeatNumber>) -> Self {
+        Self {
+            ask,
+            seats: Vec::new(),
+            synthesizers: Vec::new(),
+            steps: Vec::new(),
+            strategy: plan.strategy,
+            knobs: plan.knobs,
+            chosen_because: plan.chosen_because.clone(),
+            budget: plan.budget,
+            limits: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Asks seats again after the run had its outcome, and makes another text with the synthesizers of `chain`, which
+    /// are among those of the plan. The part may cost what the run has left of its budget.
+    pub fn again(plan: &RunPlan, ask: Vec<SeatNumber>, chain: &[Seat]) -> Result<Self, Failure> {
+        let mut synthesizers = chain.to_vec();
+        number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
+        Self { synthesizers, ..Self::resume(plan, ask) }.with_steps(plan)
+    }
+
+    /// Whether it asks nobody the plan does not name, and makes its text as the plan says.
+    pub fn asks_as(&self, plan: &RunPlan) -> bool {
+        let models = |chain: &[Seat]| chain.iter().map(|seat| seat.model.clone()).collect::<Vec<_>>();
+        self.seats.is_empty()
+            && (self.strategy, &self.knobs) == (plan.strategy, &plan.knobs)
+            && (self.synthesizers.is_empty() || models(&self.synthesizers) == models(&plan.synthesizers))
+    }
+
+    /// Makes another text: of `request` the models (as new seats), the synthesizer, the strategy, the sampling wishes
+    /// and the budget count. `chain` are the synthesizers of the part before. `spent` is what the run has cost so far; the
+    /// budget of the request is for this part.
+    pub fn resolve(
+        request: &RunRequest,
+        terms: &Terms<'_>,
+        (plan, chain): (&RunPlan, &[Seat]),
+        (ask, spent): (Vec<SeatNumber>, PicoUsd),
+    ) -> Result<Self, Failure> {
+        let plan::Addition { mut seats, mut synthesizers, warnings } =
+            plan::further(request, terms, &plan.messages)?;
+        number(&mut seats, plan.seats.len(), SEATS_MAX)?;
+        number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
+        let has_checker = terms.defaults.checker.is_some();
+        let chosen = request.strategy.as_deref();
+        let chosen = chosen.map(|text| Chosen::of(text, &plan.question(), has_checker)).transpose()?;
+        let Chosen { recipe: Recipe { strategy, knobs }, why } =
+            chosen.unwrap_or_else(|| Chosen { recipe: plan.recipe(), why: None });
+        let chosen_because = why.map(str::to_owned);
+        let reopening = Self {
+            seats,
+            synthesizers,
+            strategy,
+            knobs,
+            chosen_because,
+            warnings,
+            ..Self::resume(plan, ask)
+        };
+        let reopening = reopening.with_steps(plan)?;
+        reopening.within((plan, chain), (spent, request.budget.unwrap_or(terms.defaults.budget)))
+    }
+
+    /// The same with a budget for this part, besides what the run has cost so far (`spent`). Fails where the part may
+    /// cost more.
+    pub fn within(
+        mut self,
+        (plan, chain): (&RunPlan, &[Seat]),
+        (spent, budget): (PicoUsd, PicoUsd),
+    ) -> Result<Self, Failure> {
+        budget::check("this part of the run", self.worst_case(plan, chain), budget)?;
+        self.budget = spent.plus(budget);
+        Ok(self)
+    }
+
+    /// How answers become one text in this part, and what was set about it.
+    pub const fn recipe(&self) -> Recipe {
+        Recipe { strategy: self.strategy, knobs: self.knobs }
+    }
+
+    /// The plan with what this part adds to it.
+    #[must_use]
+    pub fn extend(&self, plan: &RunPlan) -> RunPlan {
+        let with = |old: &[Seat], new: &[Seat]| [old, new].concat();
+        RunPlan {
+            seats: with(&plan.seats, &self.seats),
+            synthesizers: with(&plan.synthesizers, &self.synthesizers),
+            steps: [plan.steps.as_slice(), &self.steps].concat(),
+            strategy: self.strategy,
+            knobs: self.knobs,
+            chosen_because: self.chosen_because.clone(),
+            budget: self.budget,
+            limits: self.limits.clone(),
+            warnings: [plan.warnings.as_slice(), &self.warnings].concat(),
+            ..plan.clone()
+        }
+    }
+
+    /// Whom this part asks, and the synthesizers it begins with: its own, else those of the part before, which are
+    /// `chain`.
+    pub fn asked<'a>(&'a self, plan: &'a RunPlan, chain: &'a [Seat]) -> (Vec<&'a Seat>, &'a [Seat]) {
+        let again = plan.seats.iter().filter(|seat| self.ask.contains(&seat.number));
+        let chain = if self.synthesizers.is_empty() { chain } else { &self.synthesizers };
+        (again.chain(&self.seats).collect(), chain)
+    }
+
+    /// Who is called in this part where none of them fails. `plan` is extended by it already, `chain` as for
+    /// [`Reopening::asked`].
+    pub fn called(&self, plan: &RunPlan, chain: &[Seat]) -> Vec<Place> {
+        let (asked, chain) = self.asked(plan, chain);
+        plan.called(asked, chain, self.steps_of(plan))
+    }
+
+    /// The most this part can cost, as far as prices are known. `chain` is as for [`Reopening::asked`].
+    pub fn worst_case(&self, plan: &RunPlan, chain: &[Seat]) -> PicoUsd {
+        let (asked, chain) = self.asked(plan, chain);
+        self.extend(plan).worst_case_of(asked, chain, self.steps_of(plan))
+    }
+
+    /// The steps this part may make: its own, else those of the part before.
+    fn steps_of<'a>(&'a self, plan: &'a RunPlan) -> &'a [Step] {
+        if self.synthesizers.is_empty() && self.steps.is_empty() { &plan.steps } else { &self.steps }
+    }
+
+    /// The steps of a part that makes another text.
+    fn with_steps(mut self, plan: &RunPlan) -> Result<Self, Failure> {
+        let recipe = self.recipe();
+        let seats = [plan.seats.as_slice(), &self.seats].concat();
+        recipe.check_seats(&seats)?;
+        // Whoever makes another text has waited for the first.
+        let recipe = Recipe { knobs: Knobs { early: None, ..recipe.knobs }, ..recipe };
+        self.steps = step::planned(recipe, &seats, &self.synthesizers, plan.input_bytes());
+        step::number_on(&mut self.steps, plan.steps.len())?;
+        Ok(self)
+    }
+}
+
+/// Numbers new places on from those there are.
+fn number(new: &mut [Seat], before: usize, count_max: usize) -> Result<(), Failure> {
+    if before + new.len() > count_max {
+        return Err(Failure::new(Code::PanelSize, format!("the run would have more than {count_max} seats")));
+    }
+    for (seat, index) in new.iter_mut().zip(before..) {
+        seat.number = SeatNumber::at(index);
+    }
+    Ok(())
+}

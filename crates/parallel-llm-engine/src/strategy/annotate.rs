@@ -1,0 +1,128 @@
+//! What every outcome passes through: whose answers look as if they instructed their reader, and where the text leads.
+//!
+//! Nothing is left out for it but links, and those only where the user wants it so. Works with what came of the strategy, so a
+//! strategy cannot forget it.
+
+use std::collections::BTreeSet;
+
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::request::panel::{ModelRef, SeatNumber};
+use crate::request::{Message, StoreMode};
+use crate::run::outcome::{Outcome, OutcomeKind, Warning};
+use crate::text::injection;
+use crate::text::links;
+use crate::value::code::Code;
+use crate::value::invisible;
+
+/// So many hosts are named in a warning; the text itself has them all.
+const HOSTS_MAX: usize = 8;
+
+/// The outcome with what is to be told of these answers and of its text.
+pub(crate) fn vetted(desk: &Desk, usable: &[Usable], mut outcome: Outcome) -> Outcome {
+    for one in usable {
+        let signs = injection::signs(&one.answer.text);
+        let about: Vec<&str> = signs.iter().map(|sign| sign.about()).collect();
+        if !about.is_empty() {
+            outcome.warnings.push(Warning {
+                code: Code::SuspectedInjection,
+                message: format!("the answer of seat {} holds {}", one.seat, about.join(", ")),
+                next: Code::SuspectedInjection.next().to_owned(),
+            });
+        }
+        for sign in signs {
+            outcome.suspect(one.seat, sign);
+        }
+    }
+    flag_links(desk, usable, &mut outcome);
+    flag_hidden(&mut outcome);
+    outcome.kin = kin(desk, usable, &outcome);
+    outcome
+}
+
+/// The seats of the vendors of those who read the answers.
+fn kin(desk: &Desk, usable: &[Usable], outcome: &Outcome) -> Vec<SeatNumber> {
+    let judges = outcome.judging.iter().flat_map(|judging| &judging.verdicts).map(|verdict| &verdict.by);
+    let writer = outcome.by.as_ref().filter(|_| outcome.kind == OutcomeKind::Fused);
+    let readers: Vec<&ModelRef> = judges.chain(writer).collect();
+    let model = |seat: SeatNumber| &desk.plan.seats[seat.index()].model;
+    let seats = usable.iter().map(|one| one.seat);
+    seats.filter(|seat| readers.iter().any(|reader| reader.is_kin_of(model(*seat)))).collect()
+}
+
+/// Tells of characters in the text that nobody sees: a program or a model that is handed it reads them.
+fn flag_hidden(outcome: &mut Outcome) {
+    let count = outcome.text.as_deref().map_or(0, invisible::hidden);
+    if count > 0 {
+        let characters = if count == 1 { "character" } else { "characters" };
+        outcome.warnings.push(Warning {
+            code: Code::HiddenText,
+            message: format!("the text holds {count} {characters} that nobody sees"),
+            next: Code::HiddenText.next().to_owned(),
+        });
+    }
+}
+
+fn flag_links(desk: &Desk, usable: &[Usable], outcome: &mut Outcome) {
+    let Some(text) = outcome.text.clone() else { return };
+    let linked = links::links(&text).into_iter().map(|link| link.host);
+    let mut linked: BTreeSet<String> = linked.filter(|host| !links::is_nobodys(host)).collect();
+    for asked in desk.plan.messages.iter().flat_map(Message::texts) {
+        let known = links::named(asked, &linked);
+        linked.retain(|host| !known.contains(host));
+    }
+    if linked.is_empty() {
+        return;
+    }
+    let named = |one: &Usable| (one.seat, links::named(&one.answer.text, &linked));
+    let named: Vec<(SeatNumber, BTreeSet<String>)> = usable.iter().map(named).collect();
+    let (mut strange, mut suspect, mut alone) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for host in linked {
+        let mut by = named.iter().filter(|(_, hosts)| hosts.contains(&host)).map(|(seat, _)| *seat);
+        match (by.next(), by.next()) {
+            (None, _) => drop(strange.insert(host)),
+            (Some(only), None) if outcome.suspected.iter().any(|one| one.seat == only) => {
+                suspect.insert(host);
+            }
+            // Where all answers are listed, each is told with its own links.
+            (Some(_), None) if usable.len() > 1 && outcome.kind != OutcomeKind::Listed => {
+                alone.insert(host);
+            }
+            _ => {}
+        }
+    }
+    let flagged: BTreeSet<String> = strange.union(&suspect).cloned().collect();
+    // An answer that stands as it is stays as it is.
+    let is_defused = desk.plan.knobs.is_paranoid() && outcome.kind == OutcomeKind::Fused;
+    if is_defused && let Some(by) = outcome.by.clone() {
+        *outcome = std::mem::replace(outcome, Outcome::new(OutcomeKind::None, ""))
+            .with_text(links::defused(&text, &flagged).into(), by);
+    }
+    let end = if is_defused { "; that link was taken out" } else { "" };
+    let whys = [
+        (strange, "no answer has and the question has not", end),
+        (suspect, "only an answer has that may have tried to instruct its reader", end),
+        (alone, "only one answer has and the question has not", ""),
+    ];
+    for (hosts, why, end) in whys.into_iter().filter(|(hosts, ..)| !hosts.is_empty()) {
+        let hosts = told(desk, &hosts);
+        outcome.warnings.push(Warning {
+            code: Code::LinkUnknown,
+            message: format!("the text links to {hosts}, which {why}{end}"),
+            next: Code::LinkUnknown.next().to_owned(),
+        });
+    }
+}
+
+/// Hosts by their names, never what stands behind them: that may carry what was asked. Where no words of the answers are
+/// kept, how many they are.
+fn told(desk: &Desk, hosts: &BTreeSet<String>) -> String {
+    let count = hosts.len();
+    if desk.plan.store == StoreMode::Metadata {
+        return format!("{count} {}", if count == 1 { "host" } else { "hosts" });
+    }
+    let mut told: Vec<String> =
+        hosts.iter().take(HOSTS_MAX).map(|host| format!("`{}`", links::shown(host))).collect();
+    told.extend((count > HOSTS_MAX).then(|| format!("{} more", count - HOSTS_MAX)));
+    told.join(", ")
+}

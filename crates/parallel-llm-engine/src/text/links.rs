@@ -1,0 +1,306 @@
+//! Where a text leads: the hosts of its links, however they are written, and the same text without some of them.
+//!
+//! Pure and linear in the length of the text. What counts is what any client may make of it: entities are read, invisible
+//! characters and escapes skipped, wide letters taken for plain ones, percent signs decoded, and what stands before an `@`
+//! is no host. So more may be taken for a link than one client would; never less is the aim.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::text::injection::is_invisible;
+
+/// A host is told in at most so many characters: the longest name there is has 253, and nobody reads that.
+const HOST_CHARS_MAX: usize = 80;
+/// The longest name of a scheme that is looked for.
+const SCHEME_CHARS_MAX: usize = 24;
+/// The longest entity, `&NewLine;`, and some more for padded numbers.
+const ENTITY_BYTES_MAX: usize = 16;
+/// Taking a link out may join what stood around it to another one; each pass takes one layer.
+const PASSES_MAX: usize = 16;
+/// Names that nobody can own, so that they lead nowhere.
+const NOBODYS: [&str; 5] = ["localhost", "127.0.0.1", "example.com", "example.org", "example.net"];
+/// Schemes that carry their content, or run it.
+const BARE_SCHEMES: [&str; 3] = ["javascript", "vbscript", "data"];
+
+/// How much of a text is taken apart at once: that takes 24 times its length.
+const PAGE_BYTES: usize = 64 * 1024;
+/// How much of a page the next one begins with, so that a link on the edge stands whole on one of them. No client follows
+/// longer ones.
+const OVERLAP_BYTES: usize = 8 * 1024;
+
+/// A link of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Where it leads: a host in lower case without its port, or a scheme such as `data:` that has none.
+    pub host: String,
+    /// Where it stands, in bytes.
+    pub span: Range<usize>,
+}
+
+/// A character of a text as a client reads it, and the bytes it is written with.
+#[derive(Clone, Copy)]
+struct Unit {
+    read: char,
+    start: usize,
+    end: usize,
+}
+
+/// The links of a text, in its order.
+pub fn links(text: &str) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    let mut start = 0;
+    while let Some(page) = page(text, start) {
+        let found = links_of(&text[page.clone()]);
+        // What begins near the end of a page stands whole on the next.
+        let whole_to = if page.end == text.len() { text.len() } else { page.end - OVERLAP_BYTES };
+        let found = found
+            .into_iter()
+            .map(|Link { host, span }| Link { host, span: span.start + page.start..span.end + page.start });
+        links.extend(found.filter(|link| link.span.start < whole_to));
+        if page.end == text.len() {
+            break;
+        }
+        let seen_to = links.last().map_or(0, |link| link.span.end);
+        start = text.ceil_char_boundary(whole_to.max(seen_to));
+    }
+    links
+}
+
+/// The bytes from here on that are looked at together; `None` behind the end.
+fn page(text: &str, start: usize) -> Option<Range<usize>> {
+    let end = text.floor_char_boundary((start + PAGE_BYTES).min(text.len()));
+    (start < text.len()).then_some(start..end)
+}
+
+fn links_of(page: &str) -> Vec<Link> {
+    let units = units(page);
+    let mut links: Vec<Link> = Vec::new();
+    let mut at = 0;
+    while at < units.len() {
+        match link(&units, at) {
+            Some((host, range)) => {
+                let span = units[range.start].start..units[range.end - 1].end;
+                links.push(Link { host, span });
+                at = range.end.max(at + 1);
+            }
+            None => at += 1,
+        }
+    }
+    links
+}
+
+/// Those of these names that stand in a text as something that could be a host, also where it is no link.
+pub fn named(text: &str, wanted: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut named = BTreeSet::new();
+    let mut start = 0;
+    while let Some(page) = page(text, start) {
+        let read: String = units(&text[page.clone()]).iter().map(|unit| unit.read).collect();
+        let words = read.split(|one: char| !(one.is_alphanumeric() || "-._:[]".contains(one)));
+        let words = words.flat_map(|word| [word, word.split(':').next().unwrap_or_default()]);
+        let words = words.map(|word| word.trim_matches(|one: char| !one.is_alphanumeric()));
+        named.extend(words.filter(|word| wanted.contains(*word)).map(str::to_owned));
+        let linked = links_of(&text[page.clone()]).into_iter().map(|link| link.host);
+        named.extend(linked.filter(|host| wanted.contains(host)));
+        if page.end == text.len() {
+            break;
+        }
+        start = text.ceil_char_boundary(page.end - OVERLAP_BYTES);
+    }
+    named
+}
+
+/// The text with these hosts' links replaced by words that no client follows.
+pub fn defused(text: &str, hosts: &BTreeSet<String>) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..PASSES_MAX {
+        let found: Vec<Link> = links(&text).into_iter().filter(|link| hosts.contains(&link.host)).collect();
+        if found.is_empty() {
+            break;
+        }
+        for link in found.iter().rev() {
+            text.replace_range(link.span.clone(), &format!("[link to {} left out]", shown(&link.host)));
+        }
+    }
+    text
+}
+
+/// A host as it is told: short, and nothing that a client makes a link of again.
+pub fn shown(host: &str) -> String {
+    let plain = |one: char| one.is_alphanumeric() || "-.:".contains(one);
+    let short: String = host.chars().filter(|one| plain(*one)).take(HOST_CHARS_MAX).collect();
+    short.replace('.', "[.]").trim_end_matches(':').to_owned()
+}
+
+/// Whether nobody can own the name.
+pub fn is_nobodys(host: &str) -> bool {
+    let ends =
+        [".localhost", ".example", ".test", ".invalid", ".example.com", ".example.org", ".example.net"];
+    NOBODYS.contains(&host) || host == "::1" || ends.iter().any(|end| host.ends_with(end))
+}
+
+/// The link that has its mark here: a colon after a scheme, two slashes, `www.`.
+fn link(units: &[Unit], at: usize) -> Option<(String, Range<usize>)> {
+    match units[at].read {
+        ':' => after_scheme(units, at),
+        '/' => without_scheme(units, at),
+        'w' => from_www(units, at),
+        _ => None,
+    }
+}
+
+fn after_scheme(units: &[Unit], colon: usize) -> Option<(String, Range<usize>)> {
+    let before = &units[colon.saturating_sub(SCHEME_CHARS_MAX)..colon];
+    let is_part = |unit: &&Unit| unit.read.is_ascii_alphanumeric() || "+.-\\".contains(unit.read);
+    let length = before.iter().rev().take_while(is_part).count();
+    let from = colon - length;
+    let scheme: String = units[from..colon].iter().map(|unit| unit.read).filter(|one| *one != '\\').collect();
+    if !scheme.contains(|one: char| one.is_ascii_alphabetic()) {
+        return None;
+    }
+    let (host_from, slashes) = after_slashes(units, colon + 1);
+    if BARE_SCHEMES.contains(&scheme.as_str()) {
+        return bare(units, (from, colon), &scheme);
+    }
+    let (host, end) = authority(units, host_from)?;
+    // A client reads `https:host` as `https://host`; elsewhere a colon after a word is only a colon.
+    let is_web = ["http", "https", "ftp", "ws", "wss"].iter().any(|web| scheme.ends_with(web));
+    (slashes >= 2 || is_web && (slashes == 1 || host.contains('.')))
+        .then(|| (host, from..url_end(units, end)))
+}
+
+/// A link whose content stands in it. `data` is a word, too: what follows must be a type, or nothing and a comma.
+fn bare(units: &[Unit], (from, colon): (usize, usize), scheme: &str) -> Option<(String, Range<usize>)> {
+    let end = url_end(units, colon + 1);
+    let rest: String = units[colon + 1..end].iter().take(64).map(|unit| unit.read).collect();
+    let is_data = rest.starts_with([',', ';']) || rest.contains('/') && rest.contains([',', ';']);
+    (!rest.is_empty() && (scheme != "data" || is_data)).then(|| (format!("{scheme}:"), from..end))
+}
+
+/// `//host` is a link where something opens before it; in code it opens a remark.
+fn without_scheme(units: &[Unit], at: usize) -> Option<(String, Range<usize>)> {
+    let mut before =
+        units[..at].iter().rev().map(|unit| unit.read).skip_while(|one| *one == ' ' || *one == '\\');
+    let opens = before.next().is_some_and(|one| "(<\"'=:[".contains(one));
+    let (host_from, slashes) = after_slashes(units, at);
+    if !opens || slashes < 2 {
+        return None;
+    }
+    let (host, end) = authority(units, host_from)?;
+    host.contains(['.', ':']).then(|| (host, at..url_end(units, end)))
+}
+
+fn from_www(units: &[Unit], at: usize) -> Option<(String, Range<usize>)> {
+    let is_inside = at > 0 && (units[at - 1].read.is_alphanumeric() || ".-@".contains(units[at - 1].read));
+    let is_www = units[at..].iter().map(|unit| unit.read).take(4).eq("www.".chars());
+    if is_inside || !is_www {
+        return None;
+    }
+    let (host, end) = authority(units, at)?;
+    (host.len() > 4).then(|| (host, at..url_end(units, end)))
+}
+
+/// Past slashes of either kind, and how many there were.
+fn after_slashes(units: &[Unit], from: usize) -> (usize, usize) {
+    let count = units[from..].iter().take_while(|unit| matches!(unit.read, '/' | '\\')).count();
+    (from + count, count)
+}
+
+/// The host that begins here, after whatever a user's name pretends, and where it ends.
+fn authority(units: &[Unit], from: usize) -> Option<(String, usize)> {
+    let is_end = |unit: &&Unit| {
+        let one = unit.read;
+        one.is_whitespace() || one.is_control() || "/?#\\<>\"'`(){}|^,;!*".contains(one)
+    };
+    let end = from + units[from..].iter().take_while(|unit| !is_end(unit)).count();
+    let raw: String = units[from..end].iter().map(|unit| unit.read).collect();
+    let decoded = percent_decoded(&raw);
+    let host = decoded.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        Some((inner, _)) => inner,
+        None => host.split([':', ']', '[']).next().unwrap_or_default(),
+    };
+    let host = host.trim_matches(['.', '-', '~', '_', '&', '=', '$', '%', '+']).to_owned();
+    host.contains(|one: char| one.is_alphanumeric()).then_some((host, end))
+}
+
+/// Where the rest of a link ends: path, question, fragment.
+fn url_end(units: &[Unit], from: usize) -> usize {
+    let goes_on =
+        |unit: &&Unit| !(unit.read.is_whitespace() || unit.read.is_control() || "<>\"`)".contains(unit.read));
+    let end = from + units[from..].iter().take_while(goes_on).count();
+    // Punctuation behind a link is the sentence's.
+    let tail = units[from..end].iter().rev().take_while(|unit| ".,;:!?'*_]}|".contains(unit.read)).count();
+    end - tail
+}
+
+fn percent_decoded(host: &str) -> String {
+    if !host.contains('%') {
+        return host.to_owned();
+    }
+    let (mut bytes, mut rest) = (Vec::with_capacity(host.len()), host.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let coded = after.get(..2).filter(|_| *first == b'%');
+        let byte = coded.and_then(|two| u8::from_str_radix(str::from_utf8(two).ok()?, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    units(&String::from_utf8_lossy(&bytes)).iter().map(|unit| unit.read).collect()
+}
+
+/// A text as a client reads it.
+fn units(text: &str) -> Vec<Unit> {
+    let mut units = Vec::with_capacity(text.len());
+    let mut start = 0;
+    while let Some(character) = text[start..].chars().next() {
+        let entity = (character == '&').then(|| entity(&text[start..])).flatten();
+        let (read, length) = entity.unwrap_or((character, character.len_utf8()));
+        let end = start + length;
+        // What a client drops of an address: a tab or a line end that was written as an entity, and what nobody sees.
+        let is_dropped = is_invisible(read) || entity.is_some() && matches!(read, '\t' | '\n' | '\r');
+        if !is_dropped {
+            let narrow = narrow(read);
+            units.extend(narrow.to_lowercase().map(|read| Unit { read, start, end }));
+        }
+        start = end;
+    }
+    units
+}
+
+/// A wide letter or dot as the plain one that names of hosts are made of.
+fn narrow(read: char) -> char {
+    match read {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(read) - 0xfee0).unwrap_or(read),
+        '\u{3002}' | '\u{ff61}' | '\u{2024}' => '.',
+        '\u{2044}' | '\u{2215}' => '/',
+        other => other,
+    }
+}
+
+/// The character an entity at the beginning of a text stands for, and its length in bytes.
+fn entity(text: &str) -> Option<(char, usize)> {
+    let window = &text[1..text.floor_char_boundary(ENTITY_BYTES_MAX)];
+    let end = window.find(|one: char| !one.is_ascii_alphanumeric() && one != '#').unwrap_or(window.len());
+    let name = &window[..end];
+    let read = match name.strip_prefix('#') {
+        Some(number) => {
+            let hex = number.strip_prefix(['x', 'X']);
+            char::from_u32(hex.map_or_else(|| number.parse(), |hex| u32::from_str_radix(hex, 16)).ok()?)?
+        }
+        None => match name {
+            "colon" => ':',
+            "sol" => '/',
+            "bsol" => '\\',
+            "period" => '.',
+            "commat" => '@',
+            "amp" => '&',
+            "Tab" => '\t',
+            "NewLine" => '\n',
+            "lsqb" | "lbrack" => '[',
+            "rsqb" | "rbrack" => ']',
+            "num" => '#',
+            "quest" => '?',
+            _ => return None,
+        },
+    };
+    Some((read, 1 + end + usize::from(window[end..].starts_with(';'))))
+}

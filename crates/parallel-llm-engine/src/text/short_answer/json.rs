@@ -1,0 +1,414 @@
+//! A value in the JSON of an answer: at a place that is named, or under the name of an answer.
+//!
+//! Tolerant about where the JSON stands, exact about what it says: numbers are compared as they are written, not as floating
+//! point, texts letter by letter. What always holds: the work is bounded by the length that is looked at.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::asked::Asked;
+use super::value::quantity;
+use super::{Value, literal, number};
+use crate::text::json::{self, Document};
+use crate::text::json_pointer::Pointer;
+
+/// The longest answer in which JSON is looked for, in bytes: as much as one at the default output cap has. The run waits for
+/// this, and each brace may take the rest of the answer to read.
+const JSON_BYTES_MAX: usize = 64 * 1024;
+/// How deep a value may go on below the place that is pointed to. It is to be a short answer.
+const DEPTH_MAX: usize = 8;
+/// What stands before JSON in an answer that is formatted.
+const FENCE: &str = "```json";
+
+/// Names of members that hold what an answer comes to, without what joins their words.
+const ANSWERS: &[&str] = &[
+    "answer",
+    "finalanswer",
+    "result",
+    "finalresult",
+    "output",
+    "prediction",
+    "choice",
+    "correctanswer",
+    "value",
+];
+/// Names of members that hold how it came to that.
+const REASONS: &[&str] = &[
+    "reasoning",
+    "explanation",
+    "rationale",
+    "reason",
+    "thought",
+    "thoughts",
+    "thinking",
+    "analysis",
+    "steps",
+    "stepbystep",
+    "chainofthought",
+    "cot",
+    "justification",
+    "work",
+    "working",
+    "calculation",
+    "calculations",
+    "scratchpad",
+    "solution",
+    "question",
+    "confidence",
+];
+/// Names of members that hold what the answer counts.
+const UNITS: &[&str] = &["unit", "units"];
+
+/// What the JSON of an answer says that it comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Field<'a> {
+    /// There is no JSON with an answer.
+    Absent,
+    /// There is, and not one thing that it says.
+    Unclear,
+    /// It says this, and before it stands this.
+    Says { said: Said, before: &'a str },
+}
+
+/// A value of JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    Text(String),
+    /// As it is written.
+    Number(String),
+    Truth(bool),
+    /// In the one way of writing it.
+    Other(String),
+}
+
+/// The members of an object, in order, those that stand twice included.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<From: Deserializer<'de>>(from: From) -> Result<Self, From::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Members<'de>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object")
+            }
+
+            fn visit_map<Map: MapAccess<'de>>(self, mut map: Map) -> Result<Members<'de>, Map::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        from.deserialize_map(All)
+    }
+}
+
+/// What the last object of an answer says that it comes to. It ends the answer; another that says something else makes it
+/// unclear, and so does a member nobody knows the meaning of.
+pub(super) fn field(answer: &str) -> Field<'_> {
+    let Some(answer) = Some(answer.trim()).filter(|answer| answer.len() <= JSON_BYTES_MAX) else {
+        return Field::Absent;
+    };
+    let found: Vec<(Range<usize>, Member)> = json::objects(answer)
+        .map(|object| (object.range.clone(), said(&object.json)))
+        .filter(|(_, said)| *said != Member::Absent)
+        .collect();
+    let Some((last, said)) = found.last() else {
+        // JSON that cannot be read may say anything, and so may what it quotes.
+        let opened = answer.trim_start_matches(FENCE).trim_start();
+        let is_broken = opened.starts_with('{') && answer.contains("\"answer\"");
+        return if is_broken { Field::Unclear } else { Field::Absent };
+    };
+    let is_last = answer[last.end..].trim_matches(['`', '\n', ' ', '\r', '*']).is_empty();
+    let are_one = found.iter().all(|(_, other)| other == said);
+    match said {
+        Member::Says(said) if is_last && are_one => {
+            Field::Says { said: said.clone(), before: &answer[..last.start] }
+        }
+        _ => Field::Unclear,
+    }
+}
+
+/// What an object says that an answer comes to.
+#[derive(PartialEq, Eq)]
+enum Member {
+    Absent,
+    Unclear,
+    Says(Said),
+}
+
+/// What an object says that an answer comes to, in one member, with its unit in another; the rest says how it came to that.
+fn said(object: &str) -> Member {
+    let Ok(Members(members)) = serde_json::from_str(object) else { return Member::Absent };
+    let name = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
+    let of = |names: &[&str]| -> Vec<&RawValue> {
+        let named = members.iter().filter(|(own, _)| names.contains(&name(own).as_str()));
+        named.map(|(_, value)| *value).collect()
+    };
+    let (answers, reasons, units) = (of(ANSWERS), of(REASONS), of(UNITS));
+    let is_known = answers.len() + reasons.len() + units.len() == members.len();
+    let (unit, answer) = match (answers.as_slice(), units.as_slice()) {
+        ([], _) => return Member::Absent,
+        ([answer], []) if is_known => (None, typed(answer, Numbers::AsWritten)),
+        ([answer], [unit]) if is_known => {
+            (Some(typed(unit, Numbers::AsWritten)), typed(answer, Numbers::AsWritten))
+        }
+        _ => return Member::Unclear,
+    };
+    match (answer, unit) {
+        (Some(said), None) => Member::Says(said),
+        (Some(Said::Text(text) | Said::Number(text)), Some(Some(Said::Text(unit)))) => {
+            Member::Says(Said::Text(format!("{text} {unit}")))
+        }
+        _ => Member::Unclear,
+    }
+}
+
+/// How numbers within a value are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// `1.0` is `1`.
+    Exactly,
+    /// As what a program returns: `1.0` is another thing than `1`.
+    AsWritten,
+}
+
+/// A value of JSON by its type; `None` for nothing.
+fn typed(value: &RawValue, numbers: Numbers) -> Option<Said> {
+    let text = value.get();
+    match text.as_bytes().first()? {
+        b'"' => serde_json::from_str(text).ok().map(Said::Text),
+        b't' | b'f' => Some(Said::Truth(text == "true")),
+        b'n' => None,
+        b'{' | b'[' => written(value, DEPTH_MAX, numbers).map(Said::Other),
+        _ => Some(Said::Number(text.to_owned())),
+    }
+}
+
+/// The value at this place, of the last JSON object in which there is such a place.
+pub(super) fn at(answer: &str, pointer: &Pointer) -> Option<Value> {
+    let answer = Some(answer.trim()).filter(|answer| answer.len() <= JSON_BYTES_MAX)?;
+    let fenced = answer.rsplit_once(FENCE).map_or(answer, |(_, behind)| behind);
+    let whole = json::whole(fenced.trim().trim_end_matches("```"));
+    let nearest: Vec<Document<'_>> =
+        whole.map_or_else(|| json::objects(fenced).collect(), |whole| vec![whole]);
+    of_documents(&nearest, pointer).or_else(|| {
+        let all: Vec<Document<'_>> = json::objects(answer).collect();
+        of_documents(&all, pointer)
+    })
+}
+
+/// The value at this place of the last of these in which there is one.
+fn of_documents(documents: &[Document<'_>], pointer: &Pointer) -> Option<Value> {
+    let value = documents.iter().rev().find_map(|document| found(&document.json, pointer))?;
+    match typed(value, Numbers::Exactly) {
+        Some(Said::Text(text)) => of_text(&text),
+        Some(Said::Number(digits)) => Some(match number::leading(&digits) {
+            Some((number, "")) => Value::Number(number, None),
+            // Beyond what is compared exactly.
+            _ => Value::Json(literal::exact(&digits)?),
+        }),
+        Some(Said::Truth(truth)) => Some(Value::Json(truth.to_string())),
+        Some(Said::Other(written)) => literal::exact(&written).map(Value::Json),
+        None => (value.get() == "null").then(|| Value::Json("null".to_owned())),
+    }
+}
+
+/// A text at a place: a number where it is written as one, with or without a sign of money, else itself. `1.10` may be a
+/// version, and `3/4` a day.
+fn of_text(text: &str) -> Option<Value> {
+    let exact = literal::exact(text)?;
+    let digits = exact.strip_prefix('$').unwrap_or(&exact);
+    let is_plain = digits.chars().all(|one| one.is_ascii_digit() || matches!(one, ',' | '.' | '-' | '−'));
+    let is_version = digits.len() == exact.len() && digits.contains('.') && digits.ends_with('0');
+    let value = quantity(&exact, &Asked::default(), false)
+        .filter(|_| is_plain && !is_version && !digits.ends_with('.'));
+    Some(match value {
+        Some(Value::Number(number, _)) => Value::Number(number, None),
+        _ => Value::Literal(exact),
+    })
+}
+
+fn found<'a>(document: &'a str, pointer: &Pointer) -> Option<&'a RawValue> {
+    let document: &RawValue = serde_json::from_str(document).ok()?;
+    pointer.names().try_fold(document, |value, name| match value.get().as_bytes().first()? {
+        b'{' => {
+            let Members(members) = serde_json::from_str(value.get()).ok()?;
+            let mut named = members.into_iter().filter(|(own, _)| *own == name);
+            // A name that stands twice names nothing.
+            let only = named.next().filter(|_| named.next().is_none());
+            only.map(|(_, value)| value)
+        }
+        b'[' => {
+            // `007` is no place in a list.
+            let place = name.parse::<usize>().ok().filter(|place| place.to_string() == name)?;
+            serde_json::from_str::<Vec<&RawValue>>(value.get()).ok()?.get(place).copied()
+        }
+        _ => None,
+    })
+}
+
+/// A value in the one way of writing it: members by their names, texts as they are, numbers exactly.
+fn written(value: &RawValue, depth: usize, numbers: Numbers) -> Option<String> {
+    let text = value.get();
+    let text_of = |text: &str| serde_json::to_string(text).ok();
+    match text.as_bytes().first()? {
+        b'{' | b'[' if depth == 0 => None,
+        b'{' => {
+            let mut members = serde_json::from_str::<Members<'_>>(text).ok()?.0;
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            if members.windows(2).any(|two| two[0].0 == two[1].0) {
+                return None;
+            }
+            let member = |(name, value): &(String, &RawValue)| {
+                Some(format!("{}:{}", text_of(name)?, written(value, depth - 1, numbers)?))
+            };
+            Some(format!("{{{}}}", members.iter().map(member).collect::<Option<Vec<_>>>()?.join(",")))
+        }
+        b'[' => {
+            let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+            let items = items.into_iter().map(|item| written(item, depth - 1, numbers));
+            Some(format!("[{}]", items.collect::<Option<Vec<_>>>()?.join(",")))
+        }
+        b'"' => text_of(&serde_json::from_str::<String>(text).ok()?),
+        b't' | b'f' | b'n' => Some(text.to_owned()),
+        _ => match number::leading(text) {
+            Some((number, "")) if numbers == Numbers::Exactly => Some(number.to_string()),
+            // Beyond what is compared exactly.
+            _ => Some(text.to_owned()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pointer: &str, answer: &str, expected: Option<&str>) {
+        let pointer = Pointer::parse(pointer).unwrap();
+        assert_eq!(
+            at(answer, &pointer).map(|value| value.to_string()).as_deref(),
+            expected,
+            "{pointer}: {answer}"
+        );
+    }
+
+    #[test]
+    fn a_value_is_found_wherever_the_json_stands() {
+        for answer in [
+            r#"{"answer": "Paris"}"#,
+            "```json\n{\"answer\": \"Paris\"}\n```",
+            "It is {easy}: see [1].\n\n{\"answer\": \"Paris\"} I think.",
+            "First {\"answer\": \"Rome\"}, no: {\"answer\": \"Paris\"}. See {\"source\": 1}.",
+            "```json\n{\"answer\": \"Rome\"}\n```\nor rather\n```json\n{\"answer\": \"Paris\"}\n```\nSo {it} is.",
+        ] {
+            check("/answer", answer, Some("Paris"));
+        }
+        let derivation = r"\frac{1}{2} ".repeat(64);
+        check("/answer", &format!("{derivation}{{\"answer\": \"Paris\"}}"), Some("Paris"));
+        check("/answer", "{\"answer\": \"Paris\"} from\n```json\n{\"source\": 1}\n```", Some("Paris"));
+        check("/0/answer", r#"[{"answer": "Paris"}]"#, Some("Paris"));
+        check("", r#""Paris""#, Some("Paris"));
+        for answer in
+            ["Paris", "", "{", r#"{"answer": "Paris""#, r#"{"Answer": "Paris"}"#, r#"{"answer": " "}"#, "[]"]
+        {
+            check("/answer", answer, None);
+        }
+        check("/answer", &format!("{}{{\"answer\": 1}}", " x".repeat(40_000)), None);
+    }
+
+    #[test]
+    fn a_value_has_one_way_of_writing_it() {
+        for (answer, value) in [
+            ("42", "42"),
+            ("42.0", "42"),
+            ("4.20e1", "42"),
+            ("\"42\"", "42"),
+            ("\"$20,000\"", "20000"),
+            ("-0", "0"),
+            ("0.10", "0.1"),
+            ("123456789012345678901", "123456789012345678901"),
+            ("1E99", "1E99"),
+            ("\"1.10\"", "1.10"),
+            ("\"3/4\"", "3/4"),
+            ("\"PARIS.\"", "PARIS."),
+            ("true", "true"),
+            ("null", "null"),
+            (r#"{"b": [1.0, "X."], "A": {}}"#, r#"{"A":{},"b":[1,"X."]}"#),
+        ] {
+            check("/it", &format!(r#"{{"it": {answer}}}"#), Some(value));
+        }
+        let deep = |depth: usize| format!("{{\"it\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
+        check("/it", &deep(9), None);
+        check("/it", &deep(8), Some("[[[[[[[[]]]]]]]]"));
+        check("/it", &format!(r#"{{"it": "{}"}}"#, "x".repeat(301)), None);
+        // The last that has the place counts, also where its value does not.
+        check("/it", &format!(r#"{{"it": 1}} {{"it": "{}"}}"#, "x".repeat(301)), None);
+        check("/it", r#"{"it": "a\u202eb"}"#, None);
+    }
+
+    #[test]
+    fn values_of_two_types_differ() {
+        let pointer = Pointer::parse("/it").unwrap();
+        let value = |json: &str| at(&format!(r#"{{"it": {json}}}"#), &pointer);
+        assert_eq!(value("20000"), value("\"$20000\""));
+        for (one, other) in [
+            ("true", "\"true\""),
+            ("\"a\"", "\"A\""),
+            ("\"5%\"", "5"),
+            ("\"€5\"", "5"),
+            ("[1]", "\"[1]\""),
+            ("\"007\"", "7"),
+        ] {
+            assert_ne!(value(one), value(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_place_in_a_list_is_a_number() {
+        let list = r#"{"it": ["a", "b", {"c": "d"}]}"#;
+        check("/it/1", list, Some("b"));
+        check("/it/2/c", list, Some("d"));
+        for none in ["/it/3", "/it/01", "/it/-", "/it/+1", "/it/1/0", "/it/x", "/it/"] {
+            check(none, list, None);
+        }
+    }
+
+    #[test]
+    fn an_answer_has_one_member_that_says_what_it_comes_to() {
+        let said = |answer: &str| match field(answer) {
+            Field::Absent => "absent".to_owned(),
+            Field::Unclear => "unclear".to_owned(),
+            Field::Says { said, .. } => format!("{said:?}"),
+        };
+        for (answer, expected) in [
+            (r#"{"reasoning": "4 pairs", "answer": "8"}"#, r#"Text("8")"#),
+            ("Here:\n```json\n{\"explanation\": \"\", \"final_answer\": 8.0}\n```", r#"Number("8.0")"#),
+            (r#"{"Final Answer": true}"#, "Truth(true)"),
+            (
+                "```json\n{\"reasoning\": \"$y = (x-2)^2$\", \"answer\": \"$(2, 3)$\",}\n```",
+                r#"Text("$(2, 3)$")"#,
+            ),
+            (r#"{"answer": [1, 2]}"#, r#"Other("[1,2]")"#),
+            (r#"{"answer": 5, "unit": "million"}"#, r#"Text("5 million")"#),
+            ("The set {1, 2} has two.", "absent"),
+            (r#"{"source": 1}"#, "absent"),
+            (r#"{"answer": "5", "answer": "6"}"#, "unclear"),
+            (r#"{"answer": "5", "result": "6"}"#, "unclear"),
+            (r#"{"answer": "5", "in": "thousands"}"#, "unclear"),
+            (r#"{"answer": "5"} {"answer": "6"}"#, "unclear"),
+            (r#"{"answer": "5"} and that is wrong"#, "unclear"),
+            (r#"{"answer": null}"#, "unclear"),
+            (r#"{"answer": "5""#, "unclear"),
+        ] {
+            assert_eq!(said(answer), expected, "{answer}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! A short answer that is no number, option or yes: as it is written, or a formula in the one way of writing it.
+//!
+//! What always holds: only what surely changes nothing is left out. It is one line, and nothing in it steers who prints it
+//! or is seen by nobody.
+
+use crate::text::injection::is_invisible;
+use crate::value::answer::steers;
+
+/// The longest short answer in bytes. It stands in the reason of an outcome, and what is longer is no short answer.
+const LITERAL_BYTES_MAX: usize = 300;
+/// How much longer it may be before it is written the one way.
+const WRITTEN_BYTES_MAX: usize = 4 * LITERAL_BYTES_MAX;
+
+/// What stands around a formula or a text in it, and is no part of it.
+const AROUND: &[(&str, &str)] = &[
+    ("$$", "$$"),
+    ("$", "$"),
+    ("\\(", "\\)"),
+    ("\\[", "\\]"),
+    ("\\text{", "}"),
+    ("\\textbf{", "}"),
+    ("\\textrm{", "}"),
+    ("\\mathrm{", "}"),
+    ("\\displaystyle", ""),
+    ("**", "**"),
+];
+
+/// Ways to write the same sign.
+const SIGNS: &[(&str, &str)] = &[
+    ("\\dfrac", "\\frac"),
+    ("\\tfrac", "\\frac"),
+    ("\\cfrac", "\\frac"),
+    ("\\!", ""),
+    ("{,}", ","),
+    ("\\;", " "),
+    ("\\:", " "),
+    ("\\ ", " "),
+    ("\\quad", " "),
+    ("\\%", "%"),
+    ("\\$", "$"),
+    ("^{\\circ}", "°"),
+    ("^\\circ", "°"),
+    ("\\degree", "°"),
+];
+
+/// A text as it stands, without the blanks around it; `None` where it is no short answer.
+pub(super) fn exact(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_hidden = |one: char| steers(one) || is_invisible(one);
+    ((1..=LITERAL_BYTES_MAX).contains(&text.len()) && !text.contains(is_hidden)).then(|| text.to_owned())
+}
+
+/// A text as it stands, or as a formula where it can be nothing else: one as a whole, or numbers in brackets. In a text in
+/// quotes every blank counts.
+pub(super) fn text(text: &str) -> Option<String> {
+    let text = quoted(text);
+    let is_list = text.starts_with(['(', '[', '{'])
+        && text.chars().all(|one| one.is_ascii_digit() || "()[]{},.- ".contains(one));
+    let commands = ["\\frac", "\\dfrac", "\\sqrt", "\\left", "\\pi", "\\infty", "\\begin{", "\\pm"];
+    let is_tex = commands.iter().any(|command| text.contains(command));
+    // `$PATH$` is no formula.
+    let is_math =
+        is_formula(text) && !text.trim_matches('$').chars().all(|one| one.is_alphabetic() || one == '_');
+    let is_quoted = text.contains(['\'', '"', '`']);
+    if is_list || !is_quoted && (is_tex || is_math) { formula(text) } else { exact(text) }
+}
+
+/// A formula in the one way of writing it; `None` where it is no short answer.
+pub(super) fn formula(text: &str) -> Option<String> {
+    let text = unwrapped(text);
+    // Lines that are not those of a matrix may be code, in which each blank counts.
+    let is_many = text.contains('\n') && !text.contains("\\begin") && !text.contains("\\\\");
+    if text.len() > WRITTEN_BYTES_MAX || is_many {
+        return None;
+    }
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut plain = SIGNS.iter().fold(line, |plain, (from, to)| plain.replace(from, to));
+    for bracket in ["\\left", "\\right"] {
+        plain = without_sizes(&plain, bracket);
+    }
+    exact(&without_blanks(&arguments(&thin(&plain))))
+}
+
+/// The text without what stands around it as a whole.
+pub(super) fn unwrapped(mut text: &str) -> &str {
+    loop {
+        text = text.trim();
+        let inside = |(open, close): &(&str, &str)| {
+            let inside = text.strip_prefix(open)?.strip_suffix(close)?;
+            let is_one = match *open {
+                "\\displaystyle" => !inside.starts_with(|one: char| one.is_ascii_alphabetic()),
+                _ if *close == "}" => is_balanced(inside),
+                _ => !inside.contains(open) && !inside.contains(close),
+            };
+            (is_one && !inside.is_empty()).then_some(inside)
+        };
+        match AROUND.iter().find_map(inside) {
+            Some(inside) => text = inside,
+            None => return text,
+        }
+    }
+}
+
+/// A text without the emphasis, or the signs of code, that stand around it as a whole.
+pub(super) fn quoted(text: &str) -> &str {
+    let text = text.trim();
+    let inside =
+        |mark: &str| text.strip_prefix(mark)?.strip_suffix(mark).filter(|inside| !inside.contains(mark));
+    inside("**").or_else(|| inside("`")).unwrap_or(text)
+}
+
+/// Whether a text is a formula as a whole.
+pub(super) fn is_formula(text: &str) -> bool {
+    let text = text.trim().trim_end_matches('.');
+    [("$", "$"), ("\\(", "\\)"), ("\\[", "\\]")]
+        .iter()
+        .any(|(open, close)| text.len() > open.len() && text.starts_with(open) && text.ends_with(close))
+}
+
+/// Whether every brace that is closed was opened before, and the other way round.
+fn is_balanced(text: &str) -> bool {
+    let mut depth = 0_usize;
+    for one in text.chars() {
+        match (one, depth) {
+            ('{', _) => depth += 1,
+            ('}', 0) => return false,
+            ('}', _) => depth -= 1,
+            _ => {}
+        }
+    }
+    depth == 0
+}
+
+/// A small blank between digits keeps its place, because it separates thousands; elsewhere it is a blank.
+fn thin(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut pieces = text.split("\\,").peekable();
+    while let Some(piece) = pieces.next() {
+        plain.push_str(piece);
+        if let Some(next) = pieces.peek() {
+            let is_within = piece.ends_with(|one: char| one.is_ascii_digit())
+                && next.starts_with(|one: char| one.is_ascii_digit());
+            plain.push(if is_within { '\u{2009}' } else { ' ' });
+        }
+    }
+    plain
+}
+
+/// The text without the command that makes a bracket as large as what it holds, but with `\leftarrow`.
+fn without_sizes(text: &str, command: &str) -> String {
+    let mut pieces = text.split(command);
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        if piece.starts_with(|one: char| one.is_ascii_alphabetic() || one == '.') {
+            plain.push_str(command);
+        }
+        plain.push_str(piece);
+    }
+    plain
+}
+
+/// `\frac12` and `\sqrt3` with the braces they stand for, `x^{2}` without those it needs not.
+fn arguments(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let (mut plain, mut at) = (String::with_capacity(text.len()), 0);
+    while at < characters.len() {
+        let rest = &characters[at..];
+        let (length, count) = [("\\frac", 2), ("\\sqrt", 1)]
+            .into_iter()
+            .find(|(command, _)| rest.iter().copied().take(command.len()).eq(command.chars()))
+            .map_or((0, 0), |(command, count)| (command.len(), count));
+        let digits = &rest[length..(length + count).min(rest.len())];
+        match rest {
+            [sign @ ('^' | '_'), '{', one, '}', ..] => {
+                plain.extend([*sign, *one]);
+                at += 4;
+            }
+            _ if count > 0 && digits.len() == count && digits.iter().all(char::is_ascii_digit) => {
+                plain.extend(&rest[..length]);
+                for digit in digits {
+                    plain.extend(['{', *digit, '}']);
+                }
+                at += length + count;
+            }
+            _ => {
+                plain.push(rest[0]);
+                at += 1;
+            }
+        }
+    }
+    plain
+}
+
+/// The text without the blanks that are there for the eye: within brackets, around signs between two things. Kept is what
+/// tells `1 -2` from `1-2` and `(1, 234)` from `(1,234)`.
+fn without_blanks(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let at = |index: usize| characters.get(index).copied().unwrap_or(' ');
+    let is_blank = |index: usize| at(index) == ' ';
+    let is_dropped = |index: usize| {
+        let (before, behind) = (at(index.wrapping_sub(1)), at(index + 1));
+        let is_thousand = (2..=4).all(|offset| at(index + offset - 1).is_ascii_digit())
+            && at(index.wrapping_sub(2)).is_ascii_digit();
+        let is_sign = |sign: usize| matches!(at(sign), '+' | '-' | '−') && at(sign + 1) == ' ';
+        matches!(before, '(' | '[' | '{')
+            || matches!(behind, ')' | ']' | '}' | ',' | '=' | '<' | '>' | '^' | '*')
+            || matches!(before, '=' | '<' | '>' | '^' | '*')
+            || (before == ',' && !is_thousand)
+            || (is_sign(index + 1) && index > 0)
+            || (matches!(before, '+' | '-' | '−') && index > 1 && is_blank(index - 2))
+    };
+    characters
+        .iter()
+        .enumerate()
+        .filter(|(index, one)| **one != ' ' || !is_dropped(*index))
+        .map(|(_, one)| *one)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_formula_has_one_way_of_writing_it() {
+        for (text, expected) in [
+            ("\\dfrac{1}{2}", "\\frac{1}{2}"),
+            ("\\frac12", "\\frac{1}{2}"),
+            ("\\left( 1, 2 \\right)", "(1,2)"),
+            ("$(1,2)$", "(1,2)"),
+            ("\\(x^{2} + 3\\)", "x^2+3"),
+            ("x^2+3", "x^2+3"),
+            ("\\text{Monday}", "Monday"),
+            ("30^\\circ", "30°"),
+            ("12{,}500", "12,500"),
+            ("12\\,500", "12\u{2009}500"),
+            ("5\\%", "5%"),
+            ("\\sqrt3", "\\sqrt{3}"),
+            ("x = 5", "x=5"),
+            ("New  York", "New York"),
+        ] {
+            assert_eq!(formula(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn formulas_that_differ_stay_different() {
+        for (one, other) in [
+            ("(1, 234)", "(1,234)"),
+            ("[1 -2]", "[1-2]"),
+            ("1 2", "12"),
+            ("x^2", "x2"),
+            ("x^{12}", "x^12"),
+            ("10⁵", "105"),
+            ("a", "A"),
+            ("5!", "5"),
+            ("\\mathbf{v}", "v"),
+            ("2\\text{ m}", "2 m"),
+            ("\\leftarrow x", "arrow x"),
+            ("\\text{a} or \\text{b}", "a} or \\text{b"),
+            ("\\frac{12}{3}", "\\frac{1}{23}"),
+            ("$5 or $6", "5 or $6"),
+        ] {
+            assert_ne!(formula(one), formula(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn what_is_hidden_or_long_is_no_short_answer() {
+        for none in ["", "  ", "a\u{200b}b", "a\u{202e}b", "a\u{1b}[2J", "a\nb", &"x".repeat(301)] {
+            assert_eq!(exact(none), None, "{none}");
+        }
+        assert_eq!(exact(" ./Build ").as_deref(), Some("./Build"));
+    }
+}

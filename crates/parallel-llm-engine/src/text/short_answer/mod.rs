@@ -1,0 +1,447 @@
+//! Questions with one short right answer, and that answer found in what a model wrote: a choice, a number, yes or no, or
+//! what stands where the question wants the answer to stand.
+//!
+//! Pure and careful: by it synthesis is left out and votes are counted. What always holds: a reading is wholly what it was read
+//! from, so that two that are equal say the same; what is not read agrees with nobody.
+
+mod asked;
+mod before_box;
+mod echo;
+mod json;
+mod literal;
+mod measure;
+mod number;
+mod persons;
+mod prose;
+mod question;
+mod spot;
+mod value;
+mod vocabulary;
+mod words;
+mod written;
+
+use std::fmt;
+
+use crate::text::json_pointer::Pointer;
+pub use asked::Asked;
+use json::{Field, Said};
+use number::Number;
+use spot::{Kind, Spot};
+
+/// The longest piece of an answer that is read as a whole, in bytes: an option may have so many.
+const PIECE_BYTES_MAX: usize = 1_200;
+
+/// What kind of answer a question asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One of the options it names, each with its label and its text.
+    Choice(Vec<(char, String)>),
+    /// A number, or what stands in its place.
+    Number(Box<Asked>),
+    /// Yes or no, true or false.
+    Truth {
+        /// Which of the two.
+        words: Words,
+        /// The words of the question.
+        asked: Vec<String>,
+    },
+    /// Something that stands where the question says, whatever it is.
+    Literal,
+}
+
+/// The two words of a question for one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// Yes and no.
+    YesNo,
+    /// True and false.
+    TrueFalse,
+}
+
+impl Words {
+    const fn pair(self) -> [&'static [&'static str]; 2] {
+        match self {
+            Self::YesNo => [value::YES, value::NO],
+            Self::TrueFalse => [value::TRUE, value::FALSE],
+        }
+    }
+}
+
+/// What an answer says, in the one way of writing it. Equal ones say the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The label of the option, in upper case.
+    Choice(char),
+    /// The number, and the words for what it counts, where that is not what the question asks for.
+    Number(Number, Option<String>),
+    /// Whether it is so.
+    Truth(bool),
+    /// Something else, as it is written.
+    Literal(String),
+    /// Something else, as JSON.
+    Json(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Choice(label) => write!(out, "{label}"),
+            Self::Number(number, None) => write!(out, "{number}"),
+            Self::Number(number, Some(unit)) => match unit.split_once(['$', '€', '£', '¥', '₹', '₩'])
+            {
+                Some(("", behind)) => write!(out, "{}{number}{behind}", &unit[..unit.len() - behind.len()]),
+                _ => write!(out, "{number} {unit}"),
+            },
+            Self::Truth(truth) => out.write_str(if *truth { "yes" } else { "no" }),
+            // It stands between such signs where it is told.
+            Self::Literal(text) | Self::Json(text) => out.write_str(&text.replace('`', "'")),
+        }
+    }
+}
+
+impl Value {
+    /// The value at a place of the JSON in an answer; `None` where there is none, or it is too long for a short answer.
+    pub fn at(pointer: &Pointer, answer: &str) -> Option<Self> {
+        json::at(answer, pointer)
+    }
+
+    /// What a short answer says that somebody else took from a long one: what the question asks for, where it asks for one
+    /// of these forms, else itself. `None` where it is empty or too long.
+    pub fn of(form: Option<&Form>, short: &str) -> Option<Self> {
+        form.and_then(|form| form.read(short)).or_else(|| literal::exact(short).map(Self::Literal))
+    }
+
+    /// Whether two answers say the same.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+impl Form {
+    /// What kind of answer this question asks for; `None` where it is open, or asks for more than that.
+    pub fn of(question: &str) -> Option<Self> {
+        question::form(question)
+    }
+
+    /// What an answer says; `None` where it does not say it plainly, or says two things.
+    pub fn read(&self, answer: &str) -> Option<Value> {
+        match json::field(answer) {
+            Field::Unclear => None,
+            Field::Says { said, before } => {
+                let value = self.read_said(&said)?;
+                let is_one = |spot: &Spot<'_>| self.allows(spot, &value);
+                spot::all(before).iter().all(is_one).then_some(value)
+            }
+            Field::Absent => {
+                let mut spots = spot::all(answer);
+                // A heading of the fourth level is none.
+                spots.retain(|spot| spot.kind != Kind::Hashes || self.read_piece(spot.text, false).is_some());
+                match spots.split_last() {
+                    Some((last, others)) => {
+                        let value = self.read_last(last)?;
+                        others.iter().all(|spot| self.allows(spot, &value)).then_some(value)
+                    }
+                    None => self.read_whole(answer),
+                }
+            }
+        }
+    }
+
+    /// What the last place says where an answer says what it comes to.
+    fn read_last(&self, spot: &Spot<'_>) -> Option<Value> {
+        self.read_spot(spot).filter(|_| self.is_plain(spot) && spot.is_last())
+    }
+
+    /// Whether the sentence of a place gives its value as the answer: nothing in it takes it back or says whose it is. A box
+    /// that the question wants may stand in any other sentence, elsewhere it repeats the question.
+    fn is_plain(&self, spot: &Spot<'_>) -> bool {
+        let asked: &[String] = match self {
+            Self::Number(asked) => &asked.echo.told,
+            Self::Truth { .. } | Self::Choice(_) | Self::Literal => &[],
+        };
+        let wants_box = spot.kind == Kind::Box && asked.iter().any(|word| word.contains("boxed"));
+        let sentence = match self {
+            Self::Number(asked) => asked.sentence(),
+            Self::Truth { .. } | Self::Choice(_) | Self::Literal => "",
+        };
+        spot.is_plain
+            && !spot.is_of_another(sentence)
+            && (wants_box || spot.leads(if spot.kind == Kind::Box { asked } else { &[] }))
+    }
+
+    /// Whether an earlier place leaves this value alone: it says the same, or nothing that could be the answer.
+    fn allows(&self, spot: &Spot<'_>, value: &Value) -> bool {
+        match (self.read_spot(spot), spot.kind) {
+            (Some(other), _) if other == *value => true,
+            (Some(Value::Literal(_)), Kind::Mark) => !matches!(value, Value::Literal(_)),
+            (None, Kind::Mark | Kind::Hashes) => true,
+            (Some(_), Kind::Mark) => !self.is_plain(spot),
+            _ => false,
+        }
+    }
+
+    fn read_spot(&self, spot: &Spot<'_>) -> Option<Value> {
+        let beside = spot.beside.replace("\\]", "").replace("\\)", "");
+        let beside =
+            beside.trim_matches(|one: char| one.is_whitespace() || matches!(one, '$' | '*' | '.' | '_'));
+        match (self.read_piece(spot.text, spot.kind == Kind::Box), self) {
+            (value, _) if beside.is_empty() => value
+                .or_else(|| match self {
+                    // `Answer: Olivia has 7 apples left.`
+                    Self::Number(asked) if spot.kind == Kind::Mark => said_last(spot.text, asked),
+                    _ => None,
+                })
+                .or_else(|| self.read_literal(spot.text, spot.kind == Kind::Box)),
+            // `\boxed{8}` legs.
+            (Some(Value::Number(number, None)), Self::Number(asked)) => {
+                let unit = asked.unit("", &beside.replace("\\%", "%"))?;
+                Some(Value::Number(number, Some(unit).filter(|unit| !unit.is_empty())))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a piece of text is wholly.
+    fn read_piece(&self, piece: &str, is_formula: bool) -> Option<Value> {
+        if piece.len() > PIECE_BYTES_MAX {
+            return None;
+        }
+        match self {
+            Self::Choice(options) => value::choice(piece, options).map(Value::Choice),
+            Self::Number(asked) => value::quantity(piece, asked, is_formula),
+            Self::Truth { words, asked } => value::truth(piece, words.pair(), asked).map(Value::Truth),
+            Self::Literal => None,
+        }
+    }
+
+    /// What stands in the place of an answer as it is, where the question lists nothing that it has to be.
+    fn read_literal(&self, text: &str, is_formula: bool) -> Option<Value> {
+        match self {
+            Self::Choice(_) | Self::Truth { .. } => None,
+            Self::Literal if !is_formula => literal::text(text).map(Value::Literal),
+            Self::Literal => literal::text(text).map(Value::Literal),
+            Self::Number(asked) if asked.is_code => literal::exact(literal::quoted(text)).map(Value::Literal),
+            Self::Number(_) => literal::formula(value::sentence(text)).map(Value::Literal),
+        }
+    }
+
+    fn read_said(&self, said: &Said) -> Option<Value> {
+        match (self, said) {
+            (Self::Truth { .. }, Said::Truth(truth)) => Some(Value::Truth(*truth)),
+            // A blank at an end of what is printed is one more.
+            (Self::Literal, Said::Text(text) | Said::Number(text)) => {
+                literal::exact(text).filter(|exact| exact == text).map(Value::Literal)
+            }
+            (Self::Literal, Said::Truth(truth)) => Some(Value::Json(truth.to_string())),
+            (Self::Literal | Self::Number(_), Said::Other(written)) => {
+                literal::exact(written).map(Value::Json)
+            }
+            (_, Said::Text(text) | Said::Number(text)) => {
+                let inside = boxed(text);
+                let text = inside.unwrap_or(text);
+                self.read_piece(text, inside.is_some()).or_else(|| self.read_literal(text, true))
+            }
+            _ => None,
+        }
+    }
+
+    /// What an answer says that has no such place.
+    fn read_whole(&self, answer: &str) -> Option<Value> {
+        let piece = spot::short(answer).or_else(|| spot::emphasised(answer));
+        let formula = piece.filter(|piece| literal::is_formula(piece));
+        let value = piece.and_then(|piece| self.read_piece(piece, false));
+        let value = value.or_else(|| self.read_literal(formula?, true));
+        // `162 of the jars are full` is more than a number and what it counts.
+        let is_counted = matches!(value, Some(Value::Number(_, Some(_))));
+        if let (true, Self::Number(asked)) = (is_counted, self) {
+            return said_last(answer, asked).or(value);
+        }
+        value.or_else(|| match self {
+            Self::Number(asked) => said_last(answer, asked),
+            Self::Choice(_) | Self::Truth { .. } => None,
+            Self::Literal => spot::short(answer).and_then(|text| self.read_literal(text, false)),
+        })
+    }
+}
+
+/// What the last sentence of an answer comes to. Where a number counts only as it is written, it has to stand there so.
+fn said_last(answer: &str, asked: &Asked) -> Option<Value> {
+    // Lines of numbers are what was printed, all of them.
+    let mut ends = answer.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let is_bare = |line: Option<&str>| line.is_some_and(|line| !line.contains(char::is_alphabetic));
+    if asked.is_code && is_bare(ends.next()) && is_bare(ends.next()) {
+        return None;
+    }
+    let value = prose::last(answer, asked)?;
+    let Value::Number(number, _) = &value else { return Some(value) };
+    let is_within = |one: char| number::is_digit(one) || "./,".contains(one);
+    let is_so = |piece: &str| number.is_written_as(piece.trim_end_matches(['.', ',']));
+    let mut pieces = answer.split(|one: char| !is_within(one) && !one.is_alphanumeric());
+    (!asked.is_written || pieces.any(is_so)).then_some(value)
+}
+
+/// What a text holds that is a box as a whole.
+fn boxed(text: &str) -> Option<&str> {
+    literal::unwrapped(text).strip_prefix("\\boxed{")?.strip_suffix('}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CITIES: &str = "The capital of France?\nA) Paris\nB) Rome\nC) Bern\nD) None of them";
+    const SPIDER: &str = "How many legs has a spider?";
+    const PRIME: &str = "Is 7 prime? Answer yes or no.";
+
+    fn check(question: &str, answer: &str, expected: Option<&str>) {
+        let value = Form::of(question).unwrap().read(answer).map(|value| value.to_string());
+        assert_eq!(value.as_deref(), expected, "{question}: {answer}");
+    }
+
+    #[test]
+    fn a_choice_is_read_by_its_label_or_its_text() {
+        for answer in [
+            "A",
+            "a",
+            "(A)",
+            "A)",
+            "**A**",
+            "A) Paris",
+            "A. Paris",
+            "A.Paris",
+            "A: Paris",
+            "**A) Paris**",
+            "Paris",
+            "paris.",
+            "The answer is A.",
+            "The answer is (A).",
+            "The correct answer is **A. Paris**.",
+            "Option A",
+            "\\boxed{A}",
+            "\\boxed{\\text{A}}",
+            "\\boxed{\\text{(A)}}",
+            "\\boxed{\\textbf{(A) }Paris}",
+            "Rome is in Italy, Bern in Switzerland.\n\n**Answer: A**",
+            "{\"reasoning\": \"It is.\", \"answer\": \"A\"}",
+        ] {
+            check(CITIES, answer, Some("A"));
+        }
+        for answer in [
+            "A dog has four legs.",
+            "Either A or B",
+            "E",
+            "I cannot say.",
+            "London",
+            "A or B",
+            "A, B and C",
+            "A and B",
+            "A/B",
+            "A, but neither B nor C",
+            "A, because B is",
+            "A is incorrect",
+            "not A",
+            "A\nis a trap.",
+            "Answer: A\n\nScratch that.",
+            "A student says the answer is A.",
+            "A) Rome",
+            "The answer is not A.",
+            "The answer is A or B.",
+            "I doubt the answer is A.",
+            "The answer is A.\n\nWait, it is B.",
+            "\\boxed{A} or B",
+            "\\boxed{A}\\boxed{B}",
+            "Answer: A\nAnswer: B",
+            "{\"answer\": \"A\", \"also\": \"B\"}",
+        ] {
+            check(CITIES, answer, None);
+        }
+    }
+
+    #[test]
+    fn a_number_is_read_with_what_it_counts() {
+        for (answer, value) in [
+            ("8", "8"),
+            ("8.0", "8"),
+            ("A spider has 8 legs.", "8"),
+            ("Spiders are arachnids.\nTheir legs come in 4 pairs.\n\n**Answer:** 8 legs", "8"),
+            ("4 pairs, so 4 * 2 = 8", "8"),
+            ("#### 8", "8"),
+            ("$\\boxed{\\frac{16}{2}}$", "8"),
+            ("It has \\boxed{8} legs.", "8"),
+            ("The answer is $8.", "$8"),
+            ("The answer is 8 eyes.", "8 eyes"),
+            ("The answer is 8 million.", "8 million"),
+            ("蜘蛛有4对，所以答案是8条腿。", "8"),
+            ("{\"reasoning\": \"4 * 2\", \"answer\": \"8\"}", "8"),
+            ("{\"answer\": 8}", "8"),
+            ("\\boxed{(1, 2)}", "(1,2)"),
+            ("\\boxed{\\sqrt{3}}", "\\sqrt{3}"),
+            ("Answer: 6\\pi", "6\\pi"),
+        ] {
+            let question = if answer.contains("条") { "蜘蛛有多少条腿？" } else { SPIDER };
+            check(question, answer, Some(value));
+        }
+        for answer in [
+            "eight",
+            "6 or 8",
+            "between 6 and 8",
+            "It depends.\nOn the spider.\nSome have 7.",
+            "at least 8",
+            "600 deg.\nSo \\boxed{",
+            "5\n\\boxed{5} or 6",
+            "Answer: 5\nAnswer: 6",
+            "Answer: 5\n\nAll in thousands.",
+            "The answer is 5 ... wait, no.",
+            "Not \\boxed{8}",
+            "{\"answer\": \"8\"} is wrong",
+        ] {
+            let value = Form::of(SPIDER).unwrap().read(answer);
+            assert!(!matches!(value, Some(Value::Number(..))), "{answer}: {value:?}");
+        }
+    }
+
+    #[test]
+    fn yes_and_no_are_read_alone_or_said_again() {
+        for (answer, value) in [
+            ("Yes.", Some("yes")),
+            ("**No**, it is not.", Some("no")),
+            ("The answer is: yes", Some("yes")),
+            ("Yes, it is prime.", Some("yes")),
+            ("是的", Some("yes")),
+            ("Nobody knows.", None),
+            ("No doubt it is.", None),
+            ("Yes and no", None),
+            ("Yes, but only so", None),
+            ("No, it is.", None),
+            ("Yes, that is wrong.", None),
+            ("True", None),
+            ("Perhaps", None),
+        ] {
+            check(PRIME, answer, value);
+        }
+    }
+
+    #[test]
+    fn what_a_form_wants_is_read_as_it_is() {
+        let question =
+            "What is the output of f(3)? Present it as JSON: {\"reasoning\": \"\", \"answer\": \"\"}";
+        for (answer, value) in [
+            (r#"{"reasoning": "", "answer": "'Ab'"}"#, Some("'Ab'")),
+            (r#"{"answer": [1, 2]}"#, Some("[1,2]")),
+            (r#"{"answer": 42.0}"#, Some("42.0")),
+            (r#"{"answer": true}"#, Some("true")),
+            ("Answer: `Ab`", Some("Ab")),
+            (r#"{"answer": ""}"#, None),
+        ] {
+            check(question, answer, value);
+        }
+    }
+
+    #[test]
+    fn a_long_answer_takes_no_longer_than_its_length() {
+        let form = Form::of(SPIDER).unwrap();
+        for piece in ["\\boxed{", "answer: ", "{\"answer\":", "####\n", "8 = ", "**"] {
+            let _ = form.read(&piece.repeat((8 << 20) / piece.len()));
+        }
+    }
+}

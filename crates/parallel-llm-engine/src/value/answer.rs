@@ -1,0 +1,275 @@
+//! What a model gave: an [`Answer`], or a [`Failure`] that says why there is none.
+//!
+//! A model's failure is a fact of the run, not an exception: it is recorded, counted and shown.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::value::code::Code;
+use crate::value::id::RunId;
+pub use crate::value::invisible::steers;
+use crate::value::money::PicoUsd;
+use crate::value::usage::Usage;
+
+/// The longest piece of a provider's own words that a failure keeps, in characters.
+const MESSAGE_CHARS_MAX: usize = 600;
+/// The most causes that are kept of a failure. An HTTP client wraps a system error five times.
+const CAUSES_MAX: usize = 8;
+
+/// A cut answer shorter than this, in bytes, says too little to be fused. Bytes, because a script with fewer characters
+/// says as much in them, and because they are known where the text is not kept.
+const CUT_USABLE_BYTES: u64 = 200;
+
+/// Whether a text of so many bytes can be used: it is whole, or says enough although it stopped before its end.
+pub const fn says_enough(is_whole: bool, text_bytes: u64) -> bool {
+    is_whole || text_bytes >= CUT_USABLE_BYTES
+}
+
+/// Why a model stopped writing, as its provider's protocol said. Open: providers add words without notice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// It had said all.
+    Stop,
+    /// It reached the output cap; the text is whole as far as it goes.
+    Length,
+    /// Any other word of the protocol, kept as it was.
+    Other(String),
+}
+
+impl Finish {
+    /// Reads the protocol's word.
+    pub fn from_protocol(word: &str) -> Self {
+        match word {
+            "stop" => Self::Stop,
+            "length" => Self::Length,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+
+    /// The protocol's word.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+/// A text a model gave, and what the provider said about it.
+///
+/// The text is kept apart from the event that carries it: a journal stores it in a table of its own and the
+/// event keeps its hash, so that texts can be left out or purged and the history stays whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The text, exactly as it came. Empty where the store kept only the metadata.
+    #[serde(skip, default = "no_text")]
+    pub text: Arc<str>,
+    /// Length of the text in bytes.
+    pub text_bytes: u64,
+    /// BLAKE3 of the text, in hexadecimal.
+    pub text_hash: String,
+    /// Why the model stopped; `None` where the text was cut before the provider said.
+    pub finish: Option<Finish>,
+    /// What the provider reported of tokens.
+    pub usage: Usage,
+    /// What the call cost, in pico-USD; `None` where nobody knows.
+    pub cost: Option<PicoUsd>,
+    /// Whether `cost` was computed from the catalogue's prices instead of reported by the provider.
+    #[serde(default)]
+    pub cost_is_estimate: bool,
+    /// The model that answered, where the provider named it.
+    pub served_model: Option<String>,
+    /// The provider's name for the call, with which its cost can be asked for later.
+    pub generation_id: Option<String>,
+    /// From sending to the first piece of text or reasoning, in milliseconds.
+    pub first_token_ms: Option<u64>,
+    /// From sending to the end, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// The text of an answer whose text was not stored.
+fn no_text() -> Arc<str> {
+    Arc::from("")
+}
+
+impl Answer {
+    /// An answer with this text and nothing else known.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        Self {
+            text_bytes: text.len() as u64,
+            text_hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
+            text,
+            finish: None,
+            usage: Usage::default(),
+            cost: None,
+            cost_is_estimate: false,
+            served_model: None,
+            generation_id: None,
+            first_token_ms: None,
+            elapsed_ms: 0,
+        }
+    }
+
+    /// Whether it can be used, by its length: see [`says_enough`].
+    pub const fn is_usable(&self, is_whole: bool) -> bool {
+        says_enough(is_whole, self.text_bytes)
+    }
+
+    /// Whether the model was stopped by its output cap.
+    pub fn truncated(&self) -> bool {
+        self.finish == Some(Finish::Length)
+    }
+}
+
+/// Why there is no answer, or why it stopped early.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What kind of failure this is. Programs branch on it; never on the message.
+    pub code: Code,
+    /// What happened, for people: one plain sentence, free of secrets and control characters.
+    pub message: String,
+    /// What to do next, where it is more than the code's own advice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// Whether the engine may try the call again by itself.
+    #[serde(default)]
+    pub retryable: bool,
+    /// How long the provider asked to wait, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// An optional field of the request that the provider rejected; the call may be tried without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected_field: Option<String>,
+    /// The HTTP status, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Whether no byte of the request can have reached the provider, so that it cannot cost anything.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsent: bool,
+    /// The run it is about, where it is about another than the reader asked for. Boxed, because it is rare and a failure
+    /// is the other half of every result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<Box<RunId>>,
+    /// What lay behind it, from the outside in: the words of each cause, as free of secrets as the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causes: Option<Box<[String]>>,
+}
+
+impl Failure {
+    /// A failure that is retried exactly when its code usually is.
+    pub fn new(code: Code, message: impl AsRef<str>) -> Self {
+        Self {
+            code,
+            message: printable(message.as_ref()),
+            next: None,
+            retryable: code.retryable(),
+            retry_after_ms: None,
+            rejected_field: None,
+            status: None,
+            unsent: false,
+            run_id: None,
+            causes: None,
+        }
+    }
+
+    /// Keeps what lay behind it, from the outside in. A cause that says what the one before said is left out.
+    #[must_use]
+    pub fn with_causes(mut self, causes: impl IntoIterator<Item = String>) -> Self {
+        let mut kept: Vec<String> =
+            causes.into_iter().take(CAUSES_MAX).map(|cause| printable(&cause)).collect();
+        kept.dedup();
+        self.causes = (!kept.is_empty()).then(|| kept.into());
+        self
+    }
+
+    /// What lay behind it, from the outside in.
+    pub fn causes(&self) -> &[String] {
+        self.causes.as_deref().unwrap_or_default()
+    }
+
+    /// Says that no byte of the request has left.
+    #[must_use]
+    pub const fn never_sent(mut self) -> Self {
+        self.unsent = true;
+        self
+    }
+
+    /// Whether the provider has refused the request before doing any work for it. A gateway's time-out has not:
+    /// the model behind it may have run.
+    pub fn is_refusal(&self) -> bool {
+        self.status.is_some_and(|status| status >= 400 && !matches!(status, 408 | 504 | 520..=524))
+    }
+
+    /// Says what to do next, in place of the code's own advice.
+    #[must_use]
+    pub fn with_next(mut self, next: impl Into<String>) -> Self {
+        self.next = Some(next.into());
+        self
+    }
+
+    /// Names the run it is about.
+    #[must_use]
+    pub fn with_run(mut self, run_id: RunId) -> Self {
+        self.run_id = Some(Box::new(run_id));
+        self
+    }
+
+    /// Names the HTTP status it came with.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Keeps the wait the provider asked for.
+    #[must_use]
+    pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.retry_after_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+
+    /// Sets whether the engine may try again, where that differs from the code's usual answer.
+    #[must_use]
+    pub const fn with_retryable(mut self, retryable: bool) -> Self {
+        self.retryable = retryable;
+        self
+    }
+
+    /// What to do next.
+    pub fn next_step(&self) -> &str {
+        self.next.as_deref().unwrap_or(self.code.next())
+    }
+}
+
+/// One line of at most [`MESSAGE_CHARS_MAX`] characters without control characters, so that a stranger's words
+/// cannot steer a terminal or a log.
+fn printable(text: &str) -> String {
+    let mut line = String::with_capacity(text.len().min(MESSAGE_CHARS_MAX));
+    for (count, character) in text.trim().chars().enumerate() {
+        if count == MESSAGE_CHARS_MAX {
+            line.push('…');
+            break;
+        }
+        line.push(if steers(character) { ' ' } else { character });
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strangers_words_are_one_bounded_line() {
+        let failure = Failure::new(Code::Upstream, format!(" \x1b[2Jboom\n\u{202e}{}", "x".repeat(1000)));
+        assert!(failure.message.starts_with(" [2Jboom  xxx") || failure.message.starts_with("[2Jboom"));
+        assert_eq!(failure.message.chars().count(), MESSAGE_CHARS_MAX + 1);
+        assert!(!failure.message.chars().any(char::is_control));
+    }
+}
