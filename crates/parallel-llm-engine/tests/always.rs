@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::run::event::{Event, Recorded};
+use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{PicoUsd, Run, RunStatus, SeatStatus};
 
 use crate::scene::{Scene, Told, ends};

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::plan::step::{Role as StepRole, Step, StepKey};
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
@@ -14,7 +13,9 @@ use parallel_llm_engine::request::recipe::{Knobs, Strategy, Switch};
 use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
-use parallel_llm_engine::run::outcome::{Judging, Round, Shortened, Verdict, Warning, Worth};
+use parallel_llm_engine::run::outcome::{Judging, Round, Shortened, Verdict, Worth};
+use parallel_llm_engine::value::retry::Retry;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{
     Answer, Attachment, Code, Effort, Failure, FileNames, Finish, Message, ModelRef, Outcome, OutcomeKind,
     Part, PicoUsd, Price, ProviderId, Reopening, Role, Routing, RunId, Seat, SeatNumber, StepNumber, Usage,

@@ -1,7 +1,7 @@
 //! What is tried again, how often and when; what is kept; what is given up.
 
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::run::event::Event;
+use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Code, Failure, Finish};
 use std::time::Duration;
 

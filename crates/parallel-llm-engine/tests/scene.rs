@@ -7,7 +7,6 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::call::hub::{Hub, Update};
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Terms, Timers};
 use parallel_llm_engine::port::memory::MemoryJournal;
@@ -18,6 +17,7 @@ use parallel_llm_engine::request::persona_prompt::Brief;
 use parallel_llm_engine::request::recipe::Strategy;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
+use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{
     Catalogue, Code, Engine, Failure, FileNames, ModelInfo, ModelRef, PicoUsd, Price, ProviderId, Reopening,
     Routing, Run, RunId, RunRequest, Seat, SeatNumber, Stop,

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::run::event::{Event, Recorded};
+use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Reopening, Run, SeatNumber, SeatStatus};
 
 /// Texts longer than this, in characters, are told by their beginning and length.

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::call::retry::Retry;
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::retry::Retry;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure};
 
 use crate::checksum;

@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, ready};
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, Place, Recorded, RunId, RunPlan};
 
 use crate::projection::{Entries, NewRun};

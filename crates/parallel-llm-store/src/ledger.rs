@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::run::event::{Attempt, Event};
+use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, Run, RunPlan, Usage};
 
 /// The outcome of a request that has left and not ended.

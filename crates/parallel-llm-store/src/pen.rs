@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Failure, RunId};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqlitePool};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};

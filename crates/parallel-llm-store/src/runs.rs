@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, PicoUsd, Recorded, Run, RunId, RunPlan, RunStatus};
 
 use crate::owner::Owner;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, RunId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;

@@ -55,7 +55,7 @@ async fn a_damaged_answer_is_a_seat_without_one_and_the_rest_is_shown() {
             Code::Damaged,
             "the answer of seat 2 does not match its checksum in the run database",
         ),
-        retry: parallel_llm_engine::call::retry::Retry::Never,
+        retry: parallel_llm_engine::value::retry::Retry::Never,
         cost: Some(parallel_llm_engine::PicoUsd(1_000)),
         elapsed_ms: 34,
     };

@@ -7,11 +7,11 @@ use crate::support::{
     Fixture, OpenRun as _, a_seat, answer, answered, changed, closed, dear, failure, limit, model, outcome,
     plan, recorded, run_id, seat, sent, simple, started, synthesizer, write,
 };
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::Attempt;
+use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{
     Answer, Code, Event, Failure, OutcomeKind, PicoUsd, ProviderId, Reopening, RunPlan, RunStatus,
     SeatNumber, SeatStatus, Usage,

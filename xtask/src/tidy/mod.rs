@@ -14,6 +14,7 @@ mod doors;
 mod functions;
 mod headers;
 mod imports;
+mod layers;
 mod lengths;
 mod links;
 mod lock;
@@ -55,6 +56,7 @@ const RULES: &[(&str, Rule)] = &[
     ("doors", doors::rule),
     ("constructors", constructors::rule),
     ("cycles", cycles::rule),
+    ("layers", layers::rule),
     ("marks", marks::rule),
     ("lengths", lengths::rule),
     ("strategies", strategies::rule),

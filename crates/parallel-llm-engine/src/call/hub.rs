@@ -13,9 +13,9 @@ use crate::call::room::Held;
 use crate::plan::RunPlan;
 use crate::plan::caller_slot::Place;
 use crate::run::event::Recorded;
-use crate::run::outcome::Warning;
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::Failure;
+use crate::value::warning::Warning;
 
 /// Updates of one lane a watcher may be behind before it gets a snapshot: some seconds of five models writing.
 const LAG_MAX: usize = 256;

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::request::panel::ProviderId;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::retry::Retry;
 
 /// The shortest and longest wait of our own choosing, in seconds. Half a second outlives a hiccup; beyond eight
 /// a person is better served by an answer without this seat.
@@ -31,24 +31,6 @@ const BUDGET_PER_S: f64 = 2.0;
 const BUDGET_PER_CALL: f64 = 0.1;
 /// The most that a busy hour saves up for a bad minute.
 const BUDGET_MAX: f64 = 100.0;
-
-/// What the engine does about a failed request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "retry", rename_all = "snake_case")]
-pub enum Retry {
-    /// Nothing: the seat has failed.
-    Never,
-    /// Send it again after a wait.
-    After {
-        /// How long, in milliseconds.
-        ms: u64,
-    },
-    /// Send it again without a field the provider rejected.
-    Without {
-        /// Which field.
-        field: String,
-    },
-}
 
 /// A failed request, as far as the decision depends on it.
 #[derive(Clone, Copy, Debug)]

@@ -19,7 +19,7 @@ use crate::call::deadline::Deadline;
 use crate::call::hub::Hub;
 use crate::call::log::RunLog;
 use crate::call::reply_clock::{ReplyClock, time_over};
-use crate::call::retry::{self, Retry, RetryBudget, Trial};
+use crate::call::retry::{self, RetryBudget, Trial};
 use crate::call::room::Turn;
 use crate::call::stop::{Curtain, Revocation, Sending, Stop};
 use crate::plan::RunPlan;
@@ -35,6 +35,7 @@ use crate::run::event::{Attempt, Event};
 use crate::value::answer::{Answer, Failure, Finish};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::retry::Retry;
 
 /// What every call of a run shares.
 pub(crate) struct Desk {

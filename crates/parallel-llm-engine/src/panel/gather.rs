@@ -10,7 +10,6 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::call::reply_clock::run_timeout;
-use crate::call::retry::Retry;
 use crate::call::upstream_call::{Admission, Asking, Desk};
 use crate::panel::escalation;
 use crate::panel::quorum::{Quorum, Verdict};
@@ -21,6 +20,7 @@ use crate::run::event::{Attempt, Event};
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::{Answer, Failure};
 use crate::value::money::PicoUsd;
+use crate::value::retry::Retry;
 
 /// Why joining a seat cannot fail.
 const GUARDED: &str = "a call catches its own panics and is never aborted";

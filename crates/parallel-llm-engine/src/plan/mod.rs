@@ -25,13 +25,13 @@ use crate::request::recipe::{Chosen, Knobs, Recipe, Strategy};
 use crate::request::routing::Routing;
 use crate::request::wait::Wait;
 use crate::request::{Effort, Message, RunRequest, StoreMode};
-use crate::run::outcome::Warning;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::id::RunId;
 use crate::value::money::PicoUsd;
 use crate::value::nearest;
 use crate::value::usage::tokens_in;
+use crate::value::warning::Warning;
 
 /// An output cap is not lowered below this to make room for the prompt: what comes out would not be an answer, and
 /// our count of the prompt is on the high side.

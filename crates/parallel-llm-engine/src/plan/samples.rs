@@ -2,8 +2,8 @@
 
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::request::recipe::Knobs;
-use crate::run::outcome::Warning;
 use crate::value::code::Code;
+use crate::value::warning::Warning;
 
 /// The seats of one model. A panel that is one already stands, unless another number of samples is set. Of another, the
 /// strongest seat, else the first, is held so many times, and a warning says whom that leaves out.

@@ -18,11 +18,11 @@ use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::routing::Routing;
 use crate::request::{Effort, Message};
 use crate::run::event::{Attempt, Recorded};
-use crate::run::outcome::Warning;
 use crate::value::answer::{Failure, Finish};
 use crate::value::id::RunId;
 use crate::value::money::PicoUsd;
 use crate::value::usage::Usage;
+use crate::value::warning::Warning;
 
 /// One request to one model, whole: nothing is looked up after this.
 #[derive(Clone, Debug)]

@@ -92,8 +92,6 @@ const FILES: &str = include_str!("../../prompts/files.md");
 const AGAIN: &str = include_str!("../../prompts/again.md");
 /// How a reader is to take the votes.
 const VOTES: &str = include_str!("../../prompts/synthesize/votes.md");
-/// Asks a seat to argue from a stance, which is a sentence of the user's own.
-const STANCE: &str = include_str!("../../prompts/persona/stance.md");
 
 /// An answer as the synthesizer sees it: without its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,11 +193,6 @@ fn framed_all(candidates: &[Candidate], nonce: &str) -> String {
     let counted = candidates.iter().any(|one| one.votes.is_some()).then(|| VOTES.trim_end().to_owned());
     let framed = |one: &Candidate| framed(&format!("candidate {}", one.label), one, nonce);
     counted.into_iter().chain(candidates.iter().map(framed)).collect::<Vec<_>>().join("\n\n")
-}
-
-/// What a seat is told that is to argue from this stance.
-pub(crate) fn arguing(stance: &str) -> String {
-    fill(STANCE.trim_end(), &[("stance", stance)])
 }
 
 /// A candidate in its block, and before that what we have to say of it: outside, where no stranger writes.

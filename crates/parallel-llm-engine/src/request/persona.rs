@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::prompt;
 use crate::request::panel::{PanelEntry, SeatOptions};
 use crate::request::persona_prompt::Brief;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::nearest;
+
+/// Asks a seat to argue from a stance, which is a sentence of the user's own.
+const STANCE: &str = include_str!("../../prompts/persona/stance.md");
 
 /// The longest system message of a persona in characters: two pages, which every seat that has it reads with every
 /// question, and which the limit of the prompt does not count.
@@ -45,13 +47,18 @@ pub(crate) fn assume(entry: &mut PanelEntry, personas: &Personas) -> Result<Opti
     }
     let words = persona.and_then(|persona| persona.system.as_deref()).map(str::to_owned);
     let words: Vec<String> =
-        words.into_iter().chain(stance.map(|stance| prompt::arguing(stance.sentence()))).collect();
+        words.into_iter().chain(stance.map(|stance| arguing(stance.sentence()))).collect();
     let system = (!words.is_empty()).then(|| words.join("\n\n").into());
     Ok(Some(Arc::new(Brief {
         stance: stance.filter(|stance| stance.word().is_some()).cloned(),
         persona: name,
         system,
     })))
+}
+
+/// What a seat is told that is to argue from this stance.
+fn arguing(stance: &str) -> String {
+    STANCE.trim_end().replace("{{stance}}", stance)
 }
 
 /// Refuses what is a seat's alone where an entry is no seat of the panel.

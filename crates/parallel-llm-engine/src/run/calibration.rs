@@ -14,9 +14,10 @@ use crate::agreement::interval::wilson;
 use crate::request::StoreMode;
 use crate::request::panel::ModelRef;
 use crate::run::Run;
-use crate::run::outcome::{Outcome, Warning};
+use crate::run::outcome::Outcome;
 use crate::text::short_answer::Form;
 use crate::value::answer::steers;
+use crate::value::warning::Warning;
 
 /// The version of the shape that is read.
 const VERSION: u64 = 1;

@@ -5,13 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::call::retry::Retry;
 use crate::plan::caller_slot::Place;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::Outcome;
 use crate::run::reopening::Reopening;
 use crate::value::answer::{Answer, Failure};
 use crate::value::money::PicoUsd;
+use crate::value::retry::Retry;
 use crate::value::usage::Usage;
 
 /// One upstream request: whose, and which try. Attempts count from 1; 0 is a call that was never sent.

@@ -20,11 +20,12 @@ use crate::plan::step::{Role, Step};
 use crate::request::StoreMode;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::event::{Event, Recorded};
-use crate::run::outcome::{Outcome, OutcomeKind, Round, Warning};
+use crate::run::outcome::{Outcome, OutcomeKind, Round};
 use crate::run::reopening::Reopening;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::warning::Warning;
 
 pub use view::{SeatStatus, SeatView};
 

@@ -11,6 +11,7 @@ use crate::text::injection::Sign;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::warning::Warning;
 
 /// How the final text came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,28 +169,6 @@ pub struct Without {
     /// could not be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<u16>,
-}
-
-/// Something the reader should know although the run goes on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Warning {
-    /// What kind of thing.
-    pub code: Code,
-    /// What happened.
-    pub message: String,
-    /// What to do next.
-    pub next: String,
-}
-
-impl Warning {
-    /// A failure that did not stop the run, told with what came before it.
-    pub fn of(context: impl std::fmt::Display, failure: &Failure) -> Self {
-        Self {
-            code: failure.code,
-            message: format!("{context}: {}", failure.message),
-            next: failure.next_step().to_owned(),
-        }
-    }
 }
 
 /// The end of a run.

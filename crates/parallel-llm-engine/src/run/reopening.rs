@@ -12,10 +12,10 @@ use crate::plan::{self, DayLimit, RunPlan, Terms};
 use crate::request::RunRequest;
 use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
 use crate::request::recipe::{Chosen, Knobs, Recipe, Strategy};
-use crate::run::outcome::Warning;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::warning::Warning;
 
 /// The most synthesizers a run can have had in all its parts: as many as there are numbers for them.
 const SYNTHESIZERS_MAX: usize = u8::MAX as usize;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::call::retry::Retry;
 use crate::plan::caller_slot::Place;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::request::persona_prompt::Brief;
@@ -12,6 +11,7 @@ use crate::run::event::{Attempt, Event};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::retry::Retry;
 
 /// How a seat stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,11 +9,12 @@ use crate::call::upstream_call::Desk;
 use crate::panel::gather::Usable;
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::{Message, StoreMode};
-use crate::run::outcome::{Outcome, OutcomeKind, Warning};
+use crate::run::outcome::{Outcome, OutcomeKind};
 use crate::text::injection;
 use crate::text::links;
 use crate::value::code::Code;
 use crate::value::invisible;
+use crate::value::warning::Warning;
 
 /// So many hosts are named in a warning; the text itself has them all.
 const HOSTS_MAX: usize = 8;

@@ -13,11 +13,12 @@ use crate::plan::caller_slot::Place;
 use crate::plan::step::{Role, StepKey};
 use crate::prompt::Task;
 use crate::request::panel::{Seat, SeatNumber};
-use crate::run::outcome::{Judging, Outcome, Shortened, Verdict, Warning};
+use crate::run::outcome::{Judging, Outcome, Shortened, Verdict};
 use crate::strategy::judge::{self, Sitting};
 use crate::strategy::shown::Order;
 use crate::strategy::{best_among, by_default, chain, check, gated, limited, selected, strongest, verbatim};
 use crate::value::answer::Failure;
+use crate::value::warning::Warning;
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     if desk.plan.knobs.is_checked() {

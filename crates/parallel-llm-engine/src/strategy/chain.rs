@@ -9,11 +9,12 @@ use crate::call::upstream_call::Desk;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
 use crate::request::panel::{Seat, SeatNumber};
-use crate::run::outcome::{Outcome, Warning};
+use crate::run::outcome::Outcome;
 use crate::strategy::{call, unfused};
 use crate::text::injection::Sign;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::warning::Warning;
 
 /// What the first of the chain comes to that can do it; `who` is the word for what they are here. Each failure is a
 /// warning; if all fail, the best answer stands as it is.

@@ -14,10 +14,11 @@ use crate::panel::gather::Usable;
 use crate::port::{Candidate, Checker};
 use crate::request::StoreMode;
 use crate::request::panel::SeatNumber;
-use crate::run::outcome::{Checked, Outcome, Warning};
+use crate::run::outcome::{Checked, Outcome};
 use crate::strategy::{best_among, by_default, selected, strongest, unfused, verbatim};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::warning::Warning;
 
 /// So many checks of one run are under way at once: each may compile and test a program, and the machine is the user's own.
 const CHECKS_MAX: usize = 4;

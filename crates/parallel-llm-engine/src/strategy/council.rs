@@ -15,13 +15,14 @@ use crate::plan::caller_slot::Place;
 use crate::plan::step::{Role, StepKey};
 use crate::prompt::{Standing, Task};
 use crate::request::panel::{Seat, SeatNumber};
-use crate::run::outcome::{Judging, Outcome, Shortened, Warning};
+use crate::run::outcome::{Judging, Outcome, Shortened};
 use crate::strategy::judge::{self, Ruling, Sitting};
 use crate::strategy::shown::{Order, Shown};
 use crate::strategy::{best_among, call, chain, gated, strongest, synthesize, verbatim};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::warning::Warning;
 
 /// The word for whoever writes.
 const CHAIR: &str = "chair";

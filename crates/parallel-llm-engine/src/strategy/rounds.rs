@@ -14,13 +14,14 @@ use crate::plan::step::{Role, StepKey};
 use crate::prompt::Task;
 use crate::prompt::reply::Reveal;
 use crate::request::panel::SeatNumber;
-use crate::run::outcome::{Outcome, Round, Warning};
+use crate::run::outcome::{Outcome, Round};
 use crate::strategy::call::{self, Call};
 use crate::strategy::shown::{Order, Shown};
 use crate::strategy::{agreement, is_gated, limited};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::warning::Warning;
 
 /// What the seats are asked for in a round.
 #[derive(Clone, Copy)]

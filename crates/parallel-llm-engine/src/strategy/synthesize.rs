@@ -20,7 +20,7 @@ use crate::plan::caller_slot::Place;
 use crate::plan::seed;
 use crate::prompt::reply;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::run::outcome::{LeaveOneOut, Outcome, OutcomeKind, Warning, Without, Worth};
+use crate::run::outcome::{LeaveOneOut, Outcome, OutcomeKind, Without, Worth};
 use crate::run::{SeatStatus, SeatView};
 use crate::strategy::call::Call;
 use crate::strategy::shown::Shown;
@@ -30,6 +30,7 @@ use crate::text::shingles::phrases;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::warning::Warning;
 use draft::{Draft, Sitting};
 use leave_one_out::{Control, Finding, Text, Weighed};
 

@@ -15,13 +15,14 @@ use crate::plan::step::{Role, Step, StepKey};
 use crate::prompt::Task;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::request::recipe::Format;
-use crate::run::outcome::{Judging, Outcome, Shortened, Warning};
+use crate::run::outcome::{Judging, Outcome, Shortened};
 use crate::strategy::judge::{self, Ruling, Sitting};
 use crate::strategy::shown::Order;
 use crate::strategy::{best_first, by_default, call, chain, gated, selected, strongest, unfused, verbatim};
 use crate::text::shingles;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::warning::Warning;
 
 /// Points in halves, so that they are whole numbers.
 const WIN: usize = 2;

@@ -13,11 +13,12 @@ use crate::agreement::{Agreement, Cluster};
 use crate::call::upstream_call::Desk;
 use crate::panel::gather::Usable;
 use crate::request::recipe::{Extractor, Weights};
-use crate::run::outcome::{Outcome, Warning};
+use crate::run::outcome::Outcome;
 use crate::strategy::{best, by_default, is_gated, selected, strongest, unfused, verbatim};
 use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::warning::Warning;
 
 /// Parts of a nat that weights are counted in. Whole numbers, so that clusters that weigh the same are exactly as heavy,
 /// in whatever order their seats are added up.

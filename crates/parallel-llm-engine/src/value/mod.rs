@@ -6,4 +6,6 @@ pub mod id;
 pub mod invisible;
 pub mod money;
 pub mod nearest;
+pub mod retry;
 pub mod usage;
+pub mod warning;

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::plan::step::Step;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
+use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{OutcomeKind, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus, plan::budget};
 
 use crate::scene::ends;

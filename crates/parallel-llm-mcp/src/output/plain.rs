@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::call::hub::{Update, Watch};
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
+use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Event, Recorded};
 
 use super::console::Console;

@@ -12,8 +12,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parallel_llm_engine::run::calibration::Calibration;
-use parallel_llm_engine::run::outcome::{Round, Suspicion, Warning};
+use parallel_llm_engine::run::outcome::{Round, Suspicion};
 use parallel_llm_engine::run::{Run, Spared};
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber};
 use schemars::JsonSchema;
 use serde::Serialize;

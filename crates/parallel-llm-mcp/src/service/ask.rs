@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::{ModelRef, PanelEntry};
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunPlan, RunRequest};
 
 use super::catalogue::Wanted;

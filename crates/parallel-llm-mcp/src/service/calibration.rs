@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use parallel_llm_engine::Code;
 use parallel_llm_engine::run::calibration::{Calibration, Table};
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use tokio::sync::OnceCell;
 
 use super::Service;

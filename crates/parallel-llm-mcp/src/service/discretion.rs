@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunPlan};
 
 use super::Asker;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join_all;
 use parallel_llm_engine::request::panel::{ModelRef, Seat};
 use parallel_llm_engine::request::wait::Wait;
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, ProviderId, Routing, RunPlan, RunRequest};
 use parallel_llm_provider::{Dialect, EffortField};
 

@@ -8,7 +8,7 @@ use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::run::calibration::Calibration;
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure, PicoUsd, Recorded, RunId, RunPlan, RunStatus};
 use parallel_llm_store::{Look, RunFilter, RunSummary};
 use tokio::task::{AbortHandle, JoinSet};

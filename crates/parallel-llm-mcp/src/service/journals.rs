@@ -7,7 +7,7 @@ use parallel_llm_engine::port::memory::MemoryJournal;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::{Attempt, Recorded};
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
 use parallel_llm_store::Store;
 

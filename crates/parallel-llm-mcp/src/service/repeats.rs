@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunId, RunPlan, RunStatus};
 use tokio::time::Instant;
 

@@ -91,7 +91,7 @@ const PROVED: &[(&str, &[Proof])] = &[
             (STORE_MODES, "a_terminal_gets_nothing_that_steers_it"),
         ],
     ),
-    ("U53", &[("parallel-llm-engine/src/prompt.rs", "no_text_leaves_its_block")]),
+    ("U53", &[("parallel-llm-engine/src/prompt/mod.rs", "no_text_leaves_its_block")]),
     (
         "U18",
         &[

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::plan::{DayLimit, Timers};
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
@@ -13,7 +12,9 @@ use parallel_llm_engine::request::persona_prompt::Brief;
 use parallel_llm_engine::request::recipe::Knobs;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::run::outcome::{Shortened, Warning, Worth};
+use parallel_llm_engine::run::outcome::{Shortened, Worth};
+use parallel_llm_engine::value::retry::Retry;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{
     Answer, Code, Event, Failure, FileNames, Finish, Message, ModelRef, Outcome, OutcomeKind, PicoUsd, Place,
     Price, Recorded, Role, RunId, RunPlan, Seat, SeatNumber,

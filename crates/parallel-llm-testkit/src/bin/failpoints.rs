@@ -15,7 +15,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::run::event::{Attempt, Recorded};
-use parallel_llm_engine::run::outcome::Warning;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
 use parallel_llm_mcp::{app, program};
 use parallel_llm_testkit::{FREEZE_FILES, KILL_AT, KILLED};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use parallel_llm_engine::call::retry::Retry;
 use parallel_llm_engine::request::panel::SeatNumber;
+use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Answer, Event, Outcome, PicoUsd, Place, Recorded, RunId, RunStatus};
 use parallel_llm_store::{RunFilter, Store, StoreConfig, Whose};
 use sqlx::ConnectOptions as _;

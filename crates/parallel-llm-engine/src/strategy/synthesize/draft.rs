@@ -10,12 +10,13 @@ use crate::prompt::reply::{self, Reveal};
 use crate::prompt::{Candidate, Task};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::recipe::Mode;
-use crate::run::outcome::{Reading, Shortened, Warning};
+use crate::run::outcome::{Reading, Shortened};
 use crate::strategy::call::{self, Call};
 use crate::strategy::shown::{Order, Shown};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::warning::Warning;
 
 /// A text, and what is known of how it was made.
 pub(super) struct Draft {

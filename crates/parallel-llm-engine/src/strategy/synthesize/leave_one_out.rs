@@ -16,12 +16,12 @@ use crate::plan::caller_slot::{Place, StepNumber};
 use crate::plan::step::StepKey;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::recipe::CONTROLLED_MIN;
-use crate::run::outcome::Warning;
 use crate::strategy::best::{SAME, overlap};
 use crate::strategy::call::Call;
 use crate::text::shingles;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
+use crate::value::warning::Warning;
 
 use super::draft::{Draft, Sitting};
 

@@ -13,13 +13,14 @@ use crate::plan::step::{Role, StepKey};
 use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::run::outcome::{Outcome, Shortened, Warning};
+use crate::run::outcome::{Outcome, Shortened};
 use crate::strategy::call::{self, Call};
 use crate::strategy::shown::{Order, Shown};
 use crate::strategy::{chain, judge, kept};
 use crate::text::short_answer::{Form, Value};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
+use crate::value::warning::Warning;
 
 /// What they are called who read the answers for a vote.
 const WHO: &str = "extractor";
