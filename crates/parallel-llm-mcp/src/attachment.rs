@@ -16,7 +16,7 @@ use parallel_llm_engine::value::answer::steers;
 use parallel_llm_engine::{Attachment, Code, Failure, Message, Part, Role, RunPlan};
 use serde_json::{Value, json};
 
-use crate::output::safe;
+use parallel_llm_engine::text::safe;
 
 /// Files of one question. Labs take from 10 to 100 pictures; a person who attaches more has missed with a wildcard.
 const FILES_MAX: usize = 20;

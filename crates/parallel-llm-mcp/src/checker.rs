@@ -16,8 +16,8 @@ use parallel_llm_engine::{Code, Failure};
 use tokio::process::Command;
 
 use crate::child::{self, Errand, Helpers, Trouble};
-use crate::output::safe;
 use crate::settings::{CheckSettings, SEAT};
+use parallel_llm_engine::text::safe;
 
 /// What the name of a check's folder begins with.
 const FOLDER: &str = "parallel-llm-check-";

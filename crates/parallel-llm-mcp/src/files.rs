@@ -28,6 +28,7 @@ pub(crate) use rebuild::rebuild;
 use crate::anchor::{self, Anchor, Held};
 use crate::attachment;
 use crate::output::report::{FilesReport, FilesState, Report};
+use crate::private_files;
 
 /// The question.
 const PROMPT: &str = "prompt.md";
@@ -71,9 +72,9 @@ impl Folder {
             let message = format!("the folder `{}` cannot be written: {error}", base.display());
             Failure::new(Code::OutputUnwritable, message)
         };
-        private_folder_builder().recursive(true).create(base).map_err(unwritable)?;
+        private_files::folder_builder().recursive(true).create(base).map_err(unwritable)?;
         // Not recursive: a folder that exists already belongs to somebody else.
-        private_folder_builder().recursive(false).create(&dir).map_err(unwritable)?;
+        private_files::folder_builder().recursive(false).create(&dir).map_err(unwritable)?;
         let anchor = Anchor::of(&dir).map_err(unwritable)?;
         Ok(Self { path: dir, anchor: Some(anchor) })
     }
@@ -91,7 +92,7 @@ impl Folder {
     pub(crate) fn of(base: &Path, run_id: RunId) -> Self {
         let dir = base.join(run_id.to_string());
         // What is wrong with it shows with the first file, and in the report.
-        let _ = private_folder_builder().recursive(true).create(&dir);
+        let _ = private_files::folder_builder().recursive(true).create(&dir);
         Self { anchor: Anchor::of(&dir).ok(), path: dir }
     }
 
@@ -138,35 +139,6 @@ pub(crate) async fn in_time<T: Send + 'static>(
         Ok(Err(_)) => Err(failed("a defect stopped what was done with it")),
         Err(_) => Err(failed(&format!("it has not answered for {} s", FOLDER_MAX.as_secs()))),
     }
-}
-
-/// Whether something can be made in this folder or, where it is not there, in the nearest above that is. Nothing is made.
-pub(crate) fn check_writable(folder: &Path) -> std::io::Result<()> {
-    let nearest = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(folder);
-    let metadata = nearest.metadata()?;
-    if !metadata.is_dir() {
-        return Err(std::io::ErrorKind::NotADirectory.into());
-    }
-    #[cfg(unix)]
-    rustix::fs::access(nearest, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)?;
-    Ok(())
-}
-
-/// Makes folders that nobody else may look into.
-pub(crate) fn private_folder_builder() -> std::fs::DirBuilder {
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-}
-
-/// Makes files that nobody else may read, and none where there is one.
-pub(crate) fn private_file_options() -> std::fs::OpenOptions {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 /// How far the files of a run are, for whoever reports it.

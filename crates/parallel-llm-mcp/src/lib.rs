@@ -24,6 +24,7 @@ pub mod keys;
 pub mod mcp;
 mod message;
 pub mod output;
+mod private_files;
 pub mod program;
 pub mod service;
 pub mod settings;

@@ -13,11 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{self, Command, Desk, Serve};
 use crate::output::console::Console;
-use crate::output::failure;
+use crate::private_files;
 use crate::service::{Service, TokenState};
 use crate::settings::{Environment, Settings};
 use crate::shutdown::Signals;
-use crate::{app, exit, files, http, mcp, telemetry, watchdog};
+use crate::{app, exit, http, mcp, telemetry, watchdog};
 
 /// How long the start of a server waits to know whether there are tokens, which takes milliseconds.
 const TOKENS_LOOK_MAX: Duration = Duration::from_secs(2);
@@ -30,7 +30,7 @@ pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
     console.wait();
     // Whatever the command came to, whoever wanted its data has not got them.
     let code = console.lost().map_or(code, |lost| {
-        failure::tell(&console, &lost, false);
+        console.fail(&lost, false);
         exit::of(lost.code)
     });
     console.wait();
@@ -55,7 +55,7 @@ fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Service, conso
     let console = console.quieter(command.is_quiet());
     let wants_json = command.wants_json();
     start(environment, wire, &console, command).unwrap_or_else(|error| {
-        failure::tell(&console, &error, wants_json);
+        console.fail(&error, wants_json);
         exit::of(error.code)
     })
 }
@@ -86,7 +86,7 @@ fn start(
     let wants_json = command.wants_json();
     let code = runtime.block_on(async {
         let code = dispatch(wire, &settings, console.clone(), command).await.unwrap_or_else(|error| {
-            failure::tell(console, &error, wants_json);
+            console.fail(&error, wants_json);
             exit::of(error.code)
         });
         // Whoever was stopped by a signal waits for no reader; else a signal ends the waiting.
@@ -172,7 +172,7 @@ fn check_of(service: &Service) -> http::Check {
 /// Tells in the log where nothing can be remembered; the server starts all the same, and says so to whoever asks.
 fn tell_unwritable(settings: &Settings) {
     let folder = &settings.data_dir;
-    if let Err(error) = files::check_writable(folder) {
+    if let Err(error) = private_files::check_writable(folder) {
         tracing::warn!(
             "the data folder `{}` cannot be written ({error}): nothing is remembered, so every question is refused whose `store` is not `none`; mend its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`",
             folder.display()

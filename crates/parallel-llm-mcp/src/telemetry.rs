@@ -14,9 +14,9 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::files::private_folder_builder;
 use crate::output::cost::Cost;
-use crate::output::safe;
+use crate::private_files;
+use parallel_llm_engine::text::safe;
 
 /// A log file beyond this is put aside as `NAME.1`, in place of the one before: two of them at most.
 const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
@@ -221,7 +221,7 @@ impl LogFile {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            private_folder_builder().recursive(true).create(folder)?;
+            private_files::folder_builder().recursive(true).create(folder)?;
         }
         let file = options.open(&path)?;
         let bytes = file.metadata()?.len();

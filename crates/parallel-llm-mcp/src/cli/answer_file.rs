@@ -9,8 +9,9 @@ use std::time::Duration;
 use parallel_llm_engine::{Code, Failure};
 use tokio::time::{Instant, sleep};
 
+use crate::clock;
+use crate::private_files;
 use crate::shutdown::Signals;
-use crate::{clock, files};
 
 /// How long the reader of a pipe is waited for. It is started beside this program, or not at all.
 const READER_MAX: Duration = Duration::from_secs(5);
@@ -39,7 +40,7 @@ impl AnswerFile {
         let name = path.file_name().ok_or_else(|| unwritable(&path, "it names no file"))?;
         let temporary = path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), clock::unix_ms()));
         let file =
-            files::private_file_options().open(&temporary).map_err(|error| unwritable(&path, error))?;
+            private_files::file_options().open(&temporary).map_err(|error| unwritable(&path, error))?;
         Ok(Self { path, file, temporary: Some(Temporary(temporary)) })
     }
 

@@ -13,7 +13,7 @@ use super::{Desk, prompt};
 use crate::attachment::Attachments;
 use crate::output::console::Tone;
 use crate::output::report::Report;
-use crate::output::{agreement, failure, summary};
+use crate::output::{agreement, summary};
 use crate::service::{Question, RunHandle};
 use crate::settings::{Settings, duration_ms};
 use crate::shutdown::Signals;
@@ -299,7 +299,7 @@ fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
     let run = handle.snapshot();
     summary::tell(&desk.console, &run, report);
     if let Some(failure) = run.failure().filter(|_| ask.quiet && !ask.json && !ask.jsonl) {
-        failure::tell(&desk.console, &failure, false);
+        desk.console.fail(&failure, false);
     }
 }
 

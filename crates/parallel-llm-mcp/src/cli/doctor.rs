@@ -8,11 +8,12 @@ use parallel_llm_engine::{Code, Failure};
 use super::Desk;
 use super::models::pretty;
 use super::view::{self, Followed, Leaving, View};
+use crate::exit;
 use crate::output::console::{Console, Tone};
-use crate::output::safe;
+use crate::private_files;
 use crate::service::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport};
 use crate::shutdown::Signals;
-use crate::{exit, files};
+use parallel_llm_engine::text::safe;
 
 /// See whether everything is ready for a run
 ///
@@ -150,7 +151,7 @@ fn check_new(path: &Path) -> Result<(), Failure> {
 
 /// Writes a file that nobody else may read, and never over another.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let opened = files::private_file_options().open(path);
+    let opened = private_files::file_options().open(path);
     let mut file = opened.map_err(|error| unwritable(path, &error.to_string()))?;
     file.write_all(text.as_bytes()).map_err(|error| {
         // Half a report is of no use; what cannot be removed is told by the error, too.

@@ -10,8 +10,8 @@ use super::install::ask;
 use super::models::pretty;
 use super::{Desk, install, keys};
 use crate::exit;
-use crate::output::safe;
 use crate::service::{self, KeyImport, OPENROUTER, Standing};
+use parallel_llm_engine::text::safe;
 
 /// The longest value that is shown whole.
 const VALUE_CHARS_MAX: usize = 400;

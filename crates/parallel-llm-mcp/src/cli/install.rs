@@ -12,9 +12,9 @@ use super::models::pretty;
 use crate::clients::{self, Act, Change, Client, Content, Reach, Wish};
 use crate::exit;
 use crate::keys::{self, KeySource};
-use crate::output::safe;
 use crate::output::table::{self, Column};
 use crate::settings::{Places, Settings, is_read_anyway};
+use parallel_llm_engine::text::safe;
 
 /// What is read of an answer, in bytes: `yes` and some more.
 const REPLY_BYTES_MAX: u64 = 64;

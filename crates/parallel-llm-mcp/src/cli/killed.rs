@@ -14,8 +14,9 @@ use tokio::time::Instant;
 use super::Desk;
 use crate::output::console::{Console, Tone};
 use crate::output::summary;
+use crate::private_files;
 use crate::service::{Further, RunHandle};
-use crate::{files, settings};
+use crate::settings;
 
 /// The answers that are saved before the kill.
 const ANSWERS_BEFORE: usize = 3;
@@ -83,7 +84,7 @@ fn start(desk: &Desk<'_>, question: &str, simulator: &Simulator) -> Result<Child
     let program = std::env::current_exe().map_err(failed)?;
     // A home of its own: what the user has set is no more its business than the demo's.
     let home = &desk.service.settings().data_dir;
-    files::private_folder_builder().recursive(true).create(home).map_err(failed)?;
+    private_files::folder_builder().recursive(true).create(home).map_err(failed)?;
     Command::new(program)
         .args(["ask", "--", question])
         .current_dir(home)

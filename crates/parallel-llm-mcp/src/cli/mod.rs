@@ -35,7 +35,6 @@ pub use serve::Serve;
 
 use crate::exit;
 use crate::output::console::Console;
-use crate::output::failure;
 use crate::service::Service;
 
 /// What the program is called.
@@ -132,7 +131,7 @@ pub fn parse(console: &Console, arguments: &[OsString]) -> Result<Arguments, u8>
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !wants_json {
             console.help(&error.render(), true);
         } else {
-            failure::tell(console, &misuse(&error), wants_json);
+            console.fail(&misuse(&error), wants_json);
         }
         exit::USAGE
     })

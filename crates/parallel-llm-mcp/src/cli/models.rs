@@ -7,9 +7,9 @@ use super::Desk;
 use crate::exit;
 use crate::output::age::age;
 use crate::output::console::Tone;
-use crate::output::safe;
 use crate::output::table::{self, Column};
 use crate::service::{FoundModels, ListLine, ModelLine, ModelQuery, ModelSort, Present, RollCall, Standing};
+use parallel_llm_engine::text::safe;
 
 /// The longest id that is shown whole. The longest known is under 80.
 const ID_CHARS_MAX: usize = 80;

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::Desk;
 use crate::exit;
 use crate::output::console::Tone;
-use crate::output::safe;
 use crate::service::{Soundness, StoreCheck, size};
+use parallel_llm_engine::text::safe;
 
 /// The version of the shape of the JSON.
 const SCHEMA: u32 = 1;

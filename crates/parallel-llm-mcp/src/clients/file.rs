@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::{Code, Failure};
 
-use crate::files;
+use crate::private_files;
 
 /// The largest file that is read, in MiB. A client that keeps its whole history beside its settings has a few, and each is
 /// read through a dozen times, to be sure that nothing else in it changes.
@@ -88,7 +88,7 @@ fn check_writable(real: &Path) -> io::Result<()> {
 fn keep(real: &Path, text: &str) -> io::Result<PathBuf> {
     for number in 1..=COPIES_MAX {
         let copy = beside(real, "", &format!(".bak-{number}"));
-        let mut file = match files::private_file_options().open(&copy) {
+        let mut file = match private_files::file_options().open(&copy) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
             file => file?,
         };
@@ -116,7 +116,7 @@ fn replace(real: &Path, text: &str) -> io::Result<()> {
 }
 
 fn write_beside(temporary: &Path, real: &Path, text: &str) -> io::Result<()> {
-    let mut file = files::private_file_options().open(temporary)?;
+    let mut file = private_files::file_options().open(temporary)?;
     file.write_all(text.as_bytes())?;
     if let Ok(metadata) = real.metadata() {
         file.set_permissions(metadata.permissions())?;

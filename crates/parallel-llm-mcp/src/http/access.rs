@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::rate::Rates;
 use super::resource::{self, Resource};
-use crate::output::failure;
+use crate::http::failure;
 use crate::service::{Asker, discreet};
 
 /// The longest token in bytes. Ours are short; those that others issue carry what they know of their holder.

@@ -14,7 +14,8 @@ use axum::response::Response;
 use parallel_llm_engine::{Code, Failure};
 
 use super::{Config, pages};
-use crate::output::{failure, safe};
+use crate::http::failure;
+use parallel_llm_engine::text::safe;
 
 /// The header by which browsers tell where a request comes from.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

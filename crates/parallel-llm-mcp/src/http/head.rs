@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use parallel_llm_engine::{Code, Failure};
 
-use crate::output::failure;
+use crate::http::failure;
 
 /// What stands in the head of a request besides its method, target, names and values: the version and the line ends of
 /// the first line and of the last, and what is between a name and its value and behind that.

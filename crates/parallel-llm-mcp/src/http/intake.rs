@@ -17,8 +17,8 @@ use tokio::time::timeout;
 
 use super::limits::Limits;
 use super::refusal;
+use crate::http::failure;
 use crate::message::Values;
-use crate::output::failure;
 
 /// What routes may be asked.
 const METHODS: [Method; 3] = [Method::GET, Method::POST, Method::DELETE];

@@ -16,6 +16,7 @@ mod body;
 mod connection;
 mod connections;
 mod exposure;
+pub mod failure;
 mod flight;
 mod guard;
 mod head;
@@ -48,8 +49,6 @@ pub use access::{Access, Check};
 pub use limits::Limits;
 pub use resource::Resource;
 pub use tls::TlsFiles;
-
-use crate::output::failure;
 
 use access::Gate;
 use flight::Flight;

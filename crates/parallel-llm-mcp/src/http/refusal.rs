@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use parallel_llm_engine::{Code, Failure};
 
-use crate::output::failure;
+use crate::http::failure;
 
 /// When to come again where the server has too much to do: requests end all the time.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);

@@ -12,7 +12,7 @@ use parallel_llm_provider::{ApiKey, KeyFetch};
 use tokio::process::Command;
 
 use crate::child::{self, Ended, Errand, Helpers, OUTPUT_BYTES_MAX, Trouble, first_line};
-use crate::output::safe;
+use parallel_llm_engine::text::safe;
 
 /// How long the program may take. An agent answers at once; whoever has to type a passphrase unlocks it before.
 const WAIT_MAX: Duration = Duration::from_secs(10);

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub(crate) use command::fetch;
 use lock::Lock;
 
-use crate::files;
+use crate::private_files;
 use crate::settings::{self, KeptKeys, KeyWish, Origin, ProviderSettings, Settings};
 
 /// The longest text of a key in bytes, the white space around it included: a dozen times a usual key, and short of the
@@ -201,7 +201,7 @@ async fn lock(path: &Path) -> Result<Lock, Failure> {
 
 fn make_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
-    files::private_folder_builder().recursive(true).create(folder)?;
+    private_files::folder_builder().recursive(true).create(folder)?;
     // It may have been made by hand, for the settings; it is ours alone either way.
     #[cfg(unix)]
     std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
@@ -228,7 +228,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 fn write_whole(path: &Path, temporary: &Path, text: &str) -> std::io::Result<()> {
     // One that was left behind by a process of the same number that was killed while writing it.
     let _ = std::fs::remove_file(temporary);
-    let mut file = files::private_file_options().open(temporary)?;
+    let mut file = private_files::file_options().open(temporary)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     std::fs::rename(temporary, path)?;

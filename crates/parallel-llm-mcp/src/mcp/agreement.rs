@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::output::report::{AgreementReport, Report};
-use crate::output::safe::excerpt;
+use parallel_llm_engine::text::safe::excerpt;
 
 /// The longest text told of a model's analysis, in characters.
 const TEXT_CHARS: usize = 160;

@@ -11,7 +11,7 @@ use parallel_llm_engine::{Code, Failure};
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
 
-use crate::output::safe;
+use parallel_llm_engine::text::safe;
 
 /// How much of a wrong value is repeated, in characters.
 const VALUE_CHARS: usize = 60;

@@ -11,8 +11,8 @@ use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
 
 use super::{address, prompts, resources};
-use crate::output::safe::excerpt;
 use crate::service::{RunFilter, Service};
+use parallel_llm_engine::text::safe::excerpt;
 
 /// The longest value that is completed, in bytes: longer than any panel of 64 models.
 const VALUE_BYTES_MAX: usize = 8_000;

@@ -258,7 +258,7 @@ pub(super) fn no_method(method: &str, version: &ProtocolVersion) -> ErrorData {
 }
 
 fn unknown(what: &str, name: &str, known: &[&str], code: ErrorCode) -> ErrorData {
-    let name = crate::output::safe::excerpt(name, 80);
+    let name = parallel_llm_engine::text::safe::excerpt(name, 80);
     let meant = nearest(&name, known.iter().copied())
         .map(|known| format!(" did you mean `{known}`?"))
         .unwrap_or_default();

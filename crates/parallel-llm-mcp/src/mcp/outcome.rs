@@ -13,11 +13,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{address, agreement, part, result};
+use crate::output::age::seconds;
 use crate::output::next::for_callers;
 use crate::output::report::{ErrorReport, Report, Resuming, SeatReport};
-use crate::output::safe::excerpt;
-use crate::output::seat::seconds;
 use crate::service::Asker;
+use parallel_llm_engine::text::safe::excerpt;
 
 /// The most a report takes of a model's context beyond the answer itself, in bytes.
 pub(super) const RESULT_BYTES_MAX: usize = 10_000;

@@ -48,7 +48,7 @@ impl Part {
             "plan" => Ok(Self::Plan),
             "events" => Ok(Self::Events),
             _ => seat().map(Self::AnswerOf).ok_or_else(|| {
-                let shown = crate::output::safe::excerpt(name, 40);
+                let shown = parallel_llm_engine::text::safe::excerpt(name, 40);
                 Failure::new(Code::Usage, format!("the argument `part` is not `{shown}`")).with_next(
                     "choose one of `report`, `answer`, `answer:1` (a seat), `prompt`, `plan`, `events`",
                 )

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::outcome::WAIT_S_MAX;
 use crate::attachment;
-use crate::output::safe::excerpt;
 use crate::settings::split_models;
+use parallel_llm_engine::text::safe::excerpt;
 
 /// How long a list of prompts may be kept: it changes only with the program.
 const TTL_MS: u64 = 3_600_000;

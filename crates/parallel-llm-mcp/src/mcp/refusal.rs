@@ -9,7 +9,8 @@ use rmcp::model::ErrorCode;
 use serde_json::Value;
 
 use super::line::Refusal;
-use crate::output::{failure, safe};
+use crate::output::report::ErrorReport;
+use parallel_llm_engine::text::safe;
 
 /// The longest of the library's texts that is read.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
@@ -57,7 +58,7 @@ async fn told_as_object(response: Response) -> Response {
     };
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     parts.headers.remove(header::CONTENT_LENGTH);
-    Response::from_parts(parts, Body::from(failure::envelope(&failure)))
+    Response::from_parts(parts, Body::from(ErrorReport::line(&failure)))
 }
 
 /// A reply of the protocol whose message is a sentence of some length.

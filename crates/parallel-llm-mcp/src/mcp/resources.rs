@@ -23,8 +23,8 @@ use super::part::{self, Part};
 use crate::clock;
 use crate::output::cost::Cost;
 use crate::output::next::for_callers;
-use crate::output::safe::excerpt;
 use crate::service::{Asker, RunFilter, RunHandle, RunSummary, Service};
+use parallel_llm_engine::text::safe::excerpt;
 
 /// Runs on one page of the list.
 const PAGE_RUNS: usize = 50;

@@ -33,7 +33,7 @@ use tokio::time::{Instant, timeout};
 use super::line::Refusal;
 use super::recall::Recall;
 use super::{pending, refusal, wire};
-use crate::output::failure;
+use crate::http::failure;
 use crate::service::Asker;
 
 /// The header that names a session.

@@ -1,4 +1,4 @@
-//! How long ago something was, in one number and its unit.
+//! How long something took, and how long ago it was.
 
 /// `90 s`, `12 min`, `3 h`, `9 d`: at least two of a unit, so that the number says something.
 pub fn age(ms: u64) -> String {
@@ -8,6 +8,14 @@ pub fn age(ms: u64) -> String {
         seconds @ 7_200..172_800 => format!("{} h", seconds / 3_600),
         seconds => format!("{} d", seconds / 86_400),
     }
+}
+
+/// Milliseconds for people: `0.4 s`, `12.3 s`, `3 min 05 s`.
+pub fn seconds(ms: u64) -> String {
+    if ms < 60_000 {
+        return format!("{}.{} s", ms / 1000, ms % 1000 / 100);
+    }
+    format!("{} min {:02} s", ms / 60_000, ms / 1000 % 60)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use parallel_llm_engine::Code;
 use super::report::{
     AgreementReport, AnalysisReport, ClaimReport, ClusterReport, RemarkReport, Report, SeatReport,
 };
-use super::safe::excerpt;
+use parallel_llm_engine::text::safe::excerpt;
 
 /// The longest text of a claim, a remark or a reason, in characters: as much as is read of it.
 const TEXT_CHARS: usize = 500;

@@ -10,10 +10,12 @@ use std::io::IsTerminal;
 use anstyle::{AnsiColor, Style};
 use parallel_llm_engine::{Code, Failure};
 
-use super::safe;
+use super::columns;
+use super::report::ErrorReport;
 use super::writer::{Keep, Stream, Writer};
 use crate::settings::Environment;
 use crate::shutdown::{Signal, Signals};
+use parallel_llm_engine::text::safe;
 
 /// Columns where nobody says how many there are.
 const COLUMNS: usize = 80;
@@ -190,6 +192,16 @@ impl Console {
         self.put(Stream::Err, self.shown(text).into_owned(), Keep::Always);
     }
 
+    /// Tells a failure and its next step; as data, too, where that is wanted.
+    pub fn fail(&self, failure: &Failure, as_json: bool) {
+        if as_json {
+            self.data(&ErrorReport::line(failure));
+        }
+        let word = self.tone(Tone::Bad, &format!("error[{}]", failure.code));
+        self.insist(&format!("{word}: {}", safe::for_terminal(&failure.message)));
+        self.insist(&format!("  next: {}", safe::for_terminal(failure.next_step())));
+    }
+
     /// Writes on stderr, line ends as given: a question that is answered on the same line, or a picture that stays.
     pub fn write(&self, text: &str) {
         self.writer.put(Stream::Err, self.shown(text).into_owned().into_bytes(), Keep::Always);
@@ -209,7 +221,7 @@ impl Console {
 
     /// As it can be shown here.
     fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.is_plain { safe::plain(text) } else { text.into() }
+        if self.is_plain { columns::plain(text) } else { text.into() }
     }
 
     /// A word in its tone, where colours are wanted.

@@ -9,10 +9,12 @@ use parallel_llm_engine::call::hub::{Update, Watch};
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use tokio::time::Instant;
 
+use super::age::seconds;
+use super::columns;
 use super::console::{Console, Tone};
 use super::cost::Cost;
-use super::safe;
-use super::seat::{SeatLine, seconds};
+use super::seat::SeatLine;
+use parallel_llm_engine::text::safe;
 
 /// Often enough to look alive, seldom enough to cost nothing.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
@@ -89,7 +91,7 @@ fn line(console: &Console, task: Option<&str>, seat: &SeatView, now_ms: u64) -> 
         format!("{} {:<34} {tail}", " ".repeat(WORD_CHARS.saturating_sub(told.word.len())), told.figures);
     // One column stays free: a full line would wrap on some terminals.
     let room = console.columns().saturating_sub(head.chars().count() + told.word.len() + 1);
-    format!("{head}{}{}", console.tone(told.tone, told.word), safe::clip(&rest, room).trim_end())
+    format!("{head}{}{}", console.tone(told.tone, told.word), columns::clip(&rest, room).trim_end())
 }
 
 /// Who it is, as wide as its column at most. Where that is too narrow, the model gives way: seats of one model are told

@@ -2,14 +2,13 @@
 
 pub mod age;
 pub mod agreement;
+pub mod columns;
 pub mod console;
 pub mod cost;
-pub mod failure;
 pub mod live;
 pub mod next;
 pub mod plain;
 pub mod report;
-pub mod safe;
 pub mod seat;
 pub mod summary;
 pub mod table;

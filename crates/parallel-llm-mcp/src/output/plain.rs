@@ -8,11 +8,11 @@ use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Event, Recorded};
 
+use super::age::seconds;
 use super::console::Console;
 use super::cost::Cost;
 use super::live;
-use super::safe;
-use super::seat::seconds;
+use parallel_llm_engine::text::safe;
 
 /// Shows a run until its answer is settled.
 pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {

@@ -499,4 +499,9 @@ impl ErrorReport {
     pub fn envelope(&self) -> serde_json::Value {
         serde_json::json!({ "schema": SCHEMA, "error": self })
     }
+
+    /// A failure as that one JSON object, on one line, so that it also ends a list of events.
+    pub fn line(failure: &Failure) -> String {
+        Self::of(failure).envelope().to_string()
+    }
 }

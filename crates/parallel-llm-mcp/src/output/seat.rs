@@ -3,9 +3,10 @@
 use parallel_llm_engine::SeatStatus;
 use parallel_llm_engine::run::SeatView;
 
+use super::age::seconds;
 use super::console::Tone;
 use super::cost::Cost;
-use super::safe;
+use parallel_llm_engine::text::safe;
 
 /// The longest reason told beside a seat, in characters.
 const REASON_CHARS: usize = 100;
@@ -79,12 +80,4 @@ fn figures(seat: &SeatView, now_ms: u64) -> String {
         figures.push(format!("without {}", seat.without.join(", ")));
     }
     figures.join("  ")
-}
-
-/// Milliseconds for people: `0.4 s`, `12.3 s`, `3 min 05 s`.
-pub fn seconds(ms: u64) -> String {
-    if ms < 60_000 {
-        return format!("{}.{} s", ms / 1000, ms % 1000 / 100);
-    }
-    format!("{} min {:02} s", ms / 60_000, ms / 1000 % 60)
 }

@@ -4,11 +4,12 @@ use parallel_llm_engine::run::outcome::Checked;
 use parallel_llm_engine::run::{Run, Spared};
 use parallel_llm_engine::{Code, Failure, OutcomeKind, RunStatus};
 
+use super::age::seconds;
 use super::console::{Console, Tone};
 use super::cost::Cost;
 use super::report::{FilesState, Report};
-use super::safe;
-use super::seat::{SeatLine, seconds};
+use super::seat::SeatLine;
+use parallel_llm_engine::text::safe;
 
 /// The characters shown of each seat's answer.
 const EXCERPT_CHARS: usize = 96;

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::safe;
+use parallel_llm_engine::text::safe;
 
 /// The space between columns.
 const GAP: &str = "  ";

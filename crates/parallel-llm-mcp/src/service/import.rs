@@ -15,10 +15,11 @@ use serde_json::Value;
 use toml_edit::DocumentMut;
 
 use super::{OPENROUTER, Present, Service, Standing};
+use crate::clients;
 use crate::clients::file;
 use crate::keys::{self, KeptKey};
+use crate::private_files;
 use crate::settings::{self, KeyWish, Settings};
-use crate::{clients, files};
 
 /// The client's file that the Python server came with.
 const CONFIG: &str = "mcp_config.json";
@@ -210,7 +211,7 @@ impl Import {
         }
         if let Some(folder) = self.path.parent() {
             // What cannot be made here cannot be written either, and that is said there.
-            let _ = files::private_folder_builder().recursive(true).create(folder);
+            let _ = private_files::folder_builder().recursive(true).create(folder);
         }
         Ok((kept, file::write(&self.path, self.before.as_deref(), &self.after)?))
     }

@@ -7,7 +7,6 @@ use parallel_llm_engine::{Code, Failure, RunId};
 use super::Moment;
 use crate::cli::Desk;
 use crate::exit;
-use crate::output::failure;
 
 /// Make the files of runs anew, or print their reports one a line
 ///
@@ -53,7 +52,7 @@ pub(super) async fn run(desk: &Desk<'_>, export: &Export) -> Result<u8, Failure>
             // It was purged meanwhile.
             Err(failure) if failure.code == Code::RunNotFound => {}
             Err(failure) => {
-                failure::tell(&desk.console, &failure, export.jsonl);
+                desk.console.fail(&failure, export.jsonl);
                 failed.push(failure.code);
             }
         }

@@ -5,7 +5,7 @@ use parallel_llm_engine::{Failure, PicoUsd};
 use super::Moment;
 use crate::cli::{Desk, models};
 use crate::exit;
-use crate::output::seat::seconds;
+use crate::output::age::seconds;
 use crate::output::table::{self, Column};
 use crate::service::{Insights as Found, ModelInsight, Verdict};
 

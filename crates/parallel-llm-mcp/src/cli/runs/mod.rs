@@ -182,6 +182,6 @@ fn line(desk: &Desk<'_>, run: &RunSummary) -> String {
         run.seats,
         cost(run).short(),
         age(clock::unix_ms().saturating_sub(u64::try_from(run.created_at_ms).unwrap_or(0))),
-        crate::output::safe::excerpt(question, room)
+        parallel_llm_engine::text::safe::excerpt(question, room)
     )
 }

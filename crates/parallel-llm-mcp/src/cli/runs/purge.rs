@@ -9,9 +9,9 @@ use super::Moment;
 use crate::cli::{Desk, models};
 use crate::output::console::Tone;
 use crate::output::report::ErrorReport;
-use crate::output::safe;
 use crate::service::{Doomed, PurgeStage, Purging};
 use crate::{clock, exit};
+use parallel_llm_engine::text::safe;
 
 /// How often it says how far it has come.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);

@@ -7,9 +7,9 @@ use super::{LIST_DEFAULT, how_many};
 use crate::cli::Desk;
 use crate::output::age::age;
 use crate::output::console::Tone;
-use crate::output::safe;
 use crate::service::{Found, FoundIn, Matches};
 use crate::{clock, exit};
+use parallel_llm_engine::text::safe;
 
 /// The version of the shape of the JSON.
 const SCHEMA: u32 = 1;

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use parallel_llm_engine::{ModelInfo, ProviderId};
 use serde::{Deserialize, Serialize};
 
-use crate::files;
+use crate::private_files;
 
 /// The version of the stored shape. Another one counts as missing.
 const VERSION: u32 = 1;
@@ -52,7 +52,7 @@ impl Kept {
         let Some(path) = path(folder, provider).filter(|_| json.len() <= FILE_BYTES_MAX) else {
             return Ok(());
         };
-        files::private_folder_builder().recursive(true).create(folder)?;
+        private_files::folder_builder().recursive(true).create(folder)?;
         // Two processes may write at once: each under a name of its own, and the last one is as good as the first.
         let temporary = folder.join(format!(".{provider}.{}.new", std::process::id()));
         let written = write_private(&temporary, &json).and_then(|()| std::fs::rename(&temporary, path));

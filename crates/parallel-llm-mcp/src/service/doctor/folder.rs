@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::system::{OTHERS, Room, foreign_owner, mode, quoted, room, size, unsafe_file_system};
 use super::{Finding, Service, aside};
-use crate::files;
+use crate::private_files;
 use crate::service::calibration::{MEND, table_of};
 
 /// Room below this is told: a run comes to some hundred kilobytes, and a full disk loses answers.
@@ -69,10 +69,10 @@ fn folder_findings(folder: &Path, elsewhere: &str) -> Vec<Finding> {
 /// Writes a word into the folder, which is made where there is none, as the first run would.
 fn writable(folder: &Path, elsewhere: &str) -> Finding {
     let probe = folder.join(format!(".{}.probe", std::process::id()));
-    let written = files::private_folder_builder()
+    let written = private_files::folder_builder()
         .recursive(true)
         .create(folder)
-        .and_then(|()| files::private_file_options().open(&probe)?.write_all(b"a word"));
+        .and_then(|()| private_files::file_options().open(&probe)?.write_all(b"a word"));
     // Where it could not be written there is nothing to remove.
     let _ = std::fs::remove_file(&probe);
     match written {

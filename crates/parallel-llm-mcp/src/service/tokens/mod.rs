@@ -232,7 +232,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
 }
 
 fn no_token(name: &str) -> Failure {
-    let name = crate::output::safe::excerpt(name, NAME_CHARS_MAX);
+    let name = parallel_llm_engine::text::safe::excerpt(name, NAME_CHARS_MAX);
     Failure::new(Code::Usage, format!("there is no token `{name}`")).with_next("see `keys list`")
 }
 

@@ -1,11 +1,8 @@
 //! Strangers' text on its way to a terminal: nothing in it may move the cursor, colour, or reorder what is read, and nothing
 //! stands there that nobody sees. The stored text keeps every byte; a warning of the outcome tells how many were hidden.
 
-use std::borrow::Cow;
-
-use parallel_llm_engine::value::answer::steers;
-use parallel_llm_engine::value::invisible::{is_invisible, seen};
-use unicode_width::UnicodeWidthChar;
+use crate::value::answer::steers;
+use crate::value::invisible::{is_invisible, seen};
 
 /// The text without anything a terminal would obey, line ends and tabs kept.
 pub fn for_terminal(text: &str) -> String {
@@ -30,53 +27,9 @@ fn is_unseen(character: char) -> bool {
     steers(character) || is_invisible(character) && !joins
 }
 
-/// As much of the line as fits into so many columns of a terminal.
-pub fn clip(line: &str, columns: usize) -> &str {
-    let mut used = 0;
-    let beyond = line.char_indices().find(|(_, character)| {
-        used += character.width().unwrap_or(0);
-        used > columns
-    });
-    beyond.map_or(line, |(index, _)| &line[..index])
-}
-
-/// The text in ASCII, for terminals and locales that have nothing else: our own marks in other words, a question mark
-/// for any other letter.
-pub fn plain(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return text.into();
-    }
-    let mut plain = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\u{b7}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2022}' => plain.push('-'),
-            '\u{2026}' => plain.push_str("..."),
-            '\u{2265}' => plain.push_str(">="),
-            '\u{2264}' => plain.push_str("<="),
-            '\u{2018}' | '\u{2019}' => plain.push('\''),
-            '\u{201c}' | '\u{201d}' => plain.push('"'),
-            '\u{a0}' | '\u{202f}' => plain.push(' '),
-            letter if letter.is_ascii() => plain.push(letter),
-            _ => plain.push('?'),
-        }
-    }
-    plain.into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn wide_characters_take_two_columns() {
-        assert_eq!([clip("日本語", 5), clip("abc", 5), clip("e\u{301}e", 1)], ["日本", "abc", "e\u{301}"]);
-    }
-
-    #[test]
-    fn without_utf8_marks_are_written_out() {
-        assert_eq!(plain("2 of 3 · ≥$0.01 · so… – “größer”"), "2 of 3 - >=$0.01 - so... - \"gr??er\"");
-        assert!(matches!(plain("as it is\n"), Cow::Borrowed(_)));
-    }
 
     #[test]
     fn nothing_steers_the_terminal() {
