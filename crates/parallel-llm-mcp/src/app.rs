@@ -16,14 +16,16 @@ use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::checker::CheckCommand;
-use crate::files::AroundFiles;
-use crate::service::{
+use crate::certificates;
+use parallel_llm_service::checker::CheckCommand;
+use parallel_llm_service::files::AroundFiles;
+use parallel_llm_service::telemetry;
+use parallel_llm_service::{
     CalibrationFile, Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Later,
     LookAtCircuits, Parts, ReadDocument, Runs, Service,
 };
-use crate::settings::{KeyWish, Origin, ProviderSettings, Settings};
-use crate::{certificates, keys, telemetry};
+use parallel_llm_settings::keys;
+use parallel_llm_settings::settings::{KeyWish, Origin, ProviderSettings, Settings};
 
 /// The program over these settings.
 pub fn wire(settings: &Settings) -> Service {

@@ -2,7 +2,7 @@
 
 use parallel_llm_engine::Code;
 
-use crate::shutdown::Signal;
+use parallel_llm_settings::signals::Signal;
 
 /// There is an answer.
 pub const ANSWER: u8 = 0;

@@ -11,13 +11,16 @@ use parallel_llm_engine::{Code, Failure};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::{self, Command, Desk, Serve};
-use crate::output::console::Console;
-use crate::private_files;
-use crate::service::{Service, TokenState};
-use crate::settings::{Environment, Settings};
-use crate::shutdown::Signals;
-use crate::{app, exit, http, mcp, telemetry, watchdog};
+use crate::app;
+use crate::command::{self, Command, Desk, Serve};
+use crate::exit;
+use crate::terminal::console::Console;
+use crate::watchdog;
+use parallel_llm_service::telemetry;
+use parallel_llm_service::{Service, TokenState};
+use parallel_llm_settings::private_files;
+use parallel_llm_settings::settings::{Environment, Settings};
+use parallel_llm_settings::signals::Signals;
 
 /// How long the start of a server waits to know whether there are tokens, which takes milliseconds.
 const TOKENS_LOOK_MAX: Duration = Duration::from_secs(2);
@@ -39,7 +42,7 @@ pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
 
 fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Service, console: &Console) -> u8 {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let arguments = match cli::parse(console, &arguments) {
+    let arguments = match command::parse(console, &arguments) {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
@@ -48,7 +51,7 @@ fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Service, conso
         // An MCP client starts the program without a command and talks over pipes.
         None if !std::io::stdin().is_terminal() => Command::Serve(Serve::default()),
         None => {
-            console.data(&cli::help());
+            console.data(&command::help());
             return exit::ANSWER;
         }
     };
@@ -109,25 +112,30 @@ async fn dispatch(
         Command::Serve(serve) => match serve.http {
             None => {
                 tell_unwritable(settings);
-                Ok(mcp::stdio::run(wire(settings)).await.map_or(exit::ANSWER, exit::of_signal))
+                Ok(parallel_llm_mcp_door::stdio::run(wire(settings))
+                    .await
+                    .map_or(exit::ANSWER, exit::of_signal))
             }
             Some(address) => {
                 let service = wire(settings).without_checks();
                 let check = check_of(&service);
-                let access =
-                    if serve.no_auth { http::Access::Open(check) } else { http::Access::Tokens(check) };
+                let access = if serve.no_auth {
+                    parallel_llm_http::Access::Open(check)
+                } else {
+                    parallel_llm_http::Access::Tokens(check)
+                };
                 serve_http(&service, listening(settings, address, access)?, drain).await
             }
         },
         Command::Demo(demo) => {
             let (simulator, service) = app::stage_demo(settings).await?;
-            let done = cli::run_demo(&Desk { service: &service, console }, &demo, &simulator).await;
+            let done = command::run_demo(&Desk { service: &service, console }, &demo, &simulator).await;
             service.close(drain).await;
             done
         }
         Command::Work(work) => {
             let service = wire(settings);
-            let done = cli::run(&Desk { service: &service, console }, work).await;
+            let done = command::run(&Desk { service: &service, console }, work).await;
             // Whoever has stopped the command has waited for its run already.
             let stopped = matches!(done, Ok(exit::INTERRUPTED | exit::TERMINATED | exit::HUNG_UP));
             service.close(if stopped { Duration::ZERO } else { drain }).await;
@@ -140,11 +148,11 @@ async fn dispatch(
 fn listening(
     settings: &Settings,
     address: SocketAddr,
-    access: http::Access,
-) -> Result<http::Config, Failure> {
+    access: parallel_llm_http::Access,
+) -> Result<parallel_llm_http::Config, Failure> {
     let tls = match (&settings.tls_cert, &settings.tls_key) {
         (Some(certificate), Some(key)) => {
-            Some(http::TlsFiles { certificate: certificate.clone(), key: key.clone() })
+            Some(parallel_llm_http::TlsFiles { certificate: certificate.clone(), key: key.clone() })
         }
         (None, None) => None,
         _ => {
@@ -153,15 +161,24 @@ fn listening(
         }
     };
     let (hosts, origins) = (settings.http_hosts.clone(), settings.http_origins.clone());
-    let resource =
-        settings.issuer.as_ref().map(|issuer| http::Resource::new(&issuer.audience, &issuer.address));
+    let resource = settings
+        .issuer
+        .as_ref()
+        .map(|issuer| parallel_llm_http::Resource::new(&issuer.audience, &issuer.address));
     let resource = resource.transpose()?;
     let behind_proxy = settings.behind_proxy;
-    Ok(http::Config { hosts, origins, tls, behind_proxy, resource, ..http::Config::new(address, access) })
+    Ok(parallel_llm_http::Config {
+        hosts,
+        origins,
+        tls,
+        behind_proxy,
+        resource,
+        ..parallel_llm_http::Config::new(address, access)
+    })
 }
 
 /// Says whose a token of this service is.
-fn check_of(service: &Service) -> http::Check {
+fn check_of(service: &Service) -> parallel_llm_http::Check {
     let service = service.clone();
     Arc::new(move |secret| {
         let service = service.clone();
@@ -198,18 +215,22 @@ async fn tell_tokenless(service: &Service) {
 
 /// Serves over HTTP until a signal comes, and `drain` longer for what is under way; a second signal ends it at once,
 /// which the exit code says.
-async fn serve_http(service: &Service, config: http::Config, drain: Duration) -> Result<u8, Failure> {
+async fn serve_http(
+    service: &Service,
+    config: parallel_llm_http::Config,
+    drain: Duration,
+) -> Result<u8, Failure> {
     let mut signals = Signals::new();
-    let wants_tokens = matches!(config.access, http::Access::Tokens(_));
-    let listener = http::bind(config).await?;
+    let wants_tokens = matches!(config.access, parallel_llm_http::Access::Tokens(_));
+    let listener = parallel_llm_http::bind(config).await?;
     tell_unwritable(service.settings());
     if wants_tokens {
         tell_tokenless(service).await;
     }
-    let addresses = listener.urls().into_iter().map(|url| url + mcp::streamable::PATH);
+    let addresses = listener.urls().into_iter().map(|url| url + parallel_llm_mcp_door::streamable::PATH);
     tracing::info!("MCP is served at {}", addresses.collect::<Vec<_>>().join(" and "));
     let (stop, end) = (CancellationToken::new(), CancellationToken::new());
-    let routes = mcp::routes(service, stop.clone(), end.clone());
+    let routes = parallel_llm_mcp_door::routes(service, stop.clone(), end.clone());
     let told_twice = async {
         let signal = signals.next().await;
         tracing::info!("{signal:?}: stopping; a second signal stops at once");

@@ -307,6 +307,6 @@ fn what_the_fuzzer_once_found_stays_found() {
     for path in paths {
         let line = std::fs::read(&path).expect("an input can be read");
         // Cut anywhere, too: what was read of a line may end there.
-        (0..=line.len()).for_each(|end| parallel_llm_mcp::mcp::fuzz::line(&line[..end]));
+        (0..=line.len()).for_each(|end| parallel_llm_mcp_door::fuzz::line(&line[..end]));
     }
 }

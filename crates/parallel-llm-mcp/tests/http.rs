@@ -20,8 +20,8 @@ use axum::routing::any;
 use axum::{Extension, Router};
 use client::{SOON, Server, Wire, tcp};
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_mcp::http::{Access, Check, Config, Limits, TlsFiles, bind};
-use parallel_llm_mcp::service::{Asker, Grant, Scope};
+use parallel_llm_http::{Access, Check, Config, Limits, TlsFiles, bind};
+use parallel_llm_service::{Asker, Grant, Scope};
 use tokio::time::Instant;
 
 /// A token of this asker, without a limit; see [`tokens`].

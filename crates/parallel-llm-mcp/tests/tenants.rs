@@ -14,11 +14,11 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunId, RunPlan, RunRequest, RunStatus, SeatNumber};
 use parallel_llm_mcp::app;
-use parallel_llm_mcp::service::{
+use parallel_llm_service::{
     Asker, CostBy, Depth, Doomed, Further, Grant, Kept, ModelQuery, Question, RunFilter, RunHandle, Scope,
     Service, TokenState, TokenWish,
 };
-use parallel_llm_mcp::settings::{Environment, Folders, Settings};
+use parallel_llm_settings::settings::{Environment, Folders, Settings};
 use parallel_llm_store::{Store, StoreConfig};
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Script, Simulator, SimulatorConfig};
 use secrecy::ExposeSecret;

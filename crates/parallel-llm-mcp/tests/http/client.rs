@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
-use parallel_llm_mcp::http::{Config, bind};
+use parallel_llm_http::{Config, bind};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use parallel_llm_mcp::http::Access;
-use parallel_llm_mcp::mcp::streamable::{SessionLimits, routes_within};
+use parallel_llm_http::Access;
+use parallel_llm_mcp_door::streamable::{SessionLimits, routes_within};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities, ServerConfig,
 };

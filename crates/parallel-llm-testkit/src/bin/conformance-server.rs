@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_mcp::http;
-use parallel_llm_mcp::mcp::streamable;
+use parallel_llm_mcp_door::streamable;
 use parallel_llm_testkit::conformance::Fixtures;
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +33,11 @@ fn main() -> ExitCode {
 
 async fn serve() -> Result<(), Failure> {
     let nobody = |_| async { Err(Failure::new(Code::TokenRefused, "there are no tokens here")) }.boxed();
-    let listener = http::bind(http::Config::new(address()?, http::Access::Open(Arc::new(nobody)))).await?;
+    let listener = parallel_llm_http::bind(parallel_llm_http::Config::new(
+        address()?,
+        parallel_llm_http::Access::Open(Arc::new(nobody)),
+    ))
+    .await?;
     #[expect(clippy::print_stdout, reason = "who started it reads here where it listens")]
     {
         println!("http://{}{}", listener.address(), streamable::PATH);

@@ -1,0 +1,170 @@
+//! Who asks, by the token in the `Authorization` header and nothing else, and how often.
+//!
+//! Every path is refused without a token, those that are not there too, so that nobody learns anything from the
+//! difference. A token in an address would stand in logs and histories; there it is not looked for.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::{Code, Failure};
+use tokio::time::Instant;
+
+use super::rate::Rates;
+use super::resource::{self, Resource};
+use crate::failure;
+use parallel_llm_service::{Asker, discreet};
+
+/// The longest token in bytes. Ours are short; those that others issue carry what they know of their holder.
+const TOKEN_BYTES_MAX: usize = 16 * 1024;
+
+/// Says whose a token is, or that it is nobody's.
+pub type Check = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Asker, Failure>> + Send + Sync>;
+
+/// Who may ask.
+#[derive(Clone)]
+pub enum Access {
+    /// Whoever reaches the address, as the owner. Who brings a token all the same means to be its holder, so it has to pass
+    /// this check.
+    Open(Check),
+    /// Holders of a token that passes this check.
+    Tokens(Check),
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Open(_) => "Open",
+            Self::Tokens(_) => "Tokens",
+        })
+    }
+}
+
+/// Who may ask, and who has how often.
+pub(super) struct Gate {
+    access: Access,
+    resource: Option<Resource>,
+    rates: Mutex<Rates>,
+}
+
+impl Gate {
+    pub(super) fn new(access: Access, resource: Option<Resource>) -> Self {
+        Self { access, resource, rates: Mutex::default() }
+    }
+
+    /// Who asks, where it may and does not ask too often.
+    async fn admit(&self, headers: &HeaderMap) -> Result<Asker, Failure> {
+        let check = match &self.access {
+            Access::Open(_) if !headers.contains_key(header::AUTHORIZATION) => return Ok(Asker::Owner),
+            Access::Open(check) | Access::Tokens(check) => check,
+        };
+        let none = || Failure::new(Code::TokenRefused, "the request brings no token");
+        let checked = match bearer(headers).ok_or_else(none) {
+            Ok(token) => check(token).await,
+            Err(failure) => Err(failure),
+        };
+        let asker = checked.map_err(|failure| self.besides(failure))?;
+        self.count(&asker)?;
+        Ok(asker)
+    }
+
+    /// A refusal, with the simplest way in.
+    fn besides(&self, failure: Failure) -> Failure {
+        match self.access {
+            Access::Open(_) => failure.with_next("leave `Authorization` out: this server wants no token"),
+            Access::Tokens(_) => failure,
+        }
+    }
+
+    fn count(&self, asker: &Asker) -> Result<(), Failure> {
+        let Asker::Holder(grant) = asker else { return Ok(()) };
+        let Some(per_minute) = grant.requests_per_minute else { return Ok(()) };
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        rates.take(&grant.name, per_minute, Instant::now()).map_err(|wait| {
+            let message = format!("this token may make {per_minute} requests in a minute");
+            Failure::new(Code::RateLimited, message)
+                .with_retry_after(Some(wait))
+                .with_next("wait as long as `Retry-After` says")
+        })
+    }
+}
+
+/// Notes who asks, or refuses.
+pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
+    if let Some(description) = gate.resource.as_ref().and_then(|resource| resource.answer(&request)) {
+        return description;
+    }
+    let asker = match gate.admit(request.headers()).await {
+        Ok(asker) => asker,
+        Err(failure) => return refuse(failure, gate.resource.as_ref()),
+    };
+    // What is behind has no use for it, and cannot show it.
+    request.headers_mut().remove(header::AUTHORIZATION);
+    request.extensions_mut().insert(asker);
+    next.run(request).await
+}
+
+/// The token, where there is exactly one.
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    let is_token = (1..=TOKEN_BYTES_MAX).contains(&token.len())
+        && token.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
+    (scheme.eq_ignore_ascii_case("bearer") && is_token).then(|| token.to_owned())
+}
+
+fn refuse(failure: Failure, resource: Option<&Resource>) -> Response {
+    let status = match failure.code {
+        Code::TokenRefused => StatusCode::UNAUTHORIZED,
+        Code::ScopeMissing => StatusCode::FORBIDDEN,
+        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        _ => return unknowing(&failure),
+    };
+    let mut response = failure::response(status, &discreet(failure));
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, resource::challenge(resource));
+    }
+    response
+}
+
+/// Whoever would know whose the token is does not answer. Why, is not for strangers to read: it may name files and hosts.
+fn unknowing(failure: &Failure) -> Response {
+    tracing::warn!("a token could not be checked: {failure}");
+    let told = Failure::new(failure.code, "the token cannot be checked just now")
+        .with_next("try again in a minute; the server's log says why");
+    failure::response(StatusCode::SERVICE_UNAVAILABLE, &told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_one_word_in_one_header() {
+        let told = |values: &[&str]| {
+            let headers = values.iter().map(|value| (header::AUTHORIZATION, value.parse().unwrap()));
+            bearer(&headers.collect())
+        };
+        assert_eq!(told(&["Bearer abc"]).as_deref(), Some("abc"));
+        assert_eq!(told(&["bearer  abc "]).as_deref(), Some("abc"));
+        let long = format!("Bearer {}", "a".repeat(TOKEN_BYTES_MAX + 1));
+        for refused in [
+            &[][..],
+            &["Bearer a", "Bearer a"],
+            &["Basic YTpi"],
+            &["Bearer"],
+            &["Bearer "],
+            &["Bearer a,b"],
+            &["Bearer a b"],
+            &[&long],
+        ] {
+            assert_eq!(told(refused), None, "{refused:?}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What must be so before an address is listened on that others reach: tokens, and secrecy for them on the way.
+
+use parallel_llm_engine::{Code, Failure};
+
+use super::{Access, Config};
+
+/// The flags of the two ways to keep tokens secret.
+const TLS: &str = "--tls-cert FILE --tls-key FILE";
+const PROXY: &str = "--behind-proxy";
+/// Stands for the name that only the owner knows.
+const SAMPLE: &str = "llm.example.com";
+/// What stands in a command for what only the owner knows.
+const BLANKS: [(&str, &str); 2] =
+    [(SAMPLE, "the name that clients call the server by"), ("FILE", "your own files")];
+
+/// Refuses what would let strangers in, with the command that would not.
+pub(super) fn check(config: &Config) -> Result<(), Failure> {
+    let address = config.address;
+    let is_local = address.ip().is_loopback();
+    let is_open = matches!(config.access, Access::Open(_));
+    if is_open && config.behind_proxy {
+        let message = "behind a proxy others reach the server, so it cannot be open to everyone";
+        return Err(refused(message.to_owned(), &leave_out(config, PROXY)));
+    }
+    if is_open && !is_local {
+        let message =
+            format!("`{address}` can be reached from other machines, so it cannot be open to everyone");
+        return Err(refused(message, &leave_out(config, TLS)));
+    }
+    if !is_local && config.tls.is_none() && !config.behind_proxy {
+        let message = format!(
+            "`{address}` can be reached from other machines, and without TLS tokens can be read on the way"
+        );
+        let next = format!(
+            "type {}; where a proxy speaks TLS, {}; for this machine alone, `parallel-llm-mcp serve --http 127.0.0.1:{}`",
+            command(config, TLS),
+            command(config, PROXY),
+            address.port()
+        );
+        return Err(refused(message, &next));
+    }
+    let needs_names = config.behind_proxy || address.ip().is_unspecified();
+    if needs_names && config.hosts.is_empty() {
+        let message = "the names that clients call the server by are not known, so none would be let in";
+        let flags = if config.behind_proxy { PROXY } else { TLS };
+        return Err(refused(message.to_owned(), &format!("type {}", command(config, flags))));
+    }
+    Ok(())
+}
+
+/// What is to be known of an address that was found to be fit to listen on.
+pub(super) fn risk(config: &Config) -> Option<String> {
+    let address = config.address;
+    (config.behind_proxy && config.tls.is_none() && !address.ip().is_loopback()).then(|| {
+        format!(
+            "`{address}` can be reached from other machines without the proxy, and then tokens and answers can be read on the way: let only the proxy reach it, or listen on `127.0.0.1:{}`",
+            address.port()
+        )
+    })
+}
+
+fn leave_out(config: &Config, flags: &str) -> String {
+    let command = command(config, flags);
+    format!("make a token with `parallel-llm-mcp keys create NAME`, then type {command}, without `--no-auth`")
+}
+
+/// A command that starts the server with these flags.
+fn command(config: &Config, flags: &str) -> String {
+    let address = config.address;
+    let needs_names = flags == PROXY || address.ip().is_unspecified();
+    let names = if config.hosts.is_empty() { SAMPLE.to_owned() } else { config.hosts.join(",") };
+    let names = if needs_names { format!("PARALLEL_LLM_HTTP_HOSTS={names} ") } else { String::new() };
+    format!("`{names}parallel-llm-mcp serve --http {address} {flags}`")
+}
+
+/// A refusal whose next step says what in its commands is to be replaced.
+fn refused(message: String, next: &str) -> Failure {
+    let blanks = BLANKS.iter().filter(|(blank, _)| next.contains(blank));
+    let blanks: Vec<String> = blanks.map(|(blank, what)| format!("{what} for `{blank}`")).collect();
+    let with = if blanks.is_empty() { String::new() } else { format!("; put {}", blanks.join(" and ")) };
+    Failure::new(Code::SettingsInvalid, message).with_next(format!("{next}{with}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::TlsFiles;
+
+    /// What is said of a server at this address: `o`pen, `t`ls, `p`roxy, `h`osts.
+    fn check_all(address: &str, with: &str) -> String {
+        let nobody: crate::Check =
+            Arc::new(|_| Box::pin(async { Err(Failure::new(Code::TokenRefused, "no")) }));
+        let access = if with.contains('o') { Access::Open(nobody) } else { Access::Tokens(nobody) };
+        let mut config = Config::new(address.parse().unwrap(), access);
+        config.tls = with.contains('t').then(|| TlsFiles { certificate: "c".into(), key: "k".into() });
+        config.behind_proxy = with.contains('p');
+        config.hosts = with.contains('h').then(|| "llm.example.com".to_owned()).into_iter().collect();
+        check(&config).map_or_else(|failure| failure.message, |()| "served".to_owned())
+    }
+
+    /// CVE-2026-108760: a server that listened on all addresses, whatever it was told.
+    #[test]
+    fn an_address_that_others_reach_needs_tokens_and_secrecy() {
+        let open = "so it cannot be open to everyone";
+        let plain = "without TLS tokens can be read on the way";
+        let nameless = "the names that clients call the server by are not known";
+        let cases = [
+            ("127.0.0.1:0", "o", "served"),
+            ("127.0.0.1:0", "", "served"),
+            ("[::1]:0", "o", "served"),
+            ("127.0.0.2:0", "t", "served"),
+            ("127.0.0.1:0", "p", nameless),
+            ("127.0.0.1:0", "ph", "served"),
+            ("127.0.0.1:0", "oph", open),
+            ("0.0.0.0:0", "", plain),
+            ("0.0.0.0:0", "o", open),
+            ("0.0.0.0:0", "oth", open),
+            ("0.0.0.0:0", "t", nameless),
+            ("0.0.0.0:0", "th", "served"),
+            ("[::]:0", "ph", "served"),
+            ("[::]:0", "h", plain),
+            ("192.0.2.1:0", "t", "served"),
+            ("192.0.2.1:0", "", plain),
+            ("192.0.2.1:0", "p", nameless),
+        ];
+        for (address, with, expected) in cases {
+            let said = check_all(address, with);
+            assert!(said.contains(expected), "{address} {with}: {said}");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! A failure as an answer over HTTP.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use parallel_llm_engine::Failure;
+
+use parallel_llm_service::render::next::for_callers;
+use parallel_llm_service::render::report::ErrorReport;
+
+/// An answer over HTTP that tells a failure, and when to come again where that is known. Whoever asks has no command line.
+pub fn response(status: StatusCode, failure: &Failure) -> Response {
+    let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    let told = failure.clone().with_next(for_callers(failure.next_step()));
+    let mut response = (status, json, ErrorReport::line(&told)).into_response();
+    if let Some(ms) = failure.retry_after_ms {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
+    }
+    response
+}

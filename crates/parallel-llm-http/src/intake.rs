@@ -1,0 +1,192 @@
+//! What a request may be: a method that is known, and with a post one JSON body, read whole within bounds.
+//!
+//! A body is read here and not behind, so that one that is too long, too slow or too much is told by the right status,
+//! whatever the route does with it. What it says is for the route to judge, which has it whole.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use futures_util::StreamExt;
+use parallel_llm_engine::{Code, Failure};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use super::limits::Limits;
+use super::refusal;
+use crate::failure;
+use crate::message::Values;
+
+/// What routes may be asked.
+const METHODS: [Method; 3] = [Method::GET, Method::POST, Method::DELETE];
+/// The same, for whoever tries another.
+const ALLOW: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
+/// The one type of a body.
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// Room for bodies is given in pieces of so many bytes.
+const PIECE_BYTES: usize = 1024;
+
+/// The room that the body of a request takes, until its answer has been read: whatever is made of the body is held as
+/// long.
+#[derive(Clone)]
+pub(super) struct Room(
+    #[expect(dead_code, reason = "it is held, and given back when dropped")] Arc<OwnedSemaphorePermit>,
+);
+
+/// What is read, and the room there is for it.
+pub(super) struct Intake {
+    limits: Limits,
+    room: Arc<Semaphore>,
+}
+
+/// A body, and the room it takes.
+struct Read {
+    bytes: Vec<u8>,
+    values: Values,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+/// Why a body is not read.
+enum Fault {
+    TooLarge,
+    TooSlow,
+    NoRoom,
+    Broken,
+}
+
+impl Intake {
+    pub(super) fn new(limits: Limits) -> Self {
+        let room = limits.bodies_bytes_max.div_ceil(PIECE_BYTES).min(Semaphore::MAX_PERMITS);
+        Self { limits, room: Arc::new(Semaphore::new(room)) }
+    }
+
+    async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Read, Fault> {
+        let said = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if said.is_some_and(|length: usize| length > self.limits.body_bytes_max) {
+            return Err(Fault::TooLarge);
+        }
+        timeout(self.limits.body_max, self.collect(body)).await.unwrap_or(Err(Fault::TooSlow))
+    }
+
+    async fn collect(&self, body: Body) -> Result<Read, Fault> {
+        let mut stream = body.into_data_stream();
+        let mut read = Read { bytes: Vec::new(), values: Values::default(), room: None };
+        loop {
+            let next = timeout(self.limits.body_idle_max, stream.next()).await.map_err(|_| Fault::TooSlow)?;
+            let Some(piece) = next.transpose().map_err(|_| Fault::Broken)? else { return Ok(read) };
+            self.take(&mut read, &piece)?;
+        }
+    }
+
+    fn take(&self, read: &mut Read, piece: &Bytes) -> Result<(), Fault> {
+        if piece.len() > self.limits.body_bytes_max - read.bytes.len() {
+            return Err(Fault::TooLarge);
+        }
+        let held = read.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        // Counted as the bytes come, so that no whole body is ever scanned at once here.
+        read.values.add(piece);
+        let taken = read.bytes.len() + piece.len() + read.values.bytes();
+        let missing = taken.div_ceil(PIECE_BYTES) - held;
+        if missing > 0 {
+            let more = u32::try_from(missing).map_err(|_| Fault::TooLarge)?;
+            let more = Arc::clone(&self.room).try_acquire_many_owned(more).map_err(|_| Fault::NoRoom)?;
+            match &mut read.room {
+                Some(room) => room.merge(more),
+                None => read.room = Some(more),
+            }
+        }
+        read.bytes.extend_from_slice(piece);
+        Ok(())
+    }
+
+    fn refuse(&self, fault: &Fault) -> Response {
+        let (status, code, message) = match fault {
+            Fault::TooLarge => {
+                let message = format!("a body has at most {} bytes", self.limits.body_bytes_max);
+                (StatusCode::PAYLOAD_TOO_LARGE, Code::Usage, message)
+            }
+            Fault::TooSlow => {
+                (StatusCode::REQUEST_TIMEOUT, Code::Usage, "the body came too slowly".to_owned())
+            }
+            Fault::NoRoom => return refusal::busy("there is no room for the body"),
+            Fault::Broken => (StatusCode::BAD_REQUEST, Code::Usage, "the body cannot be read".to_owned()),
+        };
+        let next = "send one JSON object, whole and without a pause";
+        failure::response(status, &Failure::new(code, message).with_next(next))
+    }
+}
+
+/// Reads a request whole, or refuses it.
+pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, next: Next) -> Response {
+    if !METHODS.contains(request.method()) {
+        let failure =
+            Failure::new(Code::Usage, "this method is not served").with_next("use GET, POST or DELETE");
+        let mut response = failure::response(StatusCode::METHOD_NOT_ALLOWED, &failure);
+        response.headers_mut().insert(header::ALLOW, ALLOW);
+        return response;
+    }
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    let (mut parts, body) = request.into_parts();
+    if !is_json(&parts.headers) {
+        let failure = Failure::new(Code::Usage, "the type of the body is not JSON in UTF-8")
+            .with_next("send `Content-Type: application/json`, not compressed");
+        return failure::response(StatusCode::UNSUPPORTED_MEDIA_TYPE, &failure);
+    }
+    let comes_in_pieces = parts.headers.contains_key(header::TRANSFER_ENCODING);
+    let read = match intake.body(&parts.headers, body).await {
+        Ok(read) => read,
+        Err(fault) => return intake.refuse(&fault),
+    };
+    // Behind the door a type is written in one way.
+    parts.headers.insert(header::CONTENT_TYPE, JSON);
+    if let Some(room) = read.room {
+        parts.extensions.insert(Room(Arc::new(room)));
+    }
+    let mut response = next.run(Request::from_parts(parts, Body::from(read.bytes))).await;
+    if comes_in_pieces {
+        // It may have named a length, too, which is dropped unseen: a proxy that read that one counts the rest of what it
+        // sent as another request.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// Whether the body is JSON as it is: exactly one type, no other character set, nothing to unpack.
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(value), None) = (types.next(), types.next()) else { return false };
+    let Ok(text) = value.to_str() else { return false };
+    let mut parts = text.split(';').map(str::trim);
+    let is = |part: &str, word: &str| part.eq_ignore_ascii_case(word);
+    parts.next().is_some_and(|essence| is(essence, "application/json"))
+        && parts.all(|rest| is(rest, "charset=utf-8") || is(rest, "charset=\"utf-8\""))
+        && !headers.contains_key(header::CONTENT_ENCODING)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_json_in_utf_8_is_json() {
+        let check = |types: &[&str], expected: bool| {
+            let headers = types.iter().map(|text| (header::CONTENT_TYPE, text.parse().unwrap()));
+            assert_eq!(is_json(&headers.collect()), expected, "{types:?}");
+        };
+        check(&["application/json"], true);
+        check(&["Application/JSON; charset=UTF-8"], true);
+        check(&["application/json; charset=latin1"], false);
+        check(&["application/json-patch+json"], false);
+        check(&["text/plain; application/json"], false);
+        check(&["application/json", "application/json"], false);
+        check(&[], false);
+        let packed =
+            [(header::CONTENT_TYPE, JSON), (header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))];
+        assert!(!is_json(&packed.into_iter().collect()));
+    }
+}

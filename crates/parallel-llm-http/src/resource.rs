@@ -1,0 +1,102 @@
+//! What a client without a token is told: that it needs one, and who issues them (RFC 9728).
+
+use axum::extract::Request;
+use axum::http::{HeaderValue, Method, header};
+use axum::response::Response;
+use parallel_llm_engine::{Code, Failure};
+use serde_json::json;
+use url::Url;
+
+use parallel_llm_service::Scope;
+
+/// Where a server says who issues tokens for it: before the path of what they are for.
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+/// What a client without a token is told to bring.
+const CHALLENGE: HeaderValue = HeaderValue::from_static(r#"Bearer realm="parallel-llm-mcp""#);
+
+/// What tokens of an issuer are for: this server, as clients know it.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    /// The path of its description.
+    path: String,
+    challenge: HeaderValue,
+    description: String,
+}
+
+impl Resource {
+    /// The server that clients and the issuer call `identifier`, an address without query and fragment.
+    pub fn new(identifier: &str, issuer: &str) -> Result<Self, Failure> {
+        let misread = || {
+            let message = format!("`issuer_audience` cannot be the address of this server: `{identifier}`");
+            Failure::new(Code::SettingsInvalid, message)
+                .with_next("write it like `https://llm.example.com/mcp`")
+        };
+        let url = Url::parse(identifier).map_err(|_| misread())?;
+        if url.host().is_none() || url.query().is_some() || url.fragment().is_some() {
+            return Err(misread());
+        }
+        let path = format!("{WELL_KNOWN}{}", url.path().trim_end_matches('/'));
+        let address = format!("{}{path}", url.origin().ascii_serialization());
+        let challenge = format!(r#"Bearer realm="parallel-llm-mcp", resource_metadata="{address}""#);
+        let description = json!({
+            "resource": identifier,
+            "resource_name": "Parallel LLM",
+            "authorization_servers": [issuer],
+            "scopes_supported": Scope::ALL.map(Scope::word),
+            "bearer_methods_supported": ["header"],
+        });
+        let challenge = challenge.parse().map_err(|_| misread())?;
+        Ok(Self { path, challenge, description: description.to_string() })
+    }
+
+    /// The description, where it is asked for. It is the one thing that is told without a token.
+    pub(super) fn answer(&self, request: &Request) -> Option<Response> {
+        let path = request.uri().path();
+        if request.method() != Method::GET || (path != self.path && path != WELL_KNOWN) {
+            return None;
+        }
+        let mut response = Response::new(self.description.clone().into());
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Some(response)
+    }
+}
+
+/// What goes with a refusal for want of a token.
+pub(super) fn challenge(resource: Option<&Resource>) -> HeaderValue {
+    resource.map_or(CHALLENGE, |resource| resource.challenge.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(identifier: &str) -> Result<(String, String), Code> {
+        let resource = Resource::new(identifier, "https://id.example").map_err(|failure| failure.code)?;
+        Ok((resource.path, resource.challenge.to_str().unwrap().to_owned()))
+    }
+
+    #[test]
+    fn the_description_stands_before_the_path() {
+        let challenge =
+            |address| format!(r#"Bearer realm="parallel-llm-mcp", resource_metadata="{address}""#);
+        for (identifier, path, address) in [
+            (
+                "https://ask.example:8443/a/mcp",
+                "/.well-known/oauth-protected-resource/a/mcp",
+                "https://ask.example:8443/.well-known/oauth-protected-resource/a/mcp",
+            ),
+            (
+                "https://ask.example",
+                "/.well-known/oauth-protected-resource",
+                "https://ask.example/.well-known/oauth-protected-resource",
+            ),
+        ] {
+            assert_eq!(told(identifier), Ok((path.to_owned(), challenge(address))));
+        }
+        for wrong in
+            ["", "ask.example", "mailto:a@b.example", "https://a.example/mcp?x", "https://a.example#x"]
+        {
+            assert_eq!(told(wrong), Err(Code::SettingsInvalid), "{wrong}");
+        }
+    }
+}

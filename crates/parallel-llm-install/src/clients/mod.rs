@@ -1,0 +1,83 @@
+//! The programs that use this one over MCP: which there are, where each keeps its settings, and how our entry gets in and
+//! out of them.
+//!
+//! [`table`] has a row per client; [`entry`] says what an entry holds, [`change`] what a file would be with or without
+//! it, [`format`] edits its text, [`file`] reads and writes it. Asking the user is left to the doors.
+//!
+//! What always holds: everything in a client's file that is not our entry stays as it is, byte for byte; a file that
+//! cannot be understood is not touched; no value of a key is ever written by this module on its own account.
+
+mod address;
+mod change;
+mod diff;
+mod entry;
+pub mod file;
+mod format;
+mod json;
+mod node;
+mod snippet;
+mod table;
+#[cfg(test)]
+mod tests;
+mod text;
+mod toml;
+mod yaml;
+
+use std::path::{Path, PathBuf};
+
+pub use address::address;
+pub use change::plain_json;
+pub use change::{Act, Change};
+pub use diff::unified as diff;
+pub use entry::{Installed, Reach, Wish};
+pub use snippet::{braced_snippet, example, page, snippet};
+pub use table::{ALL, Client};
+
+use entry::path_of;
+use parallel_llm_settings::settings::Places;
+
+/// What a client's file says of this program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstallState {
+    /// The file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// What is in a client's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// There is no file.
+    Missing,
+    /// The file cannot be read or understood; why, in one sentence without a period.
+    Unreadable(String),
+    /// The file has no entry of our name.
+    Absent,
+    /// What the entry of our name says.
+    Present(Installed),
+}
+
+/// What the client's file in the user's own folders says of this program; `None` where this machine has no place for
+/// such a file. Nothing but that file is read.
+pub fn state(client: &Client, places: &Places) -> Option<InstallState> {
+    client.user_file(places).map(|path| state_at(client, &path))
+}
+
+/// What a file of the client's says of this program.
+pub fn state_at(client: &Client, path: &Path) -> InstallState {
+    let content = match file::read(path) {
+        Err(failure) => Content::Unreadable(failure.message),
+        Ok(None) => Content::Missing,
+        Ok(Some(text)) => content(client, &text),
+    };
+    InstallState { path: path.to_owned(), content }
+}
+
+fn content(client: &Client, text: &str) -> Content {
+    match client.format.read(text.trim_start_matches('\u{feff}'), &path_of(client)) {
+        Err(doubt) => Content::Unreadable(doubt.0),
+        Ok(None) => Content::Absent,
+        Ok(Some(entry)) => Content::Present(client.reading(&entry)),
+    }
+}

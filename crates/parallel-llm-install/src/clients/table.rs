@@ -1,0 +1,353 @@
+//! The clients this program can be installed into: where each keeps its settings and what an entry looks like there.
+//!
+//! One row per client. What differs between clients is data here; nothing else in the program knows a client's form.
+
+use std::path::PathBuf;
+
+use super::format::Format;
+use parallel_llm_settings::settings::Places;
+
+/// The name of our entry in every client.
+pub(super) const NAME: &str = "parallel-llm";
+
+/// Half an hour, as long as a run can take and then some: the limit for clients that let it be raised.
+const LONG_MS: i64 = 1_800_000;
+/// The longest that Zed takes, in milliseconds.
+const ZED_MS: i64 = 600_000;
+
+/// A client.
+#[derive(Debug)]
+pub struct Client {
+    /// Its name on the command line.
+    pub id: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// What to do for it to take notice of a change.
+    pub then: &'static str,
+    pub(super) format: Format,
+    /// The user's own file, on each system.
+    pub(super) user: [Place; 3],
+    /// A project's file, below its root, where the client has such files.
+    pub(super) project: Option<&'static str>,
+    /// The table that holds the servers.
+    pub(super) servers: &'static str,
+    pub(super) start: Start,
+    pub(super) connect: Option<Connect>,
+    pub(super) reference: Reference,
+    pub(super) limit: Option<Limit>,
+}
+
+/// A system, as far as it decides where files lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum System {
+    /// Linux, and what is like it.
+    Linux,
+    /// macOS.
+    Mac,
+    /// Windows.
+    Windows,
+}
+
+impl System {
+    /// The one this program was built for.
+    pub(super) const HERE: Self = if cfg!(windows) {
+        Self::Windows
+    } else if cfg!(target_os = "macos") {
+        Self::Mac
+    } else {
+        Self::Linux
+    };
+}
+
+/// Where a file lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// Below the user's home.
+    Home(&'static str),
+    /// Below XDG's folder of settings.
+    Config(&'static str),
+    /// Below `APPDATA`.
+    AppData(&'static str),
+    /// In the folder that a variable of the client's names, else below the home.
+    Codex(&'static str, &'static str),
+    /// The same for Claude Code.
+    Claude(&'static str),
+}
+
+/// How a client is told to start a program.
+#[derive(Debug)]
+pub(super) struct Start {
+    /// What stands before the command.
+    pub(super) first: &'static [(&'static str, Fixed)],
+    /// The key of the command.
+    pub(super) command: &'static str,
+    /// The key of the variables the program is started with.
+    pub(super) env: &'static str,
+}
+
+/// How a client is told to connect to an address.
+#[derive(Debug)]
+pub(super) struct Connect {
+    /// What stands before the address.
+    pub(super) first: &'static [(&'static str, Fixed)],
+    /// The key of the address.
+    pub(super) url: &'static str,
+    /// Where the token goes.
+    pub(super) token: Token,
+}
+
+/// Where a client takes the token of a connection from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// Headers, with a reference in them.
+    Header,
+    /// A key that names the variable.
+    Named(&'static str),
+    /// From nowhere but the file itself.
+    Typed,
+}
+
+/// A value that is the same on every machine.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fixed {
+    /// A text.
+    Text(&'static str),
+    /// Yes.
+    Yes,
+}
+
+/// How a variable of the user's is referred to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reference {
+    /// `${NAME}`.
+    Braced,
+    /// `${env:NAME}`.
+    Prefixed,
+    /// The client asks for it once and keeps it: `${input:id}`, with an entry among the inputs.
+    Asked,
+    /// A list of the names of variables that are passed on.
+    Passed(&'static str),
+    /// Not at all.
+    Never,
+}
+
+/// How long a client waits for a tool.
+#[derive(Debug)]
+pub(super) struct Limit {
+    /// The key.
+    pub(super) key: &'static str,
+    /// Milliseconds in one unit of it.
+    pub(super) unit_ms: i64,
+    /// What is written, in milliseconds.
+    pub(super) ms: i64,
+    /// Whether this program must be told, because it takes such a client for one that gives up earlier.
+    pub(super) told: bool,
+}
+
+/// Starting without anything before the command.
+const PLAIN: Start = Start { first: &[], command: "command", env: "env" };
+/// `"type": "stdio"` before it.
+const TYPED: Start = Start { first: &[("type", Fixed::Text("stdio"))], command: "command", env: "env" };
+/// `"type": "http"` before the address.
+const HTTP: &[(&str, Fixed)] = &[("type", Fixed::Text("http"))];
+
+/// Every client, in the order in which they are listed.
+pub static ALL: [Client; 9] = [
+    Client {
+        id: "claude-code",
+        name: "Claude Code",
+        then: "start a new session of Claude Code; `/mcp` there shows the server",
+        format: Format::Json,
+        user: [Place::Claude(".claude.json"); 3],
+        project: Some(".mcp.json"),
+        servers: "mcpServers",
+        start: PLAIN,
+        connect: Some(Connect { first: HTTP, url: "url", token: Token::Header }),
+        reference: Reference::Braced,
+        limit: Some(Limit { key: "timeout", unit_ms: 1, ms: LONG_MS, told: false }),
+    },
+    Client {
+        id: "claude-desktop",
+        name: "Claude Desktop",
+        then: "quit Claude Desktop and start it again",
+        format: Format::Json,
+        user: [
+            Place::Config("Claude/claude_desktop_config.json"),
+            Place::Home("Library/Application Support/Claude/claude_desktop_config.json"),
+            Place::AppData("Claude/claude_desktop_config.json"),
+        ],
+        project: None,
+        servers: "mcpServers",
+        start: PLAIN,
+        connect: None,
+        reference: Reference::Never,
+        limit: None,
+    },
+    Client {
+        id: "cursor",
+        name: "Cursor",
+        then: "switch the server on in Cursor's settings, under MCP",
+        format: Format::Json,
+        user: [Place::Home(".cursor/mcp.json"); 3],
+        project: Some(".cursor/mcp.json"),
+        servers: "mcpServers",
+        start: PLAIN,
+        connect: Some(Connect { first: &[], url: "url", token: Token::Header }),
+        reference: Reference::Prefixed,
+        limit: None,
+    },
+    Client {
+        id: "vscode",
+        name: "VS Code",
+        then: "start the server in VS Code: `MCP: List Servers`",
+        format: Format::Json,
+        user: [
+            Place::Config("Code/User/mcp.json"),
+            Place::Home("Library/Application Support/Code/User/mcp.json"),
+            Place::AppData("Code/User/mcp.json"),
+        ],
+        project: Some(".vscode/mcp.json"),
+        servers: "servers",
+        start: TYPED,
+        connect: Some(Connect { first: HTTP, url: "url", token: Token::Header }),
+        reference: Reference::Asked,
+        limit: None,
+    },
+    Client {
+        id: "codex",
+        name: "Codex",
+        then: "start a new session of Codex; `/mcp` there shows the server",
+        format: Format::Toml,
+        user: [Place::Codex("config.toml", ".codex/config.toml"); 3],
+        project: Some(".codex/config.toml"),
+        servers: "mcp_servers",
+        start: PLAIN,
+        connect: Some(Connect { first: &[], url: "url", token: Token::Named("bearer_token_env_var") }),
+        reference: Reference::Passed("env_vars"),
+        limit: Some(Limit { key: "tool_timeout_sec", unit_ms: 1_000, ms: LONG_MS, told: true }),
+    },
+    Client {
+        id: "zed",
+        name: "Zed",
+        then: "look at the server in Zed's agent settings",
+        format: Format::Json,
+        user: [
+            Place::Config("zed/settings.json"),
+            Place::Home(".config/zed/settings.json"),
+            Place::AppData("Zed/settings.json"),
+        ],
+        project: None,
+        servers: "context_servers",
+        start: PLAIN,
+        connect: Some(Connect { first: &[], url: "url", token: Token::Typed }),
+        reference: Reference::Never,
+        limit: Some(Limit { key: "timeout", unit_ms: 1_000, ms: ZED_MS, told: true }),
+    },
+    Client {
+        id: "goose",
+        name: "goose",
+        then: "start a new session of goose",
+        format: Format::Yaml,
+        user: [
+            Place::Config("goose/config.yaml"),
+            Place::Home(".config/goose/config.yaml"),
+            Place::AppData("Block/goose/config/config.yaml"),
+        ],
+        project: None,
+        servers: "extensions",
+        start: Start {
+            first: &[
+                ("enabled", Fixed::Yes),
+                ("type", Fixed::Text("stdio")),
+                ("name", Fixed::Text(NAME)),
+                ("description", Fixed::Text("Asks many language models at once")),
+            ],
+            command: "cmd",
+            env: "envs",
+        },
+        connect: Some(Connect {
+            first: &[
+                ("enabled", Fixed::Yes),
+                ("type", Fixed::Text("streamable_http")),
+                ("name", Fixed::Text(NAME)),
+                ("description", Fixed::Text("Asks many language models at once")),
+            ],
+            url: "uri",
+            token: Token::Header,
+        }),
+        reference: Reference::Passed("env_keys"),
+        limit: Some(Limit { key: "timeout", unit_ms: 1_000, ms: LONG_MS, told: true }),
+    },
+    Client {
+        id: "windsurf",
+        name: "Windsurf",
+        then: "press Refresh in Windsurf's MCP panel",
+        format: Format::Json,
+        user: [Place::Home(".codeium/windsurf/mcp_config.json"); 3],
+        project: None,
+        servers: "mcpServers",
+        start: PLAIN,
+        connect: Some(Connect { first: &[], url: "serverUrl", token: Token::Header }),
+        reference: Reference::Prefixed,
+        limit: None,
+    },
+    Client {
+        id: "gemini",
+        name: "Gemini CLI",
+        then: "start a new session of Gemini CLI; `/mcp` there shows the server",
+        format: Format::Json,
+        user: [Place::Home(".gemini/settings.json"); 3],
+        project: Some(".gemini/settings.json"),
+        servers: "mcpServers",
+        start: PLAIN,
+        connect: Some(Connect { first: &[], url: "httpUrl", token: Token::Header }),
+        reference: Reference::Braced,
+        limit: Some(Limit { key: "timeout", unit_ms: 1, ms: LONG_MS, told: true }),
+    },
+];
+
+impl Place {
+    /// The file, where this machine has the folder it lies in.
+    fn path(self, places: &Places) -> Option<PathBuf> {
+        let at =
+            |folder: &PathBuf, rest: &str| rest.split('/').fold(folder.clone(), |path, name| path.join(name));
+        match self {
+            Self::Home(rest) => Some(at(&places.home, rest)),
+            Self::Config(rest) => Some(at(&places.config, rest)),
+            Self::AppData(rest) => places.app_data.as_ref().map(|folder| at(folder, rest)),
+            Self::Codex(inside, below) => Some(
+                places.codex.as_ref().map_or_else(|| at(&places.home, below), |folder| at(folder, inside)),
+            ),
+            Self::Claude(name) => Some(at(places.claude.as_ref().unwrap_or(&places.home), name)),
+        }
+    }
+}
+
+impl Client {
+    /// The client of this name on the command line.
+    pub fn by_id(id: &str) -> Option<&'static Self> {
+        ALL.iter().find(|client| client.id == id)
+    }
+
+    /// The user's own file, where this machine has a folder for it.
+    pub fn user_file(&self, places: &Places) -> Option<PathBuf> {
+        self.user_file_on(System::HERE, places)
+    }
+
+    pub(super) fn user_file_on(&self, system: System, places: &Places) -> Option<PathBuf> {
+        self.user[system as usize].path(places)
+    }
+
+    /// The file of the project in the current folder, where the client has such files.
+    pub fn project_file(&self, places: &Places) -> Option<PathBuf> {
+        self.project
+            .map(|rest| rest.split('/').fold(places.current_dir.clone(), |path, name| path.join(name)))
+    }
+
+    /// Whether there are traces of the client on this machine.
+    pub fn is_found(&self, places: &Places) -> bool {
+        let Some(file) = self.user_file(places) else { return false };
+        // A file that lies in the home itself tells nothing by its folder.
+        file.exists() || file.parent().is_some_and(|folder| *folder != places.home && folder.is_dir())
+    }
+}

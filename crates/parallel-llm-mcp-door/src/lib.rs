@@ -1,0 +1,92 @@
+//! The MCP door: a few small tools over the service, prompts that lead to them, and runs as resources.
+//!
+//! ```text
+//! stdio: pipe → line → wire ─┐
+//!                            ├→ handler → tools → service
+//! HTTP: early → streamable  ─┘
+//! ```
+//!
+//! [`stdio`] owns the connection and its end; the handler knows no transport. What always holds: every request that
+//! can be read, and every line that cannot, gets exactly one reply; a client that leaves, stalls or gives up costs
+//! nothing that was paid for; a panic ends one call and nothing else.
+
+mod address;
+mod agreement;
+mod arguments;
+mod body;
+mod call;
+mod completion;
+mod confirm;
+mod early;
+#[doc(hidden)]
+pub mod fuzz;
+mod handler;
+mod lifecycle;
+mod line;
+mod order;
+mod outbox;
+mod outcome;
+mod part;
+mod pending;
+mod pipe;
+mod progress;
+mod prompts;
+mod recall;
+mod refusal;
+mod resources;
+mod result;
+mod salvage;
+mod schema;
+mod sessions;
+pub mod stdio;
+pub mod streamable;
+mod task;
+mod tools;
+mod unread;
+mod version;
+mod wall;
+mod wire;
+
+use std::time::Duration;
+
+use rmcp::service::{RoleServer, ServerInitializeError};
+use rmcp::transport::IntoTransport;
+use rmcp::{ServerHandler, ServiceExt};
+use tokio_util::sync::CancellationToken;
+
+use parallel_llm_service::Service;
+
+/// The routes of this server over HTTP. Once `stop` is set calls under way are answered in time, and at `end` streams
+/// end.
+pub fn routes(service: &Service, stop: CancellationToken, end: CancellationToken) -> axum::Router {
+    tell_missing_key(service);
+    let stop_soft = wall::soft(Duration::from_millis(service.settings().drain_ms));
+    let handler = handler::Handler::new(handler::Reach::Network, service.clone(), stop, stop_soft);
+    streamable::routes(move || handler.clone(), end)
+}
+
+/// Tells in the log where nothing can be asked for want of a key; the server starts all the same.
+fn tell_missing_key(service: &Service) {
+    if let Some(advice) = service.settings().panel_key_advice() {
+        tracing::warn!(
+            "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({advice})"
+        );
+    }
+}
+
+/// Serves one connection to its end.
+pub async fn serve<T, E, A>(handler: impl ServerHandler, transport: T)
+where
+    T: IntoTransport<RoleServer, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let running = match handler.serve(transport).await {
+        Ok(running) => running,
+        // Clients look whether a server starts, and leave.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return,
+        Err(error) => return tracing::warn!("the connection did not begin: {error}"),
+    };
+    if let Err(error) = running.waiting().await {
+        tracing::error!("the connection broke: {error}");
+    }
+}

@@ -1,0 +1,174 @@
+//! Pieces of a run that are too long for its report: one text, given page by page.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::SeatView;
+use parallel_llm_engine::{Code, Failure, Outcome, OutcomeKind, Recorded, Run};
+use rmcp::model::CallToolResult;
+use serde_json::{Value, json};
+
+use super::result;
+use parallel_llm_service::attachment;
+use parallel_llm_service::render::next::for_callers_in;
+use parallel_llm_service::{Asker, RunHandle, Service};
+
+/// Characters on one page: below the 50,000 beyond which a common client puts a result into a file.
+const PAGE_CHARS: usize = 40_000;
+
+/// What is said where a text was there and is not any more, and what to do about the next.
+pub(super) const TEXTS_GONE: &str = "the texts of this run were not kept";
+pub(super) const KEEP_TEXTS: &str = "ask with \"store\":\"full\" to have them kept";
+
+/// A piece of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// How it stands; not paged.
+    Report,
+    /// The final text.
+    Answer,
+    /// What one seat wrote, counted from 1.
+    AnswerOf(usize),
+    /// What was asked.
+    Prompt,
+    /// Everything that was resolved before it began.
+    Plan,
+    /// What happened.
+    Events,
+}
+
+impl Part {
+    /// Reads a part's name.
+    pub(super) fn read(name: &str) -> Result<Self, Failure> {
+        let seat = || name.strip_prefix("answer:").and_then(|seat| seat.parse().ok());
+        match name {
+            "report" => Ok(Self::Report),
+            "answer" => Ok(Self::Answer),
+            "prompt" => Ok(Self::Prompt),
+            "plan" => Ok(Self::Plan),
+            "events" => Ok(Self::Events),
+            _ => seat().map(Self::AnswerOf).ok_or_else(|| {
+                let shown = parallel_llm_engine::text::safe::excerpt(name, 40);
+                Failure::new(Code::Usage, format!("the argument `part` is not `{shown}`")).with_next(
+                    "choose one of `report`, `answer`, `answer:1` (a seat), `prompt`, `plan`, `events`",
+                )
+            }),
+        }
+    }
+
+    /// The text of this part of a run as this asker is told it; the events are with whoever stores them.
+    pub(super) fn text(self, asker: &Asker, run: &Run) -> Result<Arc<str>, Failure> {
+        let missing = |what: String| {
+            Err(Failure::new(Code::Usage, what).with_next("see `part` `report` for what there is"))
+        };
+        let gone = || Err(Failure::new(Code::Usage, TEXTS_GONE).with_next(KEEP_TEXTS));
+        match self {
+            Self::Answer => match &run.outcome {
+                Some(Outcome { text: Some(text), .. }) => Ok(Arc::clone(text)),
+                Some(outcome) if outcome.kind != OutcomeKind::None => gone(),
+                _ => missing(format!("the run is {} and has no answer", run.status.as_str())),
+            },
+            Self::AnswerOf(number) => {
+                let seat = number.checked_sub(1).and_then(|index| run.seats.get(index));
+                match seat.map(|seat| (seat, seat.text())) {
+                    Some((_, Some(text))) => Ok(text.into()),
+                    Some((SeatView { answer: Some(answer), .. }, None)) if answer.text_bytes > 0 => gone(),
+                    Some((seat, None)) => {
+                        missing(format!("seat {number} is {} and has no text", seat.status.as_str()))
+                    }
+                    None => missing(format!("there is no seat {number}: the panel has {}", run.seats.len())),
+                }
+            }
+            Self::Prompt if run.plan.messages.is_empty() => gone(),
+            Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
+            Self::Plan => {
+                let mut plan = attachment::plan_json(&asker.told_plan(&run.plan));
+                for_callers_in(&mut plan);
+                Ok(format!("{plan:#}").into())
+            }
+            Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
+        }
+    }
+}
+
+/// The events of a run as far as they are durable, one on each line.
+pub(super) async fn events(service: &Service, run: &RunHandle) -> Result<String, Failure> {
+    if run.look(|run| run.plan.store) == StoreMode::None {
+        let message = "the events of this run are not kept: its `store` is `none`";
+        return Err(
+            Failure::new(Code::RunNotFound, message).with_next("ask with \"store\":\"full\" or \"metadata\"")
+        );
+    }
+    lines(service.asker(), service.load(run.id()).await?.events)
+}
+
+/// Events as this asker is told them, one on each line.
+pub(super) fn lines(asker: &Asker, events: Vec<Recorded>) -> Result<String, Failure> {
+    let line = |event| {
+        let line = serde_json::to_string(&asker.told_event(event))?;
+        if !line.contains("\"next\":\"") {
+            return Ok(line);
+        }
+        let mut event: Value = serde_json::from_str(&line)?;
+        for_callers_in(&mut event);
+        Ok::<_, serde_json::Error>(event.to_string())
+    };
+    let lines = events.into_iter().map(line).collect::<Result<Vec<_>, _>>();
+    let lines =
+        lines.map_err(|error| Failure::new(Code::Internal, format!("an event cannot be told: {error}")))?;
+    Ok(lines.join("\n"))
+}
+
+/// The arguments of `get_run` that fetch a part.
+pub(super) fn call(run_id: &str, part: &str, offset: usize) -> String {
+    match offset {
+        0 => format!("{{\"run_id\":\"{run_id}\",\"part\":\"{part}\"}}"),
+        offset => format!("{{\"run_id\":\"{run_id}\",\"part\":\"{part}\",\"offset\":{offset}}}"),
+    }
+}
+
+/// One page of a text, from this character on, and where the next begins.
+pub(super) fn page(run_id: &str, part: &str, text: &str, offset: usize) -> CallToolResult {
+    let total = text.chars().count();
+    let shown: String = text.chars().skip(offset).take(PAGE_CHARS).collect();
+    let end = offset.min(total) + shown.chars().count();
+    let mut told =
+        json!({ "run_id": run_id, "part": part, "offset": offset, "total_chars": total, "text": shown });
+    if matches!(Part::read(part), Ok(Part::Answer | Part::AnswerOf(_))) {
+        told["third_party"] = result::THIRD_PARTY.into();
+    }
+    let mut text = shown;
+    if end < total {
+        told["next_offset"] = end.into();
+        let next = format!("the next page: get_run with {}", call(run_id, part, end));
+        text = format!("{text}\n\n[characters {offset} to {end} of {total}; {next}]");
+        told["next"] = next.into();
+    }
+    result::of(told, text, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_read_by_name() {
+        let read = |name: &str| Part::read(name).ok();
+        assert_eq!(read("answer:12"), Some(Part::AnswerOf(12)));
+        assert_eq!(read("events"), Some(Part::Events));
+        assert_eq!([read("answer:"), read("answer:-1"), read("answers"), read("")], [None; 4]);
+    }
+
+    #[test]
+    fn pages_follow_each_other_by_characters() {
+        let text = "ä".repeat(PAGE_CHARS + 1);
+        let told = page("01X", "answer", &text, 0).structured_content.unwrap();
+        assert_eq!(
+            (&told["next_offset"], &told["total_chars"]),
+            (&json!(PAGE_CHARS), &json!(PAGE_CHARS + 1))
+        );
+        let told = page("01X", "answer", &text, PAGE_CHARS).structured_content.unwrap();
+        assert_eq!((&told["text"], told.get("next_offset")), (&json!("ä"), None));
+        assert_eq!(page("01X", "answer", &text, 90_000).structured_content.unwrap()["text"], "");
+    }
+}

@@ -1,0 +1,93 @@
+//! The requests of one connection that are not yet answered.
+
+use std::collections::HashMap;
+
+use rmcp::model::RequestId;
+use tokio::sync::watch;
+
+use super::line::Refusal;
+use parallel_llm_http::message;
+
+/// Requests in flight at once. The service does a thousand runs; the rest are short.
+pub(super) const REQUESTS_MAX: usize = 4_096;
+
+/// Requests that are not yet answered, each with what it takes in memory.
+#[derive(Default)]
+pub(super) struct Pending(watch::Sender<HashMap<RequestId, usize>>);
+
+impl Pending {
+    /// Takes a request up that takes so many bytes, or says why not. One alone is never too large.
+    pub(super) fn take_up(&self, id: &RequestId, load: usize) -> Result<(), Refusal> {
+        let mut refused = None;
+        self.0.send_if_modified(|requests| {
+            refused = refusal(requests, id, load);
+            if refused.is_none() {
+                requests.insert(id.clone(), load);
+            }
+            refused.is_none()
+        });
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// The request is answered, or will never be.
+    pub(super) fn settle(&self, id: &RequestId) {
+        self.0.send_if_modified(|requests| requests.remove(id).is_some());
+    }
+
+    /// Whether a request of this id is in flight.
+    pub(super) fn holds(&self, id: &RequestId) -> bool {
+        self.0.borrow().contains_key(id)
+    }
+
+    /// Returns when no request is in flight.
+    pub(super) async fn empty(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.0.subscribe().wait_for(HashMap::is_empty).await;
+    }
+}
+
+/// Why a request is not taken beside these.
+fn refusal(requests: &HashMap<RequestId, usize>, id: &RequestId, load: usize) -> Option<Refusal> {
+    if requests.contains_key(id) {
+        return Some(repeated(id));
+    }
+    let taken: usize = requests.values().sum();
+    let is_too_large = taken > 0 && taken + load > message::ALL_BYTES_MAX;
+    if is_too_large {
+        let message = "the requests in flight take all the room there is: try again when one is answered";
+        return Some(Refusal::unavailable(id, message));
+    }
+    (requests.len() >= REQUESTS_MAX).then(|| too_many(id, REQUESTS_MAX))
+}
+
+/// Refuses a request whose id another one has.
+pub(super) fn repeated(id: &RequestId) -> Refusal {
+    let message = format!("a request with id {id} is still in flight: give each request an id of its own");
+    Refusal::of_request(id, message)
+}
+
+/// Refuses a request beside which there are as many as there may be.
+pub(super) fn too_many(id: &RequestId, requests_max: usize) -> Refusal {
+    let message = format!("{requests_max} requests are in flight: try again when one is answered");
+    Refusal::unavailable(id, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_in_flight_take_bounded_memory_and_one_alone_is_taken() {
+        let pending = Pending::default();
+        let told = |id: i64, load: usize| {
+            let taken = pending.take_up(&RequestId::Number(id), load);
+            taken.err().map(|refused| String::from_utf8_lossy(&refused.to_line()).into_owned())
+        };
+        assert_eq!(told(1, message::ALL_BYTES_MAX + 1), None);
+        let expected =
+            r#""id":2,"error":{"code":-32000,"message":"the requests in flight take all the room there is: "#;
+        assert!(told(2, 1).is_some_and(|reply| reply.contains(expected)));
+        pending.settle(&RequestId::Number(1));
+        assert_eq!(told(2, message::ALL_BYTES_MAX), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! How far a run is, told to a client that asked for it: at once, when something happens, and now and then.
+//!
+//! What always holds: the numbers only rise, there are at most two notifications a second, and none of them makes
+//! the run or its answer wait (the wire drops them where the client does not read).
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use parallel_llm_engine::Run;
+use parallel_llm_engine::run::SeatView;
+use rmcp::Peer;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::RoleServer;
+
+use parallel_llm_service::RunHandle;
+use parallel_llm_service::render::cost::Cost;
+
+/// The shortest time between two notifications: people read no faster.
+const GAP: Duration = Duration::from_millis(500);
+/// The longest silence after that, so that something comes every ten seconds also where everything is slow. Clients that
+/// count silence count to far more.
+const SILENCE_MAX: Duration = Duration::from_secs(7);
+/// Names told of those waited for; the rest is a number.
+const NAMES_MAX: usize = 3;
+/// How far a notification without news moves towards the next whole step. It never gets there, so the numbers rise for ever.
+const STEP_SHARE: f64 = 0.1;
+/// What is told until there is a run.
+const BEGINNING: &str = "about to ask the panel";
+
+/// Tells one caller.
+pub(super) struct Progress {
+    peer: Peer<RoleServer>,
+    token: Option<ProgressToken>,
+    /// Whether its version of the protocol knows messages beside the numbers.
+    has_messages: bool,
+    told: f64,
+}
+
+impl Progress {
+    /// For this caller; without a token nothing is sent.
+    pub(super) const fn new(
+        peer: Peer<RoleServer>,
+        token: Option<ProgressToken>,
+        has_messages: bool,
+    ) -> Self {
+        Self { peer, token, has_messages, told: 0.0 }
+    }
+
+    /// Tells that the call has come, and that it is not forgotten for as long as this takes to become a run.
+    pub(super) async fn begin<T>(&mut self, beginning: impl Future<Output = T>) -> T {
+        let telling = async {
+            self.send(0.0, None, BEGINNING.to_owned()).await;
+            loop {
+                tokio::time::sleep(SILENCE_MAX).await;
+                self.told = next_step(self.told, 0.0);
+                self.send(self.told, None, BEGINNING.to_owned()).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            never = telling => never,
+            begun = beginning => begun,
+        }
+    }
+
+    /// Tells how the run goes, for as long as it is polled.
+    pub(super) async fn follow(&mut self, handle: &RunHandle) -> Infallible {
+        if self.token.is_none() {
+            return std::future::pending().await;
+        }
+        let (_, mut events) = handle.watch_events();
+        loop {
+            self.tell(handle).await;
+            tokio::time::sleep(GAP).await;
+            // Silence is told as well.
+            let _ = tokio::time::timeout(SILENCE_MAX, events.next()).await;
+            while events.next().now_or_never().is_some() {}
+        }
+    }
+
+    async fn tell(&mut self, handle: &RunHandle) {
+        let age_ms = handle.age_ms();
+        // Not from a copy of the run: the texts on their way may be long.
+        let (done, total, message) = handle.look(|run| {
+            let done = run.seats.iter().filter(|seat| seat.status.is_final()).count();
+            (done as f64, run.seats.len() as f64 + 1.0, line(run, age_ms))
+        });
+        self.told = next_step(self.told, done);
+        self.send(self.told, Some(total), message).await;
+    }
+
+    async fn send(&self, progress: f64, total: Option<f64>, message: String) {
+        let Some(token) = self.token.clone() else { return };
+        let mut note = ProgressNotificationParam::new(token, progress);
+        note.total = total;
+        note.message = self.has_messages.then_some(message);
+        // A client that is gone needs no progress.
+        let _ = self.peer.notify_progress(note).await;
+    }
+}
+
+/// The next number to tell: the seats that are done, or a little more than the last where none came.
+fn next_step(told: f64, done: f64) -> f64 {
+    if done > told { done } else { told + (done + 1.0 - told) * STEP_SHARE }
+}
+
+/// One line such as `3 of 5 answered, waiting for grok-latest (429, retry in 4 s), 42 s, $0.03`, at this age of the run.
+pub(super) fn line(run: &Run, age_ms: u64) -> String {
+    let mut parts = vec![format!("{} of {} answered", run.answered(), run.seats.len())];
+    let mut by_task: Vec<(String, Vec<&SeatView>)> = Vec::new();
+    for view in run.awaited() {
+        let task = run.task(view.place).map_or("waiting for".to_owned(), |task| format!("{task} with"));
+        match by_task.last_mut().filter(|(last, _)| *last == task) {
+            Some((_, views)) => views.push(view),
+            None => by_task.push((task, vec![view])),
+        }
+    }
+    parts.extend(by_task.into_iter().map(|(task, views)| format!("{task} {}", names(&views, age_ms))));
+    parts.push(format!("{} s", age_ms / 1000));
+    parts.extend(Cost::of(run).told_if_known());
+    parts.join(", ")
+}
+
+fn names(views: &[&SeatView], age_ms: u64) -> String {
+    let mut names: Vec<String> = views.iter().take(NAMES_MAX).map(|view| name(view, age_ms)).collect();
+    if views.len() > NAMES_MAX {
+        names.push(format!("{} more", views.len() - NAMES_MAX));
+    }
+    names.join(", ")
+}
+
+/// A model by the last part of its name, with what it waits for.
+fn name(view: &SeatView, age_ms: u64) -> String {
+    let model = view.model.model.rsplit('/').next().unwrap_or_default();
+    let Some((failure, retry_at_ms)) = view.failure.as_ref().zip(view.retry_at_ms) else {
+        return model.to_owned();
+    };
+    let reason = failure.status.map_or_else(|| failure.code.to_string(), |status| status.to_string());
+    match retry_at_ms.saturating_sub(age_ms).div_ceil(1000) {
+        0 => format!("{model} ({reason}, retry due)"),
+        seconds => format!("{model} ({reason}, retry in {seconds} s)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_only_rise() {
+        let mut told = 0.0;
+        for done in [0.0, 0.0, 0.0, 1.0, 1.0, 3.0, 3.0].into_iter().chain(std::iter::repeat_n(3.0, 200)) {
+            let next = next_step(told, done);
+            assert!(next > told && next < done + 1.0, "{told} {next}");
+            told = next;
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Runs as resources: the newest are listed, and every run and each of its parts can be read by its address.
+//!
+//! What always holds: an asker finds its own runs only, because all is asked of the service that acts for it; a text is
+//! whole or says where the rest is; what other models wrote is marked as theirs, in the list and in what is read.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{Code, Failure, RunId};
+use rmcp::ErrorData;
+use rmcp::model::{
+    CacheScope, ListResourceTemplatesResult, ListResourcesResult, MetaObject, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
+};
+use serde_json::json;
+
+use super::address::{
+    self, Address, JSON, JSON_LINES, MARKDOWN, PART_PRIORITY, PART_TEMPLATE, RUN_PRIORITY, RUN_TEMPLATE,
+    annotations, third_party,
+};
+use super::outcome;
+use super::part::{self, Part};
+use parallel_llm_engine::text::safe::excerpt;
+use parallel_llm_service::render::cost::Cost;
+use parallel_llm_service::render::next::for_callers;
+use parallel_llm_service::{Asker, RunFilter, RunHandle, RunSummary, Service};
+use parallel_llm_settings::clock;
+
+/// Runs on one page of the list.
+const PAGE_RUNS: usize = 50;
+/// Runs listed in all. There are clients that fetch every page when they start; older runs are found by their address.
+const RUNS_MAX: usize = 200;
+/// Characters of a text given at once: ten pages of `get_run`, and less than any client is known to refuse.
+const TEXT_CHARS_MAX: usize = 400_000;
+/// How much of a question becomes a title, in characters.
+const TITLE_CHARS: usize = 80;
+/// How much of an address that leads nowhere is repeated, in characters.
+const ADDRESS_CHARS: usize = 120;
+
+/// How long what was given may be kept: a run under way changes at any moment, one that is over only when somebody goes
+/// on with it, the list with each question, the templates with the program.
+const RUNNING_TTL_MS: u64 = 1_000;
+const CLOSED_TTL_MS: u64 = 600_000;
+const LIST_TTL_MS: u64 = 5_000;
+const TEMPLATES_TTL_MS: u64 = 3_600_000;
+
+/// What a piece of JSON is: it is no JSON.
+const PLAIN: &str = "text/plain";
+
+/// Members of `_meta`.
+const STATUS: &str = "parallel-llm/status";
+const NEXT: &str = "parallel-llm/next";
+
+/// The newest runs, from this cursor on.
+pub(super) async fn list(service: &Service, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+    let from = Cursor::read(cursor)?;
+    let room = RUNS_MAX.saturating_sub(from.listed).min(PAGE_RUNS);
+    let filter = RunFilter { limit: room + 1, before: from.before, ..RunFilter::default() };
+    let mut runs = service.list(filter).await.map_err(|failure| error_of(service.asker(), failure))?;
+    let is_more = runs.len() > room;
+    runs.truncate(room);
+    let next = Cursor { listed: from.listed + runs.len(), before: runs.last().map(|run| run.run_id) };
+    let mut listed = ListResourcesResult::with_all_items(runs.iter().map(resource).collect());
+    listed.next_cursor = (is_more && next.listed < RUNS_MAX).then(|| next.write());
+    Ok(listed.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
+}
+
+/// How runs and their parts are addressed.
+pub(super) fn templates() -> ListResourceTemplatesResult {
+    let run = ResourceTemplate::new(RUN_TEMPLATE, "run")
+        .with_title("A run")
+        .with_description("The answer of a run, or what there is of it, and how it came about.")
+        .with_mime_type(MARKDOWN)
+        .with_annotations(annotations(RUN_PRIORITY));
+    let part = ResourceTemplate::new(PART_TEMPLATE, "part-of-run")
+        .with_title("A part of a run")
+        .with_description(
+            "One of: answer, answer:<seat>, prompt (Markdown), plan, report (JSON), events (JSON lines).",
+        )
+        .with_annotations(annotations(PART_PRIORITY));
+    ListResourceTemplatesResult::with_all_items(vec![run, part])
+        .with_ttl_ms(TEMPLATES_TTL_MS)
+        .with_cache_scope(CacheScope::Public)
+}
+
+/// What stands at an address.
+pub(super) async fn read(service: &Service, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let lost = |message: &str| ErrorData::resource_not_found(message.to_owned(), Some(json!({ "uri": uri })));
+    let Some(address) = Address::read(uri) else {
+        let shown = excerpt(uri, ADDRESS_CHARS);
+        let message =
+            format!("there is no resource `{shown}`: there are `{RUN_TEMPLATE}` and `{PART_TEMPLATE}`");
+        return Err(lost(&message));
+    };
+    let told = |failure: Failure| match failure.code {
+        Code::RunNotFound | Code::Usage => lost(&sentence(&failure)),
+        _ => error_of(service.asker(), failure),
+    };
+    let run = service.watch(&address.run_id.to_string()).await.map_err(told)?;
+    let text = text(&address, service, &run).await.map_err(told)?;
+    let (status, is_closed) = run.look(|run| (run.status.as_str(), run.closed));
+    let contents = contents(&address, uri, text, status);
+    let ttl_ms = if is_closed { CLOSED_TTL_MS } else { RUNNING_TTL_MS };
+    Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).with_cache_scope(CacheScope::Private))
+}
+
+/// A failure that is not about the address, as this asker is told of it in an error of the protocol.
+pub(super) fn error_of(asker: &Asker, failure: Failure) -> ErrorData {
+    let failure = asker.told(failure);
+    let data = json!({ "code": failure.code, "next": for_callers(failure.next_step()) });
+    match failure.code {
+        Code::ScopeMissing | Code::TokenRefused => ErrorData::invalid_request(sentence(&failure), Some(data)),
+        _ => ErrorData::internal_error(sentence(&failure), Some(data)),
+    }
+}
+
+fn sentence(failure: &Failure) -> String {
+    format!("{}: {}", failure.message, for_callers(failure.next_step()))
+}
+
+/// One run of the list.
+fn resource(run: &RunSummary) -> Resource {
+    let question = run.question_excerpt.as_deref().map(|question| excerpt(question, TITLE_CHARS));
+    let (answered, seats) = (run.answered, run.seats);
+    let cost = Cost::reckoned(run.cost, run.cost_lacks_calls, run.cost_is_estimate).told();
+    let changed_ms = run.closed_at_ms.or(run.decided_at_ms).unwrap_or(run.created_at_ms);
+    let damaged = if run.is_damaged { "damaged: this line is not what was written; " } else { "" };
+    let mut marks = annotations(RUN_PRIORITY);
+    marks.last_modified = u64::try_from(changed_ms).ok().map(clock::stamp);
+    Resource::new(address::of_run(run.run_id), run.run_id.to_string())
+        .with_title(question.unwrap_or_else(|| "a question that is not kept".to_owned()))
+        .with_description(format!("{damaged}{}, {answered} of {seats} answered, {cost}", run.status.as_str()))
+        .with_mime_type(MARKDOWN)
+        .with_annotations(marks)
+        .with_meta(third_party())
+}
+
+/// Where a page of the list begins. To clients it is a word without a meaning.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Cursor {
+    /// Runs on the pages before.
+    listed: usize,
+    /// The last of them.
+    before: Option<RunId>,
+}
+
+impl Cursor {
+    fn write(&self) -> String {
+        let before = self.before.map(|run_id| run_id.to_string()).unwrap_or_default();
+        BASE64_URL_SAFE_NO_PAD.encode(format!("{}.{before}", self.listed))
+    }
+
+    fn read(cursor: Option<&str>) -> Result<Self, ErrorData> {
+        let Some(cursor) = cursor else { return Ok(Self::default()) };
+        let read = || {
+            let text = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+            let (listed, before) = text.split_once('.')?;
+            Some(Self { listed: listed.parse().ok()?, before: Some(before.parse().ok()?) })
+        };
+        read().filter(|cursor| cursor.listed < RUNS_MAX).ok_or_else(|| {
+            let message = "this `cursor` is not one of this list: leave it out for the first page";
+            ErrorData::invalid_params(message, None)
+        })
+    }
+}
+
+/// What stands there.
+async fn text(address: &Address, service: &Service, run: &RunHandle) -> Result<String, Failure> {
+    let told = || outcome::of_report(service.asker(), run.report());
+    match address.part {
+        None => Ok(first_text(&told().content)),
+        Some(Part::Report) => Ok(told().structured_content.unwrap_or_default().to_string()),
+        Some(Part::Events) => part::events(service, run).await,
+        Some(part) => Ok(run.look(|run: &Run| part.text(service.asker(), run))?.to_string()),
+    }
+}
+
+/// The text, cut where it is too long, with what a reader should know of it.
+fn contents(address: &Address, uri: &str, text: String, status: &str) -> ResourceContents {
+    let mut meta = if address.is_third_party() { third_party() } else { MetaObject::default() };
+    meta.0.insert(STATUS.to_owned(), status.into());
+    let (mut text, is_cut) = cut(text, address.mime_type() == JSON_LINES);
+    let mut mime_type = address.mime_type();
+    if is_cut {
+        let rest = part::call(&address.run_id.to_string(), &address.name, text.chars().count());
+        let next = format!("the rest: get_run with {rest}");
+        if mime_type == MARKDOWN {
+            text = format!("{text}\n\n[{next}]");
+        } else if mime_type == JSON {
+            mime_type = PLAIN;
+        }
+        meta.0.insert(NEXT.to_owned(), next.into());
+    }
+    ResourceContents::text(text, uri).with_mime_type(mime_type).with_meta(meta)
+}
+
+fn first_text(content: &[rmcp::model::ContentBlock]) -> String {
+    content.first().and_then(|block| block.as_text()).map(|block| block.text.clone()).unwrap_or_default()
+}
+
+/// As much of a text as is given at once, and whether that is not all. Lines stay whole.
+fn cut(mut text: String, keeps_lines: bool) -> (String, bool) {
+    let Some((end, _)) = text.char_indices().nth(TEXT_CHARS_MAX) else { return (text, false) };
+    let end = if keeps_lines { text[..end].rfind('\n').map_or(end, |at| at + 1) } else { end };
+    text.truncate(end);
+    (text, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    const RUN_ID: &str = "01JD0M3Z8K5Q2W7V9X4B6N1C0A";
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written_and_no_other() {
+        let cursor = Cursor { listed: 50, before: RUN_ID.parse().ok() };
+        assert_eq!(Cursor::read(Some(&cursor.write())).unwrap(), cursor);
+        let beyond = Cursor { listed: RUNS_MAX, ..cursor }.write();
+        for wrong in ["", "x", "NTAu", &beyond, "\u{0}"] {
+            assert_eq!(Cursor::read(Some(wrong)).unwrap_err().code.0, -32602, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_says_where_the_rest_is() {
+        let contents = |name: &str, text: String| {
+            let address = Address::read(&format!("parallel-llm://runs/{RUN_ID}/{name}")).unwrap();
+            json!(super::contents(&address, "uri", text, "complete"))
+        };
+        let told = contents("answer:3", "ä".repeat(TEXT_CHARS_MAX + 1));
+        let next = format!(
+            "the rest: get_run with {{\"run_id\":\"{RUN_ID}\",\"part\":\"answer:3\",\"offset\":400000}}"
+        );
+        assert_eq!(told["_meta"][NEXT], next);
+        assert!(told["text"].as_str().unwrap().ends_with(&format!("ä\n\n[{next}]")));
+        let told = contents("events", "{\"seq\":1}\n".repeat(TEXT_CHARS_MAX / 9));
+        assert!(told["text"].as_str().unwrap().ends_with("}\n"));
+        assert_eq!((&told["mimeType"], told["_meta"][NEXT].is_string()), (&json!(JSON_LINES), true));
+        let told = contents("plan", "[".repeat(TEXT_CHARS_MAX + 1));
+        assert_eq!(told["mimeType"], PLAIN);
+        let told = contents("answer", "ä".repeat(TEXT_CHARS_MAX));
+        assert_eq!((&told["mimeType"], &told["_meta"][NEXT]), (&json!(MARKDOWN), &Value::Null));
+        assert_eq!(told["_meta"]["parallel-llm/third_party"], super::super::result::THIRD_PARTY);
+    }
+}

@@ -1,0 +1,112 @@
+//! `get_run`: a run that goes on behind its soft answer, or one that is over, whole or by part.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::{Code, Failure, RunStatus};
+use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use tokio::time::Instant;
+
+use crate::arguments::{self, Argument, Kind, Values};
+use crate::call::Call;
+use crate::part::{self, Part};
+use crate::{outcome, schema};
+use parallel_llm_service::Kept;
+use parallel_llm_service::render::report::Report;
+
+pub(super) const NAME: &str = "get_run";
+
+const ABOUT: &str = "Wait for the answer of a run, or fetch a part of it by pages. Costs nothing.";
+
+const ARGUMENTS: &[Argument] = &[
+    Argument {
+        name: "run_id",
+        kind: Kind::RequiredText,
+        about: "As process_prompt gave it.",
+        example: "\"01JD0M3Z8K5Q2W7V9X4B6N1C0A\"",
+    },
+    Argument {
+        name: "wait_s",
+        kind: Kind::Whole(0, outcome::WAIT_S_MAX),
+        about: "Seconds to wait while running.",
+        example: "50",
+    },
+    Argument {
+        name: "part",
+        kind: Kind::Text,
+        about: "report (default), answer, answer:<seat>, prompt, plan or events.",
+        example: "\"answer:2\"",
+    },
+    Argument {
+        name: "offset",
+        kind: Kind::Whole(0, u32::MAX as u64),
+        about: "The character to begin at.",
+        example: "40000",
+    },
+];
+
+/// How long the events of a run are waited for that has its answer and is about to close.
+const CLOSING_MAX: Duration = Duration::from_secs(1);
+/// How often it is looked at meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What clients list.
+pub(super) fn tool() -> Tool {
+    let of_part = [
+        ("text", "string", "The part, or a page of it."),
+        ("next_offset", "integer", "Where the next page begins."),
+    ];
+    Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
+        .with_title("Get a run")
+        .with_raw_output_schema(Arc::new(schema::of_report(&of_part)))
+        .with_annotations(ToolAnnotations::new().read_only(true).open_world(false))
+        .with_meta(super::long_results())
+}
+
+/// Waits if asked to, and gives the part that is wanted.
+pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
+    let mut values = Values::read(ARGUMENTS, arguments)?;
+    let name = values.text("part").unwrap_or_else(|| "report".to_owned());
+    let part = Part::read(&name)?;
+    let run_id = values.text("run_id").unwrap_or_default();
+    let wait = Duration::from_secs(values.whole("wait_s").unwrap_or_default());
+    let report = wait_for(call, run_id.trim(), wait).await?;
+    if part == Part::Report {
+        return Ok(outcome::of_report(call.service.asker(), report));
+    }
+    let text = match part {
+        Part::Events => events(call, &report.run_id).await?.into(),
+        part => part.text(call.service.asker(), &call.service.find(&report.run_id).await?.run())?,
+    };
+    let offset = values.whole("offset").and_then(|offset| usize::try_from(offset).ok()).unwrap_or_default();
+    Ok(part::page(&report.run_id, &name, &text, offset))
+}
+
+/// The run's report, as soon as it has an answer or the caller has waited as long as it wished.
+async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, Failure> {
+    let handle = call.service.watch(run_id).await?;
+    if handle.look(|run| run.status != RunStatus::Running) {
+        // At once, because a run that is over is told even to a client that has just left.
+        return Ok(handle.wait(None).await);
+    }
+    call.wait(&handle, &mut call.progress(), Some(wait)).await
+}
+
+/// The events of a run, one on each line, once it is over: until then they are on their way to the store.
+async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
+    let give_up = Instant::now() + CLOSING_MAX;
+    loop {
+        match call.service.find(run_id).await? {
+            Kept::Past(past) => return part::lines(call.service.asker(), past.events),
+            // Over, but remembered here because its texts are not stored; its events may be.
+            Kept::Live(handle) if handle.is_closed() => return part::events(&call.service, &handle).await,
+            Kept::Live(_) => {}
+        }
+        if Instant::now() >= give_up {
+            let failure =
+                Failure::new(Code::Busy, "the run goes on, and its events are read when it is over");
+            return Err(failure.with_next("call get_run with \"wait_s\":50 first"));
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}

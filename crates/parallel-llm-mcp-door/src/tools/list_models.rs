@@ -1,0 +1,113 @@
+//! `list_models`: which models can be asked, and the settings in force. Never a key.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::Failure;
+use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+use crate::arguments::{self, Argument, Kind, Values};
+use crate::call::Call;
+use crate::outcome::RESULT_BYTES_MAX;
+use crate::{result, schema};
+use parallel_llm_service::Overview;
+use parallel_llm_service::render::next::for_callers_in;
+
+pub(super) const NAME: &str = "list_models";
+
+const ABOUT: &str =
+    "List models with prices, and the settings in force: panel, synthesizer, presets, personas, limits.";
+
+/// What each list beside the models takes at most, in bytes: a few dozen entries. The models get what is left of a
+/// result.
+const LISTS: [(&str, usize); 5] =
+    [("panel", 2_000), ("synthesizer", 800), ("presets", 800), ("personas", 400), ("providers", 1_000)];
+
+/// Room for the sentence that says how to find the rest, in bytes.
+const NEXT_BYTES_MAX: usize = 150;
+
+/// What is not told of a model: it stands in its id, or matters to few.
+const SPARED: [&str; 5] = ["name", "provider", "alias_of", "output_tokens_max", "price_overrides"];
+
+const ARGUMENTS: &[Argument] =
+    &[Argument { name: "search", kind: Kind::Text, about: "Part of a model's name.", example: "\"claude\"" }];
+
+/// What a caller acts on.
+const OUTPUT: [(&str, &str, &str); 2] =
+    [("models", "array", "By `id`, with prices."), ("next", "string", "How to find more.")];
+
+/// What clients list.
+pub(super) fn tool() -> Tool {
+    Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
+        .with_title("List models")
+        .with_raw_output_schema(Arc::new(schema::of_members(&OUTPUT)))
+        .with_annotations(ToolAnnotations::new().read_only(true))
+}
+
+/// Lists them.
+pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
+    let search = Values::read(ARGUMENTS, arguments)?.text("search").unwrap_or_default();
+    Ok(tell(&call.service.overview(search.trim()).await?))
+}
+
+fn tell(list: &Overview) -> CallToolResult {
+    let mut told = json!(list);
+    for_callers_in(&mut told);
+    for (name, bytes_max) in LISTS {
+        let total = told[name].as_array().map_or(0, Vec::len);
+        let shown = bounded(told[name].take(), bytes_max);
+        if shown.len() < total || name == "providers" {
+            told[format!("{name}_total")] = total.into();
+        }
+        told[name] = shown.into();
+    }
+    let total = list.models.len();
+    told["models_total"] = total.into();
+    let models = told["models"].take();
+    let room = RESULT_BYTES_MAX.saturating_sub(told.to_string().len() + NEXT_BYTES_MAX);
+    let shown = bounded(models, room);
+    let left_out = total - shown.len();
+    told["models"] = shown.into();
+    if left_out > 0 {
+        told["next"] =
+            format!("{left_out} more: call list_models with {{\"search\":\"part of a name\"}}").into();
+    }
+    let text = told.to_string();
+    result::of(told, text, false)
+}
+
+/// As many entries as there is room for.
+fn bounded(entries: Value, bytes_max: usize) -> Vec<Value> {
+    let Value::Array(entries) = entries else { return Vec::new() };
+    let mut room = bytes_max;
+    let fits = |entry: &Value| {
+        let size = entry.to_string().len() + 1;
+        room = room.saturating_sub(size);
+        room > 0
+    };
+    entries.into_iter().map(in_short).take_while(fits).collect()
+}
+
+/// The entry without what is not known, and without what a caller that reads every word can do without.
+fn in_short(mut entry: Value) -> Value {
+    if let Some(entry) = entry.as_object_mut() {
+        entry.retain(|name, value| !value.is_null() && !SPARED.contains(&name.as_str()));
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST_BYTES_MAX: usize = 7_500;
+
+    #[test]
+    fn no_list_is_too_long_and_what_is_missing_is_counted() {
+        let model = |number| json!({"id": format!("laboratory/model-{number}"), "context_tokens": null, "price": 1.5});
+        let shown = bounded((0..1_000).map(model).collect(), LIST_BYTES_MAX);
+        let size = Value::from(shown.clone()).to_string().len();
+        assert!(size <= LIST_BYTES_MAX && size > LIST_BYTES_MAX / 2, "{size} bytes");
+        assert_eq!(shown[0], json!({"id": "laboratory/model-0", "price": 1.5}));
+    }
+}

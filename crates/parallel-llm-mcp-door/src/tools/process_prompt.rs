@@ -1,0 +1,198 @@
+//! `process_prompt`: asks a panel one question and gives the answer, or what there is of it in time.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Effort, Failure, PicoUsd, RunRequest};
+use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
+
+use crate::arguments::{self, Argument, Kind, Values};
+use crate::call::Call;
+use crate::order::Order;
+use crate::schema;
+use parallel_llm_service::Question;
+use parallel_llm_service::attachment::Attachments;
+
+pub(super) const NAME: &str = "process_prompt";
+
+const ABOUT: &str = "Ask several language models one question in parallel and get one fused answer, with who is missing \
+    and the cost. Takes up to minutes and costs money. If the status is `running`, call get_run.";
+
+const ARGUMENTS: &[Argument] = &[
+    Argument {
+        name: "prompt",
+        kind: Kind::RequiredText,
+        about: "The whole question with its context: the models see nothing else.",
+        example: "\"Which of these two designs is safer, and why? ...\"",
+    },
+    Argument {
+        name: "attachments",
+        kind: Kind::Texts,
+        about: "Pictures and PDFs, each a data URI; no paths.",
+        example: "[\"data:image/png;name=plan.png;base64,iVBORw0KGgo=\"]",
+    },
+    Argument {
+        name: "models",
+        kind: Kind::Texts,
+        about: "Names from list_models; `name*2` asks one twice. Default: the user's panel.",
+        example: "[\"~openai/gpt-sol-latest\", \"~google/gemini-pro-latest\"]",
+    },
+    Argument {
+        name: "synthesizer",
+        kind: Kind::Text,
+        about: "Who fuses the answers.",
+        example: "\"~google/gemini-pro-latest\"",
+    },
+    Argument {
+        name: "strategy",
+        kind: Kind::Text,
+        about: "How the answers become one: synthesize, vote, auto...",
+        example: "\"synthesize\"",
+    },
+    Argument {
+        name: "preset",
+        kind: Kind::Text,
+        about: "A named panel, such as quick, budget or max.",
+        example: "\"quick\"",
+    },
+    Argument { name: "temperature", kind: Kind::Number(2.0), about: "Of each model.", example: "0.7" },
+    Argument {
+        name: "max_tokens",
+        kind: Kind::Whole(1, 1_000_000),
+        about: "Output cap of each model, reasoning included.",
+        example: "16000",
+    },
+    Argument {
+        name: "effort",
+        kind: Kind::Choice(efforts),
+        about: "How hard they think.",
+        example: "\"high\"",
+    },
+    Argument { name: "files", kind: Kind::Switch, about: "Also write files.", example: "true" },
+    Argument {
+        name: "budget_usd",
+        kind: Kind::Number(1_000.0),
+        about: "Refuse if it could cost more.",
+        example: "0.5",
+    },
+    Argument { name: "deadline_s", kind: Kind::Whole(1, 86_400), about: "Time for the run.", example: "300" },
+    Argument {
+        name: "idempotency_key",
+        kind: Kind::Text,
+        about: "Same key and question, same run.",
+        example: "\"ticket-4711\"",
+    },
+    Argument {
+        name: "fresh",
+        kind: Kind::Switch,
+        about: "Ask anew in spite of an unfinished run.",
+        example: "true",
+    },
+    Argument { name: "store", kind: Kind::Choice(stores), about: "How much is kept.", example: "\"full\"" },
+];
+
+fn efforts() -> Vec<&'static str> {
+    Effort::ALL.iter().map(|effort| effort.word()).collect()
+}
+
+fn stores() -> Vec<&'static str> {
+    vec!["full", "metadata", "none"]
+}
+
+/// What clients list.
+pub(super) fn tool() -> Tool {
+    let output = schema::of_report(&[]);
+    Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
+        .with_title("Ask a panel of models")
+        .with_raw_output_schema(Arc::new(output))
+        .with_annotations(ToolAnnotations::new().destructive(false))
+        .with_meta(super::long_results())
+}
+
+/// Asks, and waits as long as the client does.
+pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResponse, Failure> {
+    let settings = call.service.settings();
+    let mut question = read(arguments, Attachments::new(settings.attachment_bytes_max))?;
+    let wall = call.wall(question.request.store.unwrap_or(settings.store));
+    question.request.client_wall_ms = wall.and_then(|wall| u64::try_from(wall.as_millis()).ok());
+    super::fulfil(call, Order::Ask(question)).await
+}
+
+fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Question, Failure> {
+    let mut values = Values::read(ARGUMENTS, arguments)?;
+    let uris = values.texts("attachments").unwrap_or_default();
+    uris.iter().try_for_each(|uri| attachments.decode(uri))?;
+    let store = values.text("store").map(|word| match word.as_str() {
+        "metadata" => StoreMode::Metadata,
+        "none" => StoreMode::None,
+        _ => StoreMode::Full,
+    });
+    let request = RunRequest {
+        messages: vec![attachments.question(values.text("prompt").unwrap_or_default())],
+        models: values.texts("models"),
+        synthesizer: values.text("synthesizer"),
+        strategy: values.text("strategy"),
+        temperature: values.number("temperature"),
+        max_tokens: values.whole("max_tokens").and_then(|tokens| u32::try_from(tokens).ok()),
+        effort: values.text("effort").and_then(|word| Effort::by_word(&word)),
+        deadline_ms: values.whole("deadline_s").map(|seconds| seconds * 1000),
+        budget: values.number("budget_usd").and_then(PicoUsd::from_f64),
+        idempotency_key: values.text("idempotency_key"),
+        fresh: values.switch("fresh").unwrap_or_default(),
+        store,
+        files: values.switch("files"),
+        ..RunRequest::default()
+    };
+    Ok(Question { request, preset: values.text("preset"), cache_ms: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parallel_llm_engine::{Attachment, Message, Part, Role};
+    use serde_json::json;
+
+    #[test]
+    fn every_argument_arrives() {
+        let given = json!({
+            "prompt": "p", "models": ["a/b"], "synthesizer": "c/d", "strategy": "synthesize", "preset": "quick",
+            "temperature": 0.5, "max_tokens": 7, "files": false, "budget_usd": 0.25, "deadline_s": 9, "store": "none",
+            "effort": "xhigh", "idempotency_key": "k", "fresh": true, "attachments": ["data:image/png;base64,iVBORw0KGgo="],
+        });
+        let question = read(given.as_object().cloned(), Attachments::new(100)).unwrap();
+        let png = Attachment {
+            name: "attachment-1.png".to_owned(),
+            media_type: "image/png".to_owned(),
+            base64: "iVBORw0KGgo=".into(),
+        };
+        let parts = vec![Part::Text { text: "p".to_owned() }, Part::File(png)];
+        let expected = RunRequest {
+            messages: vec![Message { role: Role::User, parts }],
+            models: Some(vec!["a/b".to_owned()]),
+            synthesizer: Some("c/d".to_owned()),
+            strategy: Some("synthesize".to_owned()),
+            temperature: Some(0.5),
+            max_tokens: Some(7),
+            effort: Some(Effort::Xhigh),
+            deadline_ms: Some(9_000),
+            budget: PicoUsd::from_decimal("0.25"),
+            idempotency_key: Some("k".to_owned()),
+            fresh: true,
+            store: Some(StoreMode::None),
+            files: Some(false),
+            ..RunRequest::default()
+        };
+        assert_eq!(question.request, expected);
+        assert_eq!(question.preset.as_deref(), Some("quick"));
+        assert!(ARGUMENTS.iter().all(|argument| given.get(argument.name).is_some()));
+    }
+
+    #[test]
+    fn every_example_is_right() {
+        for argument in ARGUMENTS {
+            let mut given = json!({ "prompt": "p" });
+            given[argument.name] = serde_json::from_str(argument.example).unwrap();
+            assert!(read(given.as_object().cloned(), Attachments::new(100)).is_ok(), "{}", argument.name);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `resume_run`: goes on with a run that was interrupted or lacks seats, adds models to it, or has its text made anew.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
+use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
+
+use crate::arguments::{self, Argument, Kind, Values};
+use crate::call::Call;
+use crate::order::Order;
+use crate::schema;
+use parallel_llm_service::Further;
+
+pub(super) const NAME: &str = "resume_run";
+
+const ABOUT: &str = "Go on with a run without paying for its answers again: ask its seats without one; with `models`, these too; \
+    with `synthesizer` or `strategy` alone, only fuse anew. Costs money.";
+
+const ARGUMENTS: &[Argument] = &[
+    Argument {
+        name: "run_id",
+        kind: Kind::RequiredText,
+        about: "As process_prompt gave it.",
+        example: "\"01JD0M3Z8K5Q2W7V9X4B6N1C0A\"",
+    },
+    Argument {
+        name: "models",
+        kind: Kind::Texts,
+        about: "Further models, as for process_prompt.",
+        example: "[\"~x-ai/grok-latest\"]",
+    },
+    Argument {
+        name: "synthesizer",
+        kind: Kind::Text,
+        about: "The model that fuses.",
+        example: "\"~google/gemini-pro-latest\"",
+    },
+    Argument {
+        name: "strategy",
+        kind: Kind::Text,
+        about: "How its answers become one text.",
+        example: "\"synthesize\"",
+    },
+    Argument {
+        name: "resend",
+        kind: Kind::Switch,
+        about: "Also ask again what was sent and never heard of. It may have been paid: ask the user first.",
+        example: "true",
+    },
+    Argument {
+        name: "budget_usd",
+        kind: Kind::Number(1_000.0),
+        about: "Refuse if this part could cost more.",
+        example: "0.5",
+    },
+];
+
+/// What clients list.
+pub(super) fn tool() -> Tool {
+    let output = schema::of_report(&[]);
+    Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
+        .with_title("Go on with a run")
+        .with_raw_output_schema(Arc::new(output))
+        .with_annotations(ToolAnnotations::new().destructive(false))
+        .with_meta(super::long_results())
+}
+
+/// Goes on, and waits as long as the client does.
+pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResponse, Failure> {
+    let mut values = Values::read(ARGUMENTS, arguments)?;
+    let run_id = values.text("run_id").unwrap_or_default();
+    let request = RunRequest {
+        models: values.texts("models"),
+        synthesizer: values.text("synthesizer"),
+        strategy: values.text("strategy"),
+        budget: values.number("budget_usd").and_then(PicoUsd::from_f64),
+        ..RunRequest::default()
+    };
+    let resend = values.switch("resend").unwrap_or_default();
+    let further = match (&request.models, request.synthesizer.is_some() || request.strategy.is_some()) {
+        (None, false) => Further::Resume { resend, budget: request.budget },
+        _ if resend => {
+            let message =
+                "`resend` asks the run's own seats; it goes with none of `models`, `synthesizer`, `strategy`";
+            return Err(Failure::new(Code::Usage, message).with_next("make two calls of it"));
+        }
+        (Some(_), _) => Further::Add(request),
+        (None, true) => Further::Rewrite(request),
+    };
+    super::fulfil(call, Order::GoOn(run_id.trim().to_owned(), further)).await
+}

@@ -1,0 +1,133 @@
+//! `--output FILE`: a place for the answer that is known to be writable before anything is paid.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::{Code, Failure};
+use tokio::time::{Instant, sleep};
+
+use parallel_llm_settings::clock;
+use parallel_llm_settings::private_files;
+use parallel_llm_settings::signals::Signals;
+
+/// How long the reader of a pipe is waited for. It is started beside this program, or not at all.
+const READER_MAX: Duration = Duration::from_secs(5);
+/// How often it is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Where the answer goes. Dropped unwritten, it leaves nothing.
+pub(super) struct AnswerFile {
+    path: PathBuf,
+    file: File,
+    temporary: Option<Temporary>,
+}
+
+/// The name the file has until it is whole; there is none for what is no regular file, such as a pipe.
+struct Temporary(PathBuf);
+
+impl AnswerFile {
+    /// Makes sure that the answer can be written to this path. An existing file stays as it is until then.
+    pub(super) async fn reserve(path: &Path) -> Result<Self, Failure> {
+        // A link stays a link: what it leads to is written.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let file = open_special(&path).await?;
+            return Ok(Self { path, file, temporary: None });
+        }
+        let name = path.file_name().ok_or_else(|| unwritable(&path, "it names no file"))?;
+        let temporary = path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), clock::unix_ms()));
+        let file =
+            private_files::file_options().open(&temporary).map_err(|error| unwritable(&path, error))?;
+        Ok(Self { path, file, temporary: Some(Temporary(temporary)) })
+    }
+
+    /// Writes the answer; to a regular file whole or not at all. A signal ends the waiting for whoever reads a pipe.
+    pub(super) async fn write(self, answer: &Arc<str>, signals: &mut Signals) -> Result<(), Failure> {
+        let (path, answer) = (self.path.clone(), Arc::clone(answer));
+        let writing = tokio::task::spawn_blocking(move || self.write_whole(&answer));
+        let written = tokio::select! {
+            written = writing => written.unwrap_or_else(|error| Err(io::Error::other(error))),
+            _ = signals.next() => Err(io::Error::other("nobody has read it to its end")),
+        };
+        written.map_err(|error| {
+            unwritable(&path, error).with_next("the answer is kept: see `parallel-llm-mcp runs show @`")
+        })
+    }
+
+    fn write_whole(mut self, answer: &str) -> io::Result<()> {
+        self.file.write_all(answer.as_bytes())?;
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        // On the disk before it takes the place of what was there.
+        self.file.sync_all()?;
+        std::fs::rename(&temporary.0, &self.path)?;
+        if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            // Some file systems know no such thing for folders, and the file is there.
+            let _ = File::open(folder).and_then(|folder| folder.sync_all());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // It is gone where it has been renamed; what cannot be removed is a hidden file.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Opens a device, or a pipe once somebody reads it: to open one that nobody reads would wait for ever.
+async fn open_special(path: &Path) -> Result<File, Failure> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    let give_up = Instant::now() + READER_MAX;
+    loop {
+        match options.open(path) {
+            Ok(file) => return blocking(file).map_err(|error| unwritable(path, error)),
+            Err(error) if is_unread(&error) && Instant::now() < give_up => sleep(LOOK_EVERY).await,
+            Err(error) if is_unread(&error) => {
+                return Err(unwritable(path, format!("nobody has read it for {} s", READER_MAX.as_secs()))
+                    .with_next("start its reader first, or name a file"));
+            }
+            Err(error) => return Err(unwritable(path, error)),
+        }
+    }
+}
+
+/// Whether it is a pipe that nobody has opened for reading.
+#[cfg(unix)]
+fn is_unread(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
+}
+
+/// Elsewhere there are no such pipes.
+#[cfg(not(unix))]
+const fn is_unread(_: &io::Error) -> bool {
+    false
+}
+
+/// The file as others write it: whoever writes waits for whoever reads.
+#[cfg(unix)]
+fn blocking(file: File) -> io::Result<File> {
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    rustix::fs::fcntl_setfl(&file, flags - rustix::fs::OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape as where it can fail")]
+fn blocking(file: File) -> io::Result<File> {
+    Ok(file)
+}
+
+fn unwritable(path: &Path, why: impl std::fmt::Display) -> Failure {
+    Failure::new(Code::OutputUnwritable, format!("the file `{}` cannot be written: {why}", path.display()))
+        .with_next("name a file in a folder you may write")
+}

@@ -1,0 +1,346 @@
+//! `ask`: one question to the panel, the answer on stdout, everything else on stderr.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use parallel_llm_engine::request::recipe::AUTO;
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest, RunStatus};
+
+use super::answer_file::AnswerFile;
+use super::view::{self, Followed, Leaving, View};
+use super::{Desk, prompt};
+use crate::exit;
+use crate::terminal::agreement;
+use crate::terminal::console::Tone;
+use crate::terminal::summary;
+use parallel_llm_service::attachment::Attachments;
+use parallel_llm_service::render::report::Report;
+use parallel_llm_service::{Question, RunHandle};
+use parallel_llm_settings::clock;
+use parallel_llm_settings::settings::{Settings, duration_ms};
+use parallel_llm_settings::signals::Signals;
+
+/// Interrupted runs that are older are not named after each answer: whoever wanted them has taken them up.
+const REMINDED_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// Ask a panel of models one question
+///
+/// Example: parallel-llm-mcp ask "Is this migration safe to run online?" @migration.sql
+#[derive(Debug, Default, clap::Args)]
+pub struct Ask {
+    /// The question; of several parts `@FILE` is read from a file and `-` from stdin; what is piped stands below them
+    pub prompt: Vec<OsString>,
+    /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text; repeat for more
+    #[arg(short, long = "attach", value_name = "FILE")]
+    pub attachments: Vec<PathBuf>,
+    /// Send files and piped text although they seem to hold keys or passwords
+    #[arg(long)]
+    pub allow_secret_file: bool,
+    /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
+    #[arg(short, long = "model", value_name = "MODEL")]
+    pub models: Vec<String>,
+    /// The model that fuses, before those of the settings
+    #[arg(long, value_name = "MODEL")]
+    pub synthesizer: Option<String>,
+    /// A named panel of the settings: quick, default, budget, max or your own
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// How answers become one text: `synthesize`, `vote`, `auto` or another, with knobs as in `vote@first=2`
+    #[arg(long, value_name = "STRATEGY")]
+    pub strategy: Option<String>,
+    /// Run this command on each answer, which it reads on stdin, and take one that it passes by ending with 0
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Option<String>,
+    /// Also make the text without each of the answers, so that none of them decides alone; short for the knob `paranoid=on`
+    #[arg(long)]
+    pub paranoid: bool,
+    /// Instructions that stand above the question
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// Sampling temperature, 0 to 2; left to each provider unless given
+    #[arg(long, value_name = "NUMBER")]
+    pub temperature: Option<f64>,
+    /// Output cap of each call in tokens, reasoning included
+    #[arg(long, value_name = "TOKENS")]
+    pub max_tokens: Option<u32>,
+    /// How hard the panel thinks: none, minimal, low, medium, high, xhigh or max; left to each model unless given
+    #[arg(long, value_name = "EFFORT")]
+    pub effort: Option<String>,
+    /// The time the whole run may take, such as 90s or 5m
+    #[arg(long, value_name = "DURATION")]
+    pub deadline: Option<String>,
+    /// The most the run may cost, in USD; more is refused before anything is sent
+    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
+    pub budget: Option<PicoUsd>,
+    /// When to stop waiting: all, quorum:K, until:DURATION or stragglers
+    #[arg(long, value_name = "RULE")]
+    pub wait: Option<String>,
+    /// A name of your own for this question: asked again under it, the same run is given and nothing is paid twice
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+    /// Ask all of it anew, also where the same question is being answered or was left without an answer
+    #[arg(long)]
+    pub fresh: bool,
+    /// Take the answer of the very same question from the history where it is no older than this, such as 1h
+    #[arg(long, value_name = "DURATION", conflicts_with = "fresh")]
+    pub cache: Option<String>,
+    /// When stopped, close every connection at once, also those whose answers are paid for either way
+    #[arg(long)]
+    pub abort: bool,
+    /// Print the run report as one JSON object
+    #[arg(long, conflicts_with = "jsonl")]
+    pub json: bool,
+    /// Print every event up to the answer as one JSON object a line, then the report
+    #[arg(long)]
+    pub jsonl: bool,
+    /// Write the answer to this file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Where the run's folder is made
+    #[arg(long, value_name = "DIR")]
+    pub output_dir: Option<String>,
+    /// Write no files
+    #[arg(long)]
+    pub no_files: bool,
+    /// What is remembered: full, metadata or none
+    #[arg(long, value_name = "MODE")]
+    pub store: Option<String>,
+    /// Wait for late seats after the answer
+    #[arg(long)]
+    pub linger: bool,
+    /// Exit with 3 when a seat is missing or fusing did not happen
+    #[arg(long)]
+    pub strict: bool,
+    /// Tell below the answer what the models disagree on
+    #[arg(long, conflicts_with = "quiet")]
+    pub diff: bool,
+    /// Print nothing but the answer
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl Ask {
+    /// What the flags set of the settings.
+    pub fn overrides(&self) -> Vec<(&'static str, String)> {
+        let files = self.no_files.then(|| "off".to_owned());
+        let values = [
+            ("wait", self.wait.clone()),
+            ("output_dir", self.output_dir.clone()),
+            ("files", files),
+            ("store", self.store.clone()),
+            ("check_command", self.check.clone()),
+        ];
+        values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    /// Has the command of `--check` choose, whatever else is set about the strategy. Where none is named with it, or it may be
+    /// chosen by the question, it is the one that checks.
+    fn set_check(&mut self) {
+        if self.check.is_some() {
+            let named = self.strategy.take().filter(|named| named != AUTO);
+            self.strategy = Some(with_knob(named.as_deref().unwrap_or("best-of-n"), "by=check"));
+        }
+    }
+
+    /// Sets the knob that `--paranoid` is short for, of whichever strategy holds. One that has none refuses it.
+    fn set_paranoid(&mut self, settings: &Settings) -> Result<(), Failure> {
+        if !self.paranoid {
+            return Ok(());
+        }
+        let preset = self.preset.as_deref().map(|name| settings.preset(name)).transpose()?;
+        let of_preset = preset.and_then(|preset| preset.strategy.as_ref());
+        let strategy = self.strategy.as_ref().or(of_preset).unwrap_or(&settings.strategy);
+        self.strategy = Some(with_knob(strategy, "paranoid=on"));
+        Ok(())
+    }
+
+    /// What is asked, taken out of the flags.
+    fn question(&mut self, message: Message) -> Result<Question, Failure> {
+        let system = self.system.take().map(|text| Message::text(Role::System, text));
+        let messages = system.into_iter().chain([message]).collect();
+        let request = RunRequest {
+            messages,
+            models: (!self.models.is_empty()).then(|| std::mem::take(&mut self.models)),
+            synthesizer: self.synthesizer.take(),
+            strategy: self.strategy.take(),
+            temperature: self.temperature,
+            max_tokens: self.max_tokens,
+            effort: self.effort.as_deref().map(parse_effort).transpose()?,
+            deadline_ms: self
+                .deadline
+                .as_deref()
+                .map(|text| parse_duration("--deadline", text))
+                .transpose()?,
+            budget: self.budget,
+            idempotency_key: self.idempotency_key.take(),
+            fresh: self.fresh,
+            ..RunRequest::default()
+        };
+        let cache_ms = self.cache.as_deref().map(|text| parse_duration("--cache", text)).transpose()?;
+        Ok(Question { request, preset: self.preset.take(), cache_ms })
+    }
+
+    /// What is asked, with what goes along.
+    async fn message(&self, desk: &Desk<'_>) -> Result<Message, Failure> {
+        let mut attachments = Attachments::new(desk.service.settings().attachment_bytes_max);
+        if self.allow_secret_file {
+            attachments = attachments.with_secrets();
+        }
+        let prompt = prompt::read(&self.prompt, &mut attachments, &desk.console).await?;
+        self.attachments.iter().try_for_each(|path| attachments.read(path))?;
+        Ok(attachments.question(prompt))
+    }
+
+    const fn leaving(&self) -> Leaving {
+        if self.abort { Leaving::Abort } else { Leaving::Cancel }
+    }
+
+    const fn view(&self) -> View {
+        match (self.json, self.jsonl, self.quiet) {
+            (_, true, _) => View::Events,
+            (_, _, true) => View::Nothing,
+            _ => View::People,
+        }
+    }
+}
+
+/// A strategy as it is written, with one more knob.
+fn with_knob(strategy: &str, knob: &str) -> String {
+    let sign = if strategy.contains('@') { ',' } else { '@' };
+    format!("{strategy}{sign}{knob}")
+}
+
+/// An amount of money as it is typed.
+pub(super) fn usd(text: &str) -> Result<PicoUsd, String> {
+    PicoUsd::from_decimal(text).ok_or_else(|| "an amount in USD, such as 2.50".to_owned())
+}
+
+fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
+    duration_ms(text).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{flag} {text}` is not a duration"))
+            .with_next("write it as `90s`, `5m` or `1500ms`")
+    })
+}
+
+fn parse_effort(word: &str) -> Result<Effort, Failure> {
+    Effort::by_word(word).ok_or_else(|| {
+        let words: Vec<&str> = Effort::ALL.iter().map(|effort| effort.word()).collect();
+        Failure::new(Code::Usage, format!("`{word}` is no effort"))
+            .with_next(format!("choose one of: {}", words.join(", ")))
+    })
+}
+
+/// Asks and tells the answer.
+pub(super) async fn run(desk: &Desk<'_>, mut ask: Ask) -> Result<u8, Failure> {
+    let settings = desk.service.settings();
+    ask.set_check();
+    ask.set_paranoid(settings)?;
+    let message = ask.message(desk).await?;
+    let question = ask.question(message)?;
+    let file = match &ask.output {
+        Some(path) => Some(AnswerFile::reserve(path).await?),
+        None => None,
+    };
+    let handle = desk.service.ask(question).await?;
+    finish(desk, &handle, &ask, file).await
+}
+
+/// Follows a run to its answer and tells it.
+pub(super) async fn finish(
+    desk: &Desk<'_>,
+    handle: &RunHandle,
+    ask: &Ask,
+    file: Option<AnswerFile>,
+) -> Result<u8, Failure> {
+    let mut signals = Signals::new();
+    if let Some(note) = handle.note() {
+        desk.console.say(&format!("{}; {}", note.message, note.next));
+    }
+    let mut report = match view::follow(desk, handle, (ask.view(), ask.leaving()), &mut signals).await {
+        Followed::Decided(report) => *report,
+        Followed::Stopped(signal) => {
+            // Whoever gives a run up does not expect its answer any more; it is paid for all the same.
+            if handle.is_here() && handle.report().answer.is_some() && !handle.is_unstored() {
+                desk.console.say(&format!("its answer is kept: see it with `runs show {}`", handle.id()));
+            }
+            return Ok(exit::of_signal(signal));
+        }
+    };
+    let written = match (file, &report.answer) {
+        (Some(file), Some(answer)) => file.write(answer, &mut signals).await,
+        _ => Ok(()),
+    };
+    // A person sees the answer at once; a program is told once, and whole.
+    if ask.linger && (ask.json || ask.jsonl) {
+        view::close(desk, handle, true, &mut signals).await;
+        report = handle.wait(None).await;
+    }
+    tell(desk, ask, handle, &report);
+    let run = view::close(desk, handle, ask.linger, &mut signals).await;
+    remind(desk, ask).await;
+    written.map(|()| exit_code(&run, ask.strict))
+}
+
+/// Gives the answer, then how it came about.
+fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
+    if ask.json {
+        desk.console.data(&report.pretty());
+    } else if ask.jsonl {
+        desk.console.data(&report.line());
+    } else if let (Some(answer), None) = (&report.answer, &ask.output) {
+        desk.console.say("");
+        desk.console.data(answer);
+        desk.console.say("");
+    }
+    if ask.diff && !ask.json && !ask.jsonl {
+        for line in agreement::differences(report) {
+            desk.console.say(&line);
+        }
+    }
+    let run = handle.snapshot();
+    summary::tell(&desk.console, &run, report);
+    if let Some(failure) = run.failure().filter(|_| ask.quiet && !ask.json && !ask.jsonl) {
+        desk.console.fail(&failure, false);
+    }
+}
+
+/// Names what may have been paid for and was never told, where a person is there to read it. The answer has been told.
+async fn remind(desk: &Desk<'_>, ask: &Ask) {
+    if !desk.console.is_live() || ask.json || ask.jsonl {
+        return;
+    }
+    let week_ago_ms = clock::unix_ms().saturating_sub(REMINDED_MS);
+    let since_ms = i64::try_from(week_ago_ms).unwrap_or(i64::MAX);
+    // A history that cannot be read is told to whoever asks for it.
+    let runs = desk.service.interrupted_since(since_ms).await.unwrap_or_default();
+    let line = match runs.as_slice() {
+        [] => return,
+        [run] => {
+            let past = desk.service.load(run.run_id).await.ok();
+            let Some(command) = past.and_then(|past| past.run.resuming()) else { return };
+            format!("run {} was interrupted: {command} finishes it", run.run_id)
+        }
+        runs => format!(
+            "{} runs of the last week were interrupted: `runs list` names them, `runs show RUN` says how to finish one",
+            runs.len()
+        ),
+    };
+    desk.console.say(&desk.console.tone(Tone::Warning, &line));
+}
+
+/// What a run's end means for a script.
+pub(super) fn exit_code(run: &Run, strict: bool) -> u8 {
+    if !run.is_decided() {
+        return exit::of(Code::Interrupted);
+    }
+    let Some(outcome) = &run.outcome else { return exit::FAILED };
+    if let Some(failure) = &outcome.failure {
+        return exit::of_run(failure.code);
+    }
+    if strict && (run.status == RunStatus::Partial || run.is_unfused()) {
+        exit::PARTIAL
+    } else {
+        exit::ANSWER
+    }
+}

@@ -1,0 +1,197 @@
+//! `doctor`: whether everything is as a run needs it, and what to do where it is not.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use parallel_llm_engine::{Code, Failure};
+
+use super::Desk;
+use super::models::pretty;
+use super::view::{self, Followed, Leaving, View};
+use crate::exit;
+use crate::terminal::console::{Console, Tone};
+use parallel_llm_engine::text::safe;
+use parallel_llm_service::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport};
+use parallel_llm_settings::private_files;
+use parallel_llm_settings::signals::Signals;
+
+/// See whether everything is ready for a run
+///
+/// Looks at settings, keys, models, local servers, the clock, folders, the database, limits and MCP clients, all at once.
+/// It asks no model and pays for nothing, unless --deep is given; the folders and the database are made if they are
+/// missing. Exits with 0 when nothing failed, else with 1.
+///
+/// Example: parallel-llm-mcp doctor --deep
+#[derive(Clone, Debug, clap::Args)]
+pub struct Doctor {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Also ask each model of the panel for a word, after showing what that may cost, and read the whole database
+    #[arg(long)]
+    pub deep: bool,
+    /// Pay for --deep without being asked
+    #[arg(long, requires = "deep")]
+    pub yes: bool,
+    /// Exit with 1 when there is anything to look at, too
+    #[arg(long)]
+    pub strict: bool,
+    /// Also write a report for others to this new file: no key, no question, no answer, no name of yours
+    #[arg(long, value_name = "FILE")]
+    pub bundle: Option<PathBuf>,
+}
+
+/// Does the command.
+pub(super) async fn run(desk: &Desk<'_>, doctor: &Doctor) -> Result<u8, Failure> {
+    if doctor.deep && !doctor.yes && !std::io::stdin().is_terminal() {
+        let message = "`--deep` asks models, which costs money, and nobody is there to say yes";
+        return Err(Failure::new(Code::Usage, message).with_next("say `doctor --deep --yes`"));
+    }
+    // Said before anything is paid for; that it is never written over holds when it is made, too.
+    if let Some(path) = &doctor.bundle {
+        check_new(path)?;
+    }
+    let depth = if doctor.deep { Depth::Deep } else { Depth::Quick };
+    let mut diagnosis = desk.service.examine(depth).await;
+    diagnosis.add([terminal(&desk.console)]);
+    if doctor.deep
+        && let Some(code) = probe(desk, doctor.yes, &mut diagnosis).await
+    {
+        return Ok(code);
+    }
+    if let Some(path) = &doctor.bundle {
+        write(path, &pretty(&desk.service.bundle(&diagnosis).await?))?;
+    }
+    tell(desk, doctor, &diagnosis);
+    Ok(match diagnosis.state {
+        Health::Failed => exit::FAILED,
+        Health::Warning if doctor.strict => exit::FAILED,
+        Health::Warning | Health::Ok => exit::ANSWER,
+    })
+}
+
+/// Asks each model of the panel once, where that is agreed to. The exit code, where it was stopped in the middle.
+async fn probe(desk: &Desk<'_>, is_agreed: bool, diagnosis: &mut Diagnosis) -> Option<u8> {
+    let planned = match desk.service.plan_probe().await {
+        Ok(planned) => planned,
+        Err(failure) => {
+            diagnosis.add([ProbeReport::refused(&failure)]);
+            return None;
+        }
+    };
+    if !agrees(desk, is_agreed, &planned).await {
+        desk.console.say("no model was asked");
+        return None;
+    }
+    let handle = match desk.service.probe(planned).await {
+        Ok(handle) => handle,
+        Err(failure) => {
+            diagnosis.add([ProbeReport::refused(&failure)]);
+            return None;
+        }
+    };
+    let mut signals = Signals::new();
+    let followed = view::follow(desk, &handle, (View::Nothing, Leaving::Cancel), &mut signals).await;
+    if let Followed::Stopped(signal) = followed {
+        return Some(exit::of_signal(signal));
+    }
+    view::close(desk, &handle, true, &mut signals).await;
+    let report = ProbeReport::of(&handle.report());
+    diagnosis.add(report.findings());
+    diagnosis.probe = Some(report);
+    None
+}
+
+/// Shows what it may cost; asks whether to go on, unless that is said already.
+async fn agrees(desk: &Desk<'_>, is_agreed: bool, planned: &Probe) -> bool {
+    let offer = planned.offer();
+    if is_agreed {
+        desk.console.say(&format!("`--deep` {offer}"));
+        return true;
+    }
+    desk.console.write(&format!("`--deep` {offer}. Go on? [y/N] "));
+    let read = || {
+        let mut line = String::new();
+        // A stdin that cannot be read says nothing, and so not yes.
+        std::io::stdin().read_line(&mut line).map(|_| line).unwrap_or_default()
+    };
+    let line = tokio::task::spawn_blocking(read).await.unwrap_or_default();
+    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
+/// What the terminal can show.
+fn terminal(console: &Console) -> Finding {
+    let told = |state, found: String, next: Option<&str>| {
+        Finding::told("terminal", state, found, next.map(str::to_owned))
+    };
+    if !console.is_live() {
+        return told(Health::Ok, "stderr is no terminal: a run is told line by line".to_owned(), None);
+    }
+    let colours = if console.is_coloured() { "with colours" } else { "without colours" };
+    let found = format!("{} columns, {colours}", console.columns());
+    match console.is_utf8() {
+        Some(false) => {
+            let next = "`export LC_ALL=C.UTF-8`, or another locale that ends in `UTF-8`";
+            let found = format!("{found}; its locale is not UTF-8, so that answers may be garbled");
+            told(Health::Warning, found, Some(next))
+        }
+        Some(true) => told(Health::Ok, format!("{found}, UTF-8"), None),
+        None => told(Health::Ok, found, None),
+    }
+}
+
+/// Whether a new file can be made there, as far as that can be seen.
+fn check_new(path: &Path) -> Result<(), Failure> {
+    if path.symlink_metadata().is_ok() {
+        return Err(unwritable(path, "there is something of that name"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder.is_dir() { Ok(()) } else { Err(unwritable(path, "there is no such folder")) }
+}
+
+/// Writes a file that nobody else may read, and never over another.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let opened = private_files::file_options().open(path);
+    let mut file = opened.map_err(|error| unwritable(path, &error.to_string()))?;
+    file.write_all(text.as_bytes()).map_err(|error| {
+        // Half a report is of no use; what cannot be removed is told by the error, too.
+        let _ = std::fs::remove_file(path);
+        unwritable(path, &error.to_string())
+    })
+}
+
+fn unwritable(path: &Path, why: &str) -> Failure {
+    let message = format!("the report `{}` cannot be written: {why}", path.display());
+    Failure::new(Code::OutputUnwritable, message).with_next("name a new file in a folder you may write")
+}
+
+fn tell(desk: &Desk<'_>, doctor: &Doctor, diagnosis: &Diagnosis) {
+    if doctor.json {
+        desk.console.data(&pretty(diagnosis));
+    } else {
+        let lines: Vec<String> = diagnosis.findings.iter().map(line).collect();
+        desk.console.page(&lines.join("\n"));
+        desk.console.say(&verdict(desk, &diagnosis.findings));
+    }
+    if let Some(path) = &doctor.bundle {
+        desk.console
+            .say(&format!("the report is in `{}`: look through it before you send it", path.display()));
+    }
+}
+
+fn line(finding: &Finding) -> String {
+    let next = finding.next.as_ref().map(|next| format!("\n{:26}next: {next}", "")).unwrap_or_default();
+    safe::for_terminal(&format!("{:<8} {:<16} {}{next}", finding.state.word(), finding.check, finding.found))
+}
+
+fn verdict(desk: &Desk<'_>, findings: &[Finding]) -> String {
+    let count = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let (failed, warnings) = (count(Health::Failed), count(Health::Warning));
+    let text = format!("{failed} failed, {warnings} to look at, {} ok", count(Health::Ok));
+    let tone = match (failed, warnings) {
+        (0, 0) => Tone::Good,
+        (0, _) => Tone::Warning,
+        _ => Tone::Bad,
+    };
+    desk.console.tone(tone, &text)
+}

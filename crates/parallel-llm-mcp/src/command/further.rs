@@ -1,0 +1,186 @@
+//! Going on with a run: `runs wait`, `resume`, `add`, `synthesize` and `replay`.
+
+use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
+
+use super::Desk;
+use super::ask::{self, Ask};
+use super::view::{self, Followed, Leaving, View};
+use crate::exit;
+use crate::terminal::summary;
+use parallel_llm_service::Further;
+use parallel_llm_settings::signals::Signals;
+
+/// What a run's name may be, told once for every command.
+const RUN_HELP: &str = "The run's id or a beginning of it; `@` is the newest";
+
+/// How what comes of it is shown.
+#[derive(Debug, clap::Args)]
+pub struct Shown {
+    /// The run report as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Wait for late seats after the answer
+    #[arg(long)]
+    pub linger: bool,
+}
+
+/// What this part of the run may cost.
+#[derive(Debug, clap::Args)]
+pub struct Allowance {
+    /// The most it may cost besides what the run has cost so far, in USD
+    #[arg(long, value_name = "USD", value_parser = ask::usd, allow_negative_numbers = true)]
+    pub budget: Option<PicoUsd>,
+}
+
+/// By which command answers are checked in this part of the run.
+#[derive(Debug, clap::Args)]
+pub struct Checking {
+    /// The check command, where the strategy has answers checked (`best-of-n@by=check`)
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Option<String>,
+}
+
+/// Who fuses in this part of the run, and what it may cost.
+#[derive(Debug, clap::Args)]
+pub struct Means {
+    /// The model that fuses, before those of the settings
+    #[arg(long, value_name = "MODEL")]
+    pub synthesizer: Option<String>,
+    #[command(flatten)]
+    pub allowance: Allowance,
+    /// Output cap of each call in tokens, reasoning included
+    #[arg(long, value_name = "TOKENS")]
+    pub max_tokens: Option<u32>,
+}
+
+/// `runs wait`.
+#[derive(Debug, clap::Args)]
+pub struct Wait {
+    #[arg(help = RUN_HELP)]
+    pub run: String,
+    /// The run report as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `runs resume`.
+#[derive(Debug, clap::Args)]
+pub struct Resume {
+    #[arg(help = RUN_HELP)]
+    pub run: String,
+    /// Also ask seats again that were sent and never heard of, though they may have been paid
+    #[arg(long)]
+    pub resend: bool,
+    #[command(flatten)]
+    pub allowance: Allowance,
+    #[command(flatten)]
+    pub checking: Checking,
+    #[command(flatten)]
+    pub shown: Shown,
+}
+
+/// `runs add`.
+#[derive(Debug, clap::Args)]
+pub struct Add {
+    #[arg(help = RUN_HELP)]
+    pub run: String,
+    /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for more
+    #[arg(short, long = "model", value_name = "MODEL", required = true)]
+    pub models: Vec<String>,
+    #[command(flatten)]
+    pub means: Means,
+    #[command(flatten)]
+    pub checking: Checking,
+    #[command(flatten)]
+    pub shown: Shown,
+}
+
+/// `runs synthesize`.
+#[derive(Debug, clap::Args)]
+pub struct Synthesize {
+    #[arg(help = RUN_HELP)]
+    pub run: String,
+    #[command(flatten)]
+    pub means: Means,
+    #[command(flatten)]
+    pub checking: Checking,
+    #[command(flatten)]
+    pub shown: Shown,
+}
+
+/// `runs replay`.
+#[derive(Debug, clap::Args)]
+pub struct Replay {
+    #[arg(help = RUN_HELP)]
+    pub run: String,
+    /// How answers become one text: `synthesize`, `vote`, `auto` or another, with knobs as in `vote@first=2`
+    #[arg(long, value_name = "STRATEGY")]
+    pub strategy: String,
+    #[command(flatten)]
+    pub means: Means,
+    #[command(flatten)]
+    pub checking: Checking,
+    #[command(flatten)]
+    pub shown: Shown,
+}
+
+/// Watches a run to its answer. Whoever leaves ends nothing.
+pub(super) async fn wait(desk: &Desk<'_>, wait: &Wait) -> Result<u8, Failure> {
+    let handle = desk.service.watch(&wait.run).await?;
+    let mut signals = Signals::new();
+    let view = if wait.json { View::Nothing } else { View::People };
+    let report = match view::follow(desk, &handle, (view, Leaving::Watch), &mut signals).await {
+        Followed::Decided(report) => report,
+        Followed::Stopped(signal) => return Ok(exit::of_signal(signal)),
+    };
+    let run = handle.snapshot();
+    if wait.json {
+        desk.console.data(&report.pretty());
+    } else {
+        desk.console.say("");
+        report.answer.iter().for_each(|answer| desk.console.data(answer));
+        desk.console.say("");
+        summary::tell(&desk.console, &run, &report);
+    }
+    Ok(ask::exit_code(&run, false))
+}
+
+/// Asks the seats without an answer.
+pub(super) async fn resume(desk: &Desk<'_>, resume: &Resume) -> Result<u8, Failure> {
+    let further = Further::Resume { resend: resume.resend, budget: resume.allowance.budget };
+    go_on(desk, &resume.run, further, &resume.shown).await
+}
+
+/// Asks further models.
+pub(super) async fn add(desk: &Desk<'_>, add: Add) -> Result<u8, Failure> {
+    let request = RunRequest { models: Some(add.models), ..add.means.request() };
+    go_on(desk, &add.run, Further::Add(request), &add.shown).await
+}
+
+/// Makes another text.
+pub(super) async fn synthesize(desk: &Desk<'_>, synthesize: Synthesize) -> Result<u8, Failure> {
+    go_on(desk, &synthesize.run, Further::Rewrite(synthesize.means.request()), &synthesize.shown).await
+}
+
+/// Tries another strategy.
+pub(super) async fn replay(desk: &Desk<'_>, replay: Replay) -> Result<u8, Failure> {
+    let request = RunRequest { strategy: Some(replay.strategy), ..replay.means.request() };
+    go_on(desk, &replay.run, Further::Rewrite(request), &replay.shown).await
+}
+
+async fn go_on(desk: &Desk<'_>, run: &str, further: Further, shown: &Shown) -> Result<u8, Failure> {
+    let handle = desk.service.go_on(run, further).await?;
+    let ask = Ask { json: shown.json, linger: shown.linger, ..Ask::default() };
+    ask::finish(desk, &handle, &ask, None).await
+}
+
+impl Means {
+    fn request(self) -> RunRequest {
+        RunRequest {
+            synthesizer: self.synthesizer,
+            budget: self.allowance.budget,
+            max_tokens: self.max_tokens,
+            ..RunRequest::default()
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! `generate`: the pages of the documentation that are written from the code, so that they cannot drift.
+
+use clap::CommandFactory;
+use parallel_llm_engine::Code;
+
+use super::{Arguments, Desk};
+use crate::exit;
+use parallel_llm_install::clients;
+use parallel_llm_service::render::report::Report;
+use parallel_llm_settings::settings;
+
+/// A generated page.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Page {
+    /// Every command and flag.
+    Cli,
+    /// Every setting.
+    Configuration,
+    /// Every error code and exit code.
+    Errors,
+    /// The JSON schema of the run report.
+    ReportSchema,
+    /// Where each MCP client keeps its settings, and in which form.
+    Clients,
+    /// The configuration that most clients read.
+    McpConfig,
+}
+
+/// Writes the page.
+pub(super) fn run(desk: &Desk<'_>, page: Page) -> u8 {
+    desk.console.data(&match page {
+        Page::Cli => commands(),
+        Page::Configuration => settings::reference(),
+        Page::Errors => errors(),
+        Page::Clients => clients::page(),
+        Page::McpConfig => clients::example(),
+        Page::ReportSchema => format!("{:#}", schemars::schema_for!(Report).to_value()),
+    });
+    exit::ANSWER
+}
+
+fn commands() -> String {
+    let mut command = Arguments::command().term_width(100);
+    command.build();
+    let mut page = "# Command line\n\nGenerated from the program.\n".to_owned();
+    page_of(&mut command, &mut page);
+    page
+}
+
+fn page_of(command: &mut clap::Command, page: &mut String) {
+    let name = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
+    let help = command.render_long_help().to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    *page += &format!("\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+    for inner in
+        command.get_subcommands_mut().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
+    {
+        page_of(inner, page);
+    }
+}
+
+fn errors() -> String {
+    let mut page = "# Errors\n\nGenerated from the program. Codes never change their meaning.\n\n".to_owned();
+    page.push_str("| code | meaning | what to do | retryable | exit |\n|---|---|---|---|---|\n");
+    for code in Code::ALL {
+        let retryable = if code.retryable() { "yes" } else { "no" };
+        let row = format!(
+            "| `{code}` | {} | {} | {retryable} | {} |\n",
+            code.about(),
+            code.next(),
+            exit::of(*code)
+        );
+        page += &row;
+    }
+    page.push_str("\n## Exit codes\n\n| code | meaning |\n|---|---|\n");
+    for (code, meaning) in exit::ALL {
+        page += &format!("| {code} | {meaning} |\n");
+    }
+    page
+}

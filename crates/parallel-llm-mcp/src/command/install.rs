@@ -1,0 +1,367 @@
+//! `install`: puts this program into the settings of the clients that use it, and takes it out again.
+
+use std::io::{BufRead, IsTerminal, Read};
+use std::path::{Component, Path, PathBuf};
+
+use clap::builder::PossibleValuesParser;
+use parallel_llm_engine::{Code, Failure, value::nearest};
+use serde_json::{Value, json};
+
+use super::Desk;
+use super::models::pretty;
+use crate::exit;
+use crate::terminal::table::{self, Column};
+use parallel_llm_engine::text::safe;
+use parallel_llm_install::clients::{self, Act, Change, Client, Content, Reach, Wish};
+use parallel_llm_settings::keys::{self, KeySource};
+use parallel_llm_settings::settings::{Places, Settings, is_read_anyway};
+
+/// What is read of an answer, in bytes: `yes` and some more.
+const REPLY_BYTES_MAX: u64 = 64;
+/// The longest path that is shown whole in the list.
+const PATH_CHARS_MAX: usize = 160;
+/// Variables a client can be told of. More is a mistake.
+const VARIABLES_MAX: usize = 32;
+
+/// Put this program into the settings of an MCP client
+///
+/// Shows what would change in the client's own file, and asks before it writes. A copy of the file is kept beside it;
+/// comments, order and everything of others stay as they are. Without a client: lists them, and how each stands.
+///
+/// Example: parallel-llm-mcp install claude-code
+#[derive(Debug, clap::Args)]
+pub struct Install {
+    /// The client
+    #[arg(value_parser = PossibleValuesParser::new(clients::ALL.iter().map(|client| client.id)))]
+    pub client: Option<String>,
+    /// Into the file of the project in this folder, not into your own
+    #[arg(long, requires = "client")]
+    pub project: bool,
+    /// Connect to a server over HTTP at this address, instead of starting the program
+    #[arg(long, value_name = "URL", requires = "client", conflicts_with = "command")]
+    pub http: Option<String>,
+    /// Refer to this variable, by its name: one with a key, or with `--http` the one with the token; repeat for several
+    #[arg(long = "env", value_name = "NAME", requires = "client")]
+    pub variables: Vec<String>,
+    /// The command to start, instead of the full path of this program
+    #[arg(long, value_name = "COMMAND", requires = "client")]
+    pub command: Option<String>,
+    /// Write without asking
+    #[arg(long, requires = "client")]
+    pub yes: bool,
+    /// Take the entry out
+    #[arg(long, requires = "client", conflicts_with = "variables")]
+    pub remove: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Does the command.
+pub(super) fn run(desk: &Desk<'_>, install: &Install) -> Result<u8, Failure> {
+    let places = places(desk)?;
+    let Some(client) = install.client.as_deref().and_then(Client::by_id) else {
+        list(desk, places, install.json);
+        return Ok(exit::ANSWER);
+    };
+    let path = file_of(client, places, install.project)?;
+    let reach = reach(install, places)?;
+    let change = if install.remove {
+        Change::remove(client, &path, Some(&reach))?
+    } else {
+        check_variables(install, desk.service.settings())?;
+        let wish = Wish { reach, variables: install.variables.clone() };
+        Change::install(client, &path, &wish)
+            .inspect_err(|failure| tell_by_hand(desk, client, &wish, failure))?
+    };
+    Installing { desk, install, client, change }.finish()
+}
+
+/// The user's folders.
+pub(super) fn places<'d>(desk: &'d Desk<'_>) -> Result<&'d Places, Failure> {
+    desk.service.settings().places.as_ref().ok_or_else(|| {
+        let failure = Failure::new(Code::SettingsInvalid, "there is no home folder to look for settings in");
+        failure.with_next("set `HOME`")
+    })
+}
+
+fn file_of(client: &Client, places: &Places, project: bool) -> Result<PathBuf, Failure> {
+    if project {
+        return client.project_file(places).ok_or_else(|| {
+            Failure::new(Code::Usage, format!("{} has no file for a project", client.name))
+                .with_next("leave `--project` out")
+        });
+    }
+    client.user_file(places).ok_or_else(|| {
+        let message = format!("it is not known where {} keeps its settings here", client.name);
+        Failure::new(Code::SettingsInvalid, message).with_next("set `APPDATA`")
+    })
+}
+
+/// How the client is to reach the program.
+fn reach(install: &Install, places: &Places) -> Result<Reach, Failure> {
+    match (&install.http, &install.command) {
+        (Some(url), _) => clients::address(url).map(Reach::Connect),
+        (None, Some(command)) if command.trim().is_empty() => {
+            Err(Failure::new(Code::Usage, "the command is blank"))
+        }
+        (None, Some(command)) => Ok(Reach::Start(command.clone())),
+        (None, None) => own_command(places).map(Reach::Start),
+    }
+}
+
+/// The full path of this program as it was started: a link that leads to it stays a link, because what it leads to
+/// changes with the next version.
+fn own_command(places: &Places) -> Result<String, Failure> {
+    let unknown = |why: &str| {
+        Failure::new(Code::Usage, format!("the path of this program {why}"))
+            .with_next("name the command with `--command`")
+    };
+    let real = std::env::current_exe().map_err(|error| unknown(&format!("is not known: {error}")))?;
+    let path = typed(places).filter(|typed| is_same(typed, &real)).unwrap_or(real);
+    path.into_os_string().into_string().map_err(|_| unknown("is not valid UTF-8"))
+}
+
+/// Where the word that started this program leads.
+fn typed(places: &Places) -> Option<PathBuf> {
+    let word = PathBuf::from(std::env::args_os().next()?);
+    if word.components().any(|part| part == Component::ParentDir) {
+        return None;
+    }
+    if word.components().count() > 1 || word.is_absolute() {
+        return std::path::absolute(word).ok();
+    }
+    std::env::split_paths(&places.programs)
+        .map(|folder| folder.join(&word))
+        .find(|path| path.is_file() && path.is_absolute())
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Refuses what no variable is called, and variables that this program would never look at.
+fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure> {
+    let refused = |message: String| {
+        Err(Failure::new(Code::Usage, message)
+            .with_next("give `--env` the name of a variable, never its value"))
+    };
+    if install.http.is_some() && install.variables.len() > 1 {
+        return refused("one variable holds the token of a connection".to_owned());
+    }
+    if install.variables.len() > VARIABLES_MAX {
+        return refused(format!("a client is told of at most {VARIABLES_MAX} variables"));
+    }
+    let is_name = |name: &String| {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        name.bytes().all(is_word)
+            && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+    };
+    // What is no name may be a value: it is not repeated.
+    match install.variables.iter().position(|name| !is_name(name)) {
+        Some(at) => {
+            return refused(format!("what `--env` was given at place {} is no name of a variable", at + 1));
+        }
+        // The token of a connection is read by the client, under whatever name.
+        None if install.http.is_some() => return Ok(()),
+        None => {}
+    }
+    let known = settings.key_variables();
+    if known.is_empty() {
+        return Ok(());
+    }
+    let is_known = |name: &String| known.iter().any(|known| known == name) || is_read_anyway(name);
+    let Some(unknown) = install.variables.iter().find(|name| !is_known(name)) else { return Ok(()) };
+    let keys: Vec<&str> = known.iter().map(String::as_str).collect();
+    let failure = Failure::new(Code::Usage, format!("no provider reads the variable `{unknown}`"))
+        .with_next(format!("name one that is read: {}", keys.join(", ")));
+    Err(nearest::suggest(failure, nearest::nearest(unknown, keys)))
+}
+
+/// What to write by hand where a file cannot be changed.
+fn tell_by_hand(desk: &Desk<'_>, client: &Client, wish: &Wish, failure: &Failure) {
+    if failure.code == Code::SettingsInvalid
+        && let Ok(text) = clients::snippet(client, wish)
+    {
+        desk.console.say(&format!("by hand it is:\n\n{text}"));
+        if let Some(text) = clients::braced_snippet(client, wish) {
+            desk.console
+                .say(&format!("or where the table is written in braces, inside of them:\n\n{text}\n"));
+        }
+    }
+}
+
+/// A change of one client's file, on its way to be written.
+struct Installing<'a> {
+    desk: &'a Desk<'a>,
+    install: &'a Install,
+    client: &'a Client,
+    change: Change,
+}
+
+impl Installing<'_> {
+    fn finish(self) -> Result<u8, Failure> {
+        let path = self.change.path.display().to_string();
+        let diff =
+            clients::diff(&path, self.change.before.as_deref().unwrap_or_default(), &self.change.after);
+        if !self.install.json && self.change.act != Act::Nothing {
+            self.desk.console.data(&diff);
+        }
+        let written = self.change.act != Act::Nothing && self.consent()?;
+        let copy = if written { self.change.write()? } else { None };
+        if self.install.json {
+            self.desk.console.data(&pretty(&self.told(&diff, written, copy.as_deref())));
+        } else {
+            self.say(written, copy.as_deref());
+        }
+        Ok(exit::ANSWER)
+    }
+
+    /// Whether the change may be written.
+    fn consent(&self) -> Result<bool, Failure> {
+        if self.install.yes
+            || self.install.json
+            || !std::io::stdin().is_terminal()
+            || !std::io::stderr().is_terminal()
+        {
+            return Ok(self.install.yes);
+        }
+        ask(self.desk, &format!("Write this to {}? [y/N]", self.change.path.display()))
+    }
+
+    fn say(&self, written: bool, copy: Option<&Path>) {
+        let console = &self.desk.console;
+        let path = self.change.path.display();
+        let name = self.client.name;
+        match (self.change.act, written) {
+            (Act::Nothing, _) if self.install.remove => {
+                console.say(&format!("nothing to do: {path} has no entry of this program"));
+            }
+            (Act::Nothing, _) => console.say(&format!("nothing to do: {path} has the entry")),
+            (_, false) => return console.say(&format!("nothing is written; `--yes` writes it to {path}")),
+            (Act::Remove, true) => {
+                console.say(&format!("{name} no longer knows this program: {path} is written"));
+            }
+            (_, true) => console.say(&format!("{name} knows this program: {path} is written")),
+        }
+        if let Some(copy) = copy {
+            console.say(&format!("what was there is kept in {}", copy.display()));
+        }
+        for note in self.notes() {
+            console.say(&format!("note: {note}"));
+        }
+        if written && self.change.act != Act::Remove {
+            console.say(&format!("next: {}", self.client.then));
+        }
+    }
+
+    /// What else the user should know.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.change.notes.clone();
+        let starts = !self.install.remove && self.install.http.is_none();
+        if starts && self.install.variables.is_empty() && !has_lasting_key(self.desk) {
+            let note = "a client may start the program without the variables of your shell: keep a key once with `keys set openrouter`";
+            notes.push(note.to_owned());
+        }
+        notes
+    }
+
+    fn told(&self, diff: &str, written: bool, copy: Option<&Path>) -> Value {
+        json!({
+            "schema": 1,
+            "client": self.client.id,
+            "path": self.change.path,
+            "act": self.change.act.word(),
+            "written": written,
+            "copy": copy,
+            "diff": diff,
+            "notes": self.notes(),
+            "next": (written && self.change.act != Act::Remove).then_some(self.client.then),
+        })
+    }
+}
+
+/// Asks a question on the terminal; whatever is no yes is a no.
+pub(super) fn ask(desk: &Desk<'_>, question: &str) -> Result<bool, Failure> {
+    desk.console.write(&format!("{} ", safe::for_terminal(question)));
+    let mut reply = String::new();
+    let read = std::io::stdin().lock().take(REPLY_BYTES_MAX).read_line(&mut reply);
+    read.map_err(|error| Failure::new(Code::Usage, format!("the answer cannot be read: {error}")))?;
+    Ok(matches!(reply.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Whether a key is found whoever starts the program.
+fn has_lasting_key(desk: &Desk<'_>) -> bool {
+    let lines = keys::list(desk.service.settings()).unwrap_or_default();
+    lines.iter().any(|line| matches!(line.source, KeySource::Kept | KeySource::Command))
+}
+
+fn list(desk: &Desk<'_>, places: &Places, as_json: bool) {
+    if as_json {
+        let lines: Vec<Value> = clients::ALL.iter().map(|client| json_line(client, places)).collect();
+        desk.console.data(&pretty(&json!({ "schema": 1, "clients": lines })));
+        return;
+    }
+    let columns = [
+        Column::words("CLIENT", 20),
+        Column::words("NAME", 20),
+        Column::words("HERE", 4),
+        Column::words("INSTALLED", PATH_CHARS_MAX),
+        Column::words("FILE", PATH_CHARS_MAX),
+    ];
+    let rows = clients::ALL.iter().map(|client| {
+        let state = clients::state(client, places);
+        let here = if client.is_found(places) { "yes" } else { "no" };
+        let path = state.as_ref().map_or_else(|| "-".to_owned(), |state| state.path.display().to_string());
+        let told = state.map_or_else(|| "-".to_owned(), |state| standing(&state.content));
+        vec![client.id.to_owned(), client.name.to_owned(), here.to_owned(), told, path]
+    });
+    desk.console.page(&table::lines(&columns, &rows.collect::<Vec<_>>()).join("\n"));
+}
+
+/// How a client stands, in a few words.
+fn standing(content: &Content) -> String {
+    match content {
+        Content::Missing | Content::Absent => "no".to_owned(),
+        Content::Unreadable(why) => format!("unknown: {why}"),
+        Content::Present(entry) => match (&entry.reach, entry.is_ours) {
+            (Some(reach), true) => format!("yes: {reach}"),
+            (Some(reach), false) => format!("another: {reach}"),
+            (None, _) => "another".to_owned(),
+        },
+    }
+}
+
+fn json_line(client: &Client, places: &Places) -> Value {
+    let state = clients::state(client, places);
+    let content = state.as_ref().map(|state| &state.content);
+    let entry = match content {
+        Some(Content::Present(entry)) => Some(entry),
+        _ => None,
+    };
+    let (word, message) = match content {
+        None => ("unknown", None),
+        Some(Content::Missing) => ("missing", None),
+        Some(Content::Unreadable(why)) => ("unreadable", Some(why)),
+        Some(Content::Absent) => ("absent", None),
+        Some(Content::Present(_)) => ("present", None),
+    };
+    let (command, url) = match entry.and_then(|entry| entry.reach.as_ref()) {
+        Some(Reach::Start(command)) => (Some(command), None),
+        Some(Reach::Connect(url)) => (None, Some(url)),
+        None => (None, None),
+    };
+    json!({
+        "client": client.id,
+        "name": client.name,
+        "here": client.is_found(places),
+        "path": state.as_ref().map(|state| &state.path),
+        "entry": word,
+        "ours": entry.map(|entry| entry.is_ours),
+        "command": command,
+        "url": url,
+        "timeout_ms": entry.and_then(|entry| entry.timeout_ms),
+        "wall_ms": entry.and_then(|entry| entry.wall_ms),
+        "message": message,
+    })
+}

@@ -1,0 +1,126 @@
+//! `keys`: the keys of providers, and the tokens of this server. A key comes from stdin, never from an argument, which
+//! is on the process list.
+
+use std::io::{IsTerminal, Read};
+
+use parallel_llm_engine::{Code, Failure};
+use serde_json::json;
+
+use super::{Desk, hidden, tokens};
+use crate::exit;
+use parallel_llm_settings::keys::{self, KeptKey, KeyLine, KeySource};
+
+/// Keep the keys of providers, and make tokens that let others ask here
+#[derive(Debug, clap::Subcommand)]
+pub enum KeysCommand {
+    /// Keep a provider's key: typed unseen, or from a pipe
+    ///
+    /// Example: parallel-llm-mcp keys set mistral < key.txt
+    Set {
+        /// The provider, such as openrouter or mistral
+        provider: String,
+    },
+    /// Tell where each provider's key comes from, and which tokens there are; never a key or a token
+    List {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a provider's kept key away
+    Remove {
+        /// The provider
+        provider: String,
+    },
+    Create(tokens::Create),
+    Revoke(tokens::Revoke),
+}
+
+impl KeysCommand {
+    /// Whether errors are wanted as JSON.
+    pub const fn wants_json(&self) -> bool {
+        match self {
+            Self::List { json } => *json,
+            Self::Create(create) => create.json,
+            Self::Revoke(revoke) => revoke.json,
+            Self::Set { .. } | Self::Remove { .. } => false,
+        }
+    }
+}
+
+/// Does the command.
+pub(super) async fn run(desk: &Desk<'_>, command: KeysCommand) -> Result<u8, Failure> {
+    match command {
+        KeysCommand::Set { provider } => set(desk, &provider).await,
+        KeysCommand::List { json } => list(desk, json).await,
+        KeysCommand::Remove { provider } => {
+            let path = keys::remove(desk.service.settings(), &provider).await?;
+            desk.console.say(&format!("the key of `{provider}` is no longer in {}", path.display()));
+            Ok(exit::ANSWER)
+        }
+        KeysCommand::Create(create) => tokens::create(desk, create).await,
+        KeysCommand::Revoke(revoke) => tokens::revoke(desk, &revoke).await,
+    }
+}
+
+async fn set(desk: &Desk<'_>, provider: &str) -> Result<u8, Failure> {
+    let settings = desk.service.settings();
+    // A name nobody knows is told before anything is typed.
+    settings.provider(provider)?;
+    let Some(text) = read(desk, provider)? else { return Ok(exit::INTERRUPTED) };
+    let kept = keys::set(settings, provider, &text).await?;
+    tell_kept(desk, provider, &kept);
+    Ok(exit::ANSWER)
+}
+
+/// Where a key is kept now, whether it took the place of another, and what goes before it.
+pub(super) fn tell_kept(desk: &Desk<'_>, provider: &str, kept: &KeptKey) {
+    let before = if kept.replaced { ", in place of the one kept before" } else { "" };
+    desk.console.say(&format!("the key of `{provider}` is kept in {}{before}", kept.path.display()));
+    if let Some(other) = &kept.overruled_by {
+        desk.console.say(&format!("`{other}` goes before it as long as it is set"));
+    }
+}
+
+/// The key as it is typed or piped in; `None` where it was given up.
+fn read(desk: &Desk<'_>, provider: &str) -> Result<Option<String>, Failure> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        let wanted = format!("Type or paste the key of `{provider}`, then Enter. It is not shown.");
+        return hidden::read_line(|| desk.console.insist(&wanted));
+    }
+    let mut bytes = Vec::new();
+    stdin
+        .lock()
+        .take(hidden::LINE_BYTES_MAX)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::new(Code::Usage, format!("the key cannot be read from stdin: {error}")))?;
+    // What is no text cannot be a key either, and is refused as such.
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+async fn list(desk: &Desk<'_>, as_json: bool) -> Result<u8, Failure> {
+    let lines = keys::list(desk.service.settings())?;
+    if as_json {
+        let tokens = desk.service.list_tokens().await?;
+        desk.console.data(&json!({ "schema": 1, "keys": lines, "tokens": tokens }).to_string());
+        return Ok(exit::ANSWER);
+    }
+    let widest = lines.iter().map(|line| line.provider.len()).max().unwrap_or(0);
+    let told = lines.iter().map(|line| format!("{:<widest$}  {}", line.provider, tell(line)));
+    desk.console.page(&told.collect::<Vec<_>>().join("\n"));
+    // The keys are told first, because a database that cannot be read does not concern them.
+    tokens::tell(desk, &desk.service.list_tokens().await?);
+    Ok(exit::ANSWER)
+}
+
+fn tell(line: &KeyLine) -> String {
+    let name = |name: &Option<String>| name.clone().unwrap_or_default();
+    match line.source {
+        KeySource::Variable => format!("variable {}", name(&line.variable)),
+        KeySource::Command => format!("command {}", name(&line.program)),
+        KeySource::Kept if line.configured => "kept".to_owned(),
+        KeySource::Kept => format!("kept, but there is no such provider: {}", line.advice),
+        KeySource::None if line.needed => format!("none: {}", line.advice),
+        KeySource::None => "none, and none is needed".to_owned(),
+    }
+}

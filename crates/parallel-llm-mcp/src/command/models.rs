@@ -1,0 +1,266 @@
+//! `models`: which models can be asked, what they cost, and whether those of the settings are still offered.
+
+use parallel_llm_engine::request::catalogue::Inputs;
+use parallel_llm_engine::{Failure, PicoUsd};
+
+use super::Desk;
+use crate::exit;
+use crate::terminal::console::Tone;
+use crate::terminal::table::{self, Column};
+use parallel_llm_engine::text::safe;
+use parallel_llm_service::render::age::age;
+use parallel_llm_service::{
+    FoundModels, ListLine, ModelLine, ModelQuery, ModelSort, Present, RollCall, Standing,
+};
+
+/// The longest id that is shown whole. The longest known is under 80.
+const ID_CHARS_MAX: usize = 80;
+/// The longest name that is shown whole.
+const NAME_CHARS_MAX: usize = 36;
+/// The longest remark in a table.
+const REMARK_CHARS_MAX: usize = 160;
+
+/// Find models to ask, with their prices
+///
+/// Lists the models of OpenRouter, of every provider with a key, and of model servers found running on this machine.
+/// Nothing is asked but lists, and nothing is paid. A program that keeps a key is run only for a provider you name.
+///
+/// Example: parallel-llm-mcp models claude --max-price 25 --sort price
+#[derive(Debug, Default, clap::Args)]
+pub struct Models {
+    /// Words that all stand in a model's id or name
+    pub search: Vec<String>,
+    /// Only the models of this provider; repeat for several
+    #[arg(long = "provider", value_name = "PROVIDER")]
+    pub providers: Vec<String>,
+    /// Only models that read and write at least so many tokens together
+    #[arg(long, value_name = "TOKENS")]
+    pub min_context: Option<u64>,
+    /// Only models whose output costs at most so many USD for a million tokens
+    #[arg(long, value_name = "USD", value_parser = price)]
+    pub max_price: Option<f64>,
+    /// Only models that take pictures or documents
+    #[arg(long)]
+    pub attachments: bool,
+    /// The order; without it the providers' own
+    #[arg(long, value_name = "ORDER")]
+    pub sort: Option<Order>,
+    /// Show at most so many
+    #[arg(long, value_name = "NUMBER")]
+    pub limit: Option<usize>,
+    /// Fetch the lists now, however fresh those kept on disk are
+    #[arg(long)]
+    pub refresh: bool,
+    /// Look whether every model of the settings is still offered; exits with 2 when one is gone
+    #[arg(long, conflicts_with_all = [
+        "search", "providers", "min_context", "max_price", "attachments", "sort", "limit", "refresh",
+    ])]
+    pub check: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// An order of models.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Order {
+    /// The cheapest output first.
+    Price,
+    /// The largest context first.
+    Context,
+    /// By id.
+    Name,
+}
+
+fn price(text: &str) -> Result<f64, String> {
+    let usd = text.parse().ok().filter(|usd: &f64| *usd >= 0.0 && PicoUsd::from_f64(*usd).is_some());
+    usd.ok_or_else(|| "an amount of USD, such as 2.50".to_owned())
+}
+
+impl Models {
+    fn query(&self) -> ModelQuery {
+        ModelQuery {
+            search: self.search.join(" "),
+            providers: self.providers.clone(),
+            context_min: self.min_context,
+            price_max: self.max_price,
+            attachments: self.attachments,
+            sort: self.sort.map(|order| match order {
+                Order::Price => ModelSort::Price,
+                Order::Context => ModelSort::Context,
+                Order::Name => ModelSort::Name,
+            }),
+            limit: self.limit,
+            refresh: self.refresh,
+        }
+    }
+}
+
+/// Does the command.
+pub(super) async fn run(desk: &Desk<'_>, models: &Models) -> Result<u8, Failure> {
+    if models.check {
+        let roll_call = desk.service.roll_call().await?;
+        if models.json {
+            desk.console.data(&pretty(&roll_call));
+        } else {
+            tell_roll_call(desk, &roll_call);
+        }
+        return Ok(if roll_call.has_dead { exit::USAGE } else { exit::ANSWER });
+    }
+    let found = desk.service.find_models(&models.query()).await?;
+    if models.json {
+        desk.console.data(&pretty(&found));
+    } else {
+        tell_found(desk, &found);
+    }
+    Ok(exit::ANSWER)
+}
+
+/// As JSON for people and programs: a field a line.
+pub(super) fn pretty(value: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("a report is plain data with string keys")
+}
+
+fn tell_found(desk: &Desk<'_>, found: &FoundModels) {
+    const COLUMNS: [Column; 8] = [
+        Column::words("MODEL", ID_CHARS_MAX),
+        Column::words("NAME", NAME_CHARS_MAX),
+        Column::numbers("CONTEXT"),
+        Column::numbers("OUTPUT"),
+        Column::numbers("$/M IN"),
+        Column::numbers("$/M OUT"),
+        Column::words("FILES", 20),
+        Column::words("EXPIRES", 10),
+    ];
+    if !found.models.is_empty() {
+        let rows: Vec<Vec<String>> = found.models.iter().map(row).collect();
+        desk.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
+    }
+    let shown = found.models.len();
+    match found.models_total {
+        0 => desk.console.say(&safe::for_terminal(&nothing_fits(&found.lists))),
+        total if total > shown => desk.console.say(&format!("{shown} of {total} models that fit")),
+        total => desk.console.say(&format!("{total} {}", models_word(total))),
+    }
+    tell_lists(desk, &found.lists);
+    for server in &found.servers {
+        desk.console.say(&safe::for_terminal(&server.offer()));
+    }
+}
+
+/// Where there is no list, nobody knows whether a model of it fits.
+fn nothing_fits(lists: &[ListLine]) -> String {
+    let missing: Vec<&str> =
+        lists.iter().filter(|list| list.source == "none").map(|list| list.name.as_str()).collect();
+    match missing.as_slice() {
+        [] => "no model fits".to_owned(),
+        missing if missing.len() == lists.len() => format!("there is no list of {}", missing.join(", ")),
+        missing => format!("no model fits, but there is no list of {}", missing.join(", ")),
+    }
+}
+
+fn row(model: &ModelLine) -> Vec<String> {
+    vec![
+        model.id.clone(),
+        model.name.clone(),
+        model.context_tokens.map(tokens).unwrap_or_default(),
+        model.output_tokens_max.map(tokens).unwrap_or_default(),
+        model.input_usd_per_million.map(dollars).unwrap_or_default(),
+        model.output_usd_per_million.map(dollars).unwrap_or_default(),
+        model.inputs.map(files).unwrap_or_default().to_owned(),
+        model.expires_on.clone().unwrap_or_default(),
+    ]
+}
+
+/// `131k`, `1.05M`: enough to compare.
+fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{}k", (count + 500) / 1_000),
+        _ => {
+            let hundredths = count.saturating_add(5_000) / 10_000;
+            let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+            format!("{}M", text.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+/// Two decimals, more where they matter: prices reach thousandths of a dollar.
+fn dollars(usd: f64) -> String {
+    let exact = format!("{usd:.4}");
+    let cut = exact.trim_end_matches('0');
+    let decimals = cut.len() - cut.find('.').map_or(cut.len(), |dot| dot + 1);
+    if decimals < 2 { format!("{usd:.2}") } else { cut.to_owned() }
+}
+
+const fn files(inputs: Inputs) -> &'static str {
+    match (inputs.image, inputs.document) {
+        (true, true) => "pictures, documents",
+        (true, false) => "pictures",
+        (false, true) => "documents",
+        (false, false) => "none",
+    }
+}
+
+fn tell_lists(desk: &Desk<'_>, lists: &[ListLine]) {
+    for list in lists {
+        let found = match (list.age_ms, list.embedded_on) {
+            (_, Some(day)) => Some(format!("the list of {day} that this program carries")),
+            (Some(age_ms), _) if list.source == "kept" => Some(format!("kept {} ago", age(age_ms))),
+            (Some(_), _) => Some("live".to_owned()),
+            (None, None) => None,
+        };
+        let is_there = found.is_some();
+        let found = found.map(|found| format!("{} {}, {found}", list.models, models_word(list.models)));
+        let line = format!("{}: {}", list.name, found.as_deref().unwrap_or("no list"));
+        desk.console.say(&desk.console.tone(Tone::Dim, &safe::for_terminal(&line)));
+        if let Some(error) = &list.error {
+            let why = if is_there { "not newer" } else { "why" };
+            let line = format!("  {why}: {} (next: {})", error.message, error.next);
+            desk.console.say(&desk.console.tone(Tone::Warning, &safe::for_terminal(&line)));
+        }
+    }
+}
+
+const fn models_word(count: usize) -> &'static str {
+    if count == 1 { "model" } else { "models" }
+}
+
+fn tell_roll_call(desk: &Desk<'_>, roll_call: &RollCall) {
+    const COLUMNS: [Column; 4] = [
+        Column::words("STATE", 10),
+        Column::words("MODEL", ID_CHARS_MAX),
+        Column::words("NAMED IN", 80),
+        Column::words("REMARK", REMARK_CHARS_MAX),
+    ];
+    let rows: Vec<Vec<String>> = roll_call.models.iter().map(present_row).collect();
+    desk.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
+    tell_lists(desk, &roll_call.lists);
+    let dead = roll_call.models.iter().filter(|model| model.standing == Standing::Dead).count();
+    if dead > 0 {
+        let line = format!("{dead} configured {} gone", if dead == 1 { "model is" } else { "models are" });
+        desk.console.say(&desk.console.tone(Tone::Bad, &line));
+    }
+}
+
+fn present_row(model: &Present) -> Vec<String> {
+    let alias = model.alias_of.as_ref().map(|target| format!("stands for {target}"));
+    let remark = [alias, model.message.clone(), model.next.clone()];
+    vec![
+        model.standing.word().to_owned(),
+        model.id.clone(),
+        model.places.join(", "),
+        remark.into_iter().flatten().collect::<Vec<_>>().join("; "),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_true() {
+        assert_eq!([999, 131_072, 1_000_000, 1_048_576].map(tokens), ["999", "131k", "1M", "1.05M"]);
+        assert_eq!([0.0, 2.0, 0.1, 4.125, 0.006].map(dollars), ["0.00", "2.00", "0.10", "4.125", "0.006"]);
+    }
+}

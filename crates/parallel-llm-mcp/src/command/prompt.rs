@@ -1,0 +1,117 @@
+//! Where a prompt comes from: arguments, files named with `@`, and stdin. Bounded, and exact to the byte. A picture or
+//! a PDF after `@` is attached.
+//!
+//! What is piped beside arguments stands below them, as if `-` were the last of them.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+use std::str::Utf8Error;
+
+use parallel_llm_engine::{Code, Failure};
+
+use super::piped::{self, STDIN, Stdin};
+use crate::terminal::console::Console;
+use parallel_llm_service::attachment::{self, Attachments};
+
+/// The most that is read. The setting `prompt_chars_max` goes up to 16 Mi characters of up to four bytes.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Reads the prompt. Its parts stand apart by an empty line; what is no text goes to the attachments.
+pub(super) async fn read(
+    parts: &[OsString],
+    attachments: &mut Attachments,
+    console: &Console,
+) -> Result<String, Failure> {
+    let is_terminal = std::io::stdin().is_terminal();
+    if parts.is_empty() {
+        if is_terminal {
+            return Err(Failure::new(Code::PromptEmpty, "no prompt was given"));
+        }
+        return read_stdin(attachments);
+    }
+    let texts = parts.iter().filter_map(|part| read_part(part, attachments).transpose());
+    let mut texts = texts.collect::<Result<Vec<_>, _>>()?;
+    if !is_terminal
+        && !parts.iter().any(|part| part == "-")
+        && let Some(text) = piped::read(console, |source| read_text(source, STDIN)).await?
+    {
+        attachments.check_piped(&text)?;
+        texts.push(text);
+    }
+    Ok(texts.join("\n\n"))
+}
+
+fn read_part(part: &OsStr, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
+    let text =
+        std::str::from_utf8(part.as_encoded_bytes()).map_err(|error| not_utf8("an argument", error))?;
+    match text.strip_prefix('@') {
+        Some(path) => read_file(Path::new(path), attachments),
+        None if text == "-" => read_stdin(attachments).map(Some),
+        None => Ok(Some(text.to_owned())),
+    }
+}
+
+fn read_stdin(attachments: &Attachments) -> Result<String, Failure> {
+    let text = read_text(Stdin, STDIN)?;
+    attachments.check_piped(&text)?;
+    Ok(text)
+}
+
+fn read_file(path: &Path, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
+    let file = std::fs::File::open(path).map_err(|error| {
+        Failure::new(Code::Usage, format!("the prompt file `{}` cannot be read: {error}", path.display()))
+            .with_next("name a readable file after `@`; a text that begins with `@` is taken from stdin")
+    })?;
+    let name = format!("`{}`", path.display());
+    let bytes = read_all(file, &name)?;
+    attachments.check_file(&format!("the prompt file {name}"), path, &bytes)?;
+    if attachment::is_taken(&bytes) {
+        return attachments.add(path, &bytes).map(|()| None);
+    }
+    text_of(bytes, &name).map(Some)
+}
+
+fn read_text(source: impl Read, name: &str) -> Result<String, Failure> {
+    text_of(read_all(source, name)?, name)
+}
+
+fn read_all(source: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    source.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| {
+        Failure::new(Code::Usage, format!("the prompt cannot be read from {name}: {error}"))
+    })?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(Failure::new(Code::PromptTooLong, format!("{name} holds more than {BYTES_MAX} bytes")));
+    }
+    Ok(bytes)
+}
+
+fn text_of(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| not_utf8(name, error.utf8_error()))
+}
+
+fn not_utf8(name: &str, error: Utf8Error) -> Failure {
+    let offset = error.valid_up_to();
+    Failure::new(Code::PromptNotUtf8, format!("{name} is not UTF-8: the byte at offset {offset} is wrong"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bad_byte_is_named() {
+        let failure = read_text(&b"caf\xe9 au lait"[..], "stdin").unwrap_err();
+        assert_eq!(failure.code, Code::PromptNotUtf8);
+        assert_eq!(failure.message, "stdin is not UTF-8: the byte at offset 3 is wrong");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_argument_is_read_as_strictly() {
+        use std::os::unix::ffi::OsStrExt;
+        let failure = read_part(OsStr::from_bytes(b"ab\xff"), &mut Attachments::new(0)).unwrap_err();
+        assert_eq!(failure.message, "an argument is not UTF-8: the byte at offset 2 is wrong");
+    }
+}

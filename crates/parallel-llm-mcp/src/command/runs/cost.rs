@@ -1,0 +1,129 @@
+//! `runs cost`: what all upstream calls cost, by model, day, provider or token.
+
+use parallel_llm_engine::{Failure, PicoUsd};
+use serde_json::json;
+
+use super::Moment;
+use crate::command::Desk;
+use crate::exit;
+use crate::terminal::table::{self, Column};
+use parallel_llm_service::{CostBy, Costs, Spending};
+
+/// The longest name that is shown whole: that of a model, with its provider. The longest known is under 80.
+const NAME_CHARS_MAX: usize = 80;
+/// The version of the shape of the JSON.
+const SCHEMA: u32 = 1;
+
+/// Show what all calls cost, by model, day, provider or token
+///
+/// Counts every upstream call ever sent, of purged runs too. A call whose cost nobody knows is counted apart, never as
+/// free.
+///
+/// Example: parallel-llm-mcp runs cost --by day --since 30d
+#[derive(Debug, clap::Args)]
+pub struct Cost {
+    /// What a line stands for
+    #[arg(long, value_name = "WHAT", default_value = "model")]
+    by: By,
+    /// Only calls since then: a time ago such as 7d or 12h, or a day such as 2026-11-01 (UTC)
+    #[arg(long, value_name = "WHEN", value_parser = Moment::read)]
+    since: Option<Moment>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What a line stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    /// A model.
+    Model,
+    /// A day, in UTC.
+    Day,
+    /// A provider.
+    Provider,
+    /// A token that asked; `-` is you.
+    Token,
+}
+
+impl By {
+    /// The store's word, ours in JSON, and the title of the column.
+    const fn words(self) -> (CostBy, &'static str, &'static str) {
+        match self {
+            Self::Model => (CostBy::Model, "model", "MODEL"),
+            Self::Day => (CostBy::Day, "day", "DAY"),
+            Self::Provider => (CostBy::Provider, "provider", "PROVIDER"),
+            Self::Token => (CostBy::Asker, "token", "TOKEN"),
+        }
+    }
+}
+
+/// Does the command.
+pub(super) async fn run(desk: &Desk<'_>, cost: &Cost) -> Result<u8, Failure> {
+    let (by, word, title) = cost.by.words();
+    let since_ms = cost.since.map(Moment::unix_ms);
+    let costs = desk.service.costs(by, since_ms).await?;
+    if cost.json {
+        let object = json!({
+            "schema": SCHEMA,
+            "by": word,
+            "since_ms": since_ms,
+            "lines": costs.lines,
+            "total": costs.total,
+        });
+        desk.console.data(&format!("{object:#}"));
+    } else {
+        tell(desk, &costs, title);
+    }
+    Ok(exit::ANSWER)
+}
+
+fn tell(desk: &Desk<'_>, costs: &Costs, title: &'static str) {
+    if costs.lines.is_empty() {
+        desk.console.say("no calls in this time: nothing was paid");
+        return;
+    }
+    let columns = [
+        Column::words(title, NAME_CHARS_MAX),
+        Column::numbers("RUNS"),
+        Column::numbers("CALLS"),
+        Column::numbers("FAILED"),
+        Column::numbers("TOKENS IN"),
+        Column::numbers("TOKENS OUT"),
+        Column::numbers("COST"),
+        Column::numbers("UNKNOWN"),
+        Column::numbers("ESTIMATED"),
+    ];
+    let rows: Vec<Vec<String>> = costs.lines.iter().chain([&costs.total]).map(row).collect();
+    desk.console.page(&table::lines(&columns, &rows).join("\n"));
+    let (unknown, estimated) = (costs.total.calls_of_unknown_cost, costs.total.calls_of_estimated_cost);
+    if unknown > 0 {
+        let most = costs.total.unknown_cost_max;
+        let most = if most > PicoUsd::ZERO {
+            format!(", and up to {most} more may have been")
+        } else {
+            String::new()
+        };
+        desk.console.say(&format!(
+            "what {} cost is unknown and not in the sum: it is the least that was paid{most}",
+            calls(unknown)
+        ));
+    }
+    if estimated > 0 {
+        desk.console.say(&format!("what {} cost is computed from prices", calls(estimated)));
+    }
+}
+
+fn calls(count: u64) -> String {
+    if count == 1 { "1 call".to_owned() } else { format!("{count} calls") }
+}
+
+fn row(line: &Spending) -> Vec<String> {
+    let name = line.name.clone().unwrap_or_else(|| "total".to_owned());
+    let runs = line.runs.map(|runs| runs.to_string()).unwrap_or_default();
+    let cost = line.known_cost().map_or_else(|| "unknown".to_owned(), |cost| cost.to_string());
+    let counts =
+        [line.calls, line.failed, line.input_tokens, line.output_tokens].map(|count| count.to_string());
+    let unsure = [line.calls_of_unknown_cost, line.calls_of_estimated_cost].map(|count| count.to_string());
+    [name, runs].into_iter().chain(counts).chain([cost]).chain(unsure).collect()
+}

@@ -1,0 +1,88 @@
+//! `runs export`: the files of runs made anew, or the reports of runs, one a line.
+
+use std::path::PathBuf;
+
+use parallel_llm_engine::{Code, Failure, RunId};
+
+use super::Moment;
+use crate::command::Desk;
+use crate::exit;
+
+/// Make the files of runs anew, or print their reports one a line
+///
+/// Without --jsonl, the prompt, the answers, the final text and the report of each run are written to a folder named by
+/// the run. One that is there is touched only where its run.json is of the same run.
+///
+/// A run that cannot be exported is told, and the others are done; the exit code is 3 then.
+///
+/// Example: parallel-llm-mcp runs export --jsonl --since 30d > runs.jsonl
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["runs", "all", "since"]))]
+pub struct Export {
+    /// The ids of runs or beginnings of them; `@` is the newest
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// Where the runs' folders are made; the output folder unless given
+    #[arg(long, value_name = "DIR", conflicts_with = "jsonl")]
+    dir: Option<PathBuf>,
+    /// Print the report of each run as one JSON object a line, the oldest run first
+    #[arg(long)]
+    pub(super) jsonl: bool,
+    /// All runs
+    #[arg(long)]
+    all: bool,
+    /// All runs that began since then: a time ago such as 7d or 12h, or a day such as 2026-11-01 (UTC)
+    #[arg(long, value_name = "WHEN", value_parser = Moment::read)]
+    since: Option<Moment>,
+}
+
+/// Does the command. One run that cannot be exported does not keep the others from it.
+pub(super) async fn run(desk: &Desk<'_>, export: &Export) -> Result<u8, Failure> {
+    let runs = wanted(desk, export).await?;
+    if runs.is_empty() {
+        desk.console.say("no run to export");
+    }
+    let mut failed: Vec<Code> = Vec::new();
+    for run_id in &runs {
+        match one(desk, export, *run_id).await {
+            Ok(line) => {
+                desk.console.data(&line);
+                desk.console.room().await;
+            }
+            // It was purged meanwhile.
+            Err(failure) if failure.code == Code::RunNotFound => {}
+            Err(failure) => {
+                desk.console.fail(&failure, export.jsonl);
+                failed.push(failure.code);
+            }
+        }
+    }
+    Ok(match failed.first() {
+        None => exit::ANSWER,
+        Some(code) if failed.len() == runs.len() => exit::of(*code),
+        Some(_) => exit::PARTIAL,
+    })
+}
+
+/// The runs, each once, the oldest first. All names are looked up before anything is written.
+async fn wanted(desk: &Desk<'_>, export: &Export) -> Result<Vec<RunId>, Failure> {
+    if export.runs.is_empty() {
+        return desk.service.run_ids(export.since.map(Moment::unix_ms), None).await;
+    }
+    let mut runs = Vec::new();
+    for name in &export.runs {
+        runs.push(desk.service.run_id(name).await?);
+    }
+    runs.sort_unstable();
+    runs.dedup();
+    Ok(runs)
+}
+
+/// Exports one run, and gives what is told of it: its report or its folder.
+async fn one(desk: &Desk<'_>, export: &Export, run_id: RunId) -> Result<String, Failure> {
+    if export.jsonl {
+        return Ok(desk.service.load(run_id).await?.report().line());
+    }
+    let folder = desk.service.export(run_id, export.dir.as_deref()).await?;
+    Ok(folder.display().to_string())
+}

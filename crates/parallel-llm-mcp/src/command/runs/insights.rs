@@ -1,0 +1,100 @@
+//! `runs insights`: which models of the panel mattered, and which could be left out.
+
+use parallel_llm_engine::{Failure, PicoUsd};
+
+use super::Moment;
+use crate::command::{Desk, models};
+use crate::exit;
+use crate::terminal::table::{self, Column};
+use parallel_llm_service::render::age::seconds;
+use parallel_llm_service::{Insights as Found, ModelInsight, Verdict};
+
+/// The longest name of a model that is shown whole. The longest known is under 80.
+const MODEL_CHARS_MAX: usize = 80;
+
+/// Show which models of the panel mattered, and which could be left out
+///
+/// A model mattered in a run if the final text was built on its answer, is its answer, or has wording of it that the base
+/// has not. The interval holds the true share with 95 % certainty.
+///
+/// Example: parallel-llm-mcp runs insights --since 90d
+#[derive(Debug, clap::Args)]
+pub struct Insights {
+    /// Only runs since then: a time ago such as 90d or 12h, or a day such as 2026-11-01 (UTC)
+    #[arg(long, value_name = "WHEN", value_parser = Moment::read)]
+    since: Option<Moment>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Does the command.
+pub(super) async fn run(desk: &Desk<'_>, insights: &Insights) -> Result<u8, Failure> {
+    let found = desk.service.insights(insights.since.map(Moment::unix_ms)).await?;
+    if insights.json {
+        desk.console.data(&models::pretty(&found));
+    } else {
+        tell(desk, insights, &found);
+    }
+    Ok(exit::ANSWER)
+}
+
+fn tell(desk: &Desk<'_>, insights: &Insights, found: &Found) {
+    const COLUMNS: [Column; 11] = [
+        Column::words("MODEL", MODEL_CHARS_MAX),
+        Column::numbers("RUNS"),
+        Column::numbers("ANSWERED"),
+        Column::numbers("LATE"),
+        Column::numbers("FAILED"),
+        Column::numbers("REFUSED"),
+        Column::numbers("BASE"),
+        Column::numbers("MATTERED"),
+        Column::numbers("COST"),
+        Column::numbers("PER RUN"),
+        Column::numbers("TIME"),
+    ];
+    if found.models.is_empty() {
+        let when = if insights.since.is_some() { "in this time" } else { "yet" };
+        desk.console.say(&format!(
+            "no run {when} whose text was made of two answers or more: there is nothing to learn from"
+        ));
+        return;
+    }
+    let rows: Vec<Vec<String>> = found.models.iter().map(row).collect();
+    let sentences = found.models.iter().map(|model| model.sentence.clone());
+    let lines = table::lines(&COLUMNS, &rows).into_iter().chain([String::new()]).chain(sentences);
+    desk.console.page(&lines.collect::<Vec<_>>().join("\n"));
+    desk.console.say(&format!("from {} runs whose text was made of two answers or more", found.runs));
+    if found.runs_untold > 0 {
+        desk.console.say(&format!(
+            "{} more tell nothing: nobody could fuse them, or their texts are too long to compare",
+            found.runs_untold
+        ));
+    }
+    if found.models.iter().any(|model| model.verdict == Verdict::LeaveOut) {
+        let note = "savings count a model's own calls, of all calls of the panels it sat on; the synthesizer would have \
+                    read less, too";
+        desk.console.say(note);
+    }
+}
+
+fn row(model: &ModelInsight) -> Vec<String> {
+    let counts = [
+        model.runs,
+        model.answered,
+        model.late,
+        model.failed,
+        model.refused,
+        model.base_runs,
+        model.mattered_runs,
+    ];
+    let usd = |usd: Option<f64>| {
+        let cost = usd.and_then(PicoUsd::from_f64);
+        cost.map_or_else(|| "unknown".to_owned(), |cost| cost.to_string())
+    };
+    let mut row = vec![model.model.clone()];
+    row.extend(counts.map(|count| count.to_string()));
+    row.extend([usd(model.cost_usd), usd(model.cost_per_run_usd)]);
+    row.push(model.mean_ms.map(seconds).unwrap_or_default());
+    row
+}

@@ -1,0 +1,187 @@
+//! `runs`: what was asked before and what came of it.
+
+mod cost;
+mod export;
+mod insights;
+mod moment;
+mod purge;
+mod search;
+mod show;
+
+use std::str::FromStr;
+
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunId};
+use serde_json::json;
+
+use self::moment::Moment;
+use super::Desk;
+use super::further;
+use crate::exit;
+use parallel_llm_service::render::age::age;
+use parallel_llm_service::render::cost::Cost;
+use parallel_llm_service::{RunFilter, RunSummary};
+use parallel_llm_settings::clock;
+
+/// Runs listed where nobody says how many.
+const LIST_DEFAULT: usize = 20;
+
+/// Look at runs that were done
+#[derive(Debug, clap::Subcommand)]
+pub enum RunsCommand {
+    /// List runs, newest first
+    List {
+        /// How many
+        #[arg(short = 'n', long, default_value_t = LIST_DEFAULT, value_parser = how_many)]
+        limit: usize,
+        /// Only runs older than this one: its id or a beginning of it, `@` for the newest
+        #[arg(long, value_name = "RUN")]
+        before: Option<String>,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    Show(show::Show),
+    /// Watch a run, whichever process does it, until its answer is there
+    Wait(further::Wait),
+    /// Finish a run that was interrupted, or ask its seats without an answer again, paying for nothing twice
+    Resume(further::Resume),
+    /// Ask further models the question of a run, and fuse again
+    Add(further::Add),
+    /// Make another text of a run's answers, asking no model of its panel again
+    Synthesize(further::Synthesize),
+    /// Try another strategy on a run's answers, asking no model of its panel again
+    Replay(further::Replay),
+    Search(search::Search),
+    Cost(cost::Cost),
+    Insights(insights::Insights),
+    Export(export::Export),
+    Purge(purge::Purge),
+}
+
+impl RunsCommand {
+    /// What the flags set of the settings, by their names.
+    pub fn overrides(&self) -> Vec<(&'static str, String)> {
+        let checking = match self {
+            Self::Resume(resume) => &resume.checking,
+            Self::Add(add) => &add.checking,
+            Self::Synthesize(synthesize) => &synthesize.checking,
+            Self::Replay(replay) => &replay.checking,
+            _ => return Vec::new(),
+        };
+        checking.check.iter().map(|command| ("check_command", command.clone())).collect()
+    }
+
+    /// Whether errors are wanted as JSON.
+    pub const fn wants_json(&self) -> bool {
+        match self {
+            Self::List { json, .. } => *json,
+            Self::Show(show) => show.json,
+            Self::Wait(wait) => wait.json,
+            Self::Resume(resume) => resume.shown.json,
+            Self::Add(add) => add.shown.json,
+            Self::Synthesize(synthesize) => synthesize.shown.json,
+            Self::Replay(replay) => replay.shown.json,
+            Self::Search(search) => search.json,
+            Self::Cost(cost) => cost.json,
+            Self::Insights(insights) => insights.json,
+            Self::Export(export) => export.jsonl,
+            Self::Purge(purge) => purge.json,
+        }
+    }
+}
+
+/// Reads how many of something are to be shown.
+fn how_many(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "a whole number from 1 on".to_owned())
+}
+
+/// Does the command.
+pub(super) async fn run(desk: &Desk<'_>, command: RunsCommand) -> Result<u8, Failure> {
+    match command {
+        RunsCommand::List { limit, before, json } => list(desk, limit, before.as_deref(), json).await,
+        RunsCommand::Show(show) => show::run(desk, &show).await,
+        RunsCommand::Wait(wait) => further::wait(desk, &wait).await,
+        RunsCommand::Resume(resume) => further::resume(desk, &resume).await,
+        RunsCommand::Add(add) => further::add(desk, add).await,
+        RunsCommand::Synthesize(synthesize) => further::synthesize(desk, synthesize).await,
+        RunsCommand::Replay(replay) => further::replay(desk, replay).await,
+        RunsCommand::Search(search) => search::run(desk, &search).await,
+        RunsCommand::Cost(cost) => cost::run(desk, &cost).await,
+        RunsCommand::Insights(insights) => insights::run(desk, &insights).await,
+        RunsCommand::Export(export) => export::run(desk, &export).await,
+        RunsCommand::Purge(purge) => purge::run(desk, purge).await,
+    }
+}
+
+async fn list(desk: &Desk<'_>, limit: usize, before: Option<&str>, as_json: bool) -> Result<u8, Failure> {
+    let before = match before.map(|name| (name, RunId::from_str(name))) {
+        None => None,
+        // A whole id is a moment, whether or not its run is still there.
+        Some((_, Ok(id))) => Some(id),
+        Some((name, Err(_))) => Some(desk.service.run_id(name).await?),
+    };
+    let runs = desk.service.list(RunFilter { limit, before, status: None }).await?;
+    if runs.is_empty() && !as_json {
+        desk.console.say(&before.map_or_else(
+            || "no runs yet: try `parallel-llm-mcp ask \"...\"`".to_owned(),
+            |before| format!("no run is older than {before}"),
+        ));
+    }
+    let lines: Vec<String> =
+        runs.iter().map(|run| if as_json { json_line(run) } else { line(desk, run) }).collect();
+    match lines.join("\n") {
+        _ if lines.is_empty() => {}
+        told if as_json => desk.console.data(&told),
+        told => desk.console.page(&told),
+    }
+    let damaged = runs.iter().filter(|run| run.is_damaged).count();
+    if damaged > 0 {
+        let next = Code::Damaged.next();
+        desk.console.say(&format!(
+            "warning[damaged]: {damaged} of these lines are not what was written (next: {next})"
+        ));
+    }
+    Ok(exit::ANSWER)
+}
+
+fn json_line(run: &RunSummary) -> String {
+    let mut line = json!({
+        "run_id": run.run_id,
+        "status": run.status,
+        "question": run.question_excerpt,
+        "asked_by": run.asked_by,
+        "strategy": run.strategy,
+        "seats": run.seats,
+        "answered": run.answered,
+        "cost_usd": cost(run).known.map(PicoUsd::as_usd),
+        "cost_is_estimate": cost(run).is_estimate,
+        "cost_lacks_calls": run.cost_lacks_calls,
+        "created_at_ms": run.created_at_ms,
+        "decided_at_ms": run.decided_at_ms,
+        "closed_at_ms": run.closed_at_ms,
+    });
+    if run.is_damaged {
+        line["is_damaged"] = json!(true);
+    }
+    line.to_string()
+}
+
+fn cost(run: &RunSummary) -> Cost {
+    Cost::reckoned(run.cost, run.cost_lacks_calls, run.cost_is_estimate)
+}
+
+fn line(desk: &Desk<'_>, run: &RunSummary) -> String {
+    let question = run.question_excerpt.as_deref().unwrap_or("(not kept)");
+    let room = desk.console.columns().saturating_sub(66).max(20);
+    format!(
+        "{}  {:<11}  {:>2} of {:<2}  {:>9}  {:>8} ago  {}",
+        run.run_id,
+        run.status.as_str(),
+        run.answered,
+        run.seats,
+        cost(run).short(),
+        age(clock::unix_ms().saturating_sub(u64::try_from(run.created_at_ms).unwrap_or(0))),
+        parallel_llm_engine::text::safe::excerpt(question, room)
+    )
+}

@@ -1,0 +1,142 @@
+//! `runs purge`: runs go for good, from the database and the output folder; what they cost stays.
+
+use std::time::Duration;
+
+use parallel_llm_engine::Failure;
+use tokio::time::Instant;
+
+use super::Moment;
+use crate::command::{Desk, models};
+use crate::exit;
+use crate::terminal::console::Tone;
+use parallel_llm_engine::text::safe;
+use parallel_llm_service::render::report::ErrorReport;
+use parallel_llm_service::{Doomed, PurgeStage, Purging};
+use parallel_llm_settings::clock;
+
+/// How often it says how far it has come.
+const PROGRESS_EVERY: Duration = Duration::from_secs(2);
+/// Things that stay are named up to this many; the rest are counted, and all are in the JSON.
+const NAMED_MAX: usize = 10;
+
+/// Remove runs for good: their texts, their events and their files
+///
+/// Says what would go, and does nothing without --yes. What the runs cost stays in `runs cost`, and how their seats did in
+/// `runs insights`. Runs under way stay, and so do those whose files cannot be removed: each is told, the others go, and the
+/// exit code is 3, or 7 where none went. Runs of other processes are written meanwhile, so many runs take a while: interrupted,
+/// it goes on where it was when it is called again.
+///
+/// Example: parallel-llm-mcp runs purge --older-than 90d --yes
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["runs", "older_than"]))]
+pub struct Purge {
+    /// The ids of runs or beginnings of them; `@` is the newest
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// All runs that began before then: a time ago such as 90d or 12h, or a day such as 2026-11-01 (UTC)
+    #[arg(long, value_name = "WHEN", value_parser = Moment::read)]
+    older_than: Option<Moment>,
+    /// Do it
+    #[arg(long)]
+    yes: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Does the command.
+pub(super) async fn run(desk: &Desk<'_>, purge: Purge) -> Result<u8, Failure> {
+    let doomed = match purge.older_than {
+        Some(moment) => Doomed::Before(moment.unix_ms()),
+        None => Doomed::Named(purge.runs),
+    };
+    let purging = if purge.yes {
+        let mut progress = Progress { desk, told: Instant::now() };
+        desk.service.purge(&doomed, |stage| progress.tell(stage)).await?
+    } else {
+        desk.service.purgeable(&doomed).await?
+    };
+    if purge.json {
+        desk.console.data(&models::pretty(&purging));
+    } else {
+        tell(desk, &purging);
+    }
+    Ok(match (purging.failed.is_empty(), purging.runs) {
+        (true, _) => exit::ANSWER,
+        (false, 0) => exit::STORAGE,
+        (false, _) => exit::PARTIAL,
+    })
+}
+
+/// Says now and then how far it has come, on stderr: one that is soon done says nothing.
+struct Progress<'d> {
+    desk: &'d Desk<'d>,
+    told: Instant,
+}
+
+impl Progress<'_> {
+    fn tell(&mut self, stage: PurgeStage) {
+        if self.told.elapsed() < PROGRESS_EVERY {
+            return;
+        }
+        self.told = Instant::now();
+        let line = match stage {
+            PurgeStage::Removing { done, total } => format!("{done} of {total} runs"),
+            PurgeStage::Overwriting => "overwriting what is left of them".to_owned(),
+        };
+        self.desk.console.say(&self.desk.console.tone(Tone::Dim, &line));
+    }
+}
+
+fn tell(desk: &Desk<'_>, purging: &Purging) {
+    desk.console.say(&extent(purging));
+    let stays = purging.under_way.iter().map(|run_id| format!("run {run_id} is under way and stays"));
+    name(desk, &stays.collect::<Vec<_>>());
+    name(desk, &purging.failed.iter().map(why_it_stays).collect::<Vec<_>>());
+    let left = purging
+        .left
+        .iter()
+        .map(|path| format!("left, because this program did not make it: {}", path.display()));
+    name(desk, &left.collect::<Vec<_>>());
+    if purging.log_cleared == Some(false) {
+        let line = "another process is reading the database: until it is done, texts may stand in its log";
+        desk.console.say(&desk.console.tone(Tone::Warning, line));
+    }
+    if purging.runs > 0 {
+        desk.console.say("what they cost stays in `runs cost`");
+    }
+    if purging.runs > 0 && !purging.done {
+        desk.console
+            .say(&desk.console.tone(Tone::Strong, "nothing is removed yet: say it again with `--yes`"));
+    }
+}
+
+fn why_it_stays(error: &ErrorReport) -> String {
+    let run_id = error.run_id.as_deref().unwrap_or_default();
+    format!("run {run_id} stays: {} (next: {})", error.message, error.next)
+}
+
+/// What goes, in one line.
+fn extent(purging: &Purging) -> String {
+    let (Some(oldest_ms), Some(newest_ms)) = (purging.oldest_ms, purging.newest_ms) else {
+        let nothing = if purging.failed.is_empty() { "no run to remove" } else { "no run was removed" };
+        return nothing.to_owned();
+    };
+    let runs = if purging.runs == 1 { "1 run".to_owned() } else { format!("{} runs", purging.runs) };
+    let (oldest, newest) = (clock::day(oldest_ms), clock::day(newest_ms));
+    let when = if oldest == newest { format!("of {oldest}") } else { format!("from {oldest} to {newest}") };
+    if purging.done {
+        return format!("removed {runs} {when}, and {} of their files", purging.files);
+    }
+    format!("{runs} {when} would go, with texts, events and files")
+}
+
+/// Says the first of these lines, and how many more there are.
+fn name(desk: &Desk<'_>, lines: &[String]) {
+    for line in lines.iter().take(NAMED_MAX) {
+        desk.console.say(&desk.console.tone(Tone::Warning, &safe::for_terminal(line)));
+    }
+    if lines.len() > NAMED_MAX {
+        desk.console.say(&format!("and {} more; `--json` names all", lines.len() - NAMED_MAX));
+    }
+}

@@ -1,0 +1,84 @@
+//! `runs show`: one run, from its answer to its every event.
+
+use parallel_llm_engine::{Code, Failure, OutcomeKind, Run};
+
+use super::Desk;
+use crate::exit;
+use crate::terminal::agreement;
+use crate::terminal::console::Tone;
+use crate::terminal::plain;
+use crate::terminal::summary;
+use parallel_llm_service::Kept;
+
+/// What is said where there was a text.
+const NOT_KEPT: &str = "the texts of this run were not kept";
+
+/// Show a run: its answer, who said what, what it cost
+#[derive(Debug, clap::Args)]
+pub struct Show {
+    /// The run's id or a beginning of it; `@` is the newest
+    pub run: String,
+    /// The run report as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Only the answer of this seat
+    #[arg(long, value_name = "SEAT")]
+    pub seat: Option<u8>,
+    /// Every event, one a line
+    #[arg(long)]
+    pub events: bool,
+    /// How far the answers agree: who says the same, what they contradict each other in, what only one says, what is new
+    #[arg(long, conflicts_with_all = ["seat", "events"])]
+    pub agreement: bool,
+}
+
+pub(super) async fn run(desk: &Desk<'_>, show: &Show) -> Result<u8, Failure> {
+    let Kept::Past(past) = desk.service.find(&show.run).await? else {
+        return Err(Failure::new(Code::Internal, "a run of another process cannot be live in this one"));
+    };
+    if show.json {
+        desk.console.data(&past.report().pretty());
+    } else if show.agreement {
+        desk.console.page(&agreement::page(&past.report()));
+    } else if show.events {
+        let mut lines = Vec::with_capacity(past.events.len());
+        past.retell(|run, event| lines.push(plain::line(run, event)));
+        desk.console.page(&lines.join("\n"));
+    } else if let Some(number) = show.seat {
+        return show_seat(desk, &past.run, number);
+    } else {
+        let report = past.report();
+        match &report.answer {
+            Some(answer) => desk.console.data(answer),
+            None => desk.console.say(&desk.console.tone(Tone::Warning, &why_no_answer(&past.run))),
+        }
+        desk.console.say("");
+        summary::tell(&desk.console, &past.run, &report);
+        summary::tell_seats(&desk.console, &past.run);
+    }
+    Ok(exit::ANSWER)
+}
+
+/// Why there is no text to show.
+fn why_no_answer(run: &Run) -> String {
+    match &run.outcome {
+        Some(outcome) if outcome.kind != OutcomeKind::None => NOT_KEPT.to_owned(),
+        _ => format!("no answer: the run is {}", run.status.as_str()),
+    }
+}
+
+fn show_seat(desk: &Desk<'_>, run: &Run, number: u8) -> Result<u8, Failure> {
+    let seat = number.checked_sub(1).and_then(|index| run.seats.get(usize::from(index)));
+    let Some(seat) = seat else {
+        return Err(Failure::new(
+            Code::Usage,
+            format!("the run has no seat {number}; it has {}", run.seats.len()),
+        ));
+    };
+    match seat.text() {
+        Some(text) => desk.console.data(text),
+        None if seat.answer.is_some() => desk.console.say(NOT_KEPT),
+        None => desk.console.say(&format!("seat {number} has no text: it is {}", seat.status.as_str())),
+    }
+    Ok(exit::ANSWER)
+}

@@ -1,0 +1,218 @@
+//! `store`: looking after the run database.
+
+use std::path::PathBuf;
+
+use parallel_llm_engine::{Failure, RunId};
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::exit;
+use crate::terminal::console::Tone;
+use parallel_llm_engine::text::safe;
+use parallel_llm_service::{Soundness, StoreCheck, size};
+
+/// The version of the shape of the JSON.
+const SCHEMA: u32 = 1;
+/// Damaged runs that are named up to this many; all are in the JSON.
+const NAMED_MAX: usize = 20;
+
+/// Check, back up and restore the run database
+#[derive(Debug, clap::Subcommand)]
+pub enum StoreCommand {
+    Check(Check),
+    Backup(Backup),
+    Restore(Restore),
+}
+
+/// Check the run database
+///
+/// Reads its pages; with --read-data every text and every row too, each compared with the hash or checksum that it was written
+/// with. Servers and runs go on meanwhile. Damaged runs are told by their ids, and the exit code is 7 then; it is 3 where an hour
+/// was not enough.
+///
+/// Example: parallel-llm-mcp store check --read-data
+#[derive(Debug, clap::Args)]
+pub struct Check {
+    /// Also compare every text and every row with what was written
+    #[arg(long)]
+    read_data: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Write a copy of the run database to a new file
+///
+/// The copy is the database as it stands at one moment. Servers and runs go on meanwhile. The file holds your questions and
+/// answers, and its mode is 0600; one that is there is never written over.
+///
+/// Example: parallel-llm-mcp store backup runs-backup.db
+#[derive(Debug, clap::Args)]
+pub struct Backup {
+    /// The new file
+    file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Put a backup in the place of the run database
+///
+/// The backup is read through first, and stays as it is. Nothing may have the database open: end servers and MCP clients that use it.
+/// The database that stands there is kept beside it, under a name that is said. What happened since the backup is not known to it:
+/// money spent since does not count for the day's limit, and tokens revoked since hold again.
+///
+/// Example: parallel-llm-mcp store restore runs-backup.db
+#[derive(Debug, clap::Args)]
+pub struct Restore {
+    /// A file that `store backup` made
+    file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl StoreCommand {
+    /// Whether errors are wanted as JSON.
+    pub const fn wants_json(&self) -> bool {
+        match self {
+            Self::Check(check) => check.json,
+            Self::Backup(backup) => backup.json,
+            Self::Restore(restore) => restore.json,
+        }
+    }
+}
+
+/// Does the command.
+pub(super) async fn run(desk: &Desk<'_>, command: StoreCommand) -> Result<u8, Failure> {
+    match command {
+        StoreCommand::Check(check) => self::check(desk, &check).await,
+        StoreCommand::Backup(backup) => self::backup(desk, &backup).await,
+        StoreCommand::Restore(restore) => self::restore(desk, &restore).await,
+    }
+}
+
+async fn check(desk: &Desk<'_>, check: &Check) -> Result<u8, Failure> {
+    let looked = desk.service.check_store(check.read_data).await?;
+    if check.json {
+        desk.console.data(&format!("{:#}", checked(&looked, check.read_data)));
+    } else {
+        tell(desk, &looked, check.read_data);
+    }
+    Ok(match looked.soundness {
+        Soundness::Damaged(_) => exit::STORAGE,
+        _ if !looked.spills.damaged.is_empty() => exit::STORAGE,
+        Soundness::Unfinished => exit::PARTIAL,
+        Soundness::Sound => exit::ANSWER,
+    })
+}
+
+fn checked(looked: &StoreCheck, read_data: bool) -> Value {
+    let (state, troubles, damaged) = match &looked.soundness {
+        Soundness::Sound => ("sound", Vec::new(), Vec::new()),
+        Soundness::Unfinished => ("unfinished", Vec::new(), Vec::new()),
+        Soundness::Damaged(damages) => ("damaged", damages.troubles.clone(), damages.runs.clone()),
+    };
+    json!({
+        "schema": SCHEMA,
+        "state": state,
+        "read_data": read_data,
+        "runs": looked.runs,
+        "bytes": looked.bytes,
+        "troubles": troubles,
+        "damaged_runs": damaged,
+        "files_waiting": looked.spills.waiting,
+        "files_damaged": looked.spills.damaged,
+    })
+}
+
+fn tell(desk: &Desk<'_>, looked: &StoreCheck, read_data: bool) {
+    let extent = format!("{} in {}", runs(looked.runs), size(looked.bytes));
+    let warn = |line: &str| desk.console.say(&desk.console.tone(Tone::Warning, &safe::for_terminal(line)));
+    match &looked.soundness {
+        Soundness::Sound if read_data => desk.console.say(&format!("{extent}: all is as it was written")),
+        Soundness::Sound => {
+            desk.console
+                .say(&format!("{extent}: its pages are whole; `--read-data` compares every text and row"));
+        }
+        Soundness::Unfinished => warn(&format!("{extent}: nothing is wrong with what was read in an hour")),
+        Soundness::Damaged(damages) => {
+            warn(&format!("{extent}: it is damaged"));
+            for trouble in &damages.troubles {
+                warn(&format!("- {}", trouble.replace('\n', " ")));
+            }
+            name(desk, &damages.runs);
+            desk.console.say(
+                "next: restore a backup with `store restore FILE`, or leave it: the other runs are whole",
+            );
+        }
+    }
+    for (paths, what) in [
+        (&looked.spills.waiting, "waits to be taken in"),
+        (&looked.spills.damaged, "is damaged and was not taken in"),
+    ] {
+        for path in paths {
+            warn(&format!("{} {what}", path.display()));
+        }
+    }
+}
+
+/// Gives the damaged runs as data, so that a script can take them up.
+fn name(desk: &Desk<'_>, damaged: &[RunId]) {
+    let lines: Vec<String> = damaged.iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    if !lines.is_empty() {
+        desk.console.page(&lines.join("\n"));
+    }
+    if damaged.len() > NAMED_MAX {
+        desk.console.say(&format!("and {} more; `--json` names all", damaged.len() - NAMED_MAX));
+    }
+}
+
+async fn backup(desk: &Desk<'_>, backup: &Backup) -> Result<u8, Failure> {
+    let (made, waiting) = desk.service.back_up(&backup.file).await?;
+    if backup.json {
+        let object = json!({
+            "schema": SCHEMA, "path": made.path, "runs": made.runs, "bytes": made.bytes, "files_waiting": waiting,
+        });
+        desk.console.data(&format!("{object:#}"));
+    } else {
+        let path = safe::for_terminal(&made.path.display().to_string());
+        desk.console.say(&format!("{} in {}: {path}", runs(made.runs), size(made.bytes)));
+    }
+    if waiting > 0 {
+        let line = format!(
+            "{waiting} files with answers wait to be taken into the database and are not in the backup"
+        );
+        desk.console.say(&desk.console.tone(Tone::Warning, &line));
+    }
+    Ok(exit::ANSWER)
+}
+
+async fn restore(desk: &Desk<'_>, restore: &Restore) -> Result<u8, Failure> {
+    let restored = desk.service.restore(&restore.file).await?;
+    if restore.json {
+        let object = json!({
+            "schema": SCHEMA, "path": restored.path, "runs": restored.runs, "before": restored.before,
+            "files_waiting": restored.waiting,
+        });
+        desk.console.data(&format!("{object:#}"));
+        return Ok(exit::ANSWER);
+    }
+    desk.console.say(&format!("the run database now holds {}", runs(restored.runs)));
+    if let Some(before) = &restored.before {
+        let before = safe::for_terminal(&before.display().to_string());
+        desk.console.say(&format!("the database that was there is kept: {before}"));
+    }
+    if restored.waiting > 0 {
+        let line = format!(
+            "{} files with answers wait: those of runs that the backup has are taken in, the others set aside",
+            restored.waiting
+        );
+        desk.console.say(&desk.console.tone(Tone::Warning, &line));
+    }
+    Ok(exit::ANSWER)
+}
+
+fn runs(count: u64) -> String {
+    if count == 1 { "1 run".to_owned() } else { format!("{count} runs") }
+}

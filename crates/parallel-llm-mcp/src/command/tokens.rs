@@ -1,0 +1,235 @@
+//! `keys create` and `keys revoke`: tokens that let others ask over the network. A token is printed once, on stdout, and
+//! is nowhere else.
+
+use parallel_llm_engine::{Failure, PicoUsd};
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::Desk;
+use crate::exit;
+use crate::terminal::console::Tone;
+use crate::terminal::table::{self, Column};
+use parallel_llm_service::render::age::age;
+use parallel_llm_service::{MadeToken, Scope, TokenLine, TokenState, TokenWish};
+use parallel_llm_settings::clock;
+
+/// The version of the shape of the JSON.
+const SCHEMA: u32 = 1;
+/// The units of a lifetime and their milliseconds.
+const UNITS: [(&str, u64); 4] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+/// The longest lifetime, in milliseconds: ten years. What is to hold longer is to hold until it is revoked.
+const LIFETIME_MS_MAX: u64 = 3_650 * 86_400_000;
+/// The greatest budget of a day, in USD; more is a typing error.
+const BUDGET_USD_MAX: i64 = 1_000_000;
+/// Requests in a minute: a thousand in a second are more than this server answers.
+const PER_MINUTE_MAX: i64 = 60_000;
+/// The longest name of a token that a table shows whole.
+const NAME_CHARS_MAX: usize = 64;
+
+/// Make a token: whoever sends it to this server may ask, at your cost
+///
+/// The token is printed once, on stdout, and kept nowhere: only its hash is. Its holder sees the runs it asked for itself
+/// and no other, writes no files on this machine, and spends no more than its own limits and your settings allow. A name is
+/// given once: that of a revoked token stays taken.
+///
+/// Example: parallel-llm-mcp keys create laptop --budget-day 5 --expires 90d
+#[derive(Debug, clap::Args)]
+pub struct Create {
+    /// What the token is called, and its runs are asked by: lower-case letters, digits, `.`, `_` and `-`
+    name: String,
+    /// What it allows: `ask`, which costs money and shows what came of it, or `read`, which only shows its own runs; may be repeated; both unless given
+    #[arg(long = "scope", value_name = "SCOPE", value_parser = scope)]
+    scopes: Vec<Scope>,
+    /// The most its runs may cost in a day (UTC), in USD
+    #[arg(long, value_name = "USD", value_parser = usd)]
+    budget_day: Option<PicoUsd>,
+    /// The most requests in a minute; each server that uses this data folder counts its own
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=PER_MINUTE_MAX))]
+    per_minute: Option<u32>,
+    /// How long it holds, such as 90d, 12h, 30m or 60s; until it is revoked unless given
+    #[arg(long, value_name = "TIME", value_parser = lifetime_ms)]
+    expires: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Revoke a token: from the next request on it lets nobody in
+///
+/// Says what would happen, and does nothing without --yes. Its runs stay, and so does its line in `keys list`. A run that is
+/// under way goes on.
+///
+/// Example: parallel-llm-mcp keys revoke laptop --yes
+#[derive(Debug, clap::Args)]
+pub struct Revoke {
+    /// The token's name or number, as `keys list` tells them
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Do it
+    #[arg(long)]
+    yes: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Makes a token.
+pub(super) async fn create(desk: &Desk<'_>, create: Create) -> Result<u8, Failure> {
+    let wish = TokenWish {
+        name: create.name,
+        scopes: create.scopes,
+        budget_day: create.budget_day,
+        requests_per_minute: create.per_minute,
+        lifetime_ms: create.expires,
+    };
+    let MadeToken { line, secret } = desk.service.create_token(wish).await?;
+    if create.json {
+        let mut object = json!(line);
+        object["schema"] = SCHEMA.into();
+        object["token"] = secret.expose_secret().into();
+        desk.console.data(&object.to_string());
+    } else {
+        desk.console.data(secret.expose_secret());
+    }
+    desk.console.say(&allowed(&line));
+    let once = "this token is shown once and kept nowhere: give it to the client now, which sends it as \
+                `Authorization: Bearer ...`";
+    desk.console.say(&desk.console.tone(Tone::Strong, once));
+    desk.console.say(&format!("take it back with `keys revoke {} --yes`", line.name));
+    Ok(exit::ANSWER)
+}
+
+/// Revokes a token, or says which one it would be.
+pub(super) async fn revoke(desk: &Desk<'_>, revoke: &Revoke) -> Result<u8, Failure> {
+    let service = desk.service;
+    let token = if revoke.yes {
+        service.revoke_token(&revoke.name).await?
+    } else {
+        service.find_token(&revoke.name).await?
+    };
+    if revoke.json {
+        let object = json!({ "schema": SCHEMA, "done": revoke.yes, "token": token });
+        desk.console.data(&object.to_string());
+        return Ok(exit::ANSWER);
+    }
+    let named = format!("the token `{}` (number {}, ...{})", token.name, token.id, token.last_four);
+    match (revoke.yes, token.state) {
+        (true, _) => desk.console.say(&format!("{named} is revoked: it lets nobody in any more")),
+        (false, TokenState::Revoked) => desk.console.say(&format!("{named} is revoked already")),
+        (false, _) => {
+            desk.console.say(&format!("{named} would let nobody in any more; its runs stay"));
+            let yes = "nothing is revoked yet: say it again with `--yes`";
+            desk.console.say(&desk.console.tone(Tone::Strong, yes));
+        }
+    }
+    Ok(exit::ANSWER)
+}
+
+/// The tokens as a table; nothing where there are none.
+pub(super) fn tell(desk: &Desk<'_>, tokens: &[TokenLine]) {
+    if tokens.is_empty() {
+        return;
+    }
+    let columns = [
+        Column::numbers("NO"),
+        Column::words("TOKEN", NAME_CHARS_MAX),
+        Column::words("ENDS", 8),
+        Column::words("STATE", 8),
+        Column::words("MAY", 20),
+        Column::numbers("A DAY"),
+        Column::numbers("A MINUTE"),
+        Column::words("UNTIL", 10),
+        Column::words("USED", 16),
+    ];
+    let rows: Vec<Vec<String>> = tokens.iter().map(row).collect();
+    desk.console.page(&format!("\n{}", table::lines(&columns, &rows).join("\n")));
+}
+
+fn row(token: &TokenLine) -> Vec<String> {
+    let unlimited = || "-".to_owned();
+    let used = |ms| format!("{} ago", age(clock::unix_ms().saturating_sub(unix_ms(ms))));
+    vec![
+        token.id.to_string(),
+        token.name.clone(),
+        format!("...{}", token.last_four),
+        token.state.word().to_owned(),
+        token.scopes.join(", "),
+        token.budget_day.map_or_else(unlimited, |budget| budget.to_string()),
+        token.requests_per_minute.map_or_else(unlimited, |count| count.to_string()),
+        token.expires_at_ms.map_or_else(unlimited, |ms| clock::day(unix_ms(ms))),
+        token.last_used_at_ms.map_or_else(|| "never".to_owned(), used),
+    ]
+}
+
+/// What a token allows, in one line.
+fn allowed(token: &TokenLine) -> String {
+    let budget = token.budget_day.map(|budget| format!("spend up to {budget} a day"));
+    let rate = token.requests_per_minute.map(|count| format!("make {count} requests a minute"));
+    let may: Vec<String> = token.scopes.iter().cloned().chain(budget).chain(rate).collect();
+    let until = token.expires_at_ms.map_or_else(
+        || "until it is revoked".to_owned(),
+        |ms| format!("until {}", clock::stamp(unix_ms(ms))),
+    );
+    format!("`{}` may {}, {until}", token.name, may.join(", "))
+}
+
+fn unix_ms(ms: i64) -> u64 {
+    u64::try_from(ms).unwrap_or_default()
+}
+
+fn scope(text: &str) -> Result<Scope, String> {
+    Scope::by_word(text).ok_or_else(|| format!("one of `{}`", Scope::ALL.map(Scope::word).join("`, `")))
+}
+
+fn usd(text: &str) -> Result<PicoUsd, String> {
+    let amount = PicoUsd::from_decimal(text).filter(|amount| *amount <= PicoUsd::from_usd(BUDGET_USD_MAX));
+    amount.ok_or_else(|| format!("an amount in USD from 0 to {BUDGET_USD_MAX}, such as 2.50"))
+}
+
+fn lifetime_ms(text: &str) -> Result<u64, String> {
+    let read = || {
+        let (count, unit_ms) =
+            UNITS.iter().find_map(|(unit, ms)| text.strip_suffix(unit).map(|count| (count, ms)))?;
+        count.parse::<u64>().ok()?.checked_mul(*unit_ms)
+    };
+    let ms = read().filter(|ms| (1..=LIFETIME_MS_MAX).contains(ms));
+    ms.ok_or_else(|| "a time such as 90d, 12h, 30m or 60s, up to 3650d".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_as_they_are_written() {
+        for (text, expected) in [
+            ("90d", Some(7_776_000_000)),
+            ("12h", Some(43_200_000)),
+            ("30m", Some(1_800_000)),
+            ("60s", Some(60_000)),
+            ("60ms", None),
+            ("3650d", Some(LIFETIME_MS_MAX)),
+            ("3651d", None),
+            ("0d", None),
+            ("90", None),
+            ("-1d", None),
+            ("1.5d", None),
+            ("never", None),
+            ("18446744073709551615d", None),
+        ] {
+            assert_eq!(lifetime_ms(text).ok(), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("0", Some(PicoUsd::ZERO)),
+            ("2.50", PicoUsd::from_decimal("2.5")),
+            ("1000000", Some(PicoUsd::from_usd(1_000_000))),
+            ("1000001", None),
+            ("-1", None),
+            ("$5", None),
+        ] {
+            assert_eq!(usd(text).ok(), expected, "{text}");
+        }
+        assert_eq!(scope("read"), Ok(Scope::Read));
+        assert_eq!(scope("admin"), Err("one of `ask`, `read`".to_owned()));
+    }
+}

@@ -1,0 +1,233 @@
+//! How far the answers of a run agree, as a page for people, and what they differ in, in a few lines. Reads the report, so
+//! that every door tells the same.
+//!
+//! What always holds: whatever a model wrote stands on one line, measured, without anything a terminal would obey.
+
+use parallel_llm_engine::Code;
+
+use parallel_llm_engine::text::safe::excerpt;
+use parallel_llm_service::render::report::{
+    AgreementReport, AnalysisReport, ClaimReport, ClusterReport, RemarkReport, Report, SeatReport,
+};
+
+/// The longest text of a claim, a remark or a reason, in characters: as much as is read of it.
+const TEXT_CHARS: usize = 500;
+/// The longest value that answers come to, in characters.
+const VALUE_CHARS: usize = 60;
+/// What is said where nobody compared the answers.
+const NOT_COMPARED: &str = "no model compared what they say, or its words are not kept";
+
+/// The agreement of a run as a page.
+pub fn page(report: &Report) -> String {
+    let mut lines = vec![format!("run {}, {}, {}", report.run_id, report.strategy, report.status)];
+    lines.extend(missing(report));
+    if let Some(agreement) = &report.agreement {
+        lines.extend(counted(report, agreement));
+        match &agreement.analysis {
+            Some(analysis) => lines.extend(compared(report, analysis)),
+            None => lines.push(NOT_COMPARED.to_owned()),
+        }
+        lines.extend(new(agreement));
+    } else {
+        lines.push("there were not several answers to compare".to_owned());
+    }
+    lines.extend(made(report));
+    lines.join("\n")
+}
+
+/// Only what the answers differ in: what they come to, contradictions, dissent.
+pub fn differences(report: &Report) -> Vec<String> {
+    let Some(agreement) = &report.agreement else {
+        return vec!["there were not several answers that could differ".to_owned()];
+    };
+    let mut lines = Vec::new();
+    let values = agreement.clusters.iter().filter(|cluster| cluster.value.is_some());
+    if values.clone().count() > 1 {
+        lines.extend(values.map(|cluster| format!("  {}", self::cluster(report, cluster))));
+    }
+    if let Some(analysis) = &agreement.analysis {
+        let contradictions = analysis.those(&analysis.contradictions);
+        lines.extend(contradictions.flat_map(|claim| contradiction(report, claim)));
+        lines.extend(analysis.dissent.iter().map(|one| format!("  not followed: {}", remark(report, one))));
+    }
+    match (lines.is_empty(), &agreement.analysis) {
+        (false, _) => lines.insert(0, "where the models differ:".to_owned()),
+        (true, Some(_)) => lines.push("nothing is known in which the models differ".to_owned()),
+        (true, None) => {
+            lines.push(format!("nothing is known in which the models differ: {NOT_COMPARED}"));
+        }
+    }
+    lines
+}
+
+/// Who says the same, and what that is worth.
+fn counted(report: &Report, agreement: &AgreementReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    let of = agreement.of;
+    lines.push(match &agreement.effective_votes {
+        Some(votes) => format!(
+            "{of} answers, worth about {} independent votes (by a {}, not measured on your questions)",
+            votes.panel, votes.source
+        ),
+        None => format!("{of} answers"),
+    });
+    for (place, cluster) in agreement.clusters.iter().enumerate() {
+        let votes = agreement.effective_votes.as_ref().and_then(|votes| votes.largest);
+        let worth = match votes.filter(|_| place == 0 && cluster.seats.len() > 1) {
+            Some(votes) => format!(" (worth about {votes} votes)"),
+            None => String::new(),
+        };
+        lines.push(format!("  {}{worth}", self::cluster(report, cluster)));
+    }
+    if !agreement.unread.is_empty() {
+        lines.push(format!("  not said plainly: {}", names(report, &agreement.unread)));
+    }
+    if let (Some(share), Some(bits)) = (agreement.share, agreement.entropy_bits) {
+        lines.push(format!("{} in the largest cluster, spread over {bits} bits", percent(share)));
+    }
+    lines.extend(report.confidence.iter().map(|confidence| text(&confidence.told())));
+    lines
+}
+
+/// What the model that read them all says of them.
+fn compared(report: &Report, analysis: &AnalysisReport) -> Vec<String> {
+    let plain = |claim: &ClaimReport| format!("  - {}{}", text(&claim.text), ruling(claim));
+    let unique = |claim: &ClaimReport| {
+        format!("  - {}: {}{}", names(report, &claim.supported_by), text(&claim.text), ruling(claim))
+    };
+    let remarks = |remarks: &[RemarkReport]| -> Vec<String> {
+        remarks.iter().map(|one| format!("  - {}", remark(report, one))).collect()
+    };
+    let those = |list| analysis.those(list);
+    [
+        section("all say", those(&analysis.consensus).map(plain)),
+        section("they contradict each other", {
+            those(&analysis.contradictions).flat_map(|claim| contradiction(report, claim))
+        }),
+        section("not followed, and why", remarks(&analysis.dissent)),
+        section("not used, and why", remarks(&analysis.discarded)),
+        section("only one says", those(&analysis.unique_points).map(unique)),
+        section(
+            &format!("no answer covers, in the opinion of {}", by(report)),
+            analysis.blind_spots.iter().map(|spot| format!("  - {}", text(spot))),
+        ),
+    ]
+    .concat()
+}
+
+/// Lines below a heading; the heading says where there are none.
+fn section(heading: &str, lines: impl IntoIterator<Item = String>) -> Vec<String> {
+    let lines: Vec<String> = lines.into_iter().collect();
+    let none = if lines.is_empty() { " nothing" } else { "" };
+    [vec![String::new(), format!("{heading}:{none}")], lines].concat()
+}
+
+/// A claim that somebody contradicts, with who says what.
+fn contradiction(report: &Report, claim: &ClaimReport) -> [String; 2] {
+    let who = match claim.supported_by.as_slice() {
+        [] => "nobody".to_owned(),
+        seats => names(report, seats),
+    };
+    [
+        format!("  - {}{}", text(&claim.text), ruling(claim)),
+        format!("      say so: {who}; say otherwise: {}", names(report, &claim.contradicted_by)),
+    ]
+}
+
+/// What of the text stands in no answer.
+fn new(agreement: &AgreementReport) -> Vec<String> {
+    let Some(novel) = &agreement.novel else { return Vec::new() };
+    let mut lines = section(
+        &format!("in no answer ({} of the sentences of the text)", percent(novel.share)),
+        novel.passages.iter().map(|passage| format!("  - {}", text(passage))),
+    );
+    let value = novel.value.as_ref().map(|value| excerpt(value, VALUE_CHARS));
+    lines.extend(value.map(|value| format!("  the text comes to `{value}`, and no answer does")));
+    lines
+}
+
+/// How the text came about.
+fn made(report: &Report) -> Vec<String> {
+    let Some(synthesis) = &report.synthesis else { return Vec::new() };
+    let mut lines = vec![String::new(), format!("{}: {}", synthesis.kind, text(&synthesis.reason))];
+    if let Some(worth) = &report.worth {
+        let changed = worth.edit_ratio.map(|ratio| format!(", {} changed", percent(ratio)));
+        let base = names(report, &[worth.base_seat]);
+        lines.push(format!("started from {base}{}", changed.unwrap_or_default()));
+    }
+    if let Some(judging) = &report.judging {
+        let order = |ranking: &[u8]| ranking.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let verdicts = judging.verdicts.iter();
+        lines.extend(
+            verdicts.map(|verdict| format!("{} ranks seats {}", verdict.by, order(&verdict.ranking))),
+        );
+        lines.push(format!("verdicts that changed with the order: {}", judging.flips));
+    }
+    if !report.suspected_injection.is_empty() {
+        let suspected: Vec<u8> = report.suspected_injection.iter().map(|one| one.seat).collect();
+        let who = names(report, &suspected);
+        lines.push(format!("suspected of having tried to instruct its readers: {who}"));
+    }
+    lines
+}
+
+/// Whose answers are not there.
+fn missing(report: &Report) -> Option<String> {
+    let is_unneeded =
+        |seat: &SeatReport| seat.error.as_ref().is_some_and(|error| error.code == Code::Unneeded.as_str());
+    let is_missing = |seat: &&SeatReport| (seat.status != "answered" || seat.late) && !is_unneeded(seat);
+    let missing = report.answers.iter().filter(is_missing);
+    let told = missing.map(|seat| {
+        let why = seat.error.as_ref().map(|error| format!(", {}", error.code)).unwrap_or_default();
+        let how = if seat.late { "late" } else { &seat.status };
+        format!("{} ({how}{why})", names(report, &[seat.seat]))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("missing: {}", told.join("; ")))
+}
+
+fn cluster(report: &Report, cluster: &ClusterReport) -> String {
+    let who = names(report, &cluster.seats);
+    match &cluster.value {
+        Some(value) => format!("`{}`: {who}", excerpt(value, VALUE_CHARS)),
+        None if cluster.seats.len() > 1 => format!("the same words: {who}"),
+        None => format!("other words: {who}"),
+    }
+}
+
+fn remark(report: &Report, remark: &RemarkReport) -> String {
+    format!("{}: {}", names(report, &[remark.seat]), text(&remark.text))
+}
+
+/// What became of a claim, and why, where that is told.
+fn ruling(claim: &ClaimReport) -> String {
+    let parts: Vec<String> = claim
+        .verdict
+        .iter()
+        .cloned()
+        .chain(Some(text(&claim.reason)))
+        .filter(|part| !part.is_empty())
+        .collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(": ")) }
+}
+
+/// Seats with their models: `1 a/b, 3 c/d`.
+fn names(report: &Report, seats: &[u8]) -> String {
+    let name = |seat: &u8| {
+        let model = report.answers.iter().find(|one| one.seat == *seat).map(|one| one.model.as_str());
+        format!("{seat} {}", model.unwrap_or("unknown"))
+    };
+    seats.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn by(report: &Report) -> &str {
+    report.synthesis.as_ref().and_then(|synthesis| synthesis.by.as_deref()).unwrap_or("the synthesizer")
+}
+
+fn text(text: &str) -> String {
+    excerpt(text, TEXT_CHARS)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}

@@ -1,0 +1,113 @@
+//! The live view: one stable line per model on stderr, drawn again a few times a second.
+//!
+//! What always holds: rows never jump or wrap, and the cursor ends below them.
+
+use std::time::Duration;
+
+use parallel_llm_engine::SeatStatus;
+use parallel_llm_engine::call::hub::{Update, Watch};
+use parallel_llm_engine::run::{Run, RunStatus, SeatView};
+use tokio::time::Instant;
+
+use super::columns;
+use super::console::{Console, Tone};
+use super::seat::SeatLine;
+use parallel_llm_engine::text::safe;
+use parallel_llm_service::render::age::seconds;
+use parallel_llm_service::render::cost::Cost;
+
+/// Often enough to look alive, seldom enough to cost nothing.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+/// The widest column for a model's name.
+const MODEL_CHARS: usize = 32;
+/// How much of that tells who a seat is asked to be.
+const BRIEF_CHARS: usize = 12;
+/// The longest word for how a seat stands.
+const WORD_CHARS: usize = 9;
+
+/// Shows a run until its answer is settled.
+pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
+    let began = Instant::now();
+    let before_ms = run.elapsed_ms;
+    let mut drawn = 0;
+    let mut ticks = tokio::time::interval(DRAW_EVERY);
+    while run.status == RunStatus::Running {
+        tokio::select! {
+            update = watch.next() => take(&mut run, update),
+            _ = ticks.tick() => {
+                let now_ms = before_ms + u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let (picture, rows) = draw(console, &run, now_ms, drawn);
+                // The cursor is where the last picture left it that was not dropped.
+                if console.draw(&picture) {
+                    drawn = rows;
+                }
+            }
+        }
+    }
+    console.write(&draw(console, &run, run.elapsed_ms, drawn).0);
+}
+
+/// Takes an update into a run that is being shown.
+pub fn take(run: &mut Run, update: Update) {
+    match update {
+        Update::Event(recorded) => run.apply(&recorded),
+        Update::Snapshot(newer) => *run = *newer,
+        Update::Begun(place) => {
+            if let Some(seat) = run.place_mut(place).filter(|seat| !seat.status.is_final()) {
+                seat.status = SeatStatus::Streaming;
+            }
+        }
+        Update::Text { place, offset, text } => {
+            if let Some(seat) = run.place_mut(place).filter(|seat| !seat.status.is_final())
+                && seat.partial.len() == offset
+            {
+                seat.status = SeatStatus::Streaming;
+                seat.partial.push_str(&text);
+            }
+        }
+    }
+}
+
+/// A picture of the run over the rows that were drawn before, and how many rows it has.
+fn draw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> (String, usize) {
+    let views = run.seats.iter().chain(run.called());
+    let mut lines: Vec<String> =
+        views.map(|view| line(console, run.task(view.place), view, now_ms)).collect();
+    let cost = Cost::of(run).told_if_known().unwrap_or_default();
+    let total = format!("{} of {} answered  {}  {cost}", run.answered(), run.seats.len(), seconds(now_ms));
+    lines.push(console.tone(Tone::Dim, &total));
+    let up = if drawn == 0 { String::new() } else { format!("\x1b[{drawn}A") };
+    // Back to the first row, then each row cleared and written again.
+    let body: Vec<String> = lines.iter().map(|line| format!("\r\x1b[2K{line}\n")).collect();
+    (format!("{up}{}", body.concat()), lines.len())
+}
+
+fn line(console: &Console, task: Option<&str>, seat: &SeatView, now_ms: u64) -> String {
+    let told = SeatLine::of(seat, now_ms);
+    let model = named(task, seat);
+    let head = format!("{} {model:<MODEL_CHARS$} ", told.glyph);
+    let tail = told.reason.or_else(|| tail_of(&seat.partial)).unwrap_or_default();
+    let rest =
+        format!("{} {:<34} {tail}", " ".repeat(WORD_CHARS.saturating_sub(told.word.len())), told.figures);
+    // One column stays free: a full line would wrap on some terminals.
+    let room = console.columns().saturating_sub(head.chars().count() + told.word.len() + 1);
+    format!("{head}{}{}", console.tone(told.tone, told.word), columns::clip(&rest, room).trim_end())
+}
+
+/// Who it is, as wide as its column at most. Where that is too narrow, the model gives way: seats of one model are told
+/// apart by who they are asked to be.
+fn named(task: Option<&str>, seat: &SeatView) -> String {
+    let task = task.map(|task| format!("{task}: ")).unwrap_or_default();
+    let brief = seat.brief.as_ref().map(|brief| safe::excerpt(&brief.to_string(), BRIEF_CHARS));
+    let brief = brief.map(|brief| format!(" ({brief})")).unwrap_or_default();
+    let room = MODEL_CHARS - brief.chars().count();
+    safe::excerpt(&format!("{task}{}", seat.model), room) + &brief
+}
+
+/// The newest words of a text on its way.
+fn tail_of(text: &str) -> Option<String> {
+    const CHARS: usize = 60;
+    let count = text.chars().count();
+    let newest: String = text.chars().skip(count.saturating_sub(CHARS)).collect();
+    (count > 0).then(|| safe::excerpt(&newest, CHARS))
+}

@@ -1,0 +1,129 @@
+//! A run off a terminal: one line per event on stderr, readable in a log.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::call::hub::{Update, Watch};
+use parallel_llm_engine::request::panel::Seat;
+use parallel_llm_engine::run::{Run, RunStatus, SeatView};
+use parallel_llm_engine::value::retry::Retry;
+use parallel_llm_engine::{Event, Recorded};
+
+use super::console::Console;
+use super::live;
+use parallel_llm_engine::text::safe;
+use parallel_llm_service::render::age::seconds;
+use parallel_llm_service::render::cost::Cost;
+
+/// Shows a run until its answer is settled.
+pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
+    while run.status == RunStatus::Running {
+        show_next(console, &mut run, &mut watch).await;
+    }
+}
+
+/// Shows the next thing that happens in a run, where it is worth a line.
+pub async fn show_next(console: &Console, run: &mut Run, watch: &mut Watch) {
+    let update = watch.next().await;
+    let news = match &update {
+        Update::Event(recorded) if recorded.seq > run.seq && is_told(&recorded.event) => {
+            Some(Arc::clone(recorded))
+        }
+        _ => None,
+    };
+    live::take(run, update);
+    if let Some(recorded) = news {
+        console.say(&line(run, &recorded));
+    }
+}
+
+/// How far a run is, for whoever comes to it in the middle: who has answered and who is awaited.
+pub fn standing(run: &Run) -> String {
+    let awaited: Vec<String> = run.awaited().map(SeatView::who).collect();
+    let awaited =
+        if awaited.is_empty() { String::new() } else { format!(", waiting for {}", awaited.join(", ")) };
+    let (id, answered, seats) = (run.plan.run_id, run.answered(), run.seats.len());
+    format!("{} run {id} is under way: {answered} of {seats} answered{awaited}", moment(run.elapsed_ms))
+}
+
+/// Whether an event is worth a line of its own while the run is awaited.
+const fn is_told(event: &Event) -> bool {
+    !matches!(event, Event::Accepted { .. } | Event::Closed { .. })
+}
+
+/// When it was, from the start of the run.
+fn moment(elapsed_ms: u64) -> String {
+    format!("[{:>8}]", format!("+{}", seconds(elapsed_ms)))
+}
+
+/// One event as one line, of the run as it stands with it.
+pub fn line(run: &Run, recorded: &Recorded) -> String {
+    let what = match &recorded.event {
+        Event::Started { reserved, .. } => {
+            let seats = match run.seats.len() {
+                1 => "1 model".to_owned(),
+                count => format!("{count} models"),
+            };
+            let unpriced = unpriced(&run.plan.seats);
+            format!("run {} started: {seats}, at most {reserved}{unpriced}", run.plan.run_id)
+        }
+        Event::Reopened { reopening, reserved } => {
+            let (asked, _) = reopening.asked(&run.plan, run.chain());
+            let (id, count, seats) = (run.plan.run_id, asked.len(), run.seats.len());
+            let unpriced = unpriced(asked);
+            format!("run {id} goes on: {count} of {seats} seats are asked, at most {reserved}{unpriced}")
+        }
+        Event::Decided { outcome } => format!("decided: {}", outcome.reason),
+        Event::Closed { .. } => {
+            let cost = Cost::of(run);
+            format!("closed: {}{}", cost.told(), if cost.known.is_some() { " in all" } else { "" })
+        }
+        event => {
+            let attempt = event.attempt();
+            let who = attempt.map(|attempt| attempt.place.to_string()).unwrap_or_default();
+            let model = attempt.and_then(|attempt| run.place(attempt.place)).map(SeatView::who);
+            format!("{who} {}: {}", model.unwrap_or_default(), told(event))
+        }
+    };
+    format!("{} {what}", moment(recorded.elapsed_ms))
+}
+
+/// What the most that these may cost leaves out.
+fn unpriced<'a>(seats: impl IntoIterator<Item = &'a Seat>) -> String {
+    match seats.into_iter().filter(|seat| seat.price.is_none()).count() {
+        0 => String::new(),
+        1 => " and what one model without a known price costs".to_owned(),
+        count => format!(" and what {count} models without a known price cost"),
+    }
+}
+
+fn told(event: &Event) -> String {
+    match event {
+        Event::Sent { attempt } if attempt.number > 1 => format!("asked again (try {})", attempt.number),
+        Event::Sent { .. } => "asked".to_owned(),
+        Event::Answered { answer, .. } => {
+            let tokens =
+                answer.usage.output_tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();
+            let cost = answer.cost.map(|cost| format!(", {cost}")).unwrap_or_default();
+            format!("answered, {} bytes{tokens}{cost}", answer.text_bytes)
+        }
+        Event::Cut { answer, failure, .. } => {
+            format!("cut after {} bytes: {}", answer.text_bytes, safe::for_terminal(&failure.message))
+        }
+        Event::Failed { failure, retry, .. } => {
+            let next = match retry {
+                Retry::Never => String::new(),
+                Retry::After { ms } => format!("; trying again in {}", seconds(*ms)),
+                Retry::Without { field } => format!("; trying again without `{field}`"),
+            };
+            format!("failed [{}]: {}{next}", failure.code, safe::for_terminal(&failure.message))
+        }
+        Event::Cancelled { .. } => "cancelled".to_owned(),
+        Event::Accepted { generation_id, .. } => format!("accepted as {}", safe::for_terminal(generation_id)),
+        Event::Reconciled { cost, .. } => format!("had cost {cost}, its provider says"),
+        Event::Started { .. }
+        | Event::Spared { .. }
+        | Event::Reopened { .. }
+        | Event::Decided { .. }
+        | Event::Closed { .. } => String::new(),
+    }
+}

@@ -1,0 +1,83 @@
+//! One seat in one line: a glyph, a word, and what is known of it in figures.
+
+use parallel_llm_engine::SeatStatus;
+use parallel_llm_engine::run::SeatView;
+
+use super::console::Tone;
+use parallel_llm_engine::text::safe;
+use parallel_llm_service::render::age::seconds;
+use parallel_llm_service::render::cost::Cost;
+
+/// The longest reason told beside a seat, in characters.
+const REASON_CHARS: usize = 100;
+
+/// A seat as people read it.
+pub struct SeatLine {
+    /// Tells the state without colour.
+    pub glyph: char,
+    /// Tells the state in a word.
+    pub word: &'static str,
+    /// How it is to be taken.
+    pub tone: Tone,
+    /// The model, and in brackets who it is asked to be.
+    pub model: String,
+    /// Time, tokens and money, as far as known.
+    pub figures: String,
+    /// Why it is not as it should be.
+    pub reason: Option<String>,
+}
+
+impl SeatLine {
+    /// The seat at this moment, in milliseconds from the start of the run.
+    pub fn of(seat: &SeatView, now_ms: u64) -> Self {
+        let (glyph, word, tone) = look(seat);
+        let told = |failure: &parallel_llm_engine::Failure| safe::excerpt(&failure.message, REASON_CHARS);
+        let retry =
+            seat.retry_at_ms.map(|at| format!(", trying again in {}", seconds(at.saturating_sub(now_ms))));
+        let reason =
+            seat.failure.as_ref().map(|failure| told(failure) + retry.as_deref().unwrap_or_default());
+        Self { glyph, word, tone, model: seat.who(), figures: figures(seat, now_ms), reason }
+    }
+}
+
+const fn look(seat: &SeatView) -> (char, &'static str, Tone) {
+    match seat.status {
+        SeatStatus::Waiting if seat.retry_at_ms.is_some() => ('!', "waiting", Tone::Warning),
+        SeatStatus::Waiting if seat.attempts == 0 => ('.', "waiting", Tone::Dim),
+        SeatStatus::Waiting => ('.', "asked", Tone::Busy),
+        SeatStatus::Streaming if seat.partial.is_empty() => ('~', "thinking", Tone::Busy),
+        SeatStatus::Streaming => ('>', "writing", Tone::Busy),
+        SeatStatus::Answered if seat.late => ('v', "late", Tone::Good),
+        SeatStatus::Answered => ('v', "answered", Tone::Good),
+        SeatStatus::Cut => ('%', "cut", Tone::Warning),
+        SeatStatus::Failed => ('x', "failed", Tone::Bad),
+        SeatStatus::Refused => ('x', "refused", Tone::Bad),
+        SeatStatus::Cancelled => ('-', "cancelled", Tone::Dim),
+        SeatStatus::Skipped => ('-', "skipped", Tone::Warning),
+        SeatStatus::Unknown => ('?', "unknown", Tone::Warning),
+    }
+}
+
+fn figures(seat: &SeatView, now_ms: u64) -> String {
+    let mut figures = Vec::new();
+    let running = || seat.sent_ms.filter(|_| !seat.status.is_final()).map(|sent| now_ms.saturating_sub(sent));
+    if let Some(ms) = seat.elapsed_ms.or_else(running) {
+        figures.push(format!("{:>7}", seconds(ms)));
+    }
+    let usage = seat.answer.as_ref().map(|answer| answer.usage);
+    match usage.and_then(|usage| usage.output_tokens) {
+        Some(tokens) => figures.push(format!("{tokens:>5} tokens")),
+        None if !seat.partial.is_empty() => {
+            figures.push(format!("{:>5} chars ", seat.partial.chars().count()));
+        }
+        None => {}
+    }
+    let cost = Cost::of_seat(seat);
+    if cost.known.is_some() && seat.attempts > 0 {
+        figures.push(cost.short());
+    }
+    if !seat.without.is_empty() {
+        figures.push(format!("without {}", seat.without.join(", ")));
+    }
+    figures.join("  ")
+}

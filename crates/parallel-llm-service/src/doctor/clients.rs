@@ -1,0 +1,109 @@
+//! MCP clients whose settings name this program: whether they can start it, and how long they wait for it.
+
+use std::path::Path;
+
+use super::system::quoted;
+use super::{Finding, Service};
+use parallel_llm_install::clients::{self, Client, Content, InstallState, Installed, Reach};
+
+pub(super) async fn look(service: &Service) -> Vec<Finding> {
+    let wall_ms = service.settings().client_wall_ms;
+    let Some(places) = service.settings().places.clone() else { return Vec::new() };
+    let read = move || {
+        clients::ALL.iter().filter_map(|client| Some((client, clients::state(client, &places)?))).collect()
+    };
+    let states: Vec<(&Client, InstallState)> = tokio::task::spawn_blocking(read).await.unwrap_or_default();
+    states.iter().filter_map(|(client, state)| finding(client, state, wall_ms)).collect()
+}
+
+/// What is told of a client; nothing where its settings do not name this program.
+fn finding(client: &Client, state: &InstallState, wall_ms: Option<u64>) -> Option<Finding> {
+    match &state.content {
+        Content::Missing | Content::Absent => None,
+        Content::Unreadable(why) => {
+            let next = "mend the file, or let the client write it anew";
+            Some(Finding::warning(format!("{}: {why}", client.name), next))
+        }
+        Content::Present(entry) => Some(entry_finding(client, (entry, &state.path), wall_ms)),
+    }
+}
+
+fn entry_finding(client: &Client, (entry, file): (&Installed, &Path), wall_ms: Option<u64>) -> Finding {
+    let (id, name) = (client.id, client.name);
+    let again = format!("`parallel-llm-mcp install {id} --yes`");
+    let how = match &entry.reach {
+        // A name without a folder is looked for by the client, on a path of its own.
+        Some(Reach::Start(command)) if Path::new(command).is_absolute() && !Path::new(command).is_file() => {
+            let found = format!("{name} starts {}, which is not there", quoted(Path::new(command)));
+            return Finding::warning(found, again);
+        }
+        Some(Reach::Start(command)) => format!("starts {}", quoted(Path::new(command))),
+        Some(Reach::Connect(_)) => "comes by an address".to_owned(),
+        None => {
+            let found =
+                format!("{name} has an entry for this program that says neither a command nor an address");
+            return Finding::warning(found, again);
+        }
+    };
+    let told_ms = entry.wall_ms.or(wall_ms);
+    if let (Some(timeout_ms), Some(told_ms)) = (entry.timeout_ms, told_ms)
+        && timeout_ms < told_ms
+    {
+        let (patience_s, told_s) = (timeout_ms / 1_000, told_ms / 1_000);
+        let found = format!(
+            "{name} gives up after {patience_s} s, and this program is told that it waits {told_s} s"
+        );
+        return Finding::warning(found, format!("{again}, or set `client_wall_ms` to {timeout_ms} at most"));
+    }
+    let wait =
+        entry.timeout_ms.map(|ms| format!(" and waits {} s for a call", ms / 1_000)).unwrap_or_default();
+    Finding::ok(format!("{name} {how}{wait} ({})", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_is_told_by_what_stands_in_its_file() {
+        let codex = clients::ALL.iter().find(|client| client.id == "codex").unwrap();
+        let told = |content| {
+            let state = InstallState { path: "/h/config.toml".into(), content };
+            finding(codex, &state, Some(270_000)).map(|finding| {
+                format!("{} {}; {}", finding.state.word(), finding.found, finding.next.unwrap_or_default())
+            })
+        };
+        let sound = Installed {
+            reach: Some(Reach::Start("parallel-llm-mcp".to_owned())),
+            is_ours: true,
+            timeout_ms: Some(300_000),
+            wall_ms: None,
+        };
+        let with = |change: fn(&mut Installed)| {
+            let mut entry = sound.clone();
+            change(&mut entry);
+            told(Content::Present(entry)).unwrap()
+        };
+        assert_eq!([told(Content::Missing), told(Content::Absent)], [None, None]);
+        assert_eq!(
+            [
+                with(|_| {}),
+                with(|entry| entry.reach = Some(Reach::Connect("http://127.0.0.1:8930/mcp".to_owned()))),
+                with(|entry| entry.reach = Some(Reach::Start("/nowhere/at all".to_owned()))),
+                with(|entry| entry.reach = None),
+                with(|entry| entry.timeout_ms = Some(60_000)),
+                with(|entry| (entry.timeout_ms, entry.wall_ms) = (Some(60_000), Some(60_000))),
+                told(Content::Unreadable("no TOML".to_owned())).unwrap(),
+            ],
+            [
+                "ok Codex starts parallel-llm-mcp and waits 300 s for a call (/h/config.toml); ",
+                "ok Codex comes by an address and waits 300 s for a call (/h/config.toml); ",
+                "warning Codex starts '/nowhere/at all', which is not there; `parallel-llm-mcp install codex --yes`",
+                "warning Codex has an entry for this program that says neither a command nor an address; `parallel-llm-mcp install codex --yes`",
+                "warning Codex gives up after 60 s, and this program is told that it waits 270 s; `parallel-llm-mcp install codex --yes`, or set `client_wall_ms` to 60000 at most",
+                "ok Codex starts parallel-llm-mcp and waits 60 s for a call (/h/config.toml); ",
+                "warning Codex: no TOML; mend the file, or let the client write it anew",
+            ]
+        );
+    }
+}

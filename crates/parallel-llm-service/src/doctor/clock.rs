@@ -1,0 +1,64 @@
+//! The clock of this machine against those of the providers.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
+use parallel_llm_engine::Failure;
+
+use super::{Finding, Service};
+use parallel_llm_settings::clock::unix_ms;
+
+/// A difference above this is told: certificates, the leases of runs and the day of a budget go by the clock, and what
+/// the network takes, and the second to which providers tell the time, are far below it.
+const SKEW_MS_MAX: u64 = 30_000;
+
+pub(super) async fn look(service: &Service) -> Vec<Finding> {
+    let named: BTreeSet<_> = service.named_models().into_iter().map(|named| named.model.provider).collect();
+    let providers = service.providers().filter(|provider| named.contains(&provider.id));
+    let asked = providers.map(async |provider| {
+        // Who cannot be called is not asked for this alone; why is told by the check of keys.
+        service.check_key(&provider.id).await.ok()?;
+        let before_ms = unix_ms();
+        let told_ms = (service.parts.fetch_time)(provider.id.clone()).await;
+        finding(&provider.name, told_ms, before_ms.midpoint(unix_ms()))
+    });
+    let told: Vec<Finding> = join_all(asked).await.into_iter().flatten().collect();
+    if told.is_empty() { vec![Finding::ok("nobody told what time it is")] } else { told }
+}
+
+/// Nothing where the provider does not tell.
+fn finding(name: &str, told_ms: Result<Option<u64>, Failure>, here_ms: u64) -> Option<Finding> {
+    let there_ms = match told_ms {
+        Ok(there_ms) => there_ms?,
+        Err(failure) => return Some(Finding::warning(failure.message.clone(), failure.next_step())),
+    };
+    let skew_ms = there_ms.abs_diff(here_ms);
+    if skew_ms <= SKEW_MS_MAX {
+        return Some(Finding::ok(format!("it agrees with {name}'s")));
+    }
+    let way = if here_ms > there_ms { "ahead of" } else { "behind" };
+    let found =
+        format!("it is {} s {way} {name}'s: certificates and the leases of runs go by it", skew_ms / 1_000);
+    Some(Finding::warning(found, "set this machine's clock, best by NTP: `sudo timedatectl set-ntp true`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_may_be_half_a_minute_off() {
+        const HERE_MS: u64 = 1_795_305_601_000;
+        let told = |there_ms: u64| {
+            let finding = finding("X", Ok(Some(there_ms)), HERE_MS).expect("a time is told");
+            format!("{} {}", finding.state.word(), finding.found)
+        };
+        assert_eq!(told(HERE_MS - 30_000), "ok it agrees with X's");
+        assert_eq!(told(HERE_MS + 30_000), "ok it agrees with X's");
+        let ahead = "warning it is 31 s ahead of X's: certificates and the leases of runs go by it";
+        assert_eq!(told(HERE_MS - 31_000), ahead);
+        let behind = "warning it is 90 s behind X's: certificates and the leases of runs go by it";
+        assert_eq!(told(HERE_MS + 90_000), behind);
+        assert_eq!(finding("X", Ok(None), HERE_MS), None);
+    }
+}

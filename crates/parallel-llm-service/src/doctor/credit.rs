@@ -1,0 +1,115 @@
+//! What may still be spent with the keys of those providers that say, and for how long they are good.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use parallel_llm_engine::{Code, Failure, PicoUsd, ProviderId};
+use parallel_llm_provider::Credit;
+
+use super::{Finding, Service};
+use parallel_llm_settings::clock;
+use parallel_llm_settings::settings::ProviderSettings;
+
+/// How long a provider is given to tell what is left. Real ones take a tenth of a second.
+const CREDIT_MAX: Duration = Duration::from_secs(5);
+/// A key that is good for fewer days than this is told: long enough to make another in peace.
+const EXPIRES_SOON_DAYS: i64 = 14;
+
+pub(super) async fn look(service: &Service) -> Vec<Finding> {
+    let routers = service.settings().providers.iter().filter(|provider| provider.dialect.routes);
+    let asked = routers.map(|provider| async move {
+        findings(&provider.id, &provider.name, credit_of(service, provider).await)
+    });
+    join_all(asked).await.into_iter().flatten().collect()
+}
+
+async fn credit_of(service: &Service, provider: &ProviderSettings) -> Result<Option<Credit>, Failure> {
+    // A program that keeps the key has a limit of its own.
+    service.check_key(&provider.id).await?;
+    let late = |_| {
+        let limit_s = CREDIT_MAX.as_secs();
+        let message = format!("{} did not say within {limit_s} s what is left of its key", provider.name);
+        Failure::new(Code::Timeout, message).with_next("try again; the network or the provider is slow")
+    };
+    let fetched = (service.parts.fetch_credit)(provider.id.clone());
+    tokio::time::timeout(CREDIT_MAX, fetched).await.map_err(late)?
+}
+
+/// Nothing where the provider cannot say, or has no key: that is told by the check of keys.
+fn findings(id: &ProviderId, name: &str, credit: Result<Option<Credit>, Failure>) -> Vec<Finding> {
+    match credit {
+        Ok(None) => Vec::new(),
+        Ok(Some(credit)) => {
+            std::iter::once(remaining(id, name, &credit)).chain(expiry(id, name, &credit)).collect()
+        }
+        Err(failure) if failure.code == Code::KeyMissing => Vec::new(),
+        Err(failure) => vec![Finding::refused(id, &failure)],
+    }
+}
+
+fn remaining(id: &ProviderId, name: &str, credit: &Credit) -> Finding {
+    let free = if credit.is_free_tier { ", on the free tier" } else { "" };
+    let resets = credit.resets.map(|word| format!(" {word}")).unwrap_or_default();
+    let limit = credit.limit.map(|limit| format!(" of its{resets} limit of {limit}")).unwrap_or_default();
+    match credit.remaining {
+        Some(left) if left <= PicoUsd::ZERO => {
+            let found = format!("nothing is left of {name}'s key{limit}{free}");
+            Finding::muting(id, found, Code::KeyLimit.next())
+        }
+        Some(left) => Finding::ok(format!("{left} is left of {name}'s key{limit}{free}")),
+        None => Finding::ok(format!("{name}'s key has no limit of its own{free}")),
+    }
+}
+
+fn expiry(id: &ProviderId, name: &str, credit: &Credit) -> Option<Finding> {
+    let day = credit.expires_on.as_deref()?;
+    let next = "make another key at the provider, and keep it with `keys set`";
+    Some(match clock::days_until(day)? {
+        ..0 => Finding::muting(id, format!("{name}'s key was good until {day}, which is over"), next),
+        days @ 0..EXPIRES_SOON_DAYS => {
+            Finding::warning(format!("{name}'s key is good until {day}, {days} days from now"), next)
+        }
+        _ => Finding::ok(format!("{name}'s key is good until {day}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(credit: Result<Option<Credit>, Failure>) -> Vec<Finding> {
+        findings(&ProviderId("x".to_owned()), "X", credit)
+    }
+
+    /// What is found, and where no call would be taken that, too.
+    fn told(credit: Credit) -> Vec<String> {
+        let word = |it: &Finding| if it.mutes.is_some() { "mute" } else { it.state.word() };
+        of(Ok(Some(credit))).iter().map(|it| format!("{} {}", word(it), it.found)).collect()
+    }
+
+    #[test]
+    fn what_is_left_is_told() {
+        let usd = |dollars| Some(PicoUsd::from_usd(dollars));
+        let none = Credit::default();
+        assert_eq!(told(Credit { remaining: usd(7), ..none.clone() }), ["ok $7.00 is left of X's key"]);
+        let limited = Credit { remaining: usd(7), limit: usd(10), resets: Some("monthly"), ..none.clone() };
+        assert_eq!(told(limited), ["ok $7.00 is left of X's key of its monthly limit of $10.00"]);
+        let free = Credit { remaining: usd(0), is_free_tier: true, ..none.clone() };
+        assert_eq!(told(free), ["mute nothing is left of X's key, on the free tier"]);
+        assert_eq!(told(none), ["ok X's key has no limit of its own"]);
+        assert_eq!(of(Ok(None)), []);
+        assert_eq!(of(Err(Failure::new(Code::KeyMissing, "no key"))), []);
+    }
+
+    #[test]
+    fn a_key_that_ends_is_told_in_time() {
+        const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+        let on = |days_ms: u64| {
+            let expires_on = Some(clock::day(days_ms));
+            told(Credit { expires_on, ..Credit::default() })[1].split_whitespace().next().unwrap().to_owned()
+        };
+        let now_ms = clock::unix_ms();
+        let told = [on(now_ms + 40 * DAY_MS), on(now_ms + 5 * DAY_MS), on(now_ms - 2 * DAY_MS)];
+        assert_eq!(told, ["ok", "warning", "mute"]);
+    }
+}

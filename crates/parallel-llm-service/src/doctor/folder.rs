@@ -1,0 +1,223 @@
+//! The folders that are written: whether that can be done, who else may read them, what room there is, and whether locks
+//! hold there.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::system::{OTHERS, Room, foreign_owner, mode, quoted, room, size, unsafe_file_system};
+use super::{Finding, Service, aside};
+use crate::calibration::{MEND, table_of};
+use parallel_llm_settings::private_files;
+
+/// Room below this is told: a run comes to some hundred kilobytes, and a full disk loses answers.
+const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
+/// Files that can still be made below this are told: a run makes up to seventy.
+const FREE_FILES_MIN: u64 = 10_000;
+/// Files and folders whose permissions are looked at. More would take longer than anybody waits.
+const ENTRIES_MAX: usize = 10_000;
+
+/// What to do where a folder is of no use.
+const ELSEWHERE: &str = "set `PARALLEL_LLM_DATA_DIR` to another folder";
+
+/// The data folder.
+pub(super) async fn look(service: &Service) -> Vec<Finding> {
+    let folder = service.settings().data_dir.clone();
+    aside(move || {
+        let mut findings = folder_findings(&folder, ELSEWHERE);
+        findings.extend(loose_entries(&folder));
+        findings.extend(room_findings(room(&folder)));
+        findings.push(locks(unsafe_file_system(&folder)));
+        findings.extend(calibration(&folder));
+        findings
+    })
+    .await
+}
+
+/// What is wrong with the calibration table, where there is one.
+fn calibration(folder: &Path) -> Option<Finding> {
+    let wrong = table_of(folder).err()?;
+    Some(Finding::warning(wrong, MEND))
+}
+
+/// The folder of the runs' files, where it is not in the data folder.
+pub(super) async fn look_at_runs(service: &Service) -> Vec<Finding> {
+    let (folder, data_dir) = (service.output_dir(), service.settings().data_dir.clone());
+    if !service.settings().files {
+        return vec![Finding::ok("no files are written (`files` is `off`)")];
+    }
+    if folder.starts_with(&data_dir) {
+        return vec![Finding::ok(format!("{} is in the data folder", folder.display()))];
+    }
+    aside(move || {
+        let mut findings = folder_findings(&folder, "set `output_dir` to another folder");
+        findings.extend(room_findings(room(&folder)));
+        findings
+    })
+    .await
+}
+
+fn folder_findings(folder: &Path, elsewhere: &str) -> Vec<Finding> {
+    let mut findings = vec![writable(folder, elsewhere)];
+    let metadata = folder.metadata().ok().filter(std::fs::Metadata::is_dir);
+    if let Some(metadata) = metadata {
+        findings.extend(foreign_owner(&metadata).map(|owner| foreign(folder, owner, elsewhere)));
+        findings.extend(mode(&metadata).map(|mode| privacy(folder, mode)));
+    }
+    findings
+}
+
+/// Writes a word into the folder, which is made where there is none, as the first run would.
+fn writable(folder: &Path, elsewhere: &str) -> Finding {
+    let probe = folder.join(format!(".{}.probe", std::process::id()));
+    let written = private_files::folder_builder()
+        .recursive(true)
+        .create(folder)
+        .and_then(|()| private_files::file_options().open(&probe)?.write_all(b"a word"));
+    // Where it could not be written there is nothing to remove.
+    let _ = std::fs::remove_file(&probe);
+    match written {
+        Ok(()) => Finding::ok(format!("{} can be written", folder.display())),
+        Err(error) => Finding::failed(
+            format!("{} cannot be written: {error}", folder.display()),
+            format!("mend its permissions, or {elsewhere}"),
+        ),
+    }
+}
+
+fn foreign(folder: &Path, owner: u32, elsewhere: &str) -> Finding {
+    let found = format!("it belongs to another user (number {owner}), who can read and change all of it");
+    Finding::warning(found, format!("`sudo chown -R \"$(id -u)\" {}`, or {elsewhere}", quoted(folder)))
+}
+
+fn privacy(folder: &Path, mode: u32) -> Finding {
+    if mode & OTHERS == 0 {
+        Finding::ok(format!("nobody else can read it (mode {mode:03o})"))
+    } else {
+        let found = format!("others can look into it (mode {mode:03o})");
+        Finding::warning(found, format!("`chmod 700 {}`", quoted(folder)))
+    }
+}
+
+/// Files and folders in it that others may read or write once they are inside: those beside the database, and one folder
+/// deep.
+fn loose_entries(folder: &Path) -> Option<Finding> {
+    let inside = entries(folder).take(ENTRIES_MAX);
+    let all = inside.flat_map(|entry| {
+        let below: Vec<PathBuf> =
+            if entry.is_dir() { entries(&entry).take(ENTRIES_MAX).collect() } else { Vec::new() };
+        std::iter::once(entry).chain(below)
+    });
+    let is_loose = |path: &PathBuf| {
+        // SQLite's own come and go with the database, and have its mode.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with("-wal") || name.ends_with("-shm") {
+            return false;
+        }
+        let metadata = path.symlink_metadata().ok().filter(|metadata| !metadata.is_symlink());
+        metadata.and_then(|metadata| mode(&metadata)).is_some_and(|mode| mode & OTHERS != 0)
+    };
+    let loose: Vec<PathBuf> = all.take(ENTRIES_MAX).filter(is_loose).collect();
+    let first = loose.first()?;
+    let name = first.strip_prefix(folder).unwrap_or(first).display();
+    let more = if loose.len() == 1 { String::new() } else { format!(" and {} more", loose.len() - 1) };
+    let found = format!("`{name}`{more} in it can be read or written by others");
+    Some(Finding::warning(found, format!("`chmod -R go= {}`", quoted(folder))))
+}
+
+/// What is in a folder, in an order that does not change; nothing where it cannot be read.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = listed.take(ENTRIES_MAX).map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.into_iter()
+}
+
+fn room_findings(room: Option<Room>) -> Vec<Finding> {
+    let Some(room) = room else {
+        return vec![Finding::ok("how much room there is, this system does not tell")];
+    };
+    let bytes = if room.free_bytes < FREE_BYTES_MIN {
+        let found = format!("only {} free: a full disk loses answers", size(room.free_bytes));
+        Finding::warning(found, format!("make room, or {ELSEWHERE} on another disk"))
+    } else {
+        Finding::ok(format!("{} free", size(room.free_bytes)))
+    };
+    let few = room.free_files.filter(|free| *free < FREE_FILES_MIN).map(|free| {
+        let found = format!("only {free} more files can be made on its disk, which has no more inodes");
+        Finding::warning(found, format!("remove files, or {ELSEWHERE} on another disk"))
+    });
+    std::iter::once(bytes).chain(few).collect()
+}
+
+fn locks(unsafe_file_system: Option<&str>) -> Finding {
+    match unsafe_file_system {
+        Some(name) => Finding::warning(
+            format!("it lies on {name}, where the locks of a database cannot be relied on"),
+            "set `PARALLEL_LLM_DATA_DIR` to a folder on a local disk",
+        ),
+        None => Finding::ok("it lies on no file system whose locks are known to fail"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(findings: &[Finding]) -> Vec<String> {
+        findings.iter().map(|finding| format!("{} {}", finding.state.word(), finding.found)).collect()
+    }
+
+    #[test]
+    fn little_room_is_told_with_its_reason() {
+        let room = |free_bytes, free_files| told(&room_findings(Some(Room { free_bytes, free_files })));
+        assert_eq!(room(FREE_BYTES_MIN, None), ["ok 268 MB free"]);
+        assert_eq!(
+            room(FREE_BYTES_MIN - 1, Some(9)),
+            [
+                "warning only 268 MB free: a full disk loses answers",
+                "warning only 9 more files can be made on its disk, which has no more inodes",
+            ]
+        );
+        assert_eq!(told(&room_findings(None)), ["ok how much room there is, this system does not tell"]);
+    }
+
+    #[test]
+    fn locks_of_other_machines_are_not_relied_on() {
+        assert_eq!(
+            told(&[locks(Some("NFS"))]),
+            ["warning it lies on NFS, where the locks of a database cannot be relied on"]
+        );
+    }
+
+    #[test]
+    fn a_foreign_folder_is_told_with_a_command() {
+        let finding = foreign(Path::new("/a b"), 7, ELSEWHERE);
+        assert_eq!(finding.state.word(), "warning");
+        assert!(finding.next.unwrap().starts_with("`sudo chown -R \"$(id -u)\" '/a b'`, or set"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_may_read_in_it_is_counted() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let set = |name: &str, mode| {
+            let path = folder.path().join(name);
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        std::fs::create_dir(folder.path().join("models")).unwrap();
+        for (name, mode) in [("models", 0o700), ("runs.db", 0o600), ("models/a.json", 0o600)] {
+            if !name.eq("models") {
+                std::fs::write(folder.path().join(name), "").unwrap();
+            }
+            set(name, mode);
+        }
+        assert_eq!(loose_entries(folder.path()), None);
+        set("models/a.json", 0o644);
+        let one = loose_entries(folder.path()).unwrap();
+        assert_eq!(one.found, "`models/a.json` in it can be read or written by others");
+        set("runs.db", 0o602);
+        let two = loose_entries(folder.path()).unwrap();
+        assert_eq!(two.found, "`models/a.json` and 1 more in it can be read or written by others");
+    }
+}

@@ -1,0 +1,32 @@
+//! A key for every provider that the settings name. By the name of its variable, never by its value.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
+use parallel_llm_engine::{Failure, ProviderId};
+
+use super::{Finding, Service};
+use parallel_llm_settings::settings::KeyWish;
+
+pub(super) async fn look(service: &Service) -> Vec<Finding> {
+    let named = service.named_models();
+    let providers: BTreeSet<&ProviderId> = named.iter().map(|named| &named.model.provider).collect();
+    // All at once: each may have a program that takes its time.
+    let check = async |provider| (provider, service.check_key(provider).await);
+    let checked = join_all(providers.into_iter().map(check)).await;
+    let finding = |(provider, key): (&ProviderId, Result<(), Failure>)| {
+        let settings = service.provider(provider);
+        let name = settings.map_or(provider.0.as_str(), |settings| settings.name.as_str());
+        match key {
+            Ok(()) => Finding::ok(match settings.map(|settings| &settings.key) {
+                Some(KeyWish::Set { origin, .. }) => format!("{name} has a key ({origin})"),
+                Some(KeyWish::Command(words)) => {
+                    format!("{name} has a key (from `{}`)", words.first().map_or("", String::as_str))
+                }
+                Some(KeyWish::Nothing) | None => format!("{name} needs no key"),
+            }),
+            Err(failure) => Finding::muting(provider, failure.message.clone(), failure.next_step()),
+        }
+    };
+    checked.into_iter().map(finding).collect()
+}

@@ -1,0 +1,107 @@
+//! Whether every configured model is still offered, at which price and with how much context; and how old the lists are
+//! that say so.
+
+use parallel_llm_engine::{Code, PicoUsd, ProviderId};
+
+use super::{Finding, Health, Service, is_in_the_way};
+use crate::models::ListLine;
+use crate::render::age::age;
+use crate::roll_call::{Present, Standing};
+
+/// Models that are named where several lack the same; `models --check` names all.
+const NAMED_MAX: usize = 3;
+
+pub(super) async fn look(service: &Service) -> Vec<Finding> {
+    let roll_call = service.call_roll().await;
+    let count = |standing| roll_call.models.iter().filter(|model| model.standing == standing).count();
+    let well = count(Standing::Alive) + count(Standing::Expiring);
+    let all = roll_call.models.len();
+    let mut findings = vec![Finding::ok(format!("{well} of {all} configured models are offered"))];
+    findings.extend(told_together(&roll_call.models));
+    findings.extend(roll_call.lists.iter().filter_map(list_finding));
+    findings
+}
+
+/// One finding for each model; those that lack the same are told once, in the place of the first.
+fn told_together(models: &[Present]) -> Vec<Finding> {
+    let mut groups: Vec<Vec<&Present>> = Vec::new();
+    for model in models {
+        match groups.iter_mut().find(|group| lack_the_same(group[0], model)) {
+            Some(group) => group.push(model),
+            None => groups.push(vec![model]),
+        }
+    }
+    groups.into_iter().map(|group| group_finding(&group)).collect()
+}
+
+fn lack_the_same(one: &Present, other: &Present) -> bool {
+    let is_same = (&one.message, &one.next) == (&other.message, &other.next);
+    one.message.is_some() && is_same && model_finding(one).state == model_finding(other).state
+}
+
+fn group_finding(group: &[&Present]) -> Finding {
+    let alone = model_finding(group[0]);
+    let (count, Some(message)) = (group.len(), &group[0].message) else { return alone };
+    if count == 1 {
+        return alone;
+    }
+    let named: Vec<&str> = group.iter().take(NAMED_MAX).map(|model| model.id.as_str()).collect();
+    let more = if count > NAMED_MAX { format!(" and {} more", count - NAMED_MAX) } else { String::new() };
+    Finding { found: format!("{count} models ({}{more}): {message}", named.join(", ")), ..alone }
+}
+
+fn model_finding(model: &Present) -> Finding {
+    // A preset is asked by name only; the panel and the synthesizers are asked by every question.
+    let is_in_use = model.places.iter().any(|place| !place.starts_with("presets."));
+    let state = match model.standing {
+        Standing::Alive => Health::Ok,
+        Standing::Dead if is_in_use => Health::Failed,
+        Standing::Dead | Standing::Expiring | Standing::Unknown => Health::Warning,
+    };
+    let what = match (&model.message, model.standing) {
+        (Some(message), _) => message.clone(),
+        (None, Standing::Unknown) => "nobody can tell".to_owned(),
+        (None, _) => terms(model),
+    };
+    let alias = model.alias_of.as_ref().map(|target| format!(", now {target}")).unwrap_or_default();
+    Finding::of(
+        state,
+        format!("{}{alias} ({}): {what}", model.id, model.places.join(", ")),
+        model.next.clone(),
+    )
+}
+
+/// What a model costs and how much it reads, as far as its list says.
+fn terms(model: &Present) -> String {
+    let usd = |price: Option<f64>| PicoUsd::from_f64(price?);
+    let price = match (usd(model.input_usd_per_million), usd(model.output_usd_per_million)) {
+        (Some(input), Some(output)) => format!("{input} in and {output} out for a million tokens"),
+        _ => "its price is not listed".to_owned(),
+    };
+    let context = model.context_tokens.map(|tokens| format!(", {tokens} tokens of context"));
+    price + &context.unwrap_or_default()
+}
+
+/// How old a list is. One that cannot be had for want of a key is told by the check of keys.
+fn list_finding(list: &ListLine) -> Option<Finding> {
+    let ListLine { provider, name, models, age_ms, embedded_on, error, .. } = list;
+    let age = age_ms.map(age);
+    let old = match (&age, embedded_on) {
+        (Some(age), _) => format!("its last list was fetched {age} ago"),
+        (None, Some(day)) => format!("the list carried along is of {day}"),
+        (None, None) => "there is none of it".to_owned(),
+    };
+    match error {
+        Some(error) if error.code == Code::KeyMissing.as_str() => None,
+        Some(error) => {
+            let found = format!("the list of {name} cannot be fetched, {old}: {}", error.message);
+            let mutes = is_in_the_way(&error.code).then(|| ProviderId(provider.clone()));
+            Some(Finding { mutes, ..Finding::warning(found, error.next.clone()) })
+        }
+        None if list.source == "none" => None,
+        None => Some(Finding::ok(match age {
+            Some(age) => format!("the list of {name} was fetched {age} ago: {models} models"),
+            None => format!("{old} ({name}): {models} models"),
+        })),
+    }
+}

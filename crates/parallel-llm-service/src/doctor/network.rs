@@ -1,0 +1,44 @@
+//! The way to the providers that the settings name: their addresses, and the proxy that calls go through.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, Service};
+use parallel_llm_settings::settings::{Proxy, Surroundings};
+
+pub(super) fn look(service: &Service) -> Vec<Finding> {
+    let settings = service.settings();
+    let named: BTreeSet<_> = service.named_models().into_iter().map(|named| named.model.provider).collect();
+    let at = |id: &str| {
+        let name = format!("providers.{id}.base_url");
+        settings.shown().iter().find(move |shown| shown.name == name)
+    };
+    // One without an address is told by the check of keys, with what to set.
+    let providers = settings.providers.iter().filter(|provider| named.contains(&provider.id));
+    let mut findings: Vec<Finding> = providers
+        .filter_map(|provider| {
+            let (address, origin) = match (at(&provider.id.0), &provider.base_url) {
+                (Some(shown), _) => (shown.value.clone(), shown.origin.to_string()),
+                (None, base_url) => (base_url.clone()?, "default".to_owned()),
+            };
+            Some(Finding::ok(format!("{} is at {address} ({origin})", provider.name)))
+        })
+        .collect();
+    findings.push(way_out(&settings.surroundings));
+    findings
+}
+
+fn way_out(surroundings: &Surroundings) -> Finding {
+    let Some(Proxy { variable, address, has_credentials }) = &surroundings.proxy else {
+        return Finding::ok("no proxy is named");
+    };
+    let Some(address) = address else {
+        let found = format!("the address of a proxy in `{variable}` cannot be read");
+        return Finding::warning(found, format!("set `{variable}` like `http://proxy.example:3128`"));
+    };
+    let credentials = if *has_credentials { ", with a name and a password" } else { "" };
+    let exceptions = surroundings.exceptions.map(|name| format!(", but for the hosts in `{name}`"));
+    let exceptions = exceptions.unwrap_or_default();
+    Finding::ok(format!(
+        "calls to other machines go through the proxy {address} (`{variable}`{credentials}){exceptions}"
+    ))
+}

@@ -1,0 +1,485 @@
+//! The files of a run: the prompt, each answer as it lands, the final text and the report.
+//!
+//! Derived from the run, which stays the truth: a file that cannot be written is told in the report and costs
+//! nothing else. What always holds: nothing partial stands under a final name, folders are 0700 and files 0600,
+//! and two runs never share a folder.
+
+mod erase;
+mod rebuild;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use parallel_llm_engine::call::hub::{Hub, Stage, Update, Watch};
+use parallel_llm_engine::run::calibration::Calibration;
+use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::{Code, Event, Failure, RunId, SeatNumber, SeatStatus};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+pub use erase::{Erased, erase};
+pub use rebuild::rebuild;
+
+use crate::attachment;
+use crate::render::report::{FilesReport, FilesState, Report};
+use parallel_llm_settings::pinned_folder::{self, Anchor, Held};
+use parallel_llm_settings::private_files;
+
+/// The question.
+const PROMPT: &str = "prompt.md";
+/// The report.
+const REPORT: &str = "run.json";
+/// How long the files of another process are waited for that has the answer: it writes them milliseconds later.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
+/// How often they are looked at meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// What is short for the moment is tried again so often, and so long apart: a burst of runs has given its files and sockets
+/// back by then.
+const TRIES: u32 = 10;
+const TRY_EVERY: Duration = Duration::from_millis(300);
+/// The longest part of a model's name that enters a file name, in bytes.
+const SLUG_BYTES_MAX: usize = 64;
+
+/// How long a folder may take to be looked at or made before it counts as one that does not answer: a drive that wakes up,
+/// or one on the network, takes a second or two.
+const FOLDER_MAX: Duration = Duration::from_secs(5);
+
+/// What stands around the writing of each file: it is given the folder and what writes, and comes back when that is done.
+pub type AroundFiles = Arc<dyn Fn(&Path, &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> + Send + Sync>;
+
+/// A file to be written: its name, and what writes its content. Long texts stay where they are until then.
+type Due = (String, Box<dyn Fn(&mut dyn Write) -> io::Result<()> + Send>);
+
+/// The folder of one run.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// `None`: it cannot be used, and the first file will tell why.
+    anchor: Option<Anchor>,
+}
+
+impl Folder {
+    /// Makes the folder of a run inside `base`. Fails before anything is paid where it cannot be written.
+    pub fn create(base: &Path, run_id: RunId) -> Result<Self, Failure> {
+        let dir = base.join(run_id.to_string());
+        let unwritable = |error: io::Error| {
+            let message = format!("the folder `{}` cannot be written: {error}", base.display());
+            Failure::new(Code::OutputUnwritable, message)
+        };
+        private_files::folder_builder().recursive(true).create(base).map_err(unwritable)?;
+        // Not recursive: a folder that exists already belongs to somebody else.
+        private_files::folder_builder().recursive(false).create(&dir).map_err(unwritable)?;
+        let anchor = Anchor::of(&dir).map_err(unwritable)?;
+        Ok(Self { path: dir, anchor: Some(anchor) })
+    }
+
+    /// Makes the folder of a run that is not this process's, to write its files there too. `None` where it is there:
+    /// whoever made it writes them.
+    pub fn claim(base: &Path, run_id: RunId) -> Result<Option<Self>, Failure> {
+        match Self::create(base, run_id) {
+            Err(_) if has_folder(base, run_id) => Ok(None),
+            made => made.map(Some),
+        }
+    }
+
+    /// The folder of a run that has begun before, made anew where it is not there.
+    pub fn of(base: &Path, run_id: RunId) -> Self {
+        let dir = base.join(run_id.to_string());
+        // What is wrong with it shows with the first file, and in the report.
+        let _ = private_files::folder_builder().recursive(true).create(&dir);
+        Self { anchor: Anchor::of(&dir).ok(), path: dir }
+    }
+
+    /// Takes the folder of a run away that did not begin.
+    pub fn discard(&self) {
+        // Removes nothing but an empty folder; what else may be wrong with it is no news to anyone.
+        let _ = std::fs::remove_dir(&self.path);
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a whole file or none.
+    fn write(&self, (name, content): &Due) -> io::Result<()> {
+        self.anchored()?.write(name, content)
+    }
+
+    /// Takes these files away, as far as they are there.
+    fn remove(&self, names: &[String]) -> io::Result<()> {
+        let anchor = self.anchored()?;
+        names.iter().try_for_each(|name| anchor.remove(name))
+    }
+
+    fn anchored(&self) -> io::Result<Cow<'_, Anchor>> {
+        self.anchor
+            .as_ref()
+            .map_or_else(|| Anchor::of(&self.path).map(Cow::Owned), |anchor| Ok(Cow::Borrowed(anchor)))
+    }
+}
+
+/// Does something with a folder that may not answer, beside the one thread of all runs, and for a bounded time.
+pub async fn in_time<T: Send + 'static>(
+    base: &Path,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let failed = |why: &str| {
+        let message = format!("the folder `{}` cannot be used: {why}", base.display());
+        Failure::new(Code::OutputUnwritable, message)
+    };
+    match tokio::time::timeout(FOLDER_MAX, tokio::task::spawn_blocking(work)).await {
+        Ok(Ok(done)) => done,
+        Ok(Err(_)) => Err(failed("a defect stopped what was done with it")),
+        Err(_) => Err(failed(&format!("it has not answered for {} s", FOLDER_MAX.as_secs()))),
+    }
+}
+
+/// How far the files of a run are, for whoever reports it.
+#[derive(Clone, Debug)]
+pub enum FilesWatch {
+    /// This process writes them, or nobody does any more.
+    Told(watch::Receiver<FilesReport>),
+    /// Another process writes them into this folder: what is there tells.
+    Seen(Arc<SeenFolder>),
+}
+
+/// The folder of a run whose files another process writes.
+#[derive(Debug)]
+pub struct SeenFolder {
+    dir: PathBuf,
+    /// What was there at the last look: whoever tells of a run does not wait for a folder.
+    last: Mutex<FilesReport>,
+}
+
+impl SeenFolder {
+    /// Looks again; `None` where the folder does not answer. Says whether the folder is there and its report missing.
+    async fn look(&self) -> Option<bool> {
+        let dir = self.dir.clone();
+        let looked = in_time(&self.dir, move || Ok((dir.is_dir(), look_into(&dir)))).await;
+        let (is_there, files) = looked.ok()?;
+        let is_unfinished = is_there && files.state == FilesState::Off;
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = files;
+        Some(is_unfinished)
+    }
+}
+
+impl FilesWatch {
+    /// A run without files.
+    pub fn off() -> Self {
+        Self::settled_as(FilesReport::default())
+    }
+
+    /// Files that nobody writes any more.
+    pub fn settled_as(files: FilesReport) -> Self {
+        Self::Told(watch::channel(files).1)
+    }
+
+    /// Files that another process writes, where it does; `now` is what was there a moment ago.
+    pub fn of_another(base: &Path, run: &Run, now: FilesReport) -> Self {
+        if !run.plan.files {
+            return Self::off();
+        }
+        Self::Seen(Arc::new(SeenFolder {
+            dir: base.join(run.plan.run_id.to_string()),
+            last: Mutex::new(now),
+        }))
+    }
+
+    /// How far they are now, or were when they were last looked at.
+    pub fn now(&self) -> FilesReport {
+        match self {
+            Self::Told(said) => said.borrow().clone(),
+            Self::Seen(folder) => folder.last.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// Waits until the files of a settled run are written, or could not be.
+    pub async fn settled(&self) -> FilesReport {
+        match self {
+            // Where the writer is gone, what it said last is the truth.
+            Self::Told(said) => {
+                let _ = said.clone().wait_for(|files| files.state != FilesState::Writing).await;
+            }
+            Self::Seen(folder) => {
+                let give_up = Instant::now() + WRITTEN_WITHIN;
+                while folder.look().await == Some(true) && Instant::now() < give_up {
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+            }
+        }
+        self.now()
+    }
+}
+
+/// Writes the files of one run as its events come.
+pub struct FileWriter {
+    folder: Folder,
+    hub: Arc<Hub>,
+    calibration: Arc<Calibration>,
+    said: watch::Sender<FilesReport>,
+    written: BTreeSet<String>,
+    around: Option<AroundFiles>,
+}
+
+impl FileWriter {
+    /// A writer into this folder, and how it can be watched.
+    pub fn new(folder: Folder, hub: Arc<Hub>, calibration: Arc<Calibration>) -> (Self, FilesWatch) {
+        let begun =
+            FilesReport { dir: Some(folder.path().to_owned()), state: FilesState::Writing, error: None };
+        let (said, watch) = watch::channel(begun);
+        let writer = Self { folder, hub, calibration, said, written: BTreeSet::new(), around: None };
+        (writer, FilesWatch::Told(watch))
+    }
+
+    /// The same with something of the caller's around each file.
+    pub fn within(self, around: Option<AroundFiles>) -> Self {
+        Self { around, ..self }
+    }
+
+    /// Follows the run to its end, or until nobody brings in any more what happens in it.
+    pub async fn follow(mut self) {
+        let hub = Arc::clone(&self.hub);
+        let mut over = std::pin::pin!(hub.reached(Stage::Closed));
+        let (mut run, mut events) = hub.watch_events();
+        let mut is_over = false;
+        loop {
+            let tries = if is_over { TRIES } else { 1 };
+            self.write_patiently(&run, tries).await;
+            if is_over {
+                return;
+            }
+            is_over = tokio::select! {
+                biased;
+                () = &mut over => true,
+                () = wait_for_text(&mut events) => false,
+            };
+            run = hub.snapshot();
+        }
+    }
+
+    /// Writes what the run has and the folder has not, again where something is short for the moment. What comes in meanwhile
+    /// brings another turn, so only the last one is worth waiting for.
+    async fn write_patiently(&mut self, run: &Run, tries: u32) {
+        let mut written = self.write_new(run).await;
+        for _ in 1..tries {
+            match &written {
+                Err(error) if is_shortage(error) => tokio::time::sleep(TRY_EVERY).await,
+                _ => break,
+            }
+            written = self.write_new(run).await;
+        }
+        match written {
+            Ok(()) if run.is_decided() => self.tell(FilesState::Written, None),
+            Ok(()) => {}
+            Err(error) => self.tell(FilesState::Failed, Some(error.to_string())),
+        }
+    }
+
+    async fn write_new(&mut self, run: &Run) -> io::Result<()> {
+        let mut files = texts(run);
+        // The text that stands may be another once a further part of the run is decided.
+        let is_due = |name: &str| run.is_decided() || name != run.plan.file_names.final_text();
+        files.retain(|(name, _)| !self.written.contains(name) && is_due(name));
+        self.write(files).await?;
+        if run.is_decided() {
+            let report =
+                report_file(Report::of(run, self.report(FilesState::Written, None), &self.calibration));
+            self.written.remove(REPORT);
+            self.remove(stale(run)).await?;
+            self.write(vec![report]).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, files: Vec<Due>) -> io::Result<()> {
+        let (folder, around) = (self.folder.clone(), self.around.clone());
+        let write = move |file: &Due| match &around {
+            Some(around) => around(folder.path(), &mut || folder.write(file)),
+            None => folder.write(file),
+        };
+        let write_all = move || files.iter().try_for_each(write).map(|()| files);
+        let files = tokio::task::spawn_blocking(write_all).await.map_err(io::Error::other)??;
+        self.written.extend(files.into_iter().map(|(name, _)| name));
+        Ok(())
+    }
+
+    async fn remove(&self, names: Vec<String>) -> io::Result<()> {
+        let folder = self.folder.clone();
+        tokio::task::spawn_blocking(move || folder.remove(&names)).await.map_err(io::Error::other)?
+    }
+
+    fn tell(&self, state: FilesState, error: Option<String>) {
+        self.said.send_replace(self.report(state, error));
+    }
+
+    fn report(&self, state: FilesState, error: Option<String>) -> FilesReport {
+        FilesReport { dir: Some(self.folder.path().to_owned()), state, error }
+    }
+}
+
+/// Whether something is short that others give back: descriptors or memory, not room on the disk.
+fn is_shortage(error: &io::Error) -> bool {
+    // A process or the system has too many open files.
+    #[cfg(unix)]
+    if let Some(code) = error.raw_os_error() {
+        use rustix::io::Errno;
+        let short = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN];
+        return short.iter().any(|errno| errno.raw_os_error() == code);
+    }
+    matches!(error.kind(), io::ErrorKind::OutOfMemory | io::ErrorKind::Interrupted)
+}
+
+async fn wait_for_text(events: &mut Watch) {
+    loop {
+        match events.next().await {
+            Update::Event(recorded) => match recorded.event {
+                Event::Answered { .. } | Event::Cut { .. } | Event::Decided { .. } | Event::Closed { .. } => {
+                    return;
+                }
+                _ => {}
+            },
+            Update::Snapshot(_) => return,
+            Update::Begun(_) | Update::Text { .. } => {}
+        }
+    }
+}
+
+/// The texts of a run as files. A text that was paid for is not overwritten by a newer one.
+fn texts(run: &Run) -> Vec<Due> {
+    let mut files = vec![prompt_file(run)];
+    files.extend(run.seats.iter().zip(1..).filter_map(|(seat, number)| answer_file(run, seat, number)));
+    let earlier = run.earlier.iter().zip(1..).map(|(outcome, number)| (earlier_name(number), outcome));
+    let final_text = run.plan.file_names.final_text();
+    let newest = run.outcome.iter().map(|outcome| (final_text.to_owned(), outcome));
+    files.extend(
+        earlier.chain(newest).filter_map(|(name, outcome)| Some(text_file(name, outcome.text.as_ref()?))),
+    );
+    files
+}
+
+fn earlier_name(number: usize) -> String {
+    format!("earlier_best_{number}.md")
+}
+
+fn prompt_file(run: &Run) -> Due {
+    let plan = Arc::clone(&run.plan);
+    let write = move |sink: &mut dyn Write| sink.write_all(attachment::prompt_text(&plan).as_bytes());
+    (PROMPT.to_owned(), Box::new(write))
+}
+
+fn text_file(name: String, text: &Arc<str>) -> Due {
+    let text = Arc::clone(text);
+    (name, Box::new(move |sink| sink.write_all(text.as_bytes())))
+}
+
+/// The report of a run as a file. It is written last.
+fn report_file(report: Report) -> Due {
+    let write = move |sink: &mut dyn Write| {
+        report.write_pretty(&mut *sink)?;
+        sink.write_all(b"\n")
+    };
+    (REPORT.to_owned(), Box::new(write))
+}
+
+fn answer_file(run: &Run, seat: &SeatView, number: u8) -> Option<Due> {
+    let is_cut = match seat.status {
+        SeatStatus::Answered => false,
+        SeatStatus::Cut => true,
+        _ => return None,
+    };
+    Some(text_file(answer_name(run, seat, number, is_cut), &seat.answer.as_ref()?.text))
+}
+
+fn answer_name(run: &Run, seat: &SeatView, number: u8, is_cut: bool) -> String {
+    run.plan.file_names.answer(SeatNumber(number), &slug(&seat.model.model), is_cut)
+}
+
+/// The names that this run's files may have been given and have no more: a further part that came to nothing has left
+/// its own for the text before, and a seat that was cut and asked again has a whole answer.
+fn stale(run: &Run) -> Vec<String> {
+    let whole = run.seats.iter().zip(1..).filter(|(seat, _)| seat.status == SeatStatus::Answered);
+    let cut = whole.map(|(seat, number)| answer_name(run, seat, number, true));
+    cut.chain([earlier_name(run.earlier.len() + 1)]).collect()
+}
+
+/// Every name that a file of this run may have been given.
+fn names(run: &Run) -> BTreeSet<String> {
+    let answers = run.seats.iter().zip(1..);
+    let answers =
+        answers.flat_map(|(seat, number)| [false, true].map(|is_cut| answer_name(run, seat, number, is_cut)));
+    // One more, because a part that could not be stored has left its own for the text before.
+    let earlier = (1..=run.earlier.len() + 1).map(earlier_name);
+    let fixed = [PROMPT, run.plan.file_names.final_text(), REPORT].map(str::to_owned);
+    let whole: Vec<String> = fixed.into_iter().chain(earlier).chain(answers).collect();
+    whole.iter().map(|name| pinned_folder::temporary(name)).chain(whole.iter().cloned()).collect()
+}
+
+/// Whether what has this name in a folder is one of these files of a run.
+fn is_among(ours: &BTreeSet<String>, folder: &Held, name: &OsStr) -> io::Result<bool> {
+    Ok(name.to_str().is_some_and(|name| ours.contains(name)) && folder.is_file(name)?)
+}
+
+/// A model's name as a part of a file name: lower case letters, digits, dots, dashes and underscores.
+fn slug(model: &str) -> String {
+    let plain = |byte: u8| match byte {
+        b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' => char::from(byte),
+        b'A'..=b'Z' => char::from(byte.to_ascii_lowercase()),
+        _ => '-',
+    };
+    let slug: String = model.bytes().map(plain).collect();
+    slug.trim_matches(['-', '.']).chars().take(SLUG_BYTES_MAX).collect()
+}
+
+/// Whether anything bears the name of the run's folder inside `base`.
+pub fn has_folder(base: &Path, run_id: RunId) -> bool {
+    base.join(run_id.to_string()).symlink_metadata().is_ok()
+}
+
+/// Where the files of a stored run should lie, and whether they do.
+pub async fn look_up(base: &Path, run: &Run) -> FilesReport {
+    if !run.plan.files {
+        return FilesReport::default();
+    }
+    let dir = base.join(run.plan.run_id.to_string());
+    let (looked, at) = (dir.clone(), dir.clone());
+    let silent = |failure: Failure| FilesReport {
+        dir: Some(dir),
+        state: FilesState::Failed,
+        error: Some(failure.message),
+    };
+    in_time(&at, move || Ok(look_into(&looked))).await.unwrap_or_else(silent)
+}
+
+/// The files of a run that should lie here. Its report is written last.
+fn look_into(dir: &Path) -> FilesReport {
+    if dir.join(REPORT).is_file() {
+        FilesReport { dir: Some(dir.to_owned()), state: FilesState::Written, error: None }
+    } else {
+        FilesReport::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_model_name_leaves_its_folder() {
+        for (model, expected) in [
+            ("~openai/gpt-sol-latest", "openai-gpt-sol-latest"),
+            ("../../etc/passwd", "etc-passwd"),
+            ("google/gemma-4:free", "google-gemma-4-free"),
+            ("..", ""),
+            ("ä\u{202e}x", "x"),
+        ] {
+            assert_eq!(slug(model), expected, "{model}");
+        }
+        assert!(slug(&"a".repeat(300)).len() <= SLUG_BYTES_MAX);
+    }
+}

@@ -1,0 +1,79 @@
+//! Making the files of a run anew from what is stored of it: the whole run, or what there is of one that was interrupted.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::run::calibration::Calibration;
+use parallel_llm_engine::{Code, Failure};
+use serde::Deserialize;
+
+use super::{Folder, REPORT, is_among, names, report_file, stale, texts};
+use crate::render::report::{FilesReport, FilesState, Report};
+use parallel_llm_settings::pinned_folder::{Anchor, Held};
+
+/// The most that is read of a report to learn whose it is. The largest holds 65 texts of 8 MiB, each written out.
+const REPORT_BYTES_MAX: u64 = 1 << 31;
+
+/// Writes the files of a run into its folder inside `base`, and gives that folder. One that is there is written to only
+/// where its report is this run's, or where it has none and nothing but files of this run: that of a run which was
+/// interrupted. Each file is then replaced whole.
+pub fn rebuild(base: &Path, run: &Run, calibration: &Calibration) -> Result<PathBuf, Failure> {
+    let run_id = run.plan.run_id;
+    let dir = base.join(run_id.to_string());
+    let unwritable = |error: std::io::Error| {
+        let message = format!("the files of run {run_id} cannot be written to `{}`: {error}", dir.display());
+        Failure::new(Code::OutputUnwritable, message)
+    };
+    let folder =
+        if dir.symlink_metadata().is_ok() { owned(&dir, run)? } else { Folder::create(base, run_id)? };
+    let told = FilesReport { dir: Some(dir.clone()), state: FilesState::Written, error: None };
+    folder.remove(&stale(run)).map_err(unwritable)?;
+    for file in texts(run).into_iter().chain([report_file(Report::of(run, told, calibration))]) {
+        folder.write(&file).map_err(unwritable)?;
+    }
+    Ok(dir)
+}
+
+/// The folder that is there, where it is this run's.
+fn owned(dir: &Path, run: &Run) -> Result<Folder, Failure> {
+    let run_id = run.plan.run_id;
+    let report = dir.join(REPORT);
+    let is_ours = if report.symlink_metadata().is_ok() {
+        reported(&report).is_some_and(|named| named == run_id.to_string())
+    } else {
+        holds_only(dir, &names(run)).unwrap_or(false)
+    };
+    let is_folder = dir.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if is_folder && is_ours {
+        return Ok(Folder { anchor: Anchor::of(dir).ok(), path: dir.to_owned() });
+    }
+    let message = format!("`{}` is there already, without a report of run {run_id}", dir.display());
+    let next = "nothing was written: move it away, or choose another folder with `--dir`";
+    Err(Failure::new(Code::OutputUnwritable, message).with_next(next))
+}
+
+/// Whether nothing is in a folder but files of these names.
+fn holds_only(dir: &Path, ours: &BTreeSet<String>) -> std::io::Result<bool> {
+    let folder = Held::open(dir)?;
+    for name in folder.names()? {
+        if !is_among(ours, &folder, &name)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whose report a file is.
+fn reported(path: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        run_id: String,
+    }
+    if !path.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    let file = std::io::BufReader::new(std::fs::File::open(path).ok()?.take(REPORT_BYTES_MAX));
+    serde_json::from_reader(file).ok().map(|named: Named| named.run_id)
+}

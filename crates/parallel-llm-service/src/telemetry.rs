@@ -1,0 +1,297 @@
+//! The log: one line per fact on stderr, and in a file where one is named. Set up once, by the program only.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
+
+use parallel_llm_engine::call::hub::{Update, Watch};
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{Code, Event, Failure, Recorded, RunStatus};
+use parallel_llm_store::{RunFilter, Store, Whose};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::render::cost::Cost;
+use parallel_llm_engine::text::safe;
+use parallel_llm_settings::private_files;
+
+/// A log file beyond this is put aside as `NAME.1`, in place of the one before: two of them at most.
+const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
+
+/// Lines that wait to be written. A reader of stderr that has stopped reading costs lines, never a run.
+const WAITING_LINES_MAX: usize = 4_096;
+
+/// How long the end of the program waits for lines that are still to be written.
+const FLUSH_MAX: Duration = Duration::from_secs(1);
+/// Interrupted runs that are named when the store is opened; `runs list` has all.
+const INTERRUPTED_MAX: usize = 5;
+
+/// Keeps the log going; dropped at the end, it sees to the lines that still wait.
+pub struct Log {
+    writers: Vec<Writer>,
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        for writer in &self.writers {
+            let (done, flushed) = sync_channel(1);
+            if writer.0.try_send(Line::Flush(done)).is_ok() {
+                // Whoever does not read the log in time does without its end.
+                let _ = flushed.recv_timeout(FLUSH_MAX);
+            }
+        }
+    }
+}
+
+/// Hands lines to a thread of its own, so that nobody waits for a full pipe or a slow disk.
+#[derive(Clone)]
+struct Writer(SyncSender<Line>);
+
+enum Line {
+    Text(Vec<u8>),
+    Flush(SyncSender<()>),
+}
+
+impl Writer {
+    fn to(mut sink: impl Write + Send + 'static) -> Result<Self, Failure> {
+        let (writer, lines) = sync_channel(WAITING_LINES_MAX);
+        let write_all = move || {
+            for line in lines {
+                // A log that cannot be written is no reason to stop.
+                let _ = match line {
+                    Line::Text(text) => sink.write_all(&text),
+                    Line::Flush(done) => sink.flush().map(|()| done.try_send(()).unwrap_or_default()),
+                };
+            }
+        };
+        let thread = std::thread::Builder::new().name("log".to_owned()).spawn(write_all);
+        thread.map_err(|error| Failure::new(Code::Internal, format!("the log cannot start: {error}")))?;
+        Ok(Self(writer))
+    }
+}
+
+impl Write for Writer {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        // Where too many lines wait already, this one is lost.
+        let _ = self.0.try_send(Line::Text(line.to_vec()));
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Starts the log at this level. A second start is an error, not a second log.
+pub fn start(level: &str, path: Option<&Path>) -> Result<Log, Failure> {
+    let broken = |what: String| Failure::new(Code::SettingsInvalid, what);
+    // Our own facts at the level asked for; libraries only where something is wrong.
+    let filter = EnvFilter::try_new(format!("warn,parallel_llm={level},parallel_llm_mcp={level},rmcp=off"))
+        .map_err(|error| broken(format!("the log level `{level}` cannot be used: {error}")))?;
+    let mut writers = vec![Writer::to(std::io::stderr())?];
+    let file = path.map(LogFile::open).transpose().map_err(|(path, error)| {
+        broken(format!("the log file `{}` cannot be written: {error}", path.display()))
+    })?;
+    writers.extend(file.map(Writer::to).transpose()?);
+    let layer = |writer: &Writer| {
+        let writer = writer.clone();
+        tracing_subscriber::fmt::layer()
+            .with_writer(move || writer.clone())
+            .with_ansi(false)
+            .with_target(false)
+    };
+    tracing_subscriber::registry()
+        .with(filter)
+        .with(writers.iter().map(layer).collect::<Vec<_>>())
+        .try_init()
+        .map_err(|_| Failure::new(Code::Internal, "the log was started twice"))?;
+    if let Some(path) = path {
+        tracing::info!("the log is also written to `{}`", path.display());
+    }
+    Ok(Log { writers })
+}
+
+/// Whether a run has anything to log at the level in force.
+pub fn is_wanted() -> bool {
+    tracing::enabled!(tracing::Level::WARN)
+}
+
+/// Logs a run until it closes: its start and end, its failures, and at `debug` every call. No prompt, no answer.
+pub async fn follow(mut run: Run, mut watch: Watch) {
+    while !run.closed {
+        match watch.next().await {
+            Update::Event(recorded) => {
+                run.apply(&recorded);
+                log(&run, &recorded);
+            }
+            Update::Snapshot(newer) => run = *newer,
+            Update::Begun(_) | Update::Text { .. } => {}
+        }
+    }
+}
+
+/// Says which runs were left unfinished by processes that are gone, where anybody reads the log. That they cannot be
+/// listed is told by whoever needs the store next.
+pub async fn tell_interrupted(store: &Store) {
+    if !tracing::enabled!(tracing::Level::WARN) {
+        return;
+    }
+    let filter =
+        RunFilter { limit: INTERRUPTED_MAX, status: Some(RunStatus::Interrupted), ..RunFilter::default() };
+    for run in store.list(Whose::All, filter).await.unwrap_or_default() {
+        let (run_id, answered, seats) = (run.run_id, run.answered, run.seats);
+        let Ok(Some(stored)) = store.load(Whose::All, run_id).await else { continue };
+        let how = match stored.run().resuming() {
+            Some(command) => format!("{command} finishes it"),
+            None => "its texts were not kept, so it cannot be gone on with".to_owned(),
+        };
+        tracing::warn!(%run_id, answered, seats, "the run was interrupted: {how}");
+    }
+}
+
+fn log(run: &Run, recorded: &Recorded) {
+    let run_id = run.plan.run_id;
+    let place = recorded.event.attempt().map(|attempt| attempt.place);
+    let seat = place.map(|place| place.to_string()).unwrap_or_default();
+    let model =
+        place.and_then(|place| run.place(place)).map(|view| view.model.to_string()).unwrap_or_default();
+    let ms = recorded.elapsed_ms;
+    match &recorded.event {
+        Event::Started { reserved, .. } => {
+            tracing::info!(%run_id, seats = run.seats.len(), reserved = %reserved, "the run starts");
+        }
+        Event::Failed { attempt, failure, retry, .. } => {
+            let message = safe::excerpt(&failure.message, 300);
+            let causes = failure.causes().join(": ");
+            let causes = Some(causes.as_str()).filter(|causes| !causes.is_empty());
+            tracing::warn!(%run_id, seat, model, attempt = attempt.number, code = %failure.code, ?retry, ms, causes, "{message}");
+        }
+        Event::Cut { failure, .. } => {
+            tracing::warn!(%run_id, seat, model, code = %failure.code, ms, "the answer was cut");
+        }
+        Event::Sent { attempt } => {
+            tracing::debug!(%run_id, seat, model, attempt = attempt.number, ms, "sent");
+        }
+        Event::Accepted { generation_id, .. } => {
+            let generation_id = safe::for_terminal(generation_id);
+            tracing::debug!(%run_id, seat, model, generation_id, ms, "accepted");
+        }
+        Event::Answered { answer, .. } => {
+            tracing::debug!(%run_id, seat, model, bytes = answer.text_bytes, ms, "answered");
+        }
+        Event::Cancelled { .. } => tracing::debug!(%run_id, seat, model, ms, "cancelled"),
+        Event::Spared { seats } => {
+            tracing::debug!(%run_id, seats = seats.len(), ms, "not asked, because not needed");
+        }
+        Event::Reopened { reopening, reserved } => {
+            let asked = reopening.ask.len() + reopening.seats.len();
+            tracing::info!(%run_id, asked, reserved = %reserved, ms, "the run goes on");
+        }
+        Event::Reconciled { cost, .. } => {
+            tracing::debug!(%run_id, seat, model, cost = %cost, ms, "its cost is known now");
+        }
+        Event::Decided { outcome } => {
+            tracing::info!(%run_id, kind = ?outcome.kind, answered = run.answered(), cost = Cost::of(run).told(), ms, "decided");
+        }
+        Event::Closed { .. } => {
+            tracing::info!(%run_id, cost = Cost::of(run).told(), ms, "the run is closed");
+        }
+    }
+}
+
+/// A log file that does not grow for ever. Several processes may write the same.
+struct LogFile {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+    bytes_max: u64,
+}
+
+impl LogFile {
+    fn open(path: &Path) -> Result<Self, (PathBuf, std::io::Error)> {
+        Self::append_to(path.to_owned()).map_err(|error| (path.to_owned(), error))
+    }
+
+    fn append_to(path: PathBuf) -> std::io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            private_files::folder_builder().recursive(true).create(folder)?;
+        }
+        let file = options.open(&path)?;
+        let bytes = file.metadata()?.len();
+        Ok(Self { path, file, bytes, bytes_max: FILE_BYTES_MAX })
+    }
+
+    /// Puts a full file aside, unless another process has: its fresh file would be taken away, and the full one with it.
+    fn put_aside(&mut self) -> std::io::Result<()> {
+        // Whoever has the lock is putting it aside just now; this line still goes into the full file.
+        if self.file.try_lock().is_err() {
+            return Ok(());
+        }
+        if is_named(&self.path, &self.file)? {
+            let mut aside = self.path.clone().into_os_string();
+            aside.push(".1");
+            std::fs::rename(&self.path, aside)?;
+        }
+        *self = Self { bytes_max: self.bytes_max, ..Self::append_to(self.path.clone())? };
+        Ok(())
+    }
+}
+
+/// Whether a path still leads to this open file.
+#[cfg(unix)]
+fn is_named(path: &Path, file: &File) -> std::io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let ours = file.metadata()?;
+    Ok(path.metadata().is_ok_and(|named| (named.dev(), named.ino()) == (ours.dev(), ours.ino())))
+}
+
+/// Elsewhere a file that is open is not renamed by another process.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape as where it can fail")]
+const fn is_named(_: &Path, _: &File) -> std::io::Result<bool> {
+    Ok(true)
+}
+
+impl Write for LogFile {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        if self.bytes >= self.bytes_max {
+            self.put_aside()?;
+        }
+        self.file.write_all(line)?;
+        self.bytes += line.len() as u64;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_processes_with_one_file_take_no_line_of_each_other_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("logs/log.txt");
+        let open = || LogFile { bytes_max: 8, ..LogFile::append_to(path.clone()).unwrap() };
+        let (mut one, mut other) = (open(), open());
+        one.write_all(b"one 1\n").unwrap();
+        other.write_all(b"other 1\n").unwrap();
+        one.write_all(b"one 2\n").unwrap();
+        // The one is full now and puts it aside; the other, which is as full, finds that done.
+        one.write_all(b"one 3\n").unwrap();
+        other.write_all(b"other 2\n").unwrap();
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        assert_eq!(read(&folder.path().join("logs/log.txt.1")), "one 1\nother 1\none 2\n");
+        assert_eq!(read(&path), "one 3\nother 2\n");
+    }
+}

@@ -1,0 +1,143 @@
+//! A key from a program of the user's, such as a password manager.
+//!
+//! It is run without a shell, with nothing on its stdin, for a bounded time and a bounded output. What always holds:
+//! nothing it writes to stdout is ever told, and of its stderr one line at most, which is not told either where it
+//! repeats what came out.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use parallel_llm_engine::{Code, Failure, ProviderId};
+use parallel_llm_provider::{ApiKey, KeyFetch};
+use tokio::process::Command;
+
+use crate::child_process::{self, Ended, Errand, Helpers, OUTPUT_BYTES_MAX, Trouble, first_line};
+use parallel_llm_engine::text::safe;
+
+/// How long the program may take. An agent answers at once; whoever has to type a passphrase unlocks it before.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+/// What is told of its stderr, in characters.
+const TOLD_CHARS_MAX: usize = 160;
+
+/// Fetches the key of a provider from the program.
+pub fn fetch(provider: &ProviderId, words: &[String]) -> KeyFetch {
+    let wanted = Wanted { provider: provider.clone(), words: words.to_vec(), wait_max: WAIT_MAX };
+    Box::new(move || {
+        let wanted = wanted.clone();
+        async move { wanted.key().await.map(Some) }.boxed()
+    })
+}
+
+/// Whose key is wanted, and from which program.
+#[derive(Clone, Debug)]
+struct Wanted {
+    provider: ProviderId,
+    /// The program and its arguments. Never empty.
+    words: Vec<String>,
+    wait_max: Duration,
+}
+
+impl Wanted {
+    async fn key(&self) -> Result<ApiKey, Failure> {
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]);
+        let errand = Errand { command, input: None, wait_max: self.wait_max, helpers: Helpers::Stay };
+        let written = child_process::run(errand).await.map_err(|trouble| match trouble {
+            Trouble::Unstarted(error) => self.failed(&format!("cannot be started: {error}")),
+            Trouble::Late => self.failed(&format!("did not end within {} ms", self.wait_max.as_millis())),
+        })?;
+        let status = written.status.as_ref().map_err(|error| self.failed(&format!("was lost: {error}")))?;
+        if !status.success() {
+            return Err(self.failed(&format!("ended with {status}{}", said(&written))));
+        }
+        // Keys are under 300 bytes.
+        if written.stdout.len() as u64 > OUTPUT_BYTES_MAX {
+            return Err(self.failed(&format!("wrote more than {OUTPUT_BYTES_MAX} bytes")));
+        }
+        let line = first_line(&written.stdout);
+        let key = std::str::from_utf8(line).ok().and_then(|text| ApiKey::parse(text).transpose());
+        match key {
+            Some(Ok(key)) => Ok(key),
+            _ if line.trim_ascii().is_empty() => Err(self.failed("wrote no key on its first line")),
+            _ => Err(self.failed("wrote a first line that cannot be a key")),
+        }
+    }
+
+    fn failed(&self, how: &str) -> Failure {
+        let (provider, program) = (&self.provider, &self.words[0]);
+        let message = format!("the key of `{provider}` cannot be fetched: `{program}` {how}");
+        Failure::new(Code::KeyMissing, message)
+            .with_next(format!("try the `key_command` of `[providers.{provider}]` by hand"))
+    }
+}
+
+/// The first line of its stderr, for a message; nothing where it repeats a line of stdout, which may be a key. What is
+/// shaped like one is taken out where failures leave the provider.
+fn said(written: &Ended) -> String {
+    let line = String::from_utf8_lossy(first_line(&written.stderr)).into_owned();
+    let stdout = String::from_utf8_lossy(&written.stdout);
+    let repeats = stdout.lines().map(str::trim).any(|secret| !secret.is_empty() && line.contains(secret));
+    match safe::excerpt(&line, TOLD_CHARS_MAX) {
+        told if told.is_empty() || repeats => String::new(),
+        told => format!(": {told}"),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// What comes of a line for `sh`, which stands for any program, within a time that no busy machine needs.
+    async fn check(line: &str, expected: &str) {
+        let words = ["/bin/sh", "-c", line].map(str::to_owned).to_vec();
+        check_words(words, Duration::from_secs(20), expected).await;
+    }
+
+    async fn check_words(words: Vec<String>, wait_max: Duration, expected: &str) {
+        let wanted = Wanted { provider: ProviderId("team".to_owned()), words, wait_max };
+        let told = match wanted.key().await {
+            Ok(_) => "a key".to_owned(),
+            Err(failure) => {
+                assert_eq!(failure.code, Code::KeyMissing);
+                assert_eq!(failure.next_step(), "try the `key_command` of `[providers.team]` by hand");
+                let message = failure.message;
+                message.replace("the key of `team` cannot be fetched: `/bin/sh` ", "")
+            }
+        };
+        assert_eq!(told, expected);
+    }
+
+    #[tokio::test]
+    async fn the_first_line_is_the_key() {
+        check("echo 0000-0000", "a key").await;
+        check("printf ' 0000 \\r\\nuser: me\\n'", "a key").await;
+        check("echo 0000; head -c 100000 /dev/zero >&2", "a key").await;
+    }
+
+    #[tokio::test]
+    async fn what_goes_wrong_is_told_without_the_output() {
+        check("echo 0000; echo 'locked' >&2; echo more >&2; exit 3", "ended with exit status: 3: locked")
+            .await;
+        check("echo 0000; echo 'is 0000' >&2; exit 1", "ended with exit status: 1").await;
+        check("echo user; echo 0000; echo 'is 0000' >&2; exit 1", "ended with exit status: 1").await;
+        check("kill -9 $$", "ended with signal: 9 (SIGKILL)").await;
+        check("true", "wrote no key on its first line").await;
+        check("echo; echo 0000", "wrote no key on its first line").await;
+        check("echo 'two words'", "wrote a first line that cannot be a key").await;
+        check("head -c 5000 /dev/zero", "wrote more than 4096 bytes").await;
+        check("cat; exit 9", "ended with exit status: 9").await;
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_not_there_or_does_not_end_is_told() {
+        let gone = "the key of `team` cannot be fetched: `/no/program` cannot be started: No such file or directory (os error 2)";
+        check_words(vec!["/no/program".to_owned()], WAIT_MAX, gone).await;
+        let endless = ["/bin/sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec();
+        check_words(endless, Duration::from_millis(50), "did not end within 50 ms").await;
+    }
+
+    #[tokio::test]
+    async fn a_helper_left_behind_holds_nothing_up() {
+        check("sleep 30 & echo 0000", "a key").await;
+    }
+}

@@ -1,0 +1,323 @@
+//! The only place of the program that reads the environment. Everything else is given an [`Environment`], a
+//! plain value that tests can make by hand.
+//!
+//! What always holds: a blank variable counts as unset, and no value is ever shown by `Debug`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use etcetera::base_strategy::{BaseStrategy, Xdg};
+use parallel_llm_engine::{Failure, value::nearest};
+use parallel_llm_provider::Known;
+use secrecy::SecretString;
+
+use super::command;
+use super::invalid;
+use super::kind::Value;
+use super::layer::{Entry, Layer};
+use super::origin::Origin;
+use super::table::{PREFIX, Setting};
+
+/// Names another user file.
+pub(super) const CONFIG: &str = "PARALLEL_LLM_CONFIG";
+/// Tells a check command whose answer it is given, by number. It may be this program that is called by it.
+pub const SEAT: &str = "PARALLEL_LLM_SEAT";
+
+/// Variables that are read but set no setting, and what each does.
+pub(super) const OTHERS: [(&str, &str); 4] = [
+    (CONFIG, "The user file, in place of the one in the XDG configuration folder."),
+    ("NO_COLOR", "Set to anything, it turns colours off."),
+    ("TERM", "`dumb` turns colours and redrawing off."),
+    ("COLUMNS", "The width to write for, where the terminal does not tell."),
+];
+
+/// The variables that name a proxy for calls to other machines, in the order in which the client looks at them.
+pub(super) const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+/// The variables that name hosts which are reached without one.
+pub(super) const EXCEPTIONS: [&str; 2] = ["NO_PROXY", "no_proxy"];
+/// The variables that tell the user's name.
+pub(super) const USERS: [&str; 2] = ["USER", "LOGNAME"];
+/// The variables that tell how text is written, the first that is set being the one that holds.
+pub(super) const LOCALES: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
+
+/// Names the folder for files that nobody keeps.
+const TEMPORARY: &str = "TMPDIR";
+/// The variables that a program run for a check is given. None of them holds a key.
+const HANDED_ON: [&str; 5] = ["PATH", "HOME", "LANG", TEMPORARY, ROOT];
+/// Where Windows is.
+const ROOT: &str = "SystemRoot";
+
+/// Where programs keep things, after XDG, on every operating system: one description holds everywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folders {
+    /// The user's home.
+    pub home: PathBuf,
+    /// What the user writes for programs to read.
+    pub config: PathBuf,
+    /// What must last.
+    pub data: PathBuf,
+    /// What may be lost without harm, logs among it.
+    pub state: PathBuf,
+}
+
+impl Folders {
+    /// XDG's usual places below a home.
+    pub fn of_home(home: impl Into<PathBuf>) -> Self {
+        let home = home.into();
+        Self {
+            config: home.join(".config"),
+            data: home.join(".local/share"),
+            state: home.join(".local/state"),
+            home,
+        }
+    }
+}
+
+/// The variables this program looks at, and the user's folders.
+#[derive(Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, OsString>,
+    folders: Option<Folders>,
+    /// Whether a variable that the user's file names may be looked for in the process's own.
+    is_process: bool,
+}
+
+impl Environment {
+    /// Reads the process's environment.
+    pub fn read() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+        let all = std::env::vars_os();
+        let variables = all
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value))
+            .filter(|(name, _)| is_ours(name));
+        let folders = Xdg::new().ok().map(|xdg| Folders {
+            home: xdg.home_dir().to_owned(),
+            config: xdg.config_dir(),
+            data: xdg.data_dir(),
+            state: xdg.state_dir().unwrap_or_else(|| xdg.data_dir()),
+        });
+        Self { variables: variables.collect(), folders, is_process: true }
+    }
+
+    /// An environment of these folders and no variable.
+    pub fn with_folders(folders: Folders) -> Self {
+        Self { folders: Some(folders), ..Self::default() }
+    }
+
+    /// The same with one variable set.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.variables.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The user's folders, where there is a home.
+    pub const fn folders(&self) -> Option<&Folders> {
+        self.folders.as_ref()
+    }
+
+    /// Whether colours are not wanted.
+    pub fn no_color(&self) -> bool {
+        self.text("NO_COLOR").is_ok_and(|value| value.is_some())
+    }
+
+    /// Whether the terminal cannot redraw a line.
+    pub fn is_dumb_terminal(&self) -> bool {
+        matches!(self.text("TERM"), Ok(Some("dumb")))
+    }
+
+    /// The width to write for, where the variable tells a usable one.
+    pub fn columns(&self) -> Option<usize> {
+        self.text("COLUMNS").ok()??.parse().ok().filter(|columns| *columns > 0)
+    }
+
+    /// A variable without the white space around it; `None` where it is missing or blank.
+    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
+        let Some(value) = self.variables.get(name) else { return Ok(None) };
+        text_of(name, value)
+    }
+
+    /// A secret, which may be in a variable that only the user's file names. One that is not text has marks in its
+    /// place that no key has, so that it is refused where it is used and stops nobody else.
+    pub(super) fn secret(&self, name: &str) -> Option<SecretString> {
+        let value = self.found(name)?;
+        let value = value.to_string_lossy();
+        Some(value.trim()).filter(|text| !text.is_empty()).map(SecretString::from)
+    }
+
+    /// A variable as it is, which may be none that this program is known to look at.
+    pub(super) fn found(&self, name: &str) -> Option<OsString> {
+        match self.variables.get(name) {
+            None if self.is_process && !is_ours(name) =>
+            {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "this is the one place that reads the environment"
+                )]
+                std::env::var_os(name)
+            }
+            value => value.cloned(),
+        }
+    }
+
+    /// What a program that is run for a check is told: where programs are, whose home it is, how text is written, and what
+    /// Windows opens no file without.
+    pub(super) fn handed_on(&self) -> Vec<(&'static str, OsString)> {
+        HANDED_ON.into_iter().filter_map(|name| Some((name, self.found(name)?))).collect()
+    }
+
+    /// Where files are made that nobody keeps.
+    pub(super) fn temporary(&self) -> PathBuf {
+        let named = self.found(TEMPORARY).filter(|folder| !folder.is_empty());
+        named.map_or_else(std::env::temp_dir, PathBuf::from)
+    }
+
+    /// What the environment says of the settings.
+    pub(super) fn layer(&self) -> Result<Layer, Failure> {
+        self.check_names()?;
+        let mut layer = Layer::default();
+        for setting in Setting::ALL {
+            if let Some(entry) = self.entry(*setting)? {
+                layer.set(*setting, entry);
+            }
+        }
+        Ok(layer)
+    }
+
+    /// What the environment says of one setting; `None` where it says nothing.
+    pub(super) fn entry(&self, setting: Setting) -> Result<Option<Entry>, Failure> {
+        let variable = setting.variable();
+        let Some(text) = self.text(&variable)? else { return Ok(None) };
+        let value = setting.kind().read(setting.name(), text);
+        let value = value.and_then(|value| whole_program(setting, value));
+        let value = value.map_err(|failure| super::at(&format!("environment {variable}"), failure))?;
+        Ok(Some(Entry { value, origin: Origin::Environment(variable) }))
+    }
+
+    /// A name that looks like ours and is not one would be a setting without effect.
+    fn check_names(&self) -> Result<(), Failure> {
+        for name in self.variables.keys() {
+            let Some(rest) = name.strip_prefix(PREFIX) else { continue };
+            let is_known = [CONFIG, SEAT].contains(&name.as_str())
+                || Setting::ALL.iter().any(|setting| setting.variable() == *name);
+            if is_known || self.text(name)?.is_none() {
+                continue;
+            }
+            let failure = invalid(format!("environment {name}: there is no such setting"))
+                .with_next(format!("unset `{name}`; `config show` lists every name"));
+            // The prefix is the same everywhere: only what follows tells names apart.
+            let meant = nearest::nearest(rest, Setting::names().chain(["config"])).map(variable_of);
+            return Err(nearest::suggest(failure, meant));
+        }
+        Ok(())
+    }
+}
+
+/// A variable holds wherever a command is given, so a program that counts from there may be anybody's.
+fn whole_program(setting: Setting, value: Value) -> Result<Value, Failure> {
+    match &value {
+        Value::Command(words) if command::is_path(&words[0]) => {
+            let program = Path::new(&words[0]);
+            if program.is_absolute() || program.starts_with("~") {
+                return Ok(value);
+            }
+            let message = format!("`{}` names a program that counts from the current folder", setting.name());
+            Err(invalid(message).with_next("write its whole path, or its name alone"))
+        }
+        _ => Ok(value),
+    }
+}
+
+impl fmt::Debug for Environment {
+    /// Names only: values hold keys.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Environment")
+            .field("variables", &self.variables.keys())
+            .field("folders", &self.folders)
+            .field("is_process", &self.is_process)
+            .finish()
+    }
+}
+
+/// What a process needs of the environment whoever it is for: without it Windows opens no connection.
+pub fn of_system() -> Option<(&'static str, OsString)> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    std::env::var_os(ROOT).map(|value| (ROOT, value))
+}
+
+fn text_of<'a>(name: &str, value: &'a OsString) -> Result<Option<&'a str>, Failure> {
+    let text = value.to_str().ok_or_else(|| {
+        invalid(format!("environment {name}: the value is not valid UTF-8"))
+            .with_next(format!("set `{name}` again, or unset it"))
+    })?;
+    Ok(Some(text.trim()).filter(|text| !text.is_empty()))
+}
+
+/// The variable of a name that stands in files, or of `config`.
+fn variable_of(name: &str) -> String {
+    Setting::by_name(name).map_or_else(|| CONFIG.to_owned(), Setting::variable)
+}
+
+/// Whether the variable is spoken for by something other than a key.
+pub(super) fn is_reserved(name: &str) -> bool {
+    name.starts_with(PREFIX)
+        || OTHERS.iter().any(|(other, _)| *other == name)
+        || Known::ALL.iter().any(|known| known.base_url_variable == name)
+}
+
+/// Whether a variable that holds no key is read all the same, by this program or by a library of it.
+pub fn is_read_anyway(name: &str) -> bool {
+    const BELOW: [&str; 8] = [
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "HOME",
+        "PATH",
+        "APPDATA",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "XDG_STATE_HOME",
+    ];
+    let is_setting = || Setting::ALL.iter().any(|setting| setting.variable() == name);
+    let is_other = || is_ours(name) && !name.starts_with(PREFIX);
+    name == CONFIG || BELOW.contains(&name) || HANDED_ON.contains(&name) || is_setting() || is_other()
+}
+
+fn is_ours(name: &str) -> bool {
+    is_reserved(name) || Known::ALL.iter().any(|known| known.key_variable == name) || is_of_surroundings(name)
+}
+
+/// Whether a variable tells of the surroundings.
+fn is_of_surroundings(name: &str) -> bool {
+    let groups: [&[&str]; 4] = [&PROXIES, &EXCEPTIONS, &USERS, &LOCALES];
+    groups.iter().any(|group| group.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_says_what_it_wants() {
+        let with = |name: &str, value: &str| Environment::default().with(name, value);
+        assert!(with("NO_COLOR", "1").no_color() && !with("NO_COLOR", "").no_color());
+        assert!(with("TERM", "dumb").is_dumb_terminal() && !with("TERM", "xterm").is_dumb_terminal());
+        let columns = ["100", "0", "wide"].map(|text| with("COLUMNS", text).columns());
+        assert_eq!(columns, [Some(100), None, None]);
+    }
+
+    #[test]
+    fn debug_shows_names_only() {
+        let environment = Environment::default().with("OPENROUTER_API_KEY", "sk-or-secret");
+        let shown = format!("{environment:?}");
+        assert!(shown.contains("OPENROUTER_API_KEY") && !shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn only_what_concerns_us_is_kept() {
+        assert!(is_ours("PARALLEL_LLM_ANYTHING") && is_ours("OPENROUTER_BASE_URL") && is_ours("NO_COLOR"));
+        assert!(is_ours("MISTRAL_API_KEY") && !is_reserved("MISTRAL_API_KEY"));
+        assert!(!is_ours("PATH") && !is_ours("AWS_SECRET_ACCESS_KEY"));
+    }
+}

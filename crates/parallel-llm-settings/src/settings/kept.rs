@@ -1,0 +1,201 @@
+//! The keys that `keys set` keeps: a file of the user's own that nobody else may read, and its text.
+//!
+//! Reading only; [`crate::keys`] writes it. What always holds: a file that others could have read or written is
+//! refused with what mends it, and no failure shows anything of what it holds.
+
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use parallel_llm_engine::{Code, Failure};
+use secrecy::{ExposeSecret, SecretString};
+use toml::de::DeTable;
+
+use super::environment::Environment;
+use super::reader::Reader;
+use super::{FOLDER, file, invalid, provider_table};
+
+/// What the file is called, in our folder of the configuration.
+const KEYS_FILE: &str = "keys.toml";
+/// The table that holds the keys of providers, by their names.
+const PROVIDERS: &str = "providers";
+/// What the file begins with.
+const OPENING: &str = "# Written by `parallel-llm-mcp keys`. Nobody else may read it.\n";
+/// The longest file that is read: a hundred keys, several times over.
+const FILE_BYTES_MAX: u64 = 64 * 1024;
+/// How often the file is looked at again that was replaced between the look and the opening. Each writer replaces it
+/// once, and a crowd does not come just then.
+const LOOKS_MAX: usize = 16;
+
+/// Keys by the names of their providers.
+pub type KeptKeys = BTreeMap<String, SecretString>;
+
+/// Where the file is, where there is a home.
+pub(super) fn path(environment: &Environment) -> Option<PathBuf> {
+    environment.folders().map(|folders| folders.config.join(FOLDER).join(KEYS_FILE))
+}
+
+/// The keys in the file; none where there is no file.
+pub fn read(path: &Path) -> Result<KeptKeys, Failure> {
+    let Some(file) = open(path)? else { return Ok(KeptKeys::new()) };
+    let unreadable = || {
+        invalid(format!("the kept keys in `{}` cannot be read", path.display()))
+            .with_next("mend the file, or move it away and set the keys again")
+    };
+    let mut text = String::new();
+    // It may have grown since it was looked at; what is cut off then does not parse, or is a key that is too long.
+    file.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(|_| unreadable())?;
+    let source = file::Source { path: path.to_owned(), text };
+    let table = Reader(&source).parse().map_err(|_| unreadable())?;
+    keys_of(table.get_ref()).ok_or_else(unreadable)
+}
+
+/// Opens the file where it is private; `None` where there is none. What is judged is what was opened, and that stands
+/// there by its own name: no link is followed.
+fn open(path: &Path) -> Result<Option<File>, Failure> {
+    let unreadable = |error: std::io::Error| {
+        refused(path, &error.to_string()).with_next("mend the file, or move it out of the way")
+    };
+    for _ in 0..LOOKS_MAX {
+        let named = match path.symlink_metadata() {
+            Err(error) if is_missing(&error) => return Ok(None),
+            named => named.map_err(unreadable)?,
+        };
+        if !named.is_file() {
+            // Opening anything else, such as a pipe, could wait for ever.
+            return Err(refused(path, "it is a link or no plain file").with_next("move it away"));
+        }
+        let file = match File::open(path) {
+            Err(error) if is_missing(&error) => continue,
+            file => file.map_err(unreadable)?,
+        };
+        let opened = file.metadata().map_err(unreadable)?;
+        if is_same(&named, &opened) {
+            check_private(path, &opened)?;
+            return Ok(Some(file));
+        }
+    }
+    Err(refused(path, "it is being changed").with_next("try again"))
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// The text of a file that holds these keys. Fails where it is longer than what is read.
+pub fn text(keys: &KeptKeys) -> Result<SecretString, Failure> {
+    // Visible ASCII, as every key is, needs no other escape.
+    let quoted = |key: &SecretString| key.expose_secret().replace('\\', "\\\\").replace('"', "\\\"");
+    let lines = keys.iter().map(|(name, key)| format!("{name} = \"{}\"\n", quoted(key)));
+    let text = SecretString::from(format!("{OPENING}\n[{PROVIDERS}]\n{}", lines.collect::<String>()));
+    if text.expose_secret().len() as u64 > FILE_BYTES_MAX {
+        let message = format!("the kept keys would be longer than {FILE_BYTES_MAX} bytes");
+        return Err(Failure::new(Code::Usage, message).with_next("take others away with `keys remove`"));
+    }
+    Ok(text)
+}
+
+fn keys_of(table: &DeTable<'_>) -> Option<KeptKeys> {
+    let mut tables = table.iter();
+    let Some((name, value)) = tables.next() else { return Some(KeptKeys::new()) };
+    if name.get_ref() != PROVIDERS || tables.next().is_some() {
+        return None;
+    }
+    let keys = value.get_ref().as_table()?.iter();
+    keys.map(|(name, key)| {
+        let key = key.get_ref().as_str()?;
+        provider_table::is_name(name.get_ref()).then(|| (name.get_ref().to_string(), SecretString::from(key)))
+    })
+    .collect()
+}
+
+/// Whether it is a file that only its owner can have read or written.
+fn check_private(path: &Path, metadata: &Metadata) -> Result<(), Failure> {
+    let refused = |why: &str| refused(path, why);
+    let folder = path.parent().unwrap_or(path);
+    if metadata.len() > FILE_BYTES_MAX {
+        return Err(refused(&format!("it is larger than {FILE_BYTES_MAX} bytes")).with_next("move it away"));
+    }
+    if allows(metadata, 0o077) {
+        return Err(refused("others may read or write it")
+            .with_next(format!("run `chmod 600 {}`; if others had access, renew the keys", path.display())));
+    }
+    let of_folder = folder.metadata().map_err(|error| refused(&error.to_string()))?;
+    if allows(&of_folder, 0o022) {
+        return Err(
+            refused("others may write its folder").with_next(format!("run `chmod 700 {}`", folder.display()))
+        );
+    }
+    // The folder is the user's own, whoever runs this for the user.
+    if !has_same_owner(metadata, &of_folder) {
+        return Err(refused("it is not its folder's owner's").with_next("move it away"));
+    }
+    Ok(())
+}
+
+fn refused(path: &Path, why: &str) -> Failure {
+    invalid(format!("the file of kept keys `{}` is refused: {why}", path.display()))
+}
+
+/// Whether the file that was opened is the one that was looked at.
+#[cfg(unix)]
+fn is_same(named: &Metadata, opened: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (named.dev(), named.ino()) == (opened.dev(), opened.ino())
+}
+
+/// Elsewhere the system does not tell.
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
+
+#[cfg(unix)]
+fn has_same_owner(file: &Metadata, folder: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    file.uid() == folder.uid()
+}
+
+/// Elsewhere the system does not tell.
+#[cfg(not(unix))]
+fn has_same_owner(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
+
+/// Whether any of these permissions is given.
+#[cfg(unix)]
+fn allows(metadata: &Metadata, mode: u32) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & mode != 0
+}
+
+/// Elsewhere the folder of the user's configuration is private by itself.
+#[cfg(not(unix))]
+fn allows(_: &Metadata, _: u32) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let source = |text: SecretString| file::Source {
+            path: "keys.toml".into(),
+            text: text.expose_secret().to_owned(),
+        };
+        let keys: KeptKeys = [("a-1", r#"x"y\z'#"#), ("openrouter", "0000")]
+            .map(|(name, key)| (name.to_owned(), SecretString::from(key)))
+            .into();
+        for keys in [KeptKeys::new(), keys] {
+            let source = source(text(&keys).unwrap());
+            let table = Reader(&source).parse().unwrap();
+            let read = keys_of(table.get_ref()).unwrap();
+            let plain = |keys: &KeptKeys| -> Vec<(String, String)> {
+                keys.iter().map(|(name, key)| (name.clone(), key.expose_secret().to_owned())).collect()
+            };
+            assert_eq!(plain(&read), plain(&keys));
+        }
+    }
+}

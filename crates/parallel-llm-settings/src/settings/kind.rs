@@ -1,0 +1,461 @@
+//! How the value of a setting is written, and the value it is read to.
+//!
+//! One text form serves the environment, flags and the table's defaults; files may also use TOML's own numbers,
+//! lists and booleans. What cannot be read is told by what would have been right.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::request::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
+use parallel_llm_engine::request::recipe::{Chosen, Strategy};
+use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::value::code::Code;
+use parallel_llm_engine::{Failure, PicoUsd, request::file_names, value::nearest};
+
+use super::{command, invalid, wait};
+
+/// The words for how much is stored, the loosest first.
+const STORES: [(&str, StoreMode); 3] =
+    [("full", StoreMode::Full), ("metadata", StoreMode::Metadata), ("none", StoreMode::None)];
+
+/// Turns off what would be sent otherwise. In a file an empty string does too; a blank variable counts as unset.
+const OFF: &str = "off";
+/// The longest word in bytes: several times the longest name of a provider.
+const WORD_BYTES_MAX: usize = 100;
+/// The longest text for a header in bytes. It travels with every call.
+const TEXT_BYTES_MAX: usize = 200;
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// A whole number.
+    Whole { min: u64, max: u64 },
+    /// Any number.
+    Decimal { min: f64, max: f64 },
+    /// Money.
+    Usd,
+    /// Model references.
+    Models,
+    /// A list of words, such as names of providers.
+    Words,
+    /// One word in a provider's language.
+    Word,
+    /// A strategy, with its knobs.
+    Strategy,
+    /// When to stop waiting.
+    Wait,
+    /// One of these words. Where a project may only tighten it, the loosest stands first.
+    Choice(&'static [&'static str]),
+    /// How much is stored.
+    Store,
+    /// On or off, and which of them is the stricter.
+    Switch { strict: bool },
+    /// A file or a folder.
+    Path,
+    /// The name of a run's file.
+    FileName(FileNameOf),
+    /// A program and its arguments.
+    Command,
+    /// A line of text for a header, or `off`.
+    TextOrOff,
+    /// A web address, or `off`.
+    UrlOrOff,
+}
+
+/// Which of a run's files is named.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum FileNameOf {
+    /// Each answer: a pattern.
+    Answer,
+    /// The final text.
+    FinalText,
+}
+
+/// A value that was read.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// Nobody set it, and there is no default.
+    Unset,
+    Whole(u64),
+    Decimal(f64),
+    Usd(PicoUsd),
+    /// Models or words, as written.
+    List(Vec<String>),
+    /// A strategy, a choice, a text or an address, as written.
+    Word(String),
+    /// The rule, and how it was written.
+    Wait(Wait, String),
+    Store(StoreMode),
+    Switch(bool),
+    Path(PathBuf),
+    /// A program and its arguments, never empty.
+    Command(Vec<String>),
+    /// What would be sent is not.
+    Off,
+}
+
+impl Kind {
+    /// Reads the text form of the value of `name`.
+    pub(super) fn read(self, name: &str, text: &str) -> Result<Value, Failure> {
+        let text = text.trim();
+        let value = match self {
+            Self::Whole { min, max } => {
+                text.parse().ok().filter(|number| (min..=max).contains(number)).map(Value::Whole)
+            }
+            Self::Decimal { min, max } => {
+                text.parse().ok().filter(|number| (min..=max).contains(number)).map(Value::Decimal)
+            }
+            Self::Usd => PicoUsd::from_decimal(text).map(Value::Usd),
+            Self::Models => {
+                let references =
+                    split_models(text).iter().map(|one| read_model(one)).collect::<Result<_, _>>();
+                return self.list(name, references?);
+            }
+            Self::Words => {
+                let words = text.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty());
+                let words = words.map(|word| read_word(word).ok_or_else(|| self.misread(name, word)));
+                return self.list(name, words.collect::<Result<_, _>>()?);
+            }
+            Self::Command => return command::of_text(name, text).map(Value::Command),
+            Self::Word => read_word(text).map(Value::Word),
+            Self::Wait => wait::read(text).map(|rule| Value::Wait(rule, text.to_owned())),
+            Self::Strategy => Chosen::check(text).ok().map(|()| Value::Word(text.to_owned())),
+            Self::Choice(_) => {
+                self.words().into_iter().find(|word| *word == text).map(|word| Value::Word(word.to_owned()))
+            }
+            Self::Store => STORES.iter().find(|(word, _)| *word == text).map(|(_, mode)| Value::Store(*mode)),
+            Self::Switch { .. } => read_switch(text).map(Value::Switch),
+            Self::TextOrOff | Self::UrlOrOff if matches!(text, "" | OFF) => Some(Value::Off),
+            Self::TextOrOff => is_header_text(text).then(|| Value::Word(text.to_owned())),
+            Self::UrlOrOff => {
+                let is_web = text.starts_with("https://") || text.starts_with("http://");
+                (is_web && is_header_text(text)).then(|| Value::Word(text.to_owned()))
+            }
+            Self::Path => (!text.is_empty()).then(|| Value::Path(text.into())),
+            Self::FileName(file) => {
+                file.check(text).map_err(|why| self.mismatch(name, &format!("`{text}`: {why}")))?;
+                Some(Value::Word(text.to_owned()))
+            }
+        };
+        value.ok_or_else(|| self.misread(name, text))
+    }
+
+    /// A list whose entries were read one by one.
+    pub(super) fn list(self, name: &str, entries: Vec<String>) -> Result<Value, Failure> {
+        match entries.len() {
+            0 => Err(self.mismatch(name, "an empty one")),
+            1..=SEATS_MAX => Ok(Value::List(entries)),
+            count if self == Self::Models => {
+                Err(self.mismatch(name, &format!("one of {count}; at most {SEATS_MAX} fit a panel")))
+            }
+            count => Err(self.mismatch(name, &format!("one of {count}; at most {SEATS_MAX} are read"))),
+        }
+    }
+
+    /// One entry of a list.
+    pub(super) fn entry(self, name: &str, text: &str) -> Result<String, Failure> {
+        match self {
+            Self::Models => read_model(text),
+            _ => read_word(text).ok_or_else(|| self.misread(name, text)),
+        }
+    }
+
+    /// Whether it is a list of such values.
+    pub(super) const fn is_list(self) -> bool {
+        matches!(self, Self::Models | Self::Words)
+    }
+
+    /// Whether one value allows more than another: more money, more work, more kept, more eyes. Nobody is known to
+    /// allow anything where nothing is set; there only the strictest word of a few is no looser.
+    pub(super) fn is_looser(self, mine: &Value, theirs: &Value) -> bool {
+        let rank = |value: &Value| self.words().iter().position(|word| *word == value.to_string());
+        match (self, mine, theirs) {
+            (Self::Choice(words), mine, Value::Unset) => rank(mine) != Some(words.len() - 1),
+            (Self::Choice(_), mine, theirs) => rank(mine) < rank(theirs),
+            (Self::Store, Value::Store(mine), Value::Store(theirs)) => {
+                strictness(*mine) < strictness(*theirs)
+            }
+            (Self::Switch { strict }, Value::Switch(mine), Value::Switch(theirs)) => {
+                mine != theirs && *mine != strict
+            }
+            (Self::Switch { strict }, Value::Switch(mine), Value::Unset) => *mine != strict,
+            (_, Value::Usd(mine), Value::Usd(theirs)) => mine > theirs,
+            (_, Value::Whole(mine), Value::Whole(theirs)) => mine > theirs,
+            _ => false,
+        }
+    }
+
+    /// Whether TOML writes it as a number.
+    pub(super) const fn is_number(self) -> bool {
+        matches!(self, Self::Whole { .. } | Self::Decimal { .. } | Self::Usd)
+    }
+
+    /// What was found instead of such a value.
+    pub(super) fn mismatch(self, name: &str, found: &str) -> Failure {
+        invalid(format!("`{name}` is {self}, not {found}"))
+            .with_next("correct the value, or leave it out to have the default")
+    }
+
+    fn misread(self, name: &str, text: &str) -> Failure {
+        if text.is_empty() {
+            return self.mismatch(name, "blank");
+        }
+        let failure = self.mismatch(name, &format!("`{text}`"));
+        nearest::suggest(failure, nearest::nearest(text, self.words()))
+    }
+
+    /// The words to choose from, where the value is one of a few.
+    fn words(self) -> Vec<&'static str> {
+        match self {
+            Self::Strategy => Strategy::names().collect(),
+            Self::Choice(words) => words.to_vec(),
+            Self::Store => STORES.iter().map(|(word, _)| *word).collect(),
+            Self::Switch { .. } => vec!["on", "off"],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl FileNameOf {
+    fn check(self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Answer => file_names::check_answer(text),
+            Self::FinalText => file_names::check_final_text(text),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    /// Completes the sentence "`name` is …".
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole { min, max } => write!(out, "a whole number from {min} to {max}"),
+            Self::Decimal { min, max } => write!(out, "a number from {min} to {max}"),
+            Self::Usd => out.write_str("an amount in US dollars such as `3` or `0.50`"),
+            Self::Models => out.write_str("a list of models, each `[provider:]model[*N][@key=value,...]`"),
+            Self::Strategy => {
+                write!(out, "`{}`, each with its knobs behind `@`", self.words().join("` or `"))
+            }
+            Self::Choice(_) | Self::Store | Self::Switch { .. } => {
+                write!(out, "one of `{}`", self.words().join("`, `"))
+            }
+            Self::Wait => out.write_str("`all`, `quorum:K`, `until:DURATION` or `stragglers`"),
+            Self::Words => out.write_str("a list of words"),
+            Self::Word => out.write_str("one word"),
+            Self::Path => out.write_str("a path"),
+            Self::FileName(FileNameOf::Answer) => {
+                out.write_str("a file name with `{seat}` and, if you like, `{model}` in it")
+            }
+            Self::FileName(FileNameOf::FinalText) => out.write_str("a file name"),
+            Self::Command => out.write_str("a program and its arguments, as a list or as one text"),
+            Self::TextOrOff => write!(out, "up to {TEXT_BYTES_MAX} plain characters, or `{OFF}`"),
+            Self::UrlOrOff => write!(out, "an address that begins with `https://` or `http://`, or `{OFF}`"),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    /// The text form.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unset => out.write_str("not set"),
+            Self::Whole(number) => number.fmt(out),
+            Self::Decimal(number) => number.fmt(out),
+            Self::Usd(amount) => amount.as_usd().fmt(out),
+            Self::List(entries) => out.write_str(&entries.join(" ")),
+            Self::Word(word) | Self::Wait(_, word) => out.write_str(word),
+            Self::Store(mode) => out.write_str(STORES[strictness(*mode)].0),
+            Self::Switch(on) => out.write_str(if *on { "on" } else { "off" }),
+            Self::Path(path) => path.display().fmt(out),
+            // An argument may be a secret.
+            Self::Command(words) => out.write_str(&words[0]),
+            Self::Off => out.write_str(OFF),
+        }
+    }
+}
+
+/// Reads one model reference. Which providers there are is not known here, and makes no difference to whether
+/// a reference can be read.
+pub(super) fn read_model(text: &str) -> Result<String, Failure> {
+    let anyone = ProviderId("any".into());
+    match PanelEntry::parse(text, &anyone, |_| false) {
+        Ok(_) => Ok(text.trim().to_owned()),
+        Err(failure) => Err(invalid(&failure.message).with_next(Code::ModelInvalid.next())),
+    }
+}
+
+/// The provider that a model reference names; the default one where it names none that there is. `None` where the
+/// reference cannot be read so.
+pub(super) fn provider_of(reference: &str, is_provider: impl Fn(&str) -> bool) -> Option<ProviderId> {
+    let default = ProviderId(UNSAID.to_owned());
+    PanelEntry::parse(reference, &default, is_provider).ok().map(|entry| entry.model.provider)
+}
+
+/// Takes a list apart at white space and commas. A comma inside an entry's options does not end the entry:
+/// `a/b@temperature=1,max_tokens=9` is one.
+pub fn split_models(text: &str) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let mut has_options = false;
+        for piece in word.split(',').filter(|piece| !piece.is_empty()) {
+            match entries.last_mut() {
+                Some(entry) if has_options && piece.contains('=') && !piece.contains('@') => {
+                    entry.push(',');
+                    entry.push_str(piece);
+                }
+                _ => {
+                    has_options = piece.contains('@');
+                    entries.push(piece.to_owned());
+                }
+            }
+        }
+    }
+    entries
+}
+
+/// Reads one word: short, visible, and nothing that would end it in a list.
+fn read_word(text: &str) -> Option<String> {
+    let is_word = (1..=WORD_BYTES_MAX).contains(&text.len());
+    (is_word && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',')).then(|| text.to_owned())
+}
+
+/// Whether it can be the value of a header.
+fn is_header_text(text: &str) -> bool {
+    text.len() <= TEXT_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+}
+
+fn read_switch(text: &str) -> Option<bool> {
+    match text {
+        "on" | "true" => Some(true),
+        "off" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// A mode's place in [`STORES`].
+const fn strictness(mode: StoreMode) -> usize {
+    match mode {
+        StoreMode::Full => 0,
+        StoreMode::Metadata => 1,
+        StoreMode::None => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text form of what is read, or what is said about it.
+    fn check(kind: Kind, text: &str, expected: &str) {
+        let shown = match kind.read("it", text) {
+            Ok(value) => value.to_string(),
+            Err(failure) => format!("{} | {}", failure.message, failure.next_step()),
+        };
+        assert_eq!(shown, expected, "{text}");
+    }
+
+    #[test]
+    fn values_read_to_their_text_form() {
+        check(Kind::Whole { min: 1, max: 9 }, " 9 ", "9");
+        check(Kind::Decimal { min: 0.0, max: 1.0 }, "0.60", "0.6");
+        check(Kind::Usd, "3.50", "3.5");
+        check(Kind::Wait, "until:90s", "until:90s");
+        check(Kind::Store, "metadata", "metadata");
+        check(Kind::Switch { strict: true }, "true", "on");
+        check(Kind::UrlOrOff, "https://a.b/v1", "https://a.b/v1");
+        check(Kind::UrlOrOff, " ", "off");
+        check(Kind::TextOrOff, "My app", "My app");
+        check(Kind::TextOrOff, "off", "off");
+        check(Kind::Words, "deepinfra/turbo, together", "deepinfra/turbo together");
+        check(Kind::Word, "flex", "flex");
+        check(Kind::Command, "'/my/check' --token secret", "/my/check");
+        check(Kind::FileName(FileNameOf::Answer), "test_llm_{seat}.txt", "test_llm_{seat}.txt");
+    }
+
+    #[test]
+    fn lists_are_split_but_options_are_not() {
+        check(Kind::Models, "a/b, c/d*2,,e/f", "a/b c/d*2 e/f");
+        check(
+            Kind::Models,
+            "a/b@temperature=1,max_tokens=9,c/d\ne/f",
+            "a/b@temperature=1,max_tokens=9 c/d e/f",
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_what_would_be_right() {
+        let or_default = "correct the value, or leave it out to have the default";
+        check(
+            Kind::Whole { min: 1, max: 9 },
+            "10",
+            &format!("`it` is a whole number from 1 to 9, not `10` | {or_default}"),
+        );
+        check(
+            Kind::Decimal { min: 0.0, max: 1.0 },
+            "NaN",
+            &format!("`it` is a number from 0 to 1, not `NaN` | {or_default}"),
+        );
+        check(
+            Kind::Usd,
+            "-1",
+            &format!("`it` is an amount in US dollars such as `3` or `0.50`, not `-1` | {or_default}"),
+        );
+        check(
+            Kind::Store,
+            "metdata",
+            "`it` is one of `full`, `metadata`, `none`, not `metdata` | did you mean `metadata`?",
+        );
+        check(Kind::Path, " ", &format!("`it` is a path, not blank | {or_default}"));
+        check(
+            Kind::Models,
+            " , ",
+            &format!(
+                "`it` is a list of models, each `[provider:]model[*N][@key=value,...]`, not an empty one | {or_default}"
+            ),
+        );
+        check(
+            Kind::Models,
+            "a/b*65",
+            "cannot read the model `a/b*65`: the number after `*` is between 1 and 64 | write it as `vendor/model`, for example `~openai/gpt-sol-latest`",
+        );
+    }
+
+    #[test]
+    fn a_name_that_files_cannot_have_says_why() {
+        let or_default = "correct the value, or leave it out to have the default";
+        check(
+            Kind::FileName(FileNameOf::Answer),
+            "answer.md",
+            &format!(
+                "`it` is a file name with `{{seat}}` and, if you like, `{{model}}` in it, not `answer.md`: answers would share a name: put `{{seat}}` into it | {or_default}"
+            ),
+        );
+        check(
+            Kind::FileName(FileNameOf::FinalText),
+            "../best.md",
+            &format!(
+                "`it` is a file name, not `../best.md`: letters, digits, dots, dashes and underscores make up a file name | {or_default}"
+            ),
+        );
+    }
+
+    #[test]
+    fn looser_means_more() {
+        let looser = |kind: Kind, mine: &str, theirs: &str| {
+            kind.is_looser(&kind.read("it", mine).unwrap(), &kind.read("it", theirs).unwrap())
+        };
+        let looser_than_nothing =
+            |kind: Kind, mine: &str| kind.is_looser(&kind.read("it", mine).unwrap(), &Value::Unset);
+        assert!(looser(Kind::Usd, "3.01", "3") && !looser(Kind::Usd, "3", "3"));
+        assert!(looser(Kind::Store, "full", "metadata") && !looser(Kind::Store, "none", "full"));
+        let [kept, private] = [Kind::Switch { strict: false }, Kind::Switch { strict: true }];
+        assert!(looser(kept, "on", "off") && !looser(kept, "off", "on") && !looser(kept, "on", "on"));
+        assert!(looser(private, "off", "on") && !looser(private, "on", "off"));
+        assert!(looser_than_nothing(private, "off") && !looser_than_nothing(private, "on"));
+        let choice = Kind::Choice(&["allow", "deny"]);
+        assert!(looser(choice, "allow", "deny") && !looser(choice, "deny", "allow"));
+        assert!(looser_than_nothing(choice, "allow") && !looser_than_nothing(choice, "deny"));
+        assert!(!looser_than_nothing(Kind::Usd, "100"));
+    }
+}

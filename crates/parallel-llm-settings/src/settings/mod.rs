@@ -1,0 +1,494 @@
+//! The settings: one typed value, resolved once from flags, environment, files and defaults. After this nobody
+//! asks what was meant, and every value knows where it came from.
+//!
+//! [`table`] holds every setting once; the rest of this folder reads values for it: [`environment`] and [`file`]
+//! find their text, [`document`] and [`kind`] make values of it, [`layer`] lays them over each other.
+//!
+//! What always holds: nothing is silently ignored. A name nobody knows, a value that cannot be read, and a
+//! project's file that asks for more than the user allows are errors that name their place.
+
+mod check;
+mod command;
+mod document;
+mod environment;
+mod file;
+mod issuer;
+mod kept;
+mod kind;
+mod layer;
+mod origin;
+mod persona;
+mod places;
+mod preset;
+mod provider;
+mod provider_table;
+mod reader;
+mod reference;
+mod surroundings;
+mod table;
+#[cfg(test)]
+mod tests;
+mod wait;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use parallel_llm_engine::plan::{DayLimit, Defaults, Timers};
+use parallel_llm_engine::request::persona::Personas;
+use parallel_llm_engine::request::routing::{DataCollection, Session};
+use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::request::{Effort, StoreMode};
+use parallel_llm_engine::value::code::Code;
+use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, value::nearest};
+
+use document::{Document, Own, Owner};
+use layer::Layer;
+use provider::Sources;
+use table::Setting;
+
+pub use check::CheckSettings;
+pub use environment::SEAT;
+pub use environment::is_read_anyway;
+pub use environment::{Environment, Folders, of_system};
+pub use issuer::IssuerSettings;
+pub use kept::{KeptKeys, read as read_kept, text as kept_text};
+pub use kind::split_models;
+pub use origin::{Origin, Place};
+pub use places::Places;
+pub use preset::{Preset, Presets};
+pub use provider::{KeyWish, ProviderSettings};
+pub use reference::reference;
+pub use surroundings::{Proxy, Surroundings};
+pub use wait::duration_ms;
+
+/// The name of the database inside the data folder.
+const DATABASE: &str = "runs.db";
+/// The demo's own folder inside the data folder.
+const DEMO: &str = "demo";
+/// Our folder in XDG's.
+const FOLDER: &str = "parallel-llm-mcp";
+
+/// Every setting, resolved.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The models that are asked, as written.
+    pub panel: Vec<String>,
+    /// The chain of synthesizers, as written.
+    pub synthesizer: Vec<String>,
+    /// How answers become one text.
+    pub strategy: String,
+    /// Output cap of each call in tokens, reasoning included.
+    pub max_tokens: u32,
+    /// The most one run may cost.
+    pub budget: PicoUsd,
+    /// The most all runs together may cost in a day.
+    pub budget_day: Option<PicoUsd>,
+    /// The longest prompt in characters.
+    pub prompt_chars_max: usize,
+    /// Calls in flight with one provider key.
+    pub calls_per_key_max: usize,
+    /// Calls in flight in the whole process.
+    pub calls_max: usize,
+    /// The time to connect to a provider, in milliseconds.
+    pub connect_timeout_ms: u64,
+    /// How long the parts of a run may take.
+    pub timers: Timers,
+    /// Retries of one call.
+    pub retries_max: u32,
+    /// When to stop waiting for the panel.
+    pub wait: Wait,
+    /// When an MCP client gives up, in milliseconds, where the user says so.
+    pub client_wall_ms: Option<u64>,
+    /// How long answers in flight are waited for when the program is told to stop, in milliseconds.
+    pub drain_ms: u64,
+    /// How much of a run is kept.
+    pub store: StoreMode,
+    /// Whether answers are also written as files.
+    pub files: bool,
+    /// What those files are called.
+    pub file_names: FileNames,
+    /// The folder of the files of runs, where it is not in the data folder.
+    pub output_dir: Option<PathBuf>,
+    /// The folder of the database and of the files of runs.
+    pub data_dir: PathBuf,
+    /// How much this program logs: `off`, `error`, `warn`, `info`, `debug` or `trace`.
+    pub log_level: String,
+    /// A file for the log.
+    pub log_file: Option<PathBuf>,
+    /// The bytes of all files attached to one question.
+    pub attachment_bytes_max: u64,
+    /// How old a list of models on the disk may be before it is fetched anew, in milliseconds.
+    pub catalogue_max_age_ms: u64,
+    /// How hard the panel is asked to think.
+    pub effort: Option<Effort>,
+    /// The terms for the providers behind a router.
+    pub routing: Routing,
+    /// The name this program gives itself at a router.
+    pub app_title: Option<String>,
+    /// The address this program gives itself at a router.
+    pub app_url: Option<String>,
+    /// A file of certificates that are trusted besides the system's.
+    pub ca_file: Option<PathBuf>,
+    /// The user's own check of answers, where there is one.
+    pub check: Option<CheckSettings>,
+    /// The server for identities whose tokens are taken, where there is one.
+    pub issuer: Option<IssuerSettings>,
+    /// Names that clients call the HTTP server by besides its own address.
+    pub http_hosts: Vec<String>,
+    /// Origins whose requests the HTTP server takes besides its own.
+    pub http_origins: Vec<String>,
+    /// A file with the HTTP server's certificate.
+    pub tls_cert: Option<PathBuf>,
+    /// A file with the key of that certificate.
+    pub tls_key: Option<PathBuf>,
+    /// Whether a proxy before the HTTP server speaks TLS.
+    pub behind_proxy: bool,
+    /// Every known provider, the default one first, and the user's own.
+    pub providers: Vec<ProviderSettings>,
+    /// The file of kept keys, where there is a home. It need not be there.
+    pub keys_file: Option<PathBuf>,
+    /// Where this program keeps what it can do without for a while, where there is a home.
+    pub state_dir: Option<PathBuf>,
+    /// Where settings lie, those of other programs too, where there is a home.
+    pub places: Option<Places>,
+    /// Presets by their names, the built-in ones among them.
+    pub presets: Presets,
+    /// Personas by their names, the built-in ones among them.
+    pub personas: Personas,
+    /// The user file, where there is one.
+    pub user_file: Option<PathBuf>,
+    /// The project file, where there is one.
+    pub project_file: Option<PathBuf>,
+    /// What the environment tells beside settings.
+    pub surroundings: Surroundings,
+    /// Every value as it was read, for [`Settings::shown`].
+    pub shown: Vec<Shown>,
+}
+
+/// One value in force, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The name of the setting, with its table where it stands in one.
+    pub name: String,
+    /// Its value in text form; of a secret only whether it is set.
+    pub value: String,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+impl Settings {
+    /// Reads and resolves all settings. `overrides` are what flags say: the name of a setting and its text.
+    pub fn load(
+        environment: &Environment,
+        current_dir: &Path,
+        overrides: &[(&str, String)],
+    ) -> Result<Self, Failure> {
+        let flags = Layer::of_flags(overrides)?;
+        let variables = environment.layer()?;
+        let user_source = file::user(environment, current_dir)?;
+        let project_source = file::project(environment, current_dir)?;
+
+        let read = |source: &Option<file::Source>, owner| match source {
+            Some(source) => Document::read(source, owner),
+            None => Ok(Document::default()),
+        };
+        let user = read(&user_source, Owner::User)?;
+        let own = Layer::defaults().under(&user.layer);
+        let without_project = own.clone().under(&variables).under(&flags);
+        let held_to = Own::new(&own, &without_project, &user);
+        let project = read(&project_source, Owner::Project(&held_to))?;
+
+        let mut layer = own.under(&project.layer).under(&variables).under(&flags);
+        settle(&mut layer, environment, current_dir);
+
+        let mut settings = Self::of_layer(&layer)?;
+        settings.check = check::read(&layer, environment);
+        settings.keys_file = kept::path(environment);
+        settings.state_dir = environment.folders().map(|folders| folders.state.join(FOLDER));
+        settings.places = Places::of(environment, current_dir);
+        let kept = settings.keys_file.as_deref().map(kept::read).transpose()?.unwrap_or_default();
+        let kept = (&kept, settings.keys_file.as_deref());
+        let (providers, shown) = provider::resolve(Sources { environment, tables: &user.providers, kept })?;
+        settings.providers = providers;
+        settings.shown.extend(shown);
+        settings.presets = preset::built_in();
+        settings.presets.extend(user.presets);
+        settings.presets.extend(project.presets);
+        let shown = user.personas.iter();
+        let shown = shown.map(|(name, (origin, persona))| persona::shown(name, persona, origin.clone()));
+        settings.shown.extend(shown);
+        settings.personas = persona::built_in();
+        settings.personas.extend(user.personas.into_iter().map(|(name, (_, persona))| (name, persona)));
+        settings.user_file = user_source.map(|source| source.path);
+        settings.project_file = project_source.map(|source| source.path);
+        settings.surroundings = Surroundings::of(environment);
+        Ok(settings)
+    }
+
+    /// What holds for the demo: the defaults, in a home of its own inside the data folder. Of what is the user's own
+    /// nothing is looked at but where the data folder is, as the environment tells it.
+    pub fn of_demo(environment: &Environment, current_dir: &Path) -> Result<Self, Failure> {
+        let mut layer = Layer::defaults();
+        if let Some(entry) = environment.entry(Setting::DataDir)? {
+            layer.set(Setting::DataDir, entry);
+        }
+        settle(&mut layer, environment, current_dir);
+        let folder = layer.path(Setting::DataDir).ok_or_else(homeless)?.join(DEMO);
+        let own = Environment::with_folders(Folders::of_home(&folder));
+        Self::load(&own.with(&Setting::DataDir.variable(), &folder), &folder, &[])
+    }
+
+    /// What holds for a run whose request says nothing.
+    pub fn defaults(&self) -> Defaults {
+        Defaults {
+            panel: self.panel.clone(),
+            synthesizers: self.synthesizer.clone(),
+            personas: self.personas.clone(),
+            strategy: self.strategy.clone(),
+            max_tokens: self.max_tokens,
+            budget: self.budget,
+            prompt_chars_max: self.prompt_chars_max,
+            timers: self.timers,
+            retries_max: self.retries_max,
+            wait: self.wait,
+            store: self.store,
+            files: self.files,
+            file_names: self.file_names.clone(),
+            effort: self.effort,
+            routing: self.routing.clone(),
+            limits: self.limits(),
+            checker: self.check.as_ref().map(CheckSettings::fingerprint),
+        }
+    }
+
+    /// What may be spent in a day: by all runs together, and with the key of each provider that has a limit.
+    fn limits(&self) -> Vec<DayLimit> {
+        let name = Setting::BudgetDayUsd.name();
+        let whole = self.budget_day.map(|usd| DayLimit {
+            provider: None,
+            asked_by: None,
+            usd,
+            setting: name.to_owned(),
+        });
+        let of = |provider: &ProviderSettings| {
+            let setting = format!("providers.{}.{name}", provider.id);
+            let usd = provider.budget_day?;
+            Some(DayLimit { provider: Some(provider.id.clone()), asked_by: None, usd, setting })
+        };
+        whole.into_iter().chain(self.providers.iter().filter_map(of)).collect()
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.data_dir.join(DATABASE)
+    }
+
+    /// Where answers are kept that neither the database nor its own folder takes, in the order in which they are tried.
+    pub fn spill_folders(&self) -> Vec<PathBuf> {
+        self.state_dir.iter().chain(&self.output_dir).cloned().collect()
+    }
+
+    /// Every value in force, in the order of the reference.
+    pub fn shown(&self) -> &[Shown] {
+        &self.shown
+    }
+
+    /// The log level, where it is anyone's word and not the default.
+    pub fn log_level_if_chosen(&self) -> Option<&str> {
+        let by_default =
+            |shown: &Shown| shown.name == Setting::LogLevel.name() && shown.origin == Origin::Default;
+        (!self.shown.iter().any(by_default)).then_some(self.log_level.as_str())
+    }
+
+    /// The default provider.
+    pub fn default_provider(&self) -> &ProviderSettings {
+        self.providers.first().expect("the table of known providers is not empty")
+    }
+
+    /// What to do for a key, where every provider of the panel needs one and none has one.
+    pub fn panel_key_advice(&self) -> Option<String> {
+        let is_provider = |name: &str| self.providers.iter().any(|provider| provider.id.0 == name);
+        let named = self.panel.iter().filter_map(|model| kind::provider_of(model, is_provider));
+        let asked: Vec<&ProviderSettings> = named.filter_map(|id| self.provider(&id.0).ok()).collect();
+        let lacks =
+            |provider: &&ProviderSettings| matches!(provider.key, KeyWish::Nothing) && provider.needs_key();
+        asked.first().filter(|_| asked.iter().all(lacks)).map(|provider| provider.key_advice())
+    }
+
+    /// The variables in which keys are looked for. Empty where a program of the user's prints one, which may read any.
+    pub fn key_variables(&self) -> Vec<String> {
+        if self.providers.iter().any(|provider| matches!(provider.key, KeyWish::Command(_))) {
+            return Vec::new();
+        }
+        self.providers.iter().filter_map(|provider| provider.key_variable.clone()).collect()
+    }
+
+    /// Finds a provider by its name.
+    pub fn provider(&self, name: &str) -> Result<&ProviderSettings, Failure> {
+        self.providers.iter().find(|provider| provider.id.0 == name).ok_or_else(|| {
+            let names: Vec<&str> = self.providers.iter().map(|provider| provider.id.0.as_str()).collect();
+            let failure = Failure::new(Code::Usage, format!("there is no provider `{name}`"))
+                .with_next(format!("choose one of: {}", names.join(", ")));
+            nearest::suggest(failure, nearest::nearest(name, names))
+        })
+    }
+
+    /// Finds a preset by its name.
+    pub fn preset(&self, name: &str) -> Result<&Preset, Failure> {
+        self.presets.get(name).ok_or_else(|| {
+            let names: Vec<&str> = self.presets.keys().map(String::as_str).collect();
+            let failure = Failure::new(Code::Usage, format!("there is no preset `{name}`"))
+                .with_next(format!("choose one of: {}", names.join(", ")));
+            nearest::suggest(failure, nearest::nearest(name, names))
+        })
+    }
+
+    /// The fields, from a layer that has every setting.
+    fn of_layer(layer: &Layer) -> Result<Self, Failure> {
+        Ok(Self {
+            panel: layer.list(Setting::Panel),
+            synthesizer: layer.list(Setting::Synthesizer),
+            strategy: layer.word(Setting::Strategy),
+            max_tokens: layer.whole(Setting::MaxTokens),
+            budget: layer.usd(Setting::BudgetUsd),
+            budget_day: layer.usd_if_set(Setting::BudgetDayUsd),
+            prompt_chars_max: layer.whole(Setting::PromptCharsMax),
+            calls_per_key_max: layer.whole(Setting::CallsPerKeyMax),
+            calls_max: layer.whole(Setting::CallsMax),
+            connect_timeout_ms: layer.whole(Setting::ConnectTimeoutMs),
+            timers: timers(layer),
+            retries_max: layer.whole(Setting::RetriesMax),
+            wait: waiting(layer),
+            client_wall_ms: layer.whole_if_set(Setting::ClientWallMs),
+            drain_ms: layer.whole(Setting::DrainMs),
+            store: layer.store(Setting::Store),
+            files: layer.switch(Setting::Files),
+            file_names: file_names(layer)?,
+            output_dir: layer.path(Setting::OutputDir),
+            data_dir: layer.path(Setting::DataDir).ok_or_else(homeless)?,
+            log_level: layer.word(Setting::LogLevel),
+            log_file: layer.path(Setting::LogFile),
+            attachment_bytes_max: layer.whole(Setting::AttachmentBytesMax),
+            catalogue_max_age_ms: layer.whole(Setting::CatalogueMaxAgeMs),
+            effort: layer.word_if_set(Setting::ReasoningEffort).and_then(|word| Effort::by_word(&word)),
+            routing: routing(layer),
+            app_title: layer.word_if_set(Setting::AppTitle),
+            app_url: layer.word_if_set(Setting::AppUrl),
+            ca_file: layer.path(Setting::CaFile),
+            check: None,
+            issuer: issuer::read(layer)?,
+            http_hosts: layer.list(Setting::HttpHosts),
+            http_origins: layer.list(Setting::HttpOrigins),
+            tls_cert: layer.path(Setting::TlsCert),
+            tls_key: layer.path(Setting::TlsKey),
+            behind_proxy: layer.switch(Setting::BehindProxy),
+            providers: Vec::new(),
+            keys_file: None,
+            state_dir: None,
+            places: None,
+            presets: Presets::new(),
+            personas: Personas::new(),
+            user_file: None,
+            project_file: None,
+            surroundings: Surroundings::default(),
+            shown: shown(layer),
+        })
+    }
+}
+
+/// Makes every path a full one, and finds the data folder where nobody says.
+fn settle(layer: &mut Layer, environment: &Environment, current_dir: &Path) {
+    let folders = environment.folders();
+    // A bare name would lie wherever the program happens to be started.
+    layer.set_folder(Setting::LogFile, || folders.map(|folders| folders.state.join(FOLDER)));
+    layer.settle_paths(current_dir, folders.map(|folders| folders.home.as_path()));
+    layer.set_default_path(Setting::DataDir, || folders.map(|folders| folders.data.join(FOLDER)));
+}
+
+fn file_names(layer: &Layer) -> Result<FileNames, Failure> {
+    let names = FileNames::new(layer.word(Setting::AnswerFileName), layer.word(Setting::FinalFileName));
+    names.map_err(|why| {
+        invalid(why).with_next("choose another `answer_file_name`, or another `final_file_name`")
+    })
+}
+
+fn timers(layer: &Layer) -> Timers {
+    Timers {
+        first_text_ms: layer.whole(Setting::FirstTextTimeoutMs),
+        idle_ms: layer.whole(Setting::IdleTimeoutMs),
+        content_ms: layer.whole(Setting::ContentTimeoutMs),
+        call_ms: layer.whole(Setting::CallTimeoutMs),
+        run_ms: layer.whole(Setting::RunTimeoutMs),
+    }
+}
+
+/// The rule with its numbers, which are settings of their own.
+fn waiting(layer: &Layer) -> Wait {
+    match layer.wait(Setting::Wait) {
+        Wait::Stragglers { .. } => Wait::Stragglers {
+            // The table bounds the share by 1, so a hundred of it fit.
+            share_percent: (layer.decimal(Setting::StragglerShare) * 100.0).round() as u8,
+            after_ms: layer.whole(Setting::StragglerAfterMs),
+        },
+        rule => rule,
+    }
+}
+
+/// The terms for the providers behind a router. Each choice has exactly the words that are looked for here.
+fn routing(layer: &Layer) -> Routing {
+    Routing {
+        order: layer.list(Setting::ProviderOrder),
+        only: layer.list(Setting::ProviderOnly),
+        ignore: layer.list(Setting::ProviderIgnore),
+        fallbacks: layer.switch_if_set(Setting::ProviderFallbacks),
+        data_collection: layer.word_if_set(Setting::DataCollection).map(|word| match word.as_str() {
+            "allow" => DataCollection::Allow,
+            _ => DataCollection::Deny,
+        }),
+        zdr: layer.switch(Setting::Zdr),
+        input_price_max: layer.usd_if_set(Setting::MaxInputUsdPerMillion),
+        output_price_max: layer.usd_if_set(Setting::MaxOutputUsdPerMillion),
+        service_tier: layer.word_if_set(Setting::ServiceTier),
+        session: match layer.word(Setting::Session).as_str() {
+            "run" => Session::Run,
+            "seat" => Session::Seat,
+            _ => Session::Off,
+        },
+    }
+}
+
+fn shown(layer: &Layer) -> Vec<Shown> {
+    let entries = layer.entries();
+    entries
+        .map(|(setting, entry)| Shown {
+            name: setting.name().to_owned(),
+            value: entry.value.to_string(),
+            origin: entry.origin.clone(),
+        })
+        .collect()
+}
+
+fn homeless() -> Failure {
+    invalid("there is no home folder to keep runs in")
+        .with_next(format!("set `{}` to a folder", Setting::DataDir.variable()))
+}
+
+/// Whether a text can stand in the user's own file at this place.
+pub fn check_user_text(path: &Path, text: &str) -> Result<(), Failure> {
+    let source = file::Source { path: path.to_owned(), text: text.to_owned() };
+    Document::read(&source, Owner::User).map(drop)
+}
+
+/// Something is wrong with the settings.
+fn invalid(message: impl AsRef<str>) -> Failure {
+    Failure::new(Code::SettingsInvalid, message)
+}
+
+/// The same failure with its place in front.
+fn at(place: &dyn std::fmt::Display, failure: Failure) -> Failure {
+    let located = Failure::new(failure.code, format!("{place}: {}", failure.message));
+    match failure.next {
+        Some(next) => located.with_next(next),
+        None => located,
+    }
+}
