@@ -116,6 +116,7 @@ impl Attachments {
     }
 
     /// The same, where a person insists on sending what seems to hold secrets.
+    #[must_use]
     pub fn with_secrets(mut self) -> Self {
         self.with_secrets = true;
         self

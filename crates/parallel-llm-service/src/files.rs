@@ -238,6 +238,7 @@ impl FileWriter {
     }
 
     /// The same with something of the caller's around each file.
+    #[must_use]
     pub fn within(self, around: Option<AroundFiles>) -> Self {
         Self { around, ..self }
     }

@@ -5,7 +5,12 @@ use super::imports::Target;
 use super::modules::all_imports;
 use super::tree::Tree;
 
-const PROGRAM: &str = "crates/parallel-llm-mcp";
+const CRATES: &[&str] = &[
+    "crates/parallel-llm-mcp",
+    "crates/parallel-llm-mcp-door",
+    "crates/parallel-llm-http",
+    "crates/parallel-llm-service",
+];
 const ROOT: &str = "app";
 
 /// The parts that live as long as the program.
@@ -15,7 +20,7 @@ const MAKERS: &[&str] = &["build", "builder", "connect", "new", "open"];
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (file, import) in all_imports(tree, PROGRAM) {
+    for (file, import) in CRATES.iter().flat_map(|folder| all_imports(tree, folder)) {
         let (Target::Ours(words) | Target::Other(words)) = &import.target;
         let is_root = import.by.first().is_some_and(|module| module == ROOT);
         if let [.., part, maker] = words.as_slice()
@@ -37,15 +42,15 @@ mod tests {
 
     #[test]
     fn a_part_made_outside_app_is_found() {
-        let path = |file: &str| format!("{PROGRAM}/src/{file}");
+        let path = |file: &str| format!("{}/src/{file}", CRATES[0]);
         let code = "fn f() { let store = parallel_llm_store::Store::open(path).await; }";
         let said = "`Store::open` belongs in `app`, which hands the parts down";
         assert_eq!(
-            found(rule, &[(&path("cli/runs.rs"), code)]),
-            [format!("{}:1 {said}", path("cli/runs.rs"))]
+            found(rule, &[(&path("command/runs.rs"), code)]),
+            [format!("{}:1 {said}", path("command/runs.rs"))]
         );
         assert_eq!(found(rule, &[(&path("app/wire.rs"), code)]), [""; 0]);
         let quiet = "impl Runs { fn new() -> Self { Self::default() } }\n#[cfg(test)] mod tests { fn f() { Runs::new() } }";
-        assert_eq!(found(rule, &[(&path("service/runs.rs"), quiet)]), [""; 0]);
+        assert_eq!(found(rule, &[(&path("runs.rs"), quiet)]), [""; 0]);
     }
 }

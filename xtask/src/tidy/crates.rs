@@ -16,6 +16,11 @@ const SIMULATOR: &str = "parallel-llm-simulator";
 const STORE: &str = "parallel-llm-store";
 const TESTKIT: &str = "parallel-llm-testkit";
 const XTASK: &str = "xtask";
+const SETTINGS: &str = "parallel-llm-settings";
+const INSTALL: &str = "parallel-llm-install";
+const SERVICE: &str = "parallel-llm-service";
+const HTTP: &str = "parallel-llm-http";
+const MCP_DOOR: &str = "parallel-llm-mcp-door";
 const FUZZ: &str = "parallel-llm-fuzz";
 
 /// What one of our crates may depend on, of ours.
@@ -33,14 +38,25 @@ const ROWS: &[Row] = &[
     Row { name: EVAL, may: &[ENGINE], tests_may: &[SIMULATOR, TESTKIT] },
     // It was written apart, and its tests stay apart, so that no shared mistake hides.
     Row { name: SIMULATOR, may: &[], tests_may: &[] },
-    Row { name: PROGRAM, may: &[ENGINE, PROVIDER, STORE, EVAL, SIMULATOR], tests_may: &[TESTKIT] },
-    Row { name: TESTKIT, may: &[ENGINE, PROVIDER, STORE, EVAL, SIMULATOR, PROGRAM], tests_may: &[] },
+    Row { name: SETTINGS, may: &[ENGINE, PROVIDER], tests_may: &[TESTKIT] },
+    Row { name: INSTALL, may: &[ENGINE, SETTINGS], tests_may: &[TESTKIT] },
+    Row { name: SERVICE, may: &[ENGINE, PROVIDER, STORE, SETTINGS, INSTALL], tests_may: &[TESTKIT] },
+    // It knows who may come in, and no protocol.
+    Row { name: HTTP, may: &[ENGINE, SETTINGS, SERVICE], tests_may: &[TESTKIT] },
+    // A door asks the service; it knows no other door, and neither the provider nor the store.
+    Row { name: MCP_DOOR, may: &[ENGINE, SETTINGS, SERVICE, HTTP], tests_may: &[TESTKIT] },
+    Row {
+        name: PROGRAM,
+        may: &[ENGINE, PROVIDER, STORE, SIMULATOR, SETTINGS, INSTALL, SERVICE, HTTP, MCP_DOOR],
+        tests_may: &[TESTKIT],
+    },
+    Row { name: TESTKIT, may: &[ENGINE, STORE, SIMULATOR, HTTP, MCP_DOOR, PROGRAM], tests_may: &[] },
     // It measures the built program and, beside it, the same library without a door.
-    Row { name: BENCH, may: &[ENGINE, PROVIDER, STORE, PROGRAM], tests_may: &[] },
+    Row { name: BENCH, may: &[ENGINE, PROVIDER, STORE, SETTINGS, SERVICE, PROGRAM], tests_may: &[] },
     // It asks the built program and never links it.
     Row { name: XTASK, may: &[], tests_may: &[] },
     // It reaches what reads strangers' bytes through one hidden module of each.
-    Row { name: FUZZ, may: &[PROVIDER, PROGRAM], tests_may: &[] },
+    Row { name: FUZZ, may: &[PROVIDER, MCP_DOOR], tests_may: &[] },
 ];
 
 /// Crates that speak to a network, a database, a client or a terminal.

@@ -145,7 +145,7 @@ const PROVED: &[(&str, &[Proof])] = &[
         &[
             ("parallel-llm-engine/tests/defect.rs", "a_panicking_seat_is_alone"),
             ("parallel-llm-engine/tests/defect.rs", "a_panicking_synthesizer_leaves_the_answers"),
-            ("parallel-llm-mcp/src/mcp/handler.rs", "a_panic_is_an_answer"),
+            ("parallel-llm-mcp-door/src/handler.rs", "a_panic_is_an_answer"),
         ],
     ),
     ("P9", &[("parallel-llm-mcp/src/watchdog.rs", "a_stall_of_five_seconds_is_told_once_and_so_is_its_end")]),
