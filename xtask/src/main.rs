@@ -27,7 +27,11 @@ struct Command {
 
 /// Every command, in the order the help shows them.
 const COMMANDS: &[Command] = &[
-    Command { name: "test", about: "Run the quick loop: all tests of the workspace", run: test::run },
+    Command {
+        name: "test",
+        about: "Prove what is worth waiting for after each change: format, lints, rules, all tests",
+        run: test::run,
+    },
     Command {
         name: "tidy",
         about: "Check the rules of the house and print the numbers to watch",
@@ -36,7 +40,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "codegen", about: "Write the generated pages in docs/ [--check]", run: codegen::run },
     Command {
         name: "ci",
-        about: "Run every proof, stage by stage [--only STAGE] [--fuzz-seconds N] [--advisories]",
+        about: "Prove the rest, stage by stage [--only STAGE] [--fuzz-seconds N] [--advisories] [--long]",
         run: ci::run,
     },
     Command {

@@ -262,6 +262,7 @@ fn every_fault_in_every_dialect_over_http_1() {
 }
 
 #[test]
+#[ignore = "long: what a reply is carried by changes nothing of what it is, as over_http_1 tells; `cargo xtask ci --long`"]
 fn every_fault_in_every_dialect_over_http_2() {
     check(HttpVersions::Only2);
 }

@@ -553,7 +553,7 @@ fn public_functions(folder: &Path, names: &mut BTreeSet<String>) {
 #[test]
 fn the_table_names_every_public_function_of_the_service() {
     let mut names = BTreeSet::new();
-    public_functions(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/service"), &mut names);
+    public_functions(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../parallel-llm-service/src"), &mut names);
     let table: BTreeSet<String> = RULES.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(names, table);
 }

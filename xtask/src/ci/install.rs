@@ -32,12 +32,18 @@ const BUILD_DEADLINE: Duration = Duration::from_mins(6);
 /// The parts of the Rust installation the stages need: the cargo command, and its name for `rustup`.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 
-pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
+/// The parts of the Rust installation that the quick stages need.
+pub(super) fn components() -> Result<(), Failure> {
     for (command, component) in COMPONENTS {
         if Program::cargo(&format!("{command} --version")).output().is_err() {
             Program::new("rustup").arguments(["component", "add", component]).run()?;
         }
     }
+    Ok(())
+}
+
+/// Looks for each tool, and builds it where it is missing.
+pub(super) fn run(state: &mut State) -> Verdict {
     for tool in TOOLS {
         let found = find(tool).map_err(|failure| format!("{} cannot be had: {failure}", tool.name));
         match &found {
@@ -46,7 +52,7 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
         }
         state.tools.insert(tool.name, found);
     }
-    Ok(Verdict::Passed)
+    Verdict::Passed
 }
 
 /// Where the tool is, after building it if need be.

@@ -1,5 +1,6 @@
-//! `cargo xtask ci`: every proof of the repository, stage by stage, with a table at the end.
+//! `cargo xtask test`, then `cargo xtask ci`: every proof of the repository, stage by stage, with a table at the end of each.
 //!
+//! `test` is what is worth waiting for after each change; `ci` is the rest, and `ci --long` does also what takes hours.
 //! A stage that fails does not stop the later ones: one run tells everything that is wrong. A stage that cannot be run
 //! says so loudly and counts as skipped, never as passed.
 
@@ -32,6 +33,8 @@ use report::{Line, Verdict};
 struct State {
     /// Fail where the advisories cannot be checked, for want of a network and of a database on this machine.
     advisories: bool,
+    /// Do also what takes long.
+    long: bool,
     /// Seconds per fuzz target.
     fuzz_seconds: u64,
     /// The stages to run; all of them where none is named. `install` is always run.
@@ -46,6 +49,7 @@ impl Default for State {
     fn default() -> Self {
         Self {
             advisories: false,
+            long: false,
             fuzz_seconds: fuzz::SECONDS,
             only: Vec::new(),
             tools: BTreeMap::new(),
@@ -56,18 +60,23 @@ impl Default for State {
 
 type Stage = (&'static str, fn(&mut State) -> Result<Verdict, Failure>);
 
-/// The stages in order. The generated pages come after the release build because they are asked of its binary, which
-/// saves a further build.
-const STAGES: &[Stage] = &[
-    ("install", install::run),
+/// What is proved after each change, in order.
+const QUICK: &[Stage] = &[
+    ("components", |_| install::components().map(|()| Verdict::Passed)),
     ("fmt", |_| cargo("fmt --all --check")),
     ("clippy", |_| cargo("clippy --workspace --all-targets --locked -- -D warnings")),
-    ("rustdoc", |_| rustdoc()),
     ("tidy", |_| tidy::run(&[]).map(|()| Verdict::Passed)),
+    ("tests", |_| suite::run()),
+];
+
+/// The rest, in order. The generated pages come after the release build because they are asked of its binary, which
+/// saves a further build.
+const STAGES: &[Stage] = &[
+    ("install", |state| Ok(install::run(state))),
+    ("rustdoc", |_| rustdoc()),
     ("licences, bans, sources", dependencies::permitted),
     ("advisories", dependencies::advisories),
     ("unused dependencies", dependencies::used),
-    ("tests", |_| suite::run()),
     ("release build", release::run),
     ("codegen --check", generated),
     ("readme", readme::run),
@@ -79,14 +88,26 @@ const STAGES: &[Stage] = &[
     ("coverage", coverage::run),
     ("aimock", |_| upstreams::aimock()),
     ("litellm", |_| upstreams::litellm()),
+    ("long tests", suite::long),
+    ("dist build", release::shipped),
 ];
+
+/// `cargo xtask test` without words.
+pub(crate) fn quick() -> Result<(), Failure> {
+    prove_all(QUICK, &mut State::default())
+}
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut state = wishes(words)?;
     let wanted =
         |name: &str| state.only.is_empty() || name == "install" || state.only.iter().any(|only| only == name);
     let stages: Vec<Stage> = STAGES.iter().copied().filter(|(name, _)| wanted(name)).collect();
-    let lines: Vec<Line> = stages.into_iter().map(|stage| prove(stage, &mut state)).collect();
+    prove_all(&stages, &mut state)
+}
+
+/// Runs stages one after the other, to the end even when one fails.
+fn prove_all(stages: &[Stage], state: &mut State) -> Result<(), Failure> {
+    let lines: Vec<Line> = stages.iter().map(|stage| prove(*stage, state)).collect();
     say::line(&report::table(&lines));
     let failed = lines.iter().filter(|line| matches!(line.verdict, Verdict::Failed(_))).count();
     if failed == 0 { Ok(()) } else { Err(Failure::new(format!("{failed} of {} stages failed", lines.len()))) }
@@ -99,6 +120,7 @@ fn wishes(words: &[String]) -> Result<State, Failure> {
     while let Some(word) = words.next() {
         match (word.as_str(), words.as_slice().first()) {
             ("--advisories", _) => state.advisories = true,
+            ("--long", _) => state.long = true,
             ("--only", Some(name)) if STAGES.iter().any(|(stage, _)| stage == name) => {
                 state.only.extend(words.next().cloned());
             }
@@ -113,7 +135,9 @@ fn wishes(words: &[String]) -> Result<State, Failure> {
                 words.next();
             }
             _ => {
-                return Err(Failure::new("`ci` takes `--advisories`, `--only STAGE` and `--fuzz-seconds N`"));
+                return Err(Failure::new(
+                    "`ci` takes `--long`, `--advisories`, `--only STAGE` and `--fuzz-seconds N`",
+                ));
             }
         }
     }
@@ -172,7 +196,10 @@ mod tests {
         check("--only,fuzz,--fuzz-seconds,5", Ok((&["fuzz"], 5)));
         check("--only,release build,--only,readme", Ok((&["release build", "readme"], 20)));
         check("--fuzz-seconds,0", Err("`--fuzz-seconds` takes 1 to 43200"));
-        check("--fast", Err("`ci` takes `--advisories`, `--only STAGE` and `--fuzz-seconds N`"));
-        check("--fuzz-seconds", Err("`ci` takes `--advisories`, `--only STAGE` and `--fuzz-seconds N`"));
+        check("--fast", Err("`ci` takes `--long`, `--advisories`, `--only STAGE` and `--fuzz-seconds N`"));
+        check(
+            "--fuzz-seconds",
+            Err("`ci` takes `--long`, `--advisories`, `--only STAGE` and `--fuzz-seconds N`"),
+        );
     }
 }

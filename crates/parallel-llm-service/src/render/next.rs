@@ -170,7 +170,7 @@ mod tests {
 
     /// Folders of the program that only the command line reads aloud, the start of a server included.
     const OF_THE_COMMAND_LINE: [&str; 8] =
-        ["cli", "settings", "keys", "clients", "doctor", "output", "exposure.rs", "export.rs"];
+        ["command", "settings", "keys", "clients", "doctor", "terminal", "exposure.rs", "export.rs"];
 
     /// The first word of the command line in a text.
     fn command(text: &str) -> Option<&str> {
@@ -244,15 +244,16 @@ mod tests {
     fn no_text_of_the_parts_below_reaches_a_caller_with_a_flag_or_a_command() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let mut found = 0;
-        for part in ["parallel-llm-engine", "parallel-llm-store", "parallel-llm-provider", "parallel-llm-mcp"]
+        for part in
+            ["engine", "store", "provider", "settings", "install", "service", "http", "mcp-door", "mcp"]
         {
-            for file in files(&crates.join(part).join("src")) {
+            for file in files(&crates.join(format!("parallel-llm-{part}")).join("src")) {
                 let source = std::fs::read_to_string(&file).unwrap();
                 let source = source.split("#[cfg(test)]").next().unwrap();
                 for text in literals(source).filter(|text| command(text).is_some()) {
                     found += 1;
                     // What the door to callers writes itself is told as it stands.
-                    let is_told = file.components().any(|part| part.as_os_str() == "mcp");
+                    let is_told = part == "mcp-door";
                     let said = if is_told { text.clone() } else { for_callers(&text) };
                     assert_eq!(command(&said), None, "{}: {text} becomes {said}", file.display());
                 }
