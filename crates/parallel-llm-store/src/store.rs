@@ -72,17 +72,12 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Shared {
-    db: Db,
+    /// The connections that read.
+    readers: SqlitePool,
     writer: Writer,
     spills: Spills,
     /// Held by whoever purges.
     purge_lock: PathBuf,
-}
-
-/// The connections that read.
-#[derive(Debug)]
-enum Db {
-    Sqlite(SqlitePool),
 }
 
 impl Store {
@@ -95,27 +90,23 @@ impl Store {
         let opened = sqlite::open(&config.path, config.wait).await?;
         let spills = Spills::of(&opened.path, &config.spill_folders);
         let purge_lock = file::beside(&opened.path, ".purge.lock");
-        let db = Db::Sqlite(opened.readers.clone());
+        let readers = opened.readers.clone();
         let writer = Writer::start(opened, spills.clone(), config.wait);
         if spills.is_waiting() {
             writer.take_in().await;
         }
-        Ok(Self { shared: Arc::new(Shared { db, writer, spills, purge_lock }) })
+        Ok(Self { shared: Arc::new(Shared { readers, writer, spills, purge_lock }) })
     }
 
     /// Runs, newest first.
     pub async fn list(&self, whose: Whose<'_>, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => read::list(readers, whose, filter).await,
-        }
+        read::list(&self.shared.readers, whose, filter).await
     }
 
     /// A whole run, texts included as far as they are kept; `None` where there is no such run.
     pub async fn load(&self, whose: Whose<'_>, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
         let spills = self.spilled(run_id).await;
-        let stored = match &self.shared.db {
-            Db::Sqlite(readers) => read::load(readers, whose, run_id).await?,
-        };
+        let stored = read::load(&self.shared.readers, whose, run_id).await?;
         Ok(stored.map(|mut stored| {
             stored.add(spills);
             stored
@@ -125,9 +116,7 @@ impl Store {
     /// The one run whose id begins like this, in either case; `@` is the newest. Fails with `run_not_found` where
     /// there is none and with `usage` where there are several.
     pub async fn find_prefix(&self, whose: Whose<'_>, prefix: &str) -> Result<RunId, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => read::find(readers, whose, prefix).await,
-        }
+        read::find(&self.shared.readers, whose, prefix).await
     }
 
     /// The newest run that asked the same, for the same caller, and has an answer that is kept, not settled longer ago
@@ -138,31 +127,23 @@ impl Store {
         asked_by: Option<&str>,
         within_ms: i64,
     ) -> Result<Option<RunId>, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => repeats::find_same(readers, plan_hash, (asked_by, within_ms)).await,
-        }
+        repeats::find_same(&self.shared.readers, plan_hash, (asked_by, within_ms)).await
     }
 
     /// Whether the day's limits of this plan hold one more request of this place, by what is durable.
     pub async fn check_call(&self, plan: &RunPlan, place: Place) -> Result<(), Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => limits::check_call(readers, (plan, place)).await,
-        }
+        limits::check_call(&self.shared.readers, (plan, place)).await
     }
 
     /// What has happened in a run after its event of this number, whoever does it, and the texts on their way; `None`
     /// where there is no such run. Made to be called a few times a second.
     pub async fn follow(&self, run_id: RunId, after_seq: u64) -> Result<Option<Look>, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => read::follow(readers, run_id, after_seq).await,
-        }
+        read::follow(&self.shared.readers, run_id, after_seq).await
     }
 
     /// What was spent, added up: the most expensive first, or the newest day.
     pub async fn costs(&self, whose: Whose<'_>, query: CostQuery) -> Result<Vec<CostLine>, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => ledger::costs(readers, whose, query).await,
-        }
+        ledger::costs(&self.shared.readers, whose, query).await
     }
 
     /// What became of the seats of runs that were decided at `since_ms` (milliseconds since 1970) or later, the newest
@@ -172,9 +153,7 @@ impl Store {
         whose: Whose<'_>,
         since_ms: Option<i64>,
     ) -> Result<Vec<SeatFact>, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => seats::read(readers, whose, since_ms).await,
-        }
+        seats::read(&self.shared.readers, whose, since_ms).await
     }
 
     /// The runs in whose question, or in one of whose answers, each of these words begins a word; newest first, up to
@@ -185,24 +164,18 @@ impl Store {
         // Whatever keeps the index from catching up, what is in it can be searched, and what is not is counted.
         let catch_up = async { while in_turn(self.shared.writer.index()).await.unwrap_or(false) {} };
         let _ = tokio::time::timeout(CATCH_UP_MAX, catch_up).await;
-        match &self.shared.db {
-            Db::Sqlite(readers) => search::search(readers, whose, (&sought, limit)).await,
-        }
+        search::search(&self.shared.readers, whose, (&sought, limit)).await
     }
 
     /// The runs that began before this moment (milliseconds since 1970) and are not under way, oldest first: those
     /// that [`Store::purge`] would take away.
     pub async fn purgeable(&self, before_ms: i64) -> Result<Vec<RunId>, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => purge::purgeable(readers, before_ms).await,
-        }
+        purge::purgeable(&self.shared.readers, before_ms).await
     }
 
     /// Whether nobody is at this run any more: it has ended, was left unfinished, or is not there.
     pub async fn is_over(&self, run_id: RunId) -> Result<bool, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => read::is_over(readers, run_id).await,
-        }
+        read::is_over(&self.shared.readers, run_id).await
     }
 
     /// Takes these runs away, step by step, so that nobody who writes a run waits for it. A run under way stays. Where it
@@ -254,16 +227,12 @@ impl Store {
 
     /// Every token that was ever made, the oldest first; up to 10,000.
     pub async fn list_tokens(&self) -> Result<Vec<Token>, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => tokens::list(readers).await,
-        }
+        tokens::list(&self.shared.readers).await
     }
 
     /// The token of this hash, in force or not. Made to be called for every request.
     pub async fn find_token(&self, hash: [u8; 32]) -> Result<Option<Token>, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => tokens::find(readers, hash).await,
-        }
+        tokens::find(&self.shared.readers, hash).await
     }
 
     /// Revokes a token, from the next time it is looked for on. One that was revoked before stays as it was; `None` where
@@ -295,24 +264,18 @@ impl Store {
 
     /// What the database is, and how much is in it.
     pub async fn state(&self) -> Result<DatabaseState, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => inspect::state(readers).await,
-        }
+        inspect::state(&self.shared.readers).await
     }
 
     /// Whether the database is whole, as far as can be seen within this time. Nobody else waits for it.
     pub async fn check(&self, thoroughness: Thoroughness, within: Duration) -> Result<Soundness, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => inspect::check(readers, thoroughness, within).await,
-        }
+        inspect::check(&self.shared.readers, thoroughness, within).await
     }
 
     /// Writes the database as it stands now to a new file, for its owner's eyes only, whole or not at all. Nobody else waits
     /// for it. What waits in files beside the database is not in it ([`Store::spills`]).
     pub async fn back_up(&self, to: &Path) -> Result<BackedUp, Failure> {
-        match &self.shared.db {
-            Db::Sqlite(readers) => backup::back_up(readers, to).await,
-        }
+        backup::back_up(&self.shared.readers, to).await
     }
 
     /// The store's clock, in milliseconds since 1970: what moments in its answers and questions are told by.
@@ -334,10 +297,8 @@ impl Store {
     /// Writes what is still queued, brings the write-ahead log home and lets the database go. Whatever is asked of
     /// the store afterwards fails.
     pub async fn close(&self) {
-        match &self.shared.db {
-            // The readers go first: only the last one out, if it may write, can clear the log away.
-            Db::Sqlite(readers) => readers.close().await,
-        }
+        // The readers go first: only the last one out, if it may write, can clear the log away.
+        self.shared.readers.close().await;
         self.shared.writer.close().await;
     }
 

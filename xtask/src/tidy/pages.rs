@@ -4,7 +4,7 @@ use super::Finding;
 use super::tree::Tree;
 
 /// A quarter of an hour for the map; the length of a glance for the front page.
-const PAGES: [(&str, usize); 2] = [("ARCHITECTURE.md", 300), ("README.md", 150)];
+const PAGES: [(&str, usize); 2] = [("ARCHITECTURE.md", 250), ("README.md", 150)];
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     let long = PAGES.iter().filter_map(|(page, most)| {
