@@ -2,7 +2,7 @@
 //! out of them.
 //!
 //! [`table`] has a row per client; [`entry`] says what an entry holds, [`change`] what a file would be with or without
-//! it, [`format`] edits its text, [`file`] reads and writes it. Asking the user is left to the doors.
+//! it, [`format`] edits its text, [`mod@file`] reads and writes it. Asking the user is left to the doors.
 //!
 //! What always holds: everything in a client's file that is not our entry stays as it is, byte for byte; a file that
 //! cannot be understood is not touched; no value of a key is ever written by this module on its own account.
