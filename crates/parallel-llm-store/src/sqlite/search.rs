@@ -81,18 +81,21 @@ async fn index_run(
     let sql = "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE run_id = ? AND text_id > indexed_to \
                ORDER BY text_id";
     let missing: Vec<i64> = sqlx::query_scalar(sql).bind(run_id).fetch_all(&mut *connection).await?;
-    for text_id in missing {
+    let mut newest = None;
+    for text_id in &missing {
         if bytes_left <= 0 {
-            return Ok(bytes_left);
+            break;
         }
-        let line = line(connection, text_id).await?;
+        let line = line(connection, *text_id).await?;
         bytes_left -= integer(line.len() as u64);
         let sql = "INSERT INTO words (rowid, body) VALUES (?, ?)";
         sqlx::query(sql).bind(text_id).bind(line).execute(&mut *connection).await?;
-        indexed_to(connection, run_id, text_id).await?;
+        newest = Some(text_id);
     }
-    let sql = "UPDATE runs SET is_indexed = 1 WHERE run_id = ? AND closed_at_ms IS NOT NULL";
-    sqlx::query(sql).bind(run_id).execute(connection).await?;
+    let is_whole = newest == missing.last();
+    let sql = "UPDATE runs SET indexed_to = IFNULL(?, indexed_to), is_indexed = ? AND closed_at_ms IS NOT NULL \
+               WHERE run_id = ?";
+    sqlx::query(sql).bind(newest).bind(is_whole).bind(run_id).execute(connection).await?;
     Ok(bytes_left)
 }
 
@@ -114,16 +117,6 @@ fn text_of(hash: &str, body: &[u8]) -> String {
     let messages = plan.iter().flat_map(|plan| plan.messages.iter());
     let asked = messages.filter(|message| message.role != Role::System).flat_map(Message::texts);
     asked.collect::<Vec<_>>().join("\n")
-}
-
-/// Notes how far a run's texts are in the index.
-async fn indexed_to(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    text_id: i64,
-) -> Result<(), sqlx::Error> {
-    let sql = "UPDATE runs SET indexed_to = ? WHERE run_id = ?";
-    sqlx::query(sql).bind(text_id).bind(run_id).execute(connection).await.map(drop)
 }
 
 /// How far a run was taken out of the index.
@@ -149,6 +142,9 @@ pub(super) async fn forget(
     let mut forgotten = Forgotten { is_whole: true, bytes: 0 };
     for text_id in texts {
         if forgotten.bytes >= bytes_max {
+            // This one and those before it are left, and nobody is to put back what has been taken out.
+            let sql = "UPDATE runs SET indexed_to = ?, is_indexed = 1 WHERE run_id = ?";
+            sqlx::query(sql).bind(text_id).bind(run_id).execute(connection).await?;
             forgotten.is_whole = false;
             break;
         }
@@ -156,12 +152,6 @@ pub(super) async fn forget(
         forgotten.bytes += integer(line.len() as u64);
         let sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)";
         sqlx::query(sql).bind(text_id).bind(line).execute(&mut *connection).await?;
-        indexed_to(connection, run_id, text_id - 1).await?;
-    }
-    if !forgotten.is_whole {
-        // Nobody is to put back what has been taken out.
-        let sql = "UPDATE runs SET is_indexed = 1 WHERE run_id = ?";
-        sqlx::query(sql).bind(run_id).execute(connection).await?;
     }
     Ok(forgotten)
 }
