@@ -310,7 +310,6 @@ fn a_key_that_is_typed_is_not_shown() {
     let mut terminal = Command::new(SCRIPT)
         .args(["-qec", &format!("'{}' keys set mistral", stage.binary().display()), "/dev/null"])
         .env_clear()
-        .envs(parallel_llm_testkit::counts())
         .env("HOME", stage.home())
         .env("TERM", "xterm")
         .stdin(Stdio::piped())

@@ -33,7 +33,6 @@ impl Program {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         let mut child = Command::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
             .env_clear()
-            .envs(parallel_llm_testkit::counts())
             .env("HOME", home.path())
             .env("OPENROUTER_BASE_URL", base_url)
             .env("OPENROUTER_API_KEY", "a-key-of-no-worth")

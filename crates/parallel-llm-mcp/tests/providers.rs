@@ -174,7 +174,7 @@ fn a_key_that_is_no_text_stops_its_own_provider_only() {
     // No other program of these tests sets a variable that is no text.
     let told = |arguments: &[&str]| {
         let mut program = std::process::Command::new(stage.binary());
-        program.args(arguments).env_clear().envs(parallel_llm_testkit::counts()).env("HOME", stage.home());
+        program.args(arguments).env_clear().env("HOME", stage.home());
         let odd = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"0000\xff");
         let output = program.env("LM_API_TOKEN", odd).output().expect("it can be started");
         (output.status.code(), String::from_utf8(output.stderr).expect("it is text"))

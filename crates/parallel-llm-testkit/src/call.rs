@@ -43,20 +43,12 @@ impl Stage {
     }
 }
 
-/// Where a program that counts which of its lines are run leaves the counts: `cargo xtask ci` measures through the doors.
-#[expect(clippy::disallowed_methods, reason = "the tester's own environment, not the program's")]
-pub fn counts() -> Option<(&'static str, std::ffi::OsString)> {
-    const VARIABLE: &str = "LLVM_PROFILE_FILE";
-    std::env::var_os(VARIABLE).map(|file| (VARIABLE, file))
-}
-
 impl<'a> Call<'a> {
     fn new<A: AsRef<str>>(stage: &'a Stage, arguments: impl IntoIterator<Item = A>) -> Self {
         let mut command = Command::new(stage.binary());
         command
             .args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()))
             .env_clear()
-            .envs(counts())
             .env("HOME", stage.home())
             .env("PATH", PATH)
             .env("OPENROUTER_BASE_URL", stage.simulator().base_url())

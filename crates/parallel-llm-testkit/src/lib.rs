@@ -21,7 +21,7 @@ mod mask;
 mod sheet;
 mod stage;
 
-pub use call::{Call, FREEZE_FILES, KILL_AT, KILLED, Output, Running, counts};
+pub use call::{Call, FREEZE_FILES, KILL_AT, KILLED, Output, Running};
 pub use crowd::each;
 pub use mask::report as mask_report;
 pub use parallel_llm_simulator as simulator;

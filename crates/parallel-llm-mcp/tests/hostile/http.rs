@@ -29,7 +29,6 @@ impl Server {
         command
             .args(SERVE)
             .env_clear()
-            .envs(parallel_llm_testkit::counts())
             .env("HOME", stage.home())
             .env("PATH", "/usr/bin:/bin")
             .env("PARALLEL_LLM_LOG_LEVEL", "info")

@@ -178,7 +178,6 @@ fn spawn(stage: &Stage, settings: &[(&str, &str)], stderr: Stdio) -> Child {
     let mut command = Command::new(stage.binary());
     command
         .env_clear()
-        .envs(parallel_llm_testkit::counts())
         .env("HOME", stage.home())
         .env("PATH", "/usr/bin:/bin")
         .env("OPENROUTER_BASE_URL", stage.simulator().base_url())
