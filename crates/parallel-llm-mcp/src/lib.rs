@@ -1,12 +1,10 @@
-//! The program: doors, settings and wiring around the engine.
+//! The program: its commands, its terminal, and the wiring of all the other parts.
 //!
 //! ```text
-//! cli | mcp | http  →  service  →  engine, store
-//! main  →  program  →  cli::parse  →  app::wire  →  the command
+//! main  →  program  →  command::parse  →  app::wire  →  the command
 //! ```
 //!
-//! A door makes a request and renders what comes of it; the service resolves and remembers; only `app` makes
-//! parts. Doors never know each other.
+//! A command makes a request and renders what comes of it; the service resolves and remembers; only `app` makes parts.
 
 pub mod app;
 mod certificates;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure};
+use parallel_llm_http::{Access, Check, Config, Resource, TlsFiles};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -119,11 +120,7 @@ async fn dispatch(
             Some(address) => {
                 let service = wire(settings).without_checks();
                 let check = check_of(&service);
-                let access = if serve.no_auth {
-                    parallel_llm_http::Access::Open(check)
-                } else {
-                    parallel_llm_http::Access::Tokens(check)
-                };
+                let access = if serve.no_auth { Access::Open(check) } else { Access::Tokens(check) };
                 serve_http(&service, listening(settings, address, access)?, drain).await
             }
         },
@@ -145,14 +142,10 @@ async fn dispatch(
 }
 
 /// How the settings want a server to listen.
-fn listening(
-    settings: &Settings,
-    address: SocketAddr,
-    access: parallel_llm_http::Access,
-) -> Result<parallel_llm_http::Config, Failure> {
+fn listening(settings: &Settings, address: SocketAddr, access: Access) -> Result<Config, Failure> {
     let tls = match (&settings.tls_cert, &settings.tls_key) {
         (Some(certificate), Some(key)) => {
-            Some(parallel_llm_http::TlsFiles { certificate: certificate.clone(), key: key.clone() })
+            Some(TlsFiles { certificate: certificate.clone(), key: key.clone() })
         }
         (None, None) => None,
         _ => {
@@ -161,24 +154,14 @@ fn listening(
         }
     };
     let (hosts, origins) = (settings.http_hosts.clone(), settings.http_origins.clone());
-    let resource = settings
-        .issuer
-        .as_ref()
-        .map(|issuer| parallel_llm_http::Resource::new(&issuer.audience, &issuer.address));
+    let resource = settings.issuer.as_ref().map(|issuer| Resource::new(&issuer.audience, &issuer.address));
     let resource = resource.transpose()?;
     let behind_proxy = settings.behind_proxy;
-    Ok(parallel_llm_http::Config {
-        hosts,
-        origins,
-        tls,
-        behind_proxy,
-        resource,
-        ..parallel_llm_http::Config::new(address, access)
-    })
+    Ok(Config { hosts, origins, tls, behind_proxy, resource, ..Config::new(address, access) })
 }
 
 /// Says whose a token of this service is.
-fn check_of(service: &Service) -> parallel_llm_http::Check {
+fn check_of(service: &Service) -> Check {
     let service = service.clone();
     Arc::new(move |secret| {
         let service = service.clone();
@@ -215,13 +198,9 @@ async fn tell_tokenless(service: &Service) {
 
 /// Serves over HTTP until a signal comes, and `drain` longer for what is under way; a second signal ends it at once,
 /// which the exit code says.
-async fn serve_http(
-    service: &Service,
-    config: parallel_llm_http::Config,
-    drain: Duration,
-) -> Result<u8, Failure> {
+async fn serve_http(service: &Service, config: Config, drain: Duration) -> Result<u8, Failure> {
     let mut signals = Signals::new();
-    let wants_tokens = matches!(config.access, parallel_llm_http::Access::Tokens(_));
+    let wants_tokens = matches!(config.access, Access::Tokens(_));
     let listener = parallel_llm_http::bind(config).await?;
     tell_unwritable(service.settings());
     if wants_tokens {

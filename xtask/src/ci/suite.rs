@@ -10,7 +10,7 @@ use crate::program::Program;
 
 /// Tests at once, for each core: most of them wait for a program or a clock most of the time.
 const TESTS_PER_CORE: usize = 2;
-/// The tests that are left out of the quick ones: their names, as `cargo test` takes them, and how many they do.
+/// The tests that are left out of the quick ones, or do little there, as `cargo` takes them.
 const LONG: &[&str] = &[
     "test -p parallel-llm-mcp --locked --test program dialects:: -- --ignored",
     "test -p parallel-llm-testkit --locked --test kill -- --nocapture",
