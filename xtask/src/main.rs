@@ -32,10 +32,11 @@ const COMMANDS: &[Command] = &[
         about: "Prove what is worth waiting for after each change: format, lints, rules, all tests",
         run: test::run,
     },
+    Command { name: "tidy", about: "Check the rules of the house", run: tidy::run },
     Command {
-        name: "tidy",
-        about: "Check the rules of the house and print the numbers to watch",
-        run: tidy::run,
+        name: "measure",
+        about: "Count lines, functions, comments and arrows of each package, here or in another checkout [ROOT]",
+        run: tidy::measure::run,
     },
     Command { name: "codegen", about: "Write the generated pages in docs/ [--check]", run: codegen::run },
     Command {

@@ -8,7 +8,7 @@ use super::tree::{RustFile, Tree};
 /// A screen.
 const FUNCTION_LINES_MAX: usize = 70;
 /// As many things as a reader keeps in mind.
-const PARAMETERS_MAX: usize = 5;
+pub(super) const PARAMETERS_MAX: usize = 5;
 /// Where a file has more than one subject.
 const FILE_LINES_MAX: usize = 600;
 /// A file of tests is many small cases, which are read one at a time.
@@ -27,7 +27,7 @@ fn long_file(file: &RustFile) -> Option<Finding> {
         .then(|| Finding::new(&file.path, 0, format!("{lines} lines; at most {most}: split it by subject")))
 }
 
-fn long(file: &RustFile, Function { name, line, lines, parameters }: &Function) -> Vec<Finding> {
+fn long(file: &RustFile, Function { name, line, lines, parameters, .. }: &Function) -> Vec<Finding> {
     let mut findings = Vec::new();
     if *lines > FUNCTION_LINES_MAX {
         let text = format!("`{name}` has {lines} lines of code; at most {FUNCTION_LINES_MAX}");

@@ -19,9 +19,9 @@ mod lengths;
 mod links;
 mod lock;
 mod marks;
+pub(crate) mod measure;
 mod migrations;
 mod modules;
-mod numbers;
 mod pages;
 mod purity;
 mod strategies;
@@ -72,7 +72,6 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         return Err(Failure::new("`tidy` takes no words"));
     }
     let tree = Tree::read(repository::root())?;
-    say::line(&numbers::table(&tree));
     let findings = findings(&tree);
     for finding in &findings {
         say::line(finding);
