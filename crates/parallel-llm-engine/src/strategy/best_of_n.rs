@@ -9,109 +9,13 @@ use std::sync::Arc;
 use crate::agreement::Agreement;
 use crate::call::upstream_call::Desk;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::Place;
-use crate::plan::step::{Role, StepKey};
 use crate::prompt::Task;
-use crate::request::panel::{Seat, SeatNumber};
-use crate::run::outcome::{Judging, Outcome, Shortened, Verdict};
-use crate::strategy::judge::{self, Sitting};
-use crate::strategy::shown::Order;
-use crate::strategy::{best_among, by_default, chain, check, gated, limited, selected, strongest, verbatim};
-use crate::value::answer::Failure;
-use crate::value::warning::Warning;
+use crate::run::outcome::Outcome;
+use crate::strategy::parts::{check, selection};
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     if desk.plan.knobs.is_checked() {
         return check::choose(desk, usable).await;
     }
-    first_of(desk, Task::Judge, usable, agreement).await
-}
-
-/// The answer that a judge puts first who is shown all of them for this task.
-pub(super) async fn first_of(
-    desk: &Arc<Desk>,
-    task: Task,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
-    if let [only] = usable {
-        return verbatim(desk, only, "only one answer came, so there was nothing to judge");
-    }
-    if let Some(outcome) = gated(desk, usable, agreement) {
-        return outcome;
-    }
-    let (shown, unshown) = limited(desk, usable, agreement);
-    let outcome =
-        chain::ask(desk, usable, "judge", |judge| judged(desk, judge, task, (usable, &shown))).await;
-    Outcome { unshown, ..outcome }
-}
-
-/// What one judge comes to that is shown these of the answers. A failure means that it gave no verdict at all.
-async fn judged(
-    desk: &Arc<Desk>,
-    judge: Seat,
-    task: Task,
-    (usable, shown): (&[Usable], &[Usable]),
-) -> Result<Outcome, Failure> {
-    let Judged { verdicts, suspected, shortened, mut failures } = verdicts(desk, &judge, task, shown).await;
-    let tops: Vec<SeatNumber> =
-        verdicts.iter().filter_map(|verdict| verdict.ranking.first().copied()).collect();
-    let (chosen, how) = match (tops.as_slice(), failures.as_slice()) {
-        ([], _) => return Err(failures.pop().unwrap_or_else(judge::no_verdict)),
-        ([top], []) => (*top, "put it first".to_owned()),
-        ([top], _) => (*top, "put it first in the only order that came to a verdict".to_owned()),
-        ([one, other, ..], _) if one == other => (*one, "put it first in both orders".to_owned()),
-        ([one, other, ..], _) => {
-            let chosen = best_among(usable, &strongest(desk), &[*one, *other]);
-            let closer = by_default(desk, chosen, "closer to all the others");
-            let how = format!(
-                "put seat {one} first in one order and seat {other} in the other, which is a tie; this one is {closer}"
-            );
-            (chosen.seat, how)
-        }
-    };
-    let flips = usize::from(tops.windows(2).any(|pair| pair[0] != pair[1]));
-    let chosen = best_among(usable, &[], &[chosen]);
-    let mut outcome = selected(desk, chosen, format!("the judge `{}` {how}", judge.model));
-    outcome.judging = Some(Judging { verdicts, flips });
-    outcome.shortened = shortened;
-    chain::suspect(&mut outcome, "judge", &suspected);
-    let in_one_order = |failure| Warning::of("the judge gave no verdict in one order", failure);
-    outcome.warnings.extend(failures.iter().map(in_one_order));
-    Ok(outcome)
-}
-
-/// What a judge's calls gave together.
-struct Judged {
-    verdicts: Vec<Verdict>,
-    /// Whose answers it thinks tried to instruct it, in the order of the panel.
-    suspected: Vec<SeatNumber>,
-    shortened: Vec<Shortened>,
-    failures: Vec<Failure>,
-}
-
-async fn verdicts(desk: &Arc<Desk>, judge: &Seat, task: Task, shown: &[Usable]) -> Judged {
-    let orders = u16::from(desk.plan.knobs.orders(desk.plan.strategy));
-    let sittings = [Order::Forward, Order::Backward].into_iter().zip(1..=orders);
-    let sittings = sittings.filter_map(|(order, round)| {
-        let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
-        Sitting::over(desk, key, (task, order), shown)
-    });
-    let sittings: Vec<Sitting> = sittings.collect();
-    let mut judged =
-        Judged { verdicts: Vec::new(), suspected: Vec::new(), shortened: Vec::new(), failures: Vec::new() };
-    judge::shorten(&mut judged.shortened, &sittings);
-    let is_past = chain::is_past(desk, judge.number);
-    for ruled in judge::hold(desk, &sittings, |_| is_past).await {
-        match ruled {
-            Ok(ruling) => {
-                judged.suspected.extend(ruling.suspected);
-                judged.verdicts.push(ruling.verdict);
-            }
-            Err(failure) => judged.failures.push(failure),
-        }
-    }
-    judged.suspected.sort_unstable();
-    judged.suspected.dedup();
-    judged
+    selection::first_of(desk, Task::Judge, usable, agreement).await
 }

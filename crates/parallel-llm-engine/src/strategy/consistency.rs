@@ -11,8 +11,8 @@ use crate::call::upstream_call::Desk;
 use crate::panel::gather::Usable;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
-use crate::strategy::best_of_n;
+use crate::strategy::parts::selection;
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
-    best_of_n::first_of(desk, Task::Consistency, usable, agreement).await
+    selection::first_of(desk, Task::Consistency, usable, agreement).await
 }

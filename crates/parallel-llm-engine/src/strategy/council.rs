@@ -16,9 +16,11 @@ use crate::plan::step::{Role, StepKey};
 use crate::prompt::{Standing, Task};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Judging, Outcome, Shortened};
-use crate::strategy::judge::{self, Ruling, Sitting};
-use crate::strategy::shown::{Order, Shown};
-use crate::strategy::{best_among, call, chain, gated, strongest, synthesize, verbatim};
+use crate::strategy::parts::best::best_among;
+use crate::strategy::parts::judge::{self, Ruling, Sitting};
+use crate::strategy::parts::shown::{Order, Shown};
+use crate::strategy::parts::{call, chain, fusion};
+use crate::strategy::{gated, strongest, verbatim};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -149,7 +151,7 @@ async fn write(desk: &Arc<Desk>, chair: Seat, usable: &[Usable], ranks: &[Rank])
     let place = Place::Synthesizer(chair.number);
     let shown = Shown::to(desk, place, (Task::Chair, Order::Forward), usable);
     let shown = shown.ranked(|seat| standing(ranks, seat));
-    synthesize::written(desk, (CHAIR, &chair), shown, usable).await
+    fusion::written(desk, (CHAIR, &chair), shown, usable).await
 }
 
 /// Puts the answer ranked best in the place of the one closest to the others, where no chair wrote.

@@ -12,8 +12,9 @@ use crate::panel::gather::Usable;
 use crate::plan::step::Role;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
-use crate::strategy::rounds::{self, Again, Standing};
-use crate::strategy::{verbatim, vote};
+use crate::strategy::parts::counting;
+use crate::strategy::parts::rounds::{self, Again, Standing};
+use crate::strategy::verbatim;
 
 const REVISING: Again = Again { role: Role::Reviser, task: Task::Revise, word: "round", after: 0 };
 
@@ -26,7 +27,7 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
         Ok(standing) => standing,
         Err(failure) => return Outcome::none(failure),
     };
-    let outcome = vote::counted(desk, &standing.newest, standing.agreement.as_ref());
+    let outcome = counting::counted(desk, &standing.newest, standing.agreement.as_ref());
     let after = match standing.rounds() {
         0 => ", before anybody was asked again".to_owned(),
         1 if standing.is_silent() => "; nobody answered when asked again".to_owned(),

@@ -12,8 +12,9 @@ use crate::panel::gather::Usable;
 use crate::plan::step::Role;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
-use crate::strategy::rounds::{self, Again};
-use crate::strategy::{gated, synthesize, verbatim};
+use crate::strategy::parts::fusion;
+use crate::strategy::parts::rounds::{self, Again};
+use crate::strategy::{gated, verbatim};
 
 const PROPOSING: Again = Again { role: Role::Proposer, task: Task::Propose, word: "layer", after: 1 };
 
@@ -30,7 +31,7 @@ pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Optio
     };
     let mut outcome = match gated(desk, &standing.newest, standing.agreement.as_ref()) {
         Some(outcome) => outcome,
-        None => synthesize::write(desk, &standing.newest, standing.agreement.as_ref()).await,
+        None => fusion::write(desk, &standing.newest, standing.agreement.as_ref()).await,
     };
     if let Some(worth) = &mut outcome.worth {
         let layers_cost = standing.cost(desk);

@@ -6,23 +6,16 @@
 //! word for word and the outcome says so: what was paid for is never lost.
 
 pub(crate) mod annotate;
-mod best;
 mod best_of_n;
-mod call;
 mod cascade;
-mod chain;
-mod check;
 mod consistency;
 mod council;
 mod debate;
-mod early;
-mod judge;
 mod moa;
 mod panel;
+mod parts;
 mod race;
-mod rounds;
 mod self_moa;
-mod shown;
 mod synthesize;
 mod tournament;
 mod vote;
@@ -40,9 +33,10 @@ use crate::run::outcome::{Outcome, OutcomeKind};
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
-use best::{best, best_among, best_first, closest};
+use parts::best::{best, closest};
+use parts::fusion;
 
-pub(crate) use early::gather;
+pub(crate) use parts::early::gather;
 
 /// What there is where a defect ended a strategy: the best answer, word for word. What was paid for is given.
 pub(crate) fn fallback(desk: &Desk, usable: &[Usable]) -> Outcome {
@@ -58,7 +52,7 @@ pub(crate) fn considered(desk: &Desk, usable: &[Usable]) -> Vec<Usable> {
     let was_there = |run: &Run, one: &Usable, began_ms: u64| {
         run.ended_ms(one.seat).is_some_and(|ended_ms| ended_ms <= began_ms)
     };
-    let early = synthesize::standing(desk);
+    let early = fusion::standing(desk);
     let mut considered: Vec<Usable> = desk.hub.look(|run| {
         let is_text = |view: &&SeatView| desk.plan.role_of(view.place) != Some(Role::Draft);
         let began_ms = run.called().filter(has_given).filter(is_text).filter_map(|view| view.sent_ms).min();

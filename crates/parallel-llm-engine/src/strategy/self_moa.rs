@@ -7,8 +7,8 @@ use crate::agreement::Agreement;
 use crate::call::upstream_call::Desk;
 use crate::panel::gather::Usable;
 use crate::run::outcome::Outcome;
-use crate::strategy::synthesize;
+use crate::strategy::parts::fusion;
 
 pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
-    synthesize::decide(desk, usable, agreement).await
+    fusion::decide(desk, usable, agreement).await
 }

@@ -10,13 +10,13 @@ use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::run::outcome::{Shortened, Verdict};
-use crate::strategy::call::{self, Call};
-use crate::strategy::shown::{Order, Shown};
+use crate::strategy::parts::call::{self, Call};
+use crate::strategy::parts::shown::{Order, Shown};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 
 /// A call that judges, and what its model is shown.
-pub(super) struct Sitting {
+pub(crate) struct Sitting {
     key: StepKey,
     step: StepNumber,
     by: ModelRef,
@@ -24,15 +24,15 @@ pub(super) struct Sitting {
 }
 
 /// What a sitting came to.
-pub(super) struct Ruling {
-    pub(super) verdict: Verdict,
+pub(crate) struct Ruling {
+    pub(crate) verdict: Verdict,
     /// Whose answers the judge thinks tried to instruct it.
-    pub(super) suspected: Vec<SeatNumber>,
+    pub(crate) suspected: Vec<SeatNumber>,
 }
 
 impl Sitting {
     /// The sitting over these answers in this step; `None` where the plan does not have it.
-    pub(super) fn over(desk: &Desk, key: StepKey, task: (Task, Order), usable: &[Usable]) -> Option<Self> {
+    pub(crate) fn over(desk: &Desk, key: StepKey, task: (Task, Order), usable: &[Usable]) -> Option<Self> {
         let step = desk.plan.step(key)?.number;
         let place = Place::Step(step);
         let by = desk.plan.seat_at(place)?.model.clone();
@@ -49,7 +49,7 @@ impl Sitting {
 
 /// Holds these sittings at once. What each came to, in their order; a failure means that it came to no verdict. Where
 /// `is_past` says that others rest on a sitting already, it is not held: what it gave before is all there is.
-pub(super) async fn hold(
+pub(crate) async fn hold(
     desk: &Arc<Desk>,
     sittings: &[Sitting],
     is_past: impl Fn(StepKey) -> bool,
@@ -74,7 +74,7 @@ pub(super) async fn hold(
 }
 
 /// Notes which answers judges were shown only a part of, and of each the smallest part.
-pub(super) fn shorten(shortened: &mut Vec<Shortened>, sittings: &[Sitting]) {
+pub(crate) fn shorten(shortened: &mut Vec<Shortened>, sittings: &[Sitting]) {
     for cut in sittings.iter().flat_map(|sitting| &sitting.shown.shortened) {
         match shortened.iter_mut().find(|known| known.seat == cut.seat) {
             Some(known) => known.to_chars = known.to_chars.min(cut.to_chars),
@@ -84,11 +84,11 @@ pub(super) fn shorten(shortened: &mut Vec<Shortened>, sittings: &[Sitting]) {
     shortened.sort_by_key(|cut| cut.seat);
 }
 
-pub(super) fn no_verdict() -> Failure {
+pub(crate) fn no_verdict() -> Failure {
     Failure::new(Code::Protocol, "its reply names no answer").with_next("see what it wrote with `runs show`")
 }
 
-pub(super) fn passed() -> Failure {
+pub(crate) fn passed() -> Failure {
     Failure::new(Code::Interrupted, "it gave none before the run went on without it")
         .with_next("what came after rests on that, so it was not asked again")
 }

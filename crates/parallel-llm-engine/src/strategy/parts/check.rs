@@ -15,7 +15,8 @@ use crate::port::{Candidate, Checker};
 use crate::request::StoreMode;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::{Checked, Outcome};
-use crate::strategy::{best_among, by_default, selected, strongest, unfused, verbatim};
+use crate::strategy::parts::best::best_among;
+use crate::strategy::{by_default, selected, strongest, unfused, verbatim};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::warning::Warning;
@@ -24,7 +25,7 @@ use crate::value::warning::Warning;
 const CHECKS_MAX: usize = 4;
 
 /// The best of the answers that pass the check. Where none does, the best answer stands, and is told as one that does not.
-pub(super) async fn choose(desk: &Desk, usable: &[Usable]) -> Outcome {
+pub(crate) async fn choose(desk: &Desk, usable: &[Usable]) -> Outcome {
     let Some(checker) = &desk.checker else {
         let why =
             Failure::new(Code::CheckUnavailable, "there is no check command to run the answers through");

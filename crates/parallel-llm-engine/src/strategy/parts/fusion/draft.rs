@@ -11,30 +11,30 @@ use crate::prompt::{Candidate, Task};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::recipe::Mode;
 use crate::run::outcome::{Reading, Shortened};
-use crate::strategy::call::{self, Call};
-use crate::strategy::shown::{Order, Shown};
+use crate::strategy::parts::call::{self, Call};
+use crate::strategy::parts::shown::{Order, Shown};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
 
 /// A text, and what is known of how it was made.
-pub(super) struct Draft {
-    pub(super) text: String,
+pub(crate) struct Draft {
+    pub(crate) text: String,
     /// Whose answer it started from, where it did and that was named.
-    pub(super) base: Option<SeatNumber>,
+    pub(crate) base: Option<SeatNumber>,
     /// Whose answers tried to instruct the synthesizer, as far as it says.
-    pub(super) suspected: Vec<SeatNumber>,
-    pub(super) shortened: Vec<Shortened>,
-    pub(super) cost: Option<PicoUsd>,
-    pub(super) is_truncated: bool,
+    pub(crate) suspected: Vec<SeatNumber>,
+    pub(crate) shortened: Vec<Shortened>,
+    pub(crate) cost: Option<PicoUsd>,
+    pub(crate) is_truncated: bool,
     /// The reply that holds the analysis behind it.
-    pub(super) reading: Option<Reading>,
-    pub(super) warnings: Vec<Warning>,
+    pub(crate) reading: Option<Reading>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// A call that compares, or compares and writes.
-pub(super) struct Sitting {
+pub(crate) struct Sitting {
     place: Place,
     shown: Shown,
     is_analyst: bool,
@@ -42,7 +42,7 @@ pub(super) struct Sitting {
 
 impl Sitting {
     /// What a synthesizer is asked first.
-    pub(super) fn first(desk: &Desk, by: &Seat, usable: &[Usable]) -> Self {
+    pub(crate) fn first(desk: &Desk, by: &Seat, usable: &[Usable]) -> Self {
         let own = Place::Synthesizer(by.number);
         let key = StepKey { role: Role::Analyst, by: own, round: 1 };
         let step = Some(key).filter(|_| desk.plan.knobs.is_analysis_separate());
@@ -57,17 +57,17 @@ impl Sitting {
     }
 
     /// One call for all of it.
-    pub(super) fn whole(desk: &Desk, place: Place, usable: &[Usable]) -> Self {
+    pub(crate) fn whole(desk: &Desk, place: Place, usable: &[Usable]) -> Self {
         let task = if is_anchored(desk) { Task::Synthesize } else { Task::Free };
         Self::over(place, shown(desk, place, task, (usable, String::new())))
     }
 
     /// One call of whoever is shown this.
-    pub(super) const fn over(place: Place, shown: Shown) -> Self {
+    pub(crate) const fn over(place: Place, shown: Shown) -> Self {
         Self { place, shown, is_analyst: false }
     }
 
-    pub(super) fn call(&self, desk: &Desk) -> Call {
+    pub(crate) fn call(&self, desk: &Desk) -> Call {
         // Of several texts nobody knows yet which stands.
         let is_last = match self.place {
             Place::Synthesizer(_) => true,
@@ -79,7 +79,7 @@ impl Sitting {
     }
 
     /// The text that comes of it, for which an analyst's reply needs one call more.
-    pub(super) async fn finish(
+    pub(crate) async fn finish(
         self,
         desk: &Arc<Desk>,
         (by, usable): (&Seat, &[Usable]),
@@ -136,7 +136,7 @@ impl Sitting {
     }
 
     /// A reply that holds all of it.
-    pub(super) fn read(&self, desk: &Desk, answer: &Answer) -> Result<Draft, Failure> {
+    pub(crate) fn read(&self, desk: &Desk, answer: &Answer) -> Result<Draft, Failure> {
         let fusion = reply::fusion(&answer.text, &self.shown.codes(desk), &self.shown.labels());
         let seat_of = |label: &String| self.shown.seat_of(label);
         let read = Draft {
@@ -168,11 +168,11 @@ impl Draft {
     }
 }
 
-pub(super) fn no_answer() -> Failure {
+pub(crate) fn no_answer() -> Failure {
     Failure::new(Code::Empty, "it wrote no answer")
 }
 
-pub(super) fn refusal() -> Failure {
+pub(crate) fn refusal() -> Failure {
     Failure::new(Code::Refused, "it declined to write one, although most answers do what was asked")
         .with_next("see what it wrote with `runs show`")
 }
@@ -183,12 +183,12 @@ fn shown(desk: &Desk, place: Place, task: Task, (usable, analysis): (&[Usable], 
 }
 
 /// What is known of these costs together; `None` where nothing is.
-pub(super) fn sum(costs: impl IntoIterator<Item = Option<PicoUsd>>) -> Option<PicoUsd> {
+pub(crate) fn sum(costs: impl IntoIterator<Item = Option<PicoUsd>>) -> Option<PicoUsd> {
     costs.into_iter().flatten().reduce(PicoUsd::plus)
 }
 
 /// Whether a text starts from one of the answers.
-pub(super) fn is_anchored(desk: &Desk) -> bool {
+pub(crate) fn is_anchored(desk: &Desk) -> bool {
     desk.plan.knobs.mode.unwrap_or_default() == Mode::Anchored
 }
 

@@ -16,26 +16,26 @@ use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 
 /// A call to be made.
-pub(super) struct Call {
-    pub(super) place: Place,
-    pub(super) messages: Arc<[Message]>,
+pub(crate) struct Call {
+    pub(crate) place: Place,
+    pub(crate) messages: Arc<[Message]>,
     /// What of its reply is shown while it comes.
-    pub(super) reveal: Reveal,
+    pub(crate) reveal: Reveal,
 }
 
 /// Makes a call of a place of the plan. What it gives goes along with the next commit.
-pub(super) async fn make(desk: &Arc<Desk>, call: Call) -> Result<Answer, Failure> {
+pub(crate) async fn make(desk: &Arc<Desk>, call: Call) -> Result<Answer, Failure> {
     let mut gave = all(desk, vec![call]).await;
     gave.pop().expect("one call, one end")
 }
 
 /// Makes these calls at once and returns what they gave, in their order.
-pub(super) async fn all(desk: &Arc<Desk>, calls: Vec<Call>) -> Vec<Result<Answer, Failure>> {
+pub(crate) async fn all(desk: &Arc<Desk>, calls: Vec<Call>) -> Vec<Result<Answer, Failure>> {
     within(desk, desk.deadline, calls).await
 }
 
 /// The same with another end of their time.
-pub(super) async fn within(
+pub(crate) async fn within(
     desk: &Arc<Desk>,
     deadline: Deadline,
     calls: Vec<Call>,
@@ -83,7 +83,7 @@ async fn finish(desk: &Desk, begun: Begun, open: &AtomicUsize) -> Result<Answer,
 
 /// What an earlier part of the run has of this call, where it may not be made again: a text was paid, and of a request
 /// nobody has heard the end of nobody knows.
-pub(super) fn given_before(desk: &Desk, place: Place) -> Option<Result<Answer, Failure>> {
+pub(crate) fn given_before(desk: &Desk, place: Place) -> Option<Result<Answer, Failure>> {
     desk.hub.look(|run| {
         let view = run.place(place)?;
         match (view.status, &view.answer, &view.failure) {
@@ -99,7 +99,7 @@ pub(super) fn given_before(desk: &Desk, place: Place) -> Option<Result<Answer, F
 
 /// Whether this call was sent, for the text that is made now: in an earlier part of the run, where it was not yet wanted in
 /// this one.
-pub(super) fn was_sent(desk: &Desk, place: Place) -> bool {
+pub(crate) fn was_sent(desk: &Desk, place: Place) -> bool {
     desk.hub.look(|run| run.place(place).is_some_and(|view| view.attempts > 0 && !view.told_of))
 }
 

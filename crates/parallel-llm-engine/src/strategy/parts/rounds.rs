@@ -15,8 +15,8 @@ use crate::prompt::Task;
 use crate::prompt::reply::Reveal;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::{Outcome, Round};
-use crate::strategy::call::{self, Call};
-use crate::strategy::shown::{Order, Shown};
+use crate::strategy::parts::call::{self, Call};
+use crate::strategy::parts::shown::{Order, Shown};
 use crate::strategy::{agreement, is_gated, limited};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -25,21 +25,21 @@ use crate::value::warning::Warning;
 
 /// What the seats are asked for in a round.
 #[derive(Clone, Copy)]
-pub(super) struct Again {
-    pub(super) role: Role,
-    pub(super) task: Task,
+pub(crate) struct Again {
+    pub(crate) role: Role,
+    pub(crate) task: Task,
     /// The word for one round.
-    pub(super) word: &'static str,
+    pub(crate) word: &'static str,
     /// How much is to come after the last round, of the time that a round has.
-    pub(super) after: u32,
+    pub(crate) after: u32,
 }
 
 /// How things stand after some rounds.
-pub(super) struct Standing {
+pub(crate) struct Standing {
     /// The newest answer of every seat, in the order of the panel.
-    pub(super) newest: Vec<Usable>,
+    pub(crate) newest: Vec<Usable>,
     /// Which of these say the same.
-    pub(super) agreement: Option<Agreement>,
+    pub(crate) agreement: Option<Agreement>,
     rounds: Vec<Round>,
     warnings: Vec<Warning>,
     steps: Vec<StepNumber>,
@@ -49,7 +49,7 @@ pub(super) struct Standing {
 
 /// Asks round after round until all say the same, nobody answers any more, or there is no further one. A failure is that of
 /// the whole run.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     desk: &Arc<Desk>,
     (usable, agreement): (&[Usable], Option<&Agreement>),
     again: Again,
@@ -75,23 +75,23 @@ pub(super) async fn ask(
 
 impl Standing {
     /// How many rounds there were.
-    pub(super) fn rounds(&self) -> usize {
+    pub(crate) fn rounds(&self) -> usize {
         self.rounds.len()
     }
 
     /// Whether nobody gave another answer in the newest round.
-    pub(super) fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         self.rounds.last().is_some_and(|round| round.answered.is_empty())
     }
 
     /// How often a seat changed what its answer comes to, in all rounds; `None` where that cannot be told of every answer.
-    pub(super) fn changes(&self) -> Option<usize> {
+    pub(crate) fn changes(&self) -> Option<usize> {
         let changes = |round: &Round| round.untold.is_empty().then_some(round.changed.len());
         self.rounds.iter().map(changes).sum()
     }
 
     /// What the calls of all rounds cost; `None` where one is not known.
-    pub(super) fn cost(&self, desk: &Desk) -> Option<PicoUsd> {
+    pub(crate) fn cost(&self, desk: &Desk) -> Option<PicoUsd> {
         desk.hub.look(|run| {
             let views = self.steps.iter().filter_map(|step| run.place(Place::Step(*step)));
             let costs = views.map(|view| (!view.cost_lacks_calls()).then(|| view.cost.unwrap_or_default()));
@@ -101,7 +101,7 @@ impl Standing {
     }
 
     /// What came of the newest answers, with the story of the rounds.
-    pub(super) fn told_in(mut self, outcome: Outcome) -> Outcome {
+    pub(crate) fn told_in(mut self, outcome: Outcome) -> Outcome {
         self.warnings.extend(outcome.warnings);
         Outcome { rounds: self.rounds, warnings: self.warnings, ..outcome }
     }

@@ -10,7 +10,8 @@ use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::Outcome;
-use crate::strategy::{call, unfused};
+use crate::strategy::parts::call;
+use crate::strategy::unfused;
 use crate::text::injection::Sign;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -18,7 +19,7 @@ use crate::value::warning::Warning;
 
 /// What the first of the chain comes to that can do it; `who` is the word for what they are here. Each failure is a
 /// warning; if all fail, the best answer stands as it is.
-pub(super) async fn ask<Working>(
+pub(crate) async fn ask<Working>(
     desk: &Arc<Desk>,
     usable: &[Usable],
     who: &str,
@@ -40,7 +41,7 @@ where
 
 /// What the first of the chain gives that can, and a warning for each before it that could not. A failure is that of all,
 /// or that the run was cancelled.
-pub(super) async fn first<Given, Working>(
+pub(crate) async fn first<Given, Working>(
     desk: &Arc<Desk>,
     who: &str,
     work: impl Fn(Seat) -> Working,
@@ -73,13 +74,13 @@ fn out_of_time(desk: &Desk, who: &str) -> Failure {
 }
 
 /// Whether a later one of the chain made a step already: it was asked because this one had failed.
-pub(super) fn is_past(desk: &Desk, number: SeatNumber) -> bool {
+pub(crate) fn is_past(desk: &Desk, number: SeatNumber) -> bool {
     let mut later = desk.plan.steps.iter().filter(|step| step.key.by > Place::Synthesizer(number));
     later.any(|step| call::was_sent(desk, Place::Step(step.number)))
 }
 
 /// Why nobody of the chain did it: each failed, the last with this code and next step, or there is none.
-pub(super) fn why(who: &str, last: Option<(Code, &str)>) -> Failure {
+pub(crate) fn why(who: &str, last: Option<(Code, &str)>) -> Failure {
     match last {
         Some((code, next)) => Failure::new(code, format!("every {who} failed")).with_next(next),
         None => Failure::new(Code::Usage, format!("no {who} is configured"))
@@ -88,7 +89,7 @@ pub(super) fn why(who: &str, last: Option<(Code, &str)>) -> Failure {
 }
 
 /// Takes the word of a reader for whose answers tried to instruct it, and warns of them.
-pub(super) fn suspect(outcome: &mut Outcome, who: &str, seats: &[SeatNumber]) {
+pub(crate) fn suspect(outcome: &mut Outcome, who: &str, seats: &[SeatNumber]) {
     outcome.warnings.extend(suspicions(who, seats.iter().copied()));
     for seat in seats {
         outcome.suspect(*seat, Sign::Reader);
@@ -96,7 +97,7 @@ pub(super) fn suspect(outcome: &mut Outcome, who: &str, seats: &[SeatNumber]) {
 }
 
 /// Tells whose answers a reader suspects of having tried to instruct it.
-pub(super) fn suspicions(who: &str, seats: impl IntoIterator<Item = SeatNumber>) -> Vec<Warning> {
+pub(crate) fn suspicions(who: &str, seats: impl IntoIterator<Item = SeatNumber>) -> Vec<Warning> {
     let suspicion = |seat| Warning {
         code: Code::SuspectedInjection,
         message: format!("the {who} suspects that the answer of seat {seat} tried to instruct it"),

@@ -10,16 +10,16 @@ use crate::request::panel::SeatNumber;
 use crate::text::shingles;
 
 /// What two texts with the same words have in common. A whole number, so that equal answers are exactly as good.
-pub(super) const SAME: usize = 1_000_000;
+pub(crate) const SAME: usize = 1_000_000;
 
 /// The answer of the strongest seat, else the one closest to the others. Whole answers come before cut ones, and the
 /// earlier seat wins a tie.
-pub(super) fn best<'a>(usable: &'a [Usable], strongest: &[SeatNumber]) -> &'a Usable {
+pub(crate) fn best<'a>(usable: &'a [Usable], strongest: &[SeatNumber]) -> &'a Usable {
     best_first(usable, strongest)[0]
 }
 
 /// Of the answers of these seats that of the strongest, else the one closest to all others.
-pub(super) fn best_among<'a>(
+pub(crate) fn best_among<'a>(
     usable: &'a [Usable],
     strongest: &[SeatNumber],
     seats: &[SeatNumber],
@@ -29,7 +29,7 @@ pub(super) fn best_among<'a>(
 }
 
 /// The answers, that of the strongest seat first, then the one closest to the others.
-pub(super) fn best_first<'a>(usable: &'a [Usable], strongest: &[SeatNumber]) -> Vec<&'a Usable> {
+pub(crate) fn best_first<'a>(usable: &'a [Usable], strongest: &[SeatNumber]) -> Vec<&'a Usable> {
     let rank = |(one, agreement): &(&Usable, usize)| {
         let is_strongest = strongest.contains(&one.seat);
         (!one.cut, !one.answer.truncated(), is_strongest, *agreement, Reverse(one.seat))
@@ -41,7 +41,7 @@ pub(super) fn best_first<'a>(usable: &'a [Usable], strongest: &[SeatNumber]) -> 
 
 /// So many of the answers, in the order of the panel: those of `strongest`, then those that say what most others say, where
 /// that can be told, then those closest to the others in their words.
-pub(super) fn closest(
+pub(crate) fn closest(
     usable: &[Usable],
     most: usize,
     strongest: &[SeatNumber],
@@ -73,7 +73,7 @@ fn agreements(usable: &[Usable]) -> Vec<usize> {
 }
 
 /// Shared words as a part of all words of both, in parts of [`SAME`].
-pub(super) fn overlap(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> usize {
+pub(crate) fn overlap(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> usize {
     let shared = one.intersection(other).count();
     let all = one.len() + other.len() - shared;
     (shared * SAME).checked_div(all).unwrap_or(0)

@@ -15,13 +15,13 @@ use crate::plan::caller_slot::Place;
 use crate::plan::step::StepKey;
 use crate::request::panel::SeatNumber;
 use crate::run::event::Event;
-use crate::strategy::call::Call;
-use crate::strategy::synthesize;
+use crate::strategy::parts::call::Call;
+use crate::strategy::parts::fusion;
 use crate::strategy::{agreement, is_gated};
 
 /// Waits for the panel, and for a text begun early where that is wanted.
 pub(crate) async fn gather(desk: &Arc<Desk>, panel: &mut Panel) -> Gathered {
-    if synthesize::standing(desk).is_some() && !desk.stop.is_cancelled() {
+    if fusion::standing(desk).is_some() && !desk.stop.is_cancelled() {
         // A process that is gone had its text already, of the answers that were there then.
         return Gathered::Enough;
     }
@@ -91,7 +91,7 @@ impl<'a> Early<'a> {
         self.draft = None;
         self.is_over = true;
         match end {
-            Event::Answered { attempt, answer } => synthesize::holds_text(self.desk, attempt.place, &answer),
+            Event::Answered { attempt, answer } => fusion::holds_text(self.desk, attempt.place, &answer),
             _ => false,
         }
     }
@@ -130,7 +130,7 @@ impl<'a> Early<'a> {
         let plan = &self.desk.plan;
         let Some(step) = plan.step(StepKey::draft(self.by, self.rounds + 1)) else { return };
         let place = Place::Step(step.number);
-        let Call { place, messages, reveal } = synthesize::draft(self.desk, place, usable, agreement);
+        let Call { place, messages, reveal } = fusion::draft(self.desk, place, usable, agreement);
         let seat = plan.seat_at(place).expect("a step of the plan has somebody to make it");
         let asking = Asking::new(self.desk, place, seat, messages, reveal);
         let (mut asking, revocation) = asking.revocable();

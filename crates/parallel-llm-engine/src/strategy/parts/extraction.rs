@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use super::counted;
 use crate::agreement::Agreement;
 use crate::call::upstream_call::Desk;
 use crate::panel::gather::Usable;
@@ -14,9 +13,11 @@ use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::run::outcome::{Outcome, Shortened};
-use crate::strategy::call::{self, Call};
-use crate::strategy::shown::{Order, Shown};
-use crate::strategy::{chain, judge, kept};
+use crate::strategy::kept;
+use crate::strategy::parts::call::{self, Call};
+use crate::strategy::parts::counting::counted;
+use crate::strategy::parts::shown::{Order, Shown};
+use crate::strategy::parts::{chain, judge};
 use crate::text::short_answer::{Form, Value};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -26,7 +27,7 @@ use crate::value::warning::Warning;
 const WHO: &str = "extractor";
 
 /// Counts the answers by what the first of the chain says that can; where none can, as they are counted without.
-pub(super) async fn vote(desk: &Arc<Desk>, usable: &[Usable], without: Option<&Agreement>) -> Outcome {
+pub(crate) async fn vote(desk: &Arc<Desk>, usable: &[Usable], without: Option<&Agreement>) -> Outcome {
     let (read, warnings) = chain::first(desk, WHO, |by| read(desk, by, usable)).await;
     let mut outcome = match read {
         Ok(read) => read.counted(desk, usable),

@@ -18,7 +18,7 @@ use crate::value::usage::tokens_in;
 
 /// In which order answers are shown. Whoever judges sees them both ways, so that a place in the list decides nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     Forward,
     Backward,
     /// Without the answer of this seat, whose model reads: those that come after it, then those before. In a circle of
@@ -27,26 +27,26 @@ pub(super) enum Order {
 }
 
 /// The answers one model is shown, and the code of its prompt.
-pub(super) struct Shown {
+pub(crate) struct Shown {
     reader: Place,
     task: Task,
-    pub(super) nonce: String,
-    pub(super) candidates: Vec<Candidate>,
+    pub(crate) nonce: String,
+    pub(crate) candidates: Vec<Candidate>,
     /// What the reader gave before, where it holds that against the others.
     own: Option<Candidate>,
-    pub(super) shortened: Vec<Shortened>,
+    pub(crate) shortened: Vec<Shortened>,
     /// What another reader made of these answers, for whoever has it at hand.
     analysis: String,
 }
 
 impl Shown {
     /// What the model of this place is shown for its task.
-    pub(super) fn to(desk: &Desk, place: Place, (task, order): (Task, Order), usable: &[Usable]) -> Self {
+    pub(crate) fn to(desk: &Desk, place: Place, (task, order): (Task, Order), usable: &[Usable]) -> Self {
         Self::beside(desk, place, (task, order), (usable, String::new()))
     }
 
     /// The same beside an analysis of these answers, in which they have the names they have here.
-    pub(super) fn beside(
+    pub(crate) fn beside(
         desk: &Desk,
         place: Place,
         (task, order): (Task, Order),
@@ -91,7 +91,7 @@ impl Shown {
 
     /// The same, the reader being told where each answer stands.
     #[must_use]
-    pub(super) fn ranked(mut self, standing: impl Fn(SeatNumber) -> Option<Standing>) -> Self {
+    pub(crate) fn ranked(mut self, standing: impl Fn(SeatNumber) -> Option<Standing>) -> Self {
         for candidate in &mut self.candidates {
             candidate.standing = standing(candidate.seat);
         }
@@ -101,7 +101,7 @@ impl Shown {
     /// The same, the reader being told how many of them come to the same, where that is wanted and can be told. It is counted
     /// among those shown: what is left out on purpose has no say.
     #[must_use]
-    pub(super) fn counted(mut self, desk: &Desk, usable: &[Usable]) -> Self {
+    pub(crate) fn counted(mut self, desk: &Desk, usable: &[Usable]) -> Self {
         let agreement = desk.plan.knobs.shows_votes().then(|| agreement(desk, usable)).flatten();
         for candidate in &mut self.candidates {
             let same = agreement.as_ref().map_or(0, |agreement| agreement.count_of(candidate.seat));
@@ -111,7 +111,7 @@ impl Shown {
     }
 
     /// The prompt. Who answers the question again does so as whoever it is asked to be.
-    pub(super) fn messages(&self, desk: &Desk) -> Arc<[Message]> {
+    pub(crate) fn messages(&self, desk: &Desk) -> Arc<[Message]> {
         let (request, candidates) = (&desk.plan.messages, self.candidates.as_slice());
         if !self.task.answers() {
             let beside = (candidates, self.analysis.as_str());
@@ -123,28 +123,28 @@ impl Shown {
     }
 
     /// The codes that a reply may carry: it may be one to the prompt of an earlier part of the run.
-    pub(super) fn codes(&self, desk: &Desk) -> Vec<String> {
+    pub(crate) fn codes(&self, desk: &Desk) -> Vec<String> {
         seed::codes_of(&desk.plan, self.reader)
     }
 
     /// The names the candidates have here.
-    pub(super) fn labels(&self) -> Vec<String> {
+    pub(crate) fn labels(&self) -> Vec<String> {
         self.candidates.iter().map(|candidate| candidate.label.clone()).collect()
     }
 
     /// These names, and whose they are.
-    pub(super) fn names(&self) -> Vec<(String, SeatNumber)> {
+    pub(crate) fn names(&self) -> Vec<(String, SeatNumber)> {
         self.candidates.iter().map(|candidate| (candidate.label.clone(), candidate.seat)).collect()
     }
 
     /// What it takes to read once more what this reader said of them, in the reply it gave.
-    pub(super) fn reading(&self, reply: &Answer) -> Reading {
+    pub(crate) fn reading(&self, reply: &Answer) -> Reading {
         let shown = self.candidates.iter().map(|one| one.seat).collect();
         Reading { by: self.reader, reply_hash: reply.text_hash.clone(), shown }
     }
 
     /// Whose candidate has this name.
-    pub(super) fn seat_of(&self, label: &str) -> Option<SeatNumber> {
+    pub(crate) fn seat_of(&self, label: &str) -> Option<SeatNumber> {
         self.candidates.iter().find(|one| one.label == label).map(|one| one.seat)
     }
 }

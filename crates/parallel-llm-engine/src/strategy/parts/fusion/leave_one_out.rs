@@ -16,8 +16,8 @@ use crate::plan::caller_slot::{Place, StepNumber};
 use crate::plan::step::StepKey;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::recipe::CONTROLLED_MIN;
-use crate::strategy::best::{SAME, overlap};
-use crate::strategy::call::Call;
+use crate::strategy::parts::best::{SAME, overlap};
+use crate::strategy::parts::call::Call;
 use crate::text::shingles;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -34,25 +34,25 @@ const MARGIN: u16 = 250;
 const TEXTS_MIN: usize = 3;
 
 /// A text to be made without one of the answers.
-pub(super) struct Control {
-    pub(super) without: SeatNumber,
-    pub(super) step: StepNumber,
+pub(crate) struct Control {
+    pub(crate) without: SeatNumber,
+    pub(crate) step: StepNumber,
     sitting: Sitting,
 }
 
 impl Control {
-    pub(super) fn call(&self, desk: &Desk) -> Call {
+    pub(crate) fn call(&self, desk: &Desk) -> Call {
         self.sitting.call(desk)
     }
 
-    pub(super) fn read(&self, desk: &Desk, gave: Result<Answer, Failure>) -> Result<Draft, Failure> {
+    pub(crate) fn read(&self, desk: &Desk, gave: Result<Answer, Failure>) -> Result<Draft, Failure> {
         self.sitting.read(desk, &gave?)
     }
 }
 
 /// The texts this synthesizer is to make beside that of all answers, one for each of them; none where nobody asked for it, or
 /// where too few came.
-pub(super) fn controls(desk: &Desk, by: &Seat, usable: &[Usable]) -> Vec<Control> {
+pub(crate) fn controls(desk: &Desk, by: &Seat, usable: &[Usable]) -> Vec<Control> {
     if !desk.plan.knobs.is_paranoid() || usable.len() < CONTROLLED_MIN {
         return Vec::new();
     }
@@ -67,23 +67,23 @@ pub(super) fn controls(desk: &Desk, by: &Seat, usable: &[Usable]) -> Vec<Control
 
 /// A text, and whose answer was left out of it; `None` for that of all answers.
 #[derive(Clone, Copy)]
-pub(super) struct Text<'a> {
-    pub(super) without: Option<SeatNumber>,
-    pub(super) text: &'a str,
+pub(crate) struct Text<'a> {
+    pub(crate) without: Option<SeatNumber>,
+    pub(crate) text: &'a str,
 }
 
 /// What comes of comparing texts.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Weighed {
+pub(crate) struct Weighed {
     /// Which of them stands.
-    pub(super) stands: usize,
+    pub(crate) stands: usize,
     /// How far each is from most of the others; `None` where it could not be compared.
-    pub(super) apart: Vec<Option<u16>>,
-    pub(super) finding: Finding,
+    pub(crate) apart: Vec<Option<u16>>,
+    pub(crate) finding: Finding,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Finding {
+pub(crate) enum Finding {
     /// No answer decides alone.
     Firm,
     /// Just the text without this seat is unlike all the others.
@@ -98,7 +98,7 @@ pub(super) enum Finding {
 
 /// Compares texts, of which there is at least one, with each other and with the answers: by what they come to where the
 /// question asks for one short answer, else by their words.
-pub(super) fn weigh(question: &str, texts: &[Text<'_>], answers: &[&str]) -> Weighed {
+pub(crate) fn weigh(question: &str, texts: &[Text<'_>], answers: &[&str]) -> Weighed {
     let all: Vec<&str> = texts.iter().map(|text| text.text).chain(answers.iter().copied()).collect();
     let likeness = Likeness::of(question, &all, texts.len());
     let compared: Vec<usize> = (0..texts.len()).filter(|index| likeness.has(*index)).collect();
@@ -212,7 +212,7 @@ impl Likeness {
 
 impl Finding {
     /// What the reader is to know of it.
-    pub(super) fn warning(self) -> Option<Warning> {
+    pub(crate) fn warning(self) -> Option<Warning> {
         let (code, message) = match self {
             Self::Firm => return None,
             Self::HangsOn(seat) => (

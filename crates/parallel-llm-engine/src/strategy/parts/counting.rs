@@ -1,0 +1,146 @@
+//! The answer that most others agree with, as it is; by count, or by what each seat's accuracy says. It costs no call
+//! beyond the panel, but for one where a model is to say what the answers come to.
+//!
+//! Where the answers cannot be compared by what they come to, the one that shares most with the others has the most of
+//! their votes. Between clusters that weigh the same the one with the strongest seat wins, else the one with the first.
+
+use std::fmt::Write;
+
+use crate::agreement::{Agreement, Cluster};
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::request::recipe::{Extractor, Weights};
+use crate::run::outcome::Outcome;
+use crate::strategy::parts::best::best;
+use crate::strategy::{by_default, selected, strongest, unfused, verbatim};
+use crate::text::short_answer::Form;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+use crate::value::warning::Warning;
+
+/// Parts of a nat that weights are counted in. Whole numbers, so that clusters that weigh the same are exactly as heavy,
+/// in whatever order their seats are added up.
+const PARTS: f64 = 1e9;
+
+/// The vote on answers of which it is known which say the same, as far as that can be known.
+pub(crate) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+    if let [only] = usable {
+        return verbatim(desk, only, "only one answer came, so there was nothing to vote on");
+    }
+    let weights = desk.plan.knobs.weights.unwrap_or_default();
+    let counts = |agreement: &&Agreement| {
+        agreement.equal > 1 || weights == Weights::LogOdds && !agreement.clusters.is_empty()
+    };
+    let Some(agreement) = agreement.filter(counts) else {
+        let why = match (agreement, desk.plan.knobs.extractor()) {
+            (Some(none), Extractor::Json(at)) if none.equal == 0 => {
+                format!("no answer has a value at `{at}`")
+            }
+            (Some(none), _) if none.clusters.is_empty() => {
+                "the question has a short answer, and these could not be read".to_owned()
+            }
+            (Some(_), _) => "no two answers agree".to_owned(),
+            (None, _) => "answers to an open question cannot be counted".to_owned(),
+        };
+        // Whether or not it says plainly what it comes to: one that alone does may do so to win.
+        let closest = || {
+            let chosen = best(usable, &strongest(desk));
+            let how = by_default(desk, chosen, "closest to the others");
+            selected(desk, chosen, format!("{why}; this is the one {how}"))
+        };
+        let most = agreement.map_or(1, |agreement| agreement.equal);
+        return without_majority(desk, usable, most, Some(&why)).unwrap_or_else(closest);
+    };
+    let others = others(desk, agreement);
+    let weight = |cluster: &Cluster| match weights {
+        Weights::Equal => count(cluster),
+        Weights::LogOdds => log_odds(desk, cluster, others),
+    };
+    let weighed: Vec<(i64, &Cluster)> = agreement.clusters.iter().map(|one| (weight(one), one)).collect();
+    let most = weighed.iter().map(|(weight, _)| *weight).max().expect("there is a cluster");
+    let mut level: Vec<&Cluster> =
+        weighed.iter().filter(|(weight, _)| *weight == most).map(|(_, cluster)| *cluster).collect();
+    level.sort_by_key(|cluster| cluster.seats[0]);
+    let strong = strongest(desk);
+    let has_strongest = |cluster: &&&Cluster| cluster.seats.iter().any(|seat| strong.contains(seat));
+    let decides = level.iter().find(has_strongest).copied();
+    let winner = decides.unwrap_or(level[0]);
+    if let Some(outcome) = without_majority(desk, usable, winner.seats.len(), None) {
+        return outcome;
+    }
+    let members: Vec<Usable> =
+        usable.iter().filter(|one| winner.seats.contains(&one.seat)).cloned().collect();
+    let said = winner.value.as_ref().map_or("the same".to_owned(), |value| format!("`{value}`"));
+    let mut reason = format!("{} of {} answers say {said}", winner.seats.len(), agreement.of);
+    if weights == Weights::LogOdds {
+        reason.push_str(&by_weight(most, &weighed));
+        // What speaks against everything that is said speaks for the rest, where there is one.
+        if most < 0 && weighed.len() <= others {
+            reason.push_str("; what nobody says is likelier");
+        }
+    }
+    if level.len() > 1 {
+        let as_many = if weights == Weights::Equal { "as many say" } else { "as much speaks for" };
+        let who = if decides.is_some() { "the strongest seat" } else { "the first of the panel" };
+        let _ = write!(reason, ", and {as_many} something else: {who} decides");
+    }
+    selected(desk, best(&members, &strong), reason)
+}
+
+/// The best answer as it is, where what wins the vote has too few of the answers, or nothing wins it, for a reason that is
+/// told. They are counted, not weighed: weights are the user's own estimates, a majority is not.
+fn without_majority(desk: &Desk, usable: &[Usable], most: usize, none: Option<&str>) -> Option<Outcome> {
+    let (least_percent, of) = (usize::from(desk.plan.knobs.min_share?), usable.len());
+    // Rounded down, so that what is told is below the least wherever the share is.
+    let percent = most * 100 / of;
+    if percent >= least_percent {
+        return None;
+    }
+    let least = format!("`min_share` asks for {least_percent} %");
+    let message = match none {
+        Some(why) => format!("{why}; {least}"),
+        None => format!("what wins the vote has {most} of {of} answers, {percent} %, and {least}"),
+    };
+    let why = Failure::new(Code::NoMajority, message);
+    let warnings = vec![Warning::of("the vote decides nothing", &why)];
+    Some(Outcome { warnings, ..unfused(desk, usable, why) })
+}
+
+fn count(cluster: &Cluster) -> i64 {
+    i64::try_from(cluster.seats.len()).unwrap_or(i64::MAX)
+}
+
+/// How many wrong answers there can be: the options but one, or the other one of yes and no. Where the question lists none
+/// it is as many as were given, so that each of them may be wrong: the fewest that are possible, which overrates no seat. A
+/// value in JSON is none of the options, and a model may read something else, too.
+fn others(desk: &Desk, agreement: &Agreement) -> usize {
+    let is_json = matches!(desk.plan.knobs.extractor(), Extractor::Json(_));
+    let listed = match Form::of(&desk.plan.question()).filter(|_| !is_json) {
+        Some(Form::Choice(options)) => options.len() - 1,
+        Some(Form::Truth { .. }) => 1,
+        Some(Form::Number(_) | Form::Literal) | None => agreement.clusters.len(),
+    };
+    listed.max(agreement.clusters.len() - 1)
+}
+
+/// How much the seats of a cluster speak for what they say, in parts of a nat. With seats that err independently, and each
+/// wrong answer as likely as the next, what weighs most is what is most likely right: Bayes' rule. A seat that is right
+/// less often than chance speaks against its answer.
+#[allow(clippy::cast_possible_truncation, reason = "64 weights below 800 nats are far from the bounds")]
+fn log_odds(desk: &Desk, cluster: &Cluster, others: usize) -> i64 {
+    let accuracies = cluster.seats.iter().filter_map(|seat| desk.plan.seats[seat.index()].accuracy);
+    let weight = |accuracy: f64| (accuracy * others as f64 / (1.0 - accuracy)).ln();
+    accuracies.map(|accuracy| (weight(accuracy) * PARTS).round() as i64).sum()
+}
+
+/// What the heaviest cluster weighs, and the next.
+fn by_weight(most: i64, weighed: &[(i64, &Cluster)]) -> String {
+    let nats = |weight: i64| format!("{:.2}", weight as f64 / PARTS);
+    let mut said = format!(", the most by weight: {}", nats(most));
+    let mut rest: Vec<i64> = weighed.iter().map(|(weight, _)| *weight).collect();
+    rest.sort_unstable();
+    if let Some(next) = rest.iter().rev().nth(1) {
+        let _ = write!(said, " against {}", nats(*next));
+    }
+    said
+}

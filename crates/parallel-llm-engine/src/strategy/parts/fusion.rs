@@ -1,0 +1,310 @@
+//! Synthesis: a synthesizer chooses the best answer as its base and patches it with justified changes, or writes from all
+//! answers alike where that is wanted.
+//!
+//! The synthesizers are asked in the order of their chain until one gives a text. Each failure is a warning; if
+//! all fail, the best answer is returned word for word.
+
+mod draft;
+mod leave_one_out;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use similar::TextDiff;
+
+use crate::agreement::Agreement;
+use crate::call::upstream_call::Desk;
+use crate::panel::gather::Usable;
+use crate::plan::caller_slot::Place;
+use crate::plan::seed;
+use crate::prompt::reply;
+use crate::request::panel::{ModelRef, Seat, SeatNumber};
+use crate::run::outcome::{LeaveOneOut, Outcome, OutcomeKind, Without, Worth};
+use crate::run::{SeatStatus, SeatView};
+use crate::strategy::parts::call::Call;
+use crate::strategy::parts::shown::Shown;
+use crate::strategy::parts::{call, chain};
+use crate::strategy::{gated, limited, verbatim};
+use crate::text::injection::Sign;
+use crate::text::shingles::phrases;
+use crate::value::answer::{Answer, Failure};
+use crate::value::code::Code;
+use crate::value::money::PicoUsd;
+use crate::value::warning::Warning;
+use draft::{Draft, Sitting};
+use leave_one_out::{Control, Finding, Text, Weighed};
+
+/// The longest pair of texts, in bytes, whose edit ratio is worth its time.
+const EDIT_BYTES_MAX: usize = 200_000;
+/// An answer counts as drawn on where it has one of so many of the phrases that are new: of a long text about one thing,
+/// a phrase or two stand in every answer.
+const PHRASES_SHARE: usize = 50;
+
+/// The word for whoever writes.
+const SYNTHESIZER: &str = "synthesizer";
+
+pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+    if let [only] = usable {
+        return verbatim(desk, only, "only one answer came, so there was nothing to fuse");
+    }
+    if let Some(outcome) = gated(desk, usable, agreement) {
+        return outcome;
+    }
+    let early = begun_early(desk, usable, agreement);
+    let is_early = early.is_some();
+    let mut outcome = match early {
+        Some(outcome) => outcome,
+        None => write(desk, usable, agreement).await,
+    };
+    if let Some(worth) = &mut outcome.worth {
+        let written = (!is_early).then_some(worth.extra_cost);
+        worth.extra_cost = costs_of_drafts(desk).into_iter().chain(written).sum();
+    }
+    outcome.warnings.extend(failed_early(desk));
+    outcome
+}
+
+/// The call that makes a text of these answers in one of the plan's steps.
+pub(crate) fn draft(desk: &Desk, place: Place, usable: &[Usable], agreement: Option<&Agreement>) -> Call {
+    Sitting::whole(desk, place, &limited(desk, usable, agreement).0).call(desk)
+}
+
+/// Whether the reply to such a call holds a text. One that declines is none: what is only quicker is not worth a doubt.
+pub(crate) fn holds_text(desk: &Desk, place: Place, reply: &Answer) -> bool {
+    lacks_text(desk, place, reply).is_none()
+}
+
+/// Why the reply to such a call holds no text, where it holds none.
+fn lacks_text(desk: &Desk, place: Place, reply: &Answer) -> Option<Failure> {
+    let text = reply::fusion(&reply.text, &seed::codes_of(&desk.plan, place), &[]).text;
+    if text.is_empty() {
+        return Some(draft::no_answer());
+    }
+    reply::is_refusal(&text).then(draft::refusal)
+}
+
+/// The call that has begun a text early, where it came to its end with one and no outcome tells of it yet.
+pub(crate) fn standing(desk: &Desk) -> Option<SeatView> {
+    let given: Vec<SeatView> = desk.hub.look(|run| {
+        let given = |view: &&SeatView| view.status == SeatStatus::Answered && !view.told_of;
+        run.drafts().filter(given).cloned().collect()
+    });
+    given
+        .into_iter()
+        .find(|view| view.answer.as_ref().is_some_and(|reply| holds_text(desk, view.place, reply)))
+}
+
+/// The text that was begun before all had answered, where it came to its end.
+fn begun_early(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Option<Outcome> {
+    let view = standing(desk)?;
+    let (shown, unshown) = limited(desk, usable, agreement);
+    let draft = Sitting::whole(desk, view.place, &shown).read(desk, view.answer.as_ref()?).ok()?;
+    let mut outcome = fused(desk, (SYNTHESIZER, &view.model), draft, &shown);
+    outcome.unshown = unshown;
+    let is_given_up = |other: &&SeatView| {
+        let is_over = matches!(other.status, SeatStatus::Cancelled) || !other.status.is_final();
+        other.place != view.place && other.attempts > 0 && is_over
+    };
+    let (given_up, ended_ms) = desk.hub.look(|run| {
+        let ended_ms = run.plan.seats.iter().filter_map(|seat| run.ended_ms(seat.number)).max();
+        (run.drafts().filter(is_given_up).count(), ended_ms)
+    });
+    let (there, seats) = (usable.len(), desk.plan.seats.len());
+    let _ = write!(outcome.reason, ", and began when {there} of {seats} had answered");
+    if given_up > 0 {
+        let _ = write!(outcome.reason, ", having given up {given_up} begun sooner");
+    }
+    if let Some(worth) = &mut outcome.worth {
+        // What ran beside the panel cost no time.
+        let since_ms = ended_ms.max(view.sent_ms).unwrap_or_default();
+        let until_ms = view.sent_ms.zip(view.elapsed_ms).map_or(since_ms, |(sent, elapsed)| sent + elapsed);
+        worth.extra_ms = until_ms.saturating_sub(since_ms);
+    }
+    Some(outcome)
+}
+
+/// What each text begun early cost in this part of the run; `None` where nobody knows.
+fn costs_of_drafts(desk: &Desk) -> Vec<Option<PicoUsd>> {
+    desk.hub.look(|run| {
+        let made = run.drafts().filter(|view| view.attempts > 0 && !view.told_of);
+        made.map(|view| view.cost.filter(|_| !view.cost_lacks_calls())).collect()
+    })
+}
+
+/// What is to be known of texts begun early that came to nothing by themselves.
+fn failed_early(desk: &Desk) -> Vec<Warning> {
+    use SeatStatus::{Answered, Cut, Failed, Refused, Unknown};
+    let ended: Vec<SeatView> =
+        desk.hub.look(|run| run.drafts().filter(|view| !view.told_of).cloned().collect());
+    let failure = |view: SeatView| match view.status {
+        Cut | Failed | Refused | Unknown => view.failure,
+        Answered => view
+            .answer
+            .as_ref()
+            .map_or_else(|| Some(draft::no_answer()), |reply| lacks_text(desk, view.place, reply)),
+        _ => None,
+    };
+    let failures = ended.into_iter().filter_map(failure);
+    failures.map(|failure| Warning::of("a text begun early failed", &failure)).collect()
+}
+
+/// Has one text made of the answers by the first of the chain that can; if none can, the best answer stands.
+pub(crate) async fn write(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+    let began_ms = desk.deadline.elapsed_ms();
+    let (shown, unshown) = limited(desk, usable, agreement);
+    let fuse = |synthesizer| fuse(desk, synthesizer, &shown);
+    let mut outcome = chain::ask(desk, usable, SYNTHESIZER, fuse).await;
+    outcome.unshown = unshown;
+    if let Some(worth) = &mut outcome.worth {
+        worth.extra_ms = desk.deadline.elapsed_ms().saturating_sub(began_ms);
+    }
+    outcome
+}
+
+/// Asks one synthesizer, who is shown these answers. A failure means the next may try.
+async fn fuse(desk: &Arc<Desk>, by: Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
+    let first = Sitting::first(desk, &by, usable);
+    let controls = leave_one_out::controls(desk, &by, usable);
+    let calls = std::iter::once(first.call(desk)).chain(controls.iter().map(|control| control.call(desk)));
+    let mut gave = call::all(desk, calls.collect()).await.into_iter();
+    let whole = first.finish(desk, (&by, usable), gave.next().expect("one call, one end")).await;
+    if !desk.plan.knobs.is_paranoid() {
+        return whole.map(|draft| fused(desk, (SYNTHESIZER, &by.model), draft, usable));
+    }
+    if let Some(cancelled) = whole.as_ref().err().filter(|failure| failure.code == Code::Cancelled) {
+        return Err(cancelled.clone());
+    }
+    let texts =
+        controls.iter().zip(gave).map(|(control, gave)| (control, control.read(desk, gave))).collect();
+    compared(desk, &by.model, (whole, texts), usable)
+}
+
+/// What a model writes, under the word for what it is here, that is shown this of the answers.
+pub(crate) async fn written(
+    desk: &Arc<Desk>,
+    (who, by): (&str, &Seat),
+    shown: Shown,
+    usable: &[Usable],
+) -> Result<Outcome, Failure> {
+    let sitting = Sitting::over(Place::Synthesizer(by.number), shown);
+    let answer = call::make(desk, sitting.call(desk)).await?;
+    Ok(fused(desk, (who, &by.model), sitting.read(desk, &answer)?, usable))
+}
+
+/// A text to be made without one of the answers, and what came of it.
+type Controlled<'a> = (&'a Control, Result<Draft, Failure>);
+
+/// The one of these texts that stands: of all answers, or without one of them.
+fn compared(
+    desk: &Desk,
+    by: &ModelRef,
+    (whole, texts): (Result<Draft, Failure>, Vec<Controlled<'_>>),
+    usable: &[Usable],
+) -> Result<Outcome, Failure> {
+    let (mut warnings, mut drafts) = (Vec::new(), Vec::new());
+    let whole = whole.map(|draft| drafts.push((None, draft)));
+    for (control, draft) in texts {
+        match draft {
+            Ok(draft) => drafts.push((Some(control), draft)),
+            Err(failure) => {
+                let context = format!("the text without seat {} failed", control.without);
+                warnings.push(Warning::of(context, &failure));
+            }
+        }
+    }
+    match whole {
+        Err(failure) if drafts.is_empty() => return Err(failure),
+        Err(failure) => warnings.push(Warning::of("the text of all answers failed", &failure)),
+        Ok(()) => {}
+    }
+    let without = |control: Option<&Control>| control.map(|control| control.without);
+    let texts: Vec<Text<'_>> = drafts
+        .iter()
+        .map(|(control, draft)| Text { without: without(*control), text: &draft.text })
+        .collect();
+    let answers: Vec<&str> = usable.iter().map(|one| &*one.answer.text).collect();
+    let Weighed { stands, apart, finding } = leave_one_out::weigh(&desk.plan.question(), &texts, &answers);
+    let told = drafts.iter().zip(&apart).filter_map(|((control, _), apart)| {
+        let Control { without, step, .. } = (*control)?;
+        Some(Without { seat: *without, step: *step, apart: *apart })
+    });
+    let told = LeaveOneOut { texts: told.collect(), stands_without: without(drafts[stands].0) };
+    let cost = draft::sum(drafts.iter().map(|(_, draft)| draft.cost));
+    // Whoever made the text that stands has not read all answers; the others have.
+    let suspected: BTreeSet<SeatNumber> =
+        drafts.iter().flat_map(|(_, draft)| draft.suspected.iter().copied()).collect();
+    let suspected = suspected.into_iter().collect();
+    let stands = Draft { suspected, cost, ..drafts.swap_remove(stands).1 };
+    let mut outcome = fused(desk, (SYNTHESIZER, by), stands, usable);
+    if let Some(seat) = told.stands_without {
+        outcome.reason = format!("{}, but for that of seat {seat}", outcome.reason);
+    }
+    if let Finding::HangsOn(seat) = finding {
+        outcome.suspect(seat, Sign::Decides);
+    }
+    outcome.leave_one_out = Some(told);
+    outcome.warnings.extend(finding.warning().into_iter().chain(warnings));
+    Ok(outcome)
+}
+
+fn fused(desk: &Desk, (who, by): (&str, &ModelRef), draft: Draft, usable: &[Usable]) -> Outcome {
+    let how = match draft.base {
+        Some(_) => "started from one answer and patched it from the others",
+        None if draft::is_anchored(desk) => {
+            "wrote it from the answers without naming the one it started from"
+        }
+        None => "wrote it from the answers alike",
+    };
+    let reason = format!("the {who} {how}");
+    let mut outcome =
+        Outcome::new(OutcomeKind::Fused, reason).with_text(draft.text.as_str().into(), by.clone());
+    outcome.base_seat = draft.base;
+    let is_base = |one: &&Usable| Some(one.seat) == draft.base;
+    outcome.base_step = usable.iter().find(is_base).and_then(|one| one.step);
+    outcome.shortened = draft.shortened;
+    outcome.reading = draft.reading;
+    outcome.worth = draft.base.and_then(|base_seat| {
+        let base = usable.iter().find(|one| one.seat == base_seat)?;
+        let edit_ratio = edit_ratio(&base.answer.text, &draft.text);
+        let drawn_from = drawn_from(base, &draft.text, usable);
+        Some(Worth { base_seat, edit_ratio, drawn_from, extra_cost: draft.cost, extra_ms: 0 })
+    });
+    outcome.warnings = draft.warnings;
+    chain::suspect(&mut outcome, who, &draft.suspected);
+    if draft.is_truncated {
+        outcome.warnings.push(Warning {
+            code: Code::Incomplete,
+            message: format!("the {who} reached its output cap; the text may stop early"),
+            next: "raise `--max-tokens`".to_owned(),
+        });
+    }
+    outcome
+}
+
+/// The seats, but for the base's, in whose answers wording of the final text is found that the base has not.
+fn drawn_from(base: &Usable, text: &str, usable: &[Usable]) -> Vec<SeatNumber> {
+    if text.len() > EDIT_BYTES_MAX {
+        return Vec::new();
+    }
+    let old = phrases(&base.answer.text);
+    let new: BTreeSet<u64> = phrases(text).difference(&old).copied().collect();
+    if new.is_empty() {
+        return Vec::new();
+    }
+    let enough = (new.len() / PHRASES_SHARE).max(1);
+    let others = usable.iter().filter(|one| one.seat != base.seat);
+    let drawn =
+        others.filter(|one| phrases(&one.answer.text).intersection(&new).take(enough).count() == enough);
+    drawn.map(|one| one.seat).collect()
+}
+
+/// How much of the final text differs from its base, by words: 0 the same, 1 nothing in common.
+fn edit_ratio(base: &str, text: &str) -> Option<f64> {
+    if base.len() + text.len() > EDIT_BYTES_MAX {
+        return None;
+    }
+    let same = f64::from(TextDiff::from_words(base.trim(), text.trim()).ratio());
+    // Three places: more would be noise, and whole outputs can be compared in tests.
+    Some(((1.0 - same) * 1e3).round() / 1e3)
+}
