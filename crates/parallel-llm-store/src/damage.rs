@@ -8,8 +8,8 @@ use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure};
 
-use crate::checksum;
-use crate::projection::hash_of;
+use crate::row::checksum;
+use crate::row::entries::hash_of;
 
 /// A stored text, looked for by its hash.
 #[derive(Clone, Debug)]

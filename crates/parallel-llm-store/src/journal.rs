@@ -12,7 +12,7 @@ use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, Place, Recorded, RunId, RunPlan};
 
-use crate::projection::{Entries, NewRun};
+use crate::row::entries::{Entries, NewRun};
 use crate::sqlite::write::EPOCH_FIRST;
 use crate::store::Store;
 

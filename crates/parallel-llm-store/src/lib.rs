@@ -10,43 +10,31 @@
 //! kept leaves no word of its prompt or its answers in any file, and neither does one that was purged.
 #![warn(missing_docs)]
 
-mod backup;
-mod checksum;
 mod clock;
 mod costs;
 mod damage;
-mod excerpt;
-mod facts;
 mod fault;
 mod file;
-mod found;
 mod inspection;
 mod journal;
 mod ledger;
-mod lock;
-mod opened;
-mod owner;
-mod packed;
-mod pen;
-mod projection;
 mod purge;
+mod row;
 mod runs;
-mod sought;
+mod search;
 mod spill;
 mod sqlite;
 mod store;
 mod tokens;
-mod word;
-mod work;
 mod writer;
 
-pub use backup::{BackedUp, Restored, restore};
 pub use costs::{CostBy, CostLine, CostQuery};
-pub use facts::SeatFact;
-pub use found::{Found, FoundIn, Matches};
 pub use inspection::{Damages, DatabaseState, Soundness, Thoroughness};
 pub use purge::Purged;
+pub use row::seat_fact::SeatFact;
 pub use runs::{Checkpoint, Look, RunFilter, RunSummary, StoredRun, Whose};
+pub use search::matches::{Found, FoundIn, Matches};
 pub use spill::SpillState;
+pub use sqlite::backup::{BackedUp, Restored, restore};
 pub use store::{Store, StoreConfig};
 pub use tokens::{NewToken, Token};

@@ -6,8 +6,8 @@ use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, PicoUsd, Recorded, Run, RunId, RunPlan, RunStatus};
 
-use crate::owner::Owner;
-use crate::projection::ends_attempt;
+use crate::row::entries::ends_attempt;
+use crate::row::owner::Owner;
 use crate::spill::Spill;
 
 /// The most runs one page of the list holds.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::damage::{self, StoredText};
 use crate::file;
-use crate::projection::{Entries, hash_of, text_of};
+use crate::row::entries::{Entries, hash_of, text_of};
 
 /// The first line of a file: what it is, the version of its format, and the BLAKE3 of what follows.
 const MAGIC: &str = "parallel-llm-spill";
@@ -240,7 +240,7 @@ fn entries(events: Vec<SpilledEvent>, texts: &[Arc<str>]) -> Result<Entries, ser
     let recorded = |spilled: SpilledEvent| -> Result<Recorded, serde_json::Error> {
         let mut event: Event = serde_json::from_str(&spilled.body)?;
         let hash = hash_of(&event).map(ToOwned::to_owned);
-        let named = |hash: &str| texts.iter().find(|text| crate::checksum::is_of_hash(text, hash));
+        let named = |hash: &str| texts.iter().find(|text| crate::row::checksum::is_of_hash(text, hash));
         if let Some(text) = hash.as_deref().and_then(named) {
             damage::put_text_back(&mut event, StoredText::Whole(Arc::clone(text)));
         }

@@ -129,7 +129,7 @@ const PROVED: &[(&str, &[Proof])] = &[
     ),
     ("S4", &[("parallel-llm-engine/tests/synthesize.rs", "candidates_are_shortened_to_fit")]),
     ("D6", &[("parallel-llm-store/tests/opening.rs", "a_newer_format_is_left_alone")]),
-    ("D9", &[("parallel-llm-store/src/sqlite.rs", "versions_are_compared_as_numbers")]),
+    ("D9", &[("parallel-llm-store/src/sqlite/mod.rs", "versions_are_compared_as_numbers")]),
     ("P1", &[(KILL, "a_run_survives_a_kill_at_every_failpoint")]),
     ("P2", &[(KILL, "a_run_survives_a_kill_at_any_moment")]),
     (

@@ -14,9 +14,9 @@ use super::row::{event_columns, integer, piece_sum, plan, plan_column, plan_sum,
 use super::run_row::{RunRow, shown};
 use super::seats::{self, facts_columns};
 use super::tokens;
-use crate::checksum;
 use crate::inspection::Damages;
-use crate::packed::unpacked;
+use crate::row::checksum;
+use crate::row::compressed::unpacked;
 
 /// Troubles that are named. More say the same.
 const TROUBLES_MAX: usize = 10;

@@ -11,11 +11,11 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::read::unread;
 use super::row::{self, count, integer, place_json};
 use super::{Batch, ROWS_MAX};
-use crate::checksum::Checksum;
 use crate::costs::{CostBy, CostLine, CostQuery};
 use crate::fault;
 use crate::ledger::{self, Hold, Holds, Told};
-use crate::projection::Entries;
+use crate::row::checksum::Checksum;
+use crate::row::entries::Entries;
 use crate::runs::Whose;
 
 /// Writes what these events say of requests and of money. The run has taken them in already; `demanded` is what is to

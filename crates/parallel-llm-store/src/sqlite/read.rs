@@ -14,8 +14,8 @@ use super::run_row::{RunRow, SHOWN_COLUMNS, shown};
 use crate::clock;
 use crate::damage::{self, Damages, StoredText};
 use crate::fault;
-use crate::packed::unpacked;
-use crate::projection;
+use crate::row::compressed::unpacked;
+use crate::row::entries;
 use crate::runs::{Checkpoint, LIST_MAX, Look, RunFilter, RunSummary, StoredRun, Whose};
 
 /// Sorts after every run id: these are digits and upper-case letters.
@@ -152,8 +152,7 @@ pub(crate) async fn load(
         damages.add("the plan of the run".to_owned());
     }
     let mut plan = plan(&plan_json)?;
-    let whole =
-        Whole { run_id, last_seq: count(shown.last_seq), keeps_texts: projection::keeps_texts(&plan) };
+    let whole = Whole { run_id, last_seq: count(shown.last_seq), keeps_texts: entries::keeps_texts(&plan) };
     let events = whole.events(&mut snapshot, &mut damages).await?;
     let checkpoints = checkpoints(&mut snapshot, run_id).await?;
     if let Some(warning) = damages.warning() {
@@ -210,7 +209,7 @@ async fn events_after(
     let rows = query.fetch_all(&mut *connection).await.map_err(unread)?;
     let mut events: Vec<Recorded> = rows.iter().map(recorded).collect::<Result<_, _>>()?;
     for recorded in &mut events {
-        let Some(hash) = projection::hash_of(&recorded.event).map(ToOwned::to_owned) else { continue };
+        let Some(hash) = entries::hash_of(&recorded.event).map(ToOwned::to_owned) else { continue };
         let sql = "SELECT body FROM texts WHERE run_id = ? AND hash = ?";
         let query = sqlx::query_scalar(sql).bind(&*run_id).bind(&*hash);
         let body: Option<Vec<u8>> = query.fetch_optional(&mut *connection).await.map_err(unread)?;
@@ -252,7 +251,7 @@ impl Whole {
             damages.add(format!("event {seq}"));
         }
         for recorded in &mut events {
-            let Some(hash) = projection::hash_of(&recorded.event) else { continue };
+            let Some(hash) = entries::hash_of(&recorded.event) else { continue };
             let is_kept = self.keeps_texts && damage::must_have_text(&recorded.event);
             let text = StoredText::of(texts.get(hash).map(Arc::clone), hash, is_kept);
             if let Some(what) = damage::put_text_back(&mut recorded.event, text) {

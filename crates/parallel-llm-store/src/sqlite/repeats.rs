@@ -10,8 +10,8 @@ use super::row::{plan, plan_column, run_id, tenure};
 use super::{Admission, Stamp};
 use crate::clock;
 use crate::fault;
-use crate::packed::unpacked;
-use crate::projection::NewRun;
+use crate::row::compressed::unpacked;
+use crate::row::entries::NewRun;
 
 /// A question without a key is the same as one that began so long ago, at most: long enough for a client that tries
 /// again after a time-out, short enough that asking once more on purpose is hardly ever refused.

@@ -7,9 +7,9 @@ use serde_json::Value;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use crate::checksum::Checksum;
 use crate::damage;
 use crate::fault;
+use crate::row::checksum::Checksum;
 use crate::runs::Tenure;
 
 pub(super) fn plan(json: &str) -> Result<Arc<RunPlan>, Failure> {

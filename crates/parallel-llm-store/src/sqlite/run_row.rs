@@ -5,8 +5,8 @@ use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::row::{count, integer, run_id, word};
-use crate::checksum::Checksum;
-use crate::projection::Projection;
+use crate::row::checksum::Checksum;
+use crate::row::entries::Projection;
 use crate::runs::RunSummary;
 
 /// The columns in the order in which [`RunRow::read`] takes them; the checksum comes last.

@@ -14,13 +14,13 @@ use tokio::time::Instant;
 
 use super::read::unread;
 use super::row::{self, count, integer};
-use crate::excerpt::{TEXT_BYTES_MAX, excerpt};
 use crate::fault;
-use crate::found::{Found, FoundIn, Matches};
-use crate::packed::{unpacked, unpacked_to};
+use crate::row::compressed::{unpacked, unpacked_to};
 use crate::runs::{LIST_MAX, Whose};
-use crate::sought::Sought;
-use crate::word;
+use crate::search::excerpt::{TEXT_BYTES_MAX, excerpt};
+use crate::search::matches::{Found, FoundIn, Matches};
+use crate::search::query::Sought;
+use crate::search::word;
 
 /// Bytes of text that are indexed in one transaction: some twenty milliseconds that others may have to wait.
 pub(crate) const INDEX_BYTES: i64 = 128 * 1024;

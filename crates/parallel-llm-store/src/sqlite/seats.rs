@@ -7,9 +7,9 @@ use sqlx::sqlite::{SqlitePool, SqliteRow};
 use super::read::unread;
 use super::row::{self, count, integer};
 use super::{Batch, ROWS_MAX};
-use crate::checksum::Checksum;
-use crate::facts::{SeatFact, facts};
 use crate::fault;
+use crate::row::checksum::Checksum;
+use crate::row::seat_fact::{SeatFact, facts};
 use crate::runs::Whose;
 
 /// The most facts that are given at once: those of some twenty thousand runs, in about as many megabytes.

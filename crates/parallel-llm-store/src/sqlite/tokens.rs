@@ -6,8 +6,8 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use super::Admission;
 use super::read::unread;
-use crate::checksum::Checksum;
 use crate::fault;
+use crate::row::checksum::Checksum;
 use crate::tokens::{NewToken, Token};
 
 /// The most tokens there may be, revoked ones included: a new one for every day of twenty-seven years.

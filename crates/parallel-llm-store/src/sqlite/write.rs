@@ -21,8 +21,8 @@ use super::{Admission, Batch, ROWS_MAX, Stamp, ledger, limits, repeats, seats};
 use crate::damage;
 use crate::fault;
 use crate::ledger::Holds;
-use crate::packed::unpacked;
-use crate::projection::{self, Entries, NewRun};
+use crate::row::compressed::unpacked;
+use crate::row::entries::{Entries, NewRun, ends_attempt, keeps_texts, mode_word};
 
 /// The epoch of a run that nobody has taken over.
 pub(crate) const EPOCH_FIRST: u64 = 1;
@@ -117,7 +117,7 @@ pub(crate) async fn begin(
     let done = sqlx::query(sql)
         .bind(&*run_id)
         .bind(&*plan.plan_hash)
-        .bind(projection::mode_word(plan.store))
+        .bind(mode_word(plan.store))
         .bind(stamp.now_ms)
         .bind(&*stamp.owner)
         .bind(integer(EPOCH_FIRST))
@@ -127,7 +127,7 @@ pub(crate) async fn begin(
         .bind(integer(plan.seats.len() as u64))
         .bind(plan.asked_by.as_deref())
         .bind(plan.idempotency_key.as_deref())
-        .bind(!projection::keeps_texts(plan))
+        .bind(!keeps_texts(plan))
         .bind(plan_sum(&run_id, &new.plan_json).finish())
         .bind(&*run_id)
         .bind(new.plan_packed.clone())
@@ -157,7 +157,7 @@ fn consequences(known: &Known, (entries, demanded): (&Entries, Option<Holds>), s
     let mut batch = Batch::default();
     let run_id = known.run.plan.run_id.to_string();
     insert_events(&mut batch, &run_id, entries, stamp.now_ms);
-    if projection::keeps_texts(&known.run.plan) {
+    if keeps_texts(&known.run.plan) {
         insert_texts(&mut batch, &run_id, entries);
     }
     ledger::write(&mut batch, &known.run, (entries, demanded), stamp.now_ms);
@@ -231,7 +231,7 @@ fn forget_checkpoints(batch: &mut Batch, run_id: &str, entries: &Entries) {
         batch.push("DELETE FROM pieces WHERE run_id = ").push_bind(run_id).push("; ");
         return;
     }
-    let ended = entries.events.iter().filter(|recorded| projection::ends_attempt(&recorded.event));
+    let ended = entries.events.iter().filter(|recorded| ends_attempt(&recorded.event));
     let ended: Vec<_> = ended.filter_map(|recorded| recorded.event.attempt()).collect();
     for rows in ended.chunks(ROWS_MAX) {
         batch.push("DELETE FROM pieces WHERE run_id = ").push_bind(run_id);

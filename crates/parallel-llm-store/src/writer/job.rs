@@ -6,9 +6,9 @@ use parallel_llm_engine::{Failure, RunId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::packed::Packed;
-use crate::projection::Entries;
 use crate::purge::{PurgeStep, ReclaimStep};
+use crate::row::compressed::Packed;
+use crate::row::entries::Entries;
 use crate::tokens::{NewToken, Token};
 
 /// What the writer is asked to do.

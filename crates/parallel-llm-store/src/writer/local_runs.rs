@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use parallel_llm_engine::{Failure, RunId};
 
 use crate::fault;
-use crate::projection::NewRun;
+use crate::row::entries::NewRun;
 
 /// Runs that may wait for their first events. The engine opens a run just before it writes to it, so those beyond
 /// were given up between the two.

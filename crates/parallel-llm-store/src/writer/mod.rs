@@ -1,5 +1,9 @@
 //! The way to the one task that writes ([`Pen`]): what is asked of it is queued, and answered when it is on the disk.
 
+pub(crate) mod job;
+pub(crate) mod local_runs;
+pub(crate) mod task;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -14,14 +18,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::fault;
-use crate::opened::Opened;
-use crate::pen::{Notices, Pen};
-use crate::projection::Entries;
 use crate::purge::PurgeStep;
+use crate::row::entries::Entries;
 use crate::spill::Spills;
 use crate::sqlite::Sqlite;
 use crate::tokens::{NewToken, Token};
-use crate::work::{Done, Job, Work};
+use crate::writer::job::{Done, Job, Work};
+use crate::writer::local_runs::Opened;
+use crate::writer::task::{Notices, Pen};
 
 /// Pieces of work that may wait. Beyond, those who ask wait instead.
 pub(crate) const QUEUE_MAX: usize = 256;

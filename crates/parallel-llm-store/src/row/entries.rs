@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Event, Message, Recorded, Reopening, Run, RunId, RunPlan};
 
-use crate::packed::Packed;
+use crate::row::compressed::Packed;
 
 /// How much of a question the list shows, in characters: a line of a wide terminal, and some to spare.
 const EXCERPT_CHARS_MAX: usize = 200;

@@ -3,11 +3,13 @@
 //! One connection writes, in the writer's hands ([`mod@write`]); a few more only read ([`read`]). What always holds:
 //! a file that is not our database, or that a newer program wrote, is refused and left as it is.
 
+pub(crate) mod backup;
 mod contents;
 pub(crate) mod copy;
 pub(crate) mod inspect;
 pub(crate) mod ledger;
 pub(crate) mod limits;
+pub(crate) mod lock;
 pub(crate) mod purge;
 pub(crate) mod read;
 pub(crate) mod repeats;
@@ -29,17 +31,17 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, QueryBuilder, Ro
 
 use crate::fault;
 use crate::file;
-use crate::lock::Lock;
+use crate::sqlite::lock::Lock;
 
 /// Says in the file's header that it is ours: "PLLM".
 pub(crate) const APPLICATION_ID: i64 = 0x504c_4c4d;
 /// Every change of the schema, in order. The file's `user_version` counts those it has been through.
 const MIGRATIONS: &[&str] = &[
-    include_str!("../migrations/sqlite/0001_runs.sql"),
-    include_str!("../migrations/sqlite/0002_ledger.sql"),
-    include_str!("../migrations/sqlite/0003_tokens.sql"),
-    include_str!("../migrations/sqlite/0004_checksums.sql"),
-    include_str!("../migrations/sqlite/0005_packed.sql"),
+    include_str!("../../migrations/sqlite/0001_runs.sql"),
+    include_str!("../../migrations/sqlite/0002_ledger.sql"),
+    include_str!("../../migrations/sqlite/0003_tokens.sql"),
+    include_str!("../../migrations/sqlite/0004_checksums.sql"),
+    include_str!("../../migrations/sqlite/0005_packed.sql"),
 ];
 /// Older ones can damage the database when a write-ahead log is reset while it is read (fixed in 3.51.3).
 const VERSION_MIN: [u32; 3] = [3, 51, 3];

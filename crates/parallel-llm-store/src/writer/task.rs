@@ -10,7 +10,7 @@
 //! run whose events could be written nowhere is let go of as soon as the database takes writes again, because the engine
 //! writes no more of it.
 
-mod spilled;
+mod spilling;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,14 +29,14 @@ use tokio_util::sync::CancellationToken;
 use crate::clock;
 use crate::fault;
 use crate::file::{self, Identity};
-use crate::opened::Opened;
-use crate::owner::Owner;
-use crate::projection::{Entries, keeps_texts};
+use crate::row::entries::{Entries, keeps_texts};
+use crate::row::owner::Owner;
 use crate::spill::Spills;
 use crate::sqlite::search::{self, Behind, INDEX_BYTES};
 use crate::sqlite::write::{self, Known};
 use crate::sqlite::{Admission, Sqlite, Stamp, purge, tokens};
-use crate::work::{Done, Job, Work};
+use crate::writer::job::{Done, Job, Work};
+use crate::writer::local_runs::Opened;
 
 /// Pieces of work that are taken at once.
 const JOBS_MAX: usize = 256;

@@ -2,7 +2,7 @@
 
 use parallel_llm_engine::{Code, Failure};
 
-use crate::word::words;
+use crate::search::word::words;
 
 /// The most words one search may have. A long sentence has fewer; each costs a look-up, and each has a bit.
 const WORDS_MAX: usize = 64;

@@ -15,9 +15,9 @@ use crate::clock;
 use crate::fault;
 use crate::file;
 use crate::inspection::{Damages, Soundness};
-use crate::lock::Lock;
 use crate::spill::Spills;
 use crate::sqlite::copy;
+use crate::sqlite::lock::Lock;
 
 /// How long it may take to copy a database, and to read one through: some hundred gigabytes.
 const TIME_MAX: Duration = Duration::from_secs(3_600);

@@ -12,10 +12,10 @@ use sqlx::Connection as _;
 
 use super::{Pen, RUNS_MAX};
 use crate::fault;
-use crate::projection::Entries;
+use crate::row::entries::Entries;
 use crate::spill::{self, Spill, Unreadable};
 use crate::sqlite::{Admission, read, write};
-use crate::work::{Done, Work};
+use crate::writer::job::{Done, Work};
 
 /// How long a file may take. A folder that does not answer is no place for what others wait for.
 const FILE_WAIT: Duration = Duration::from_secs(10);

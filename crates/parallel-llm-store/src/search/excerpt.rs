@@ -3,7 +3,7 @@
 //! SQLite's own `SNIPPET` weighs every hit against every other, so that a text of hits takes its time squared. Here a text
 //! is read once, and no more of it than [`TEXT_BYTES_MAX`].
 
-use crate::sought::Sought;
+use crate::search::query::Sought;
 
 /// How much of a text is looked at. A longer one is shown from its beginning where the words stand beyond.
 pub(crate) const TEXT_BYTES_MAX: usize = 4 << 20;
