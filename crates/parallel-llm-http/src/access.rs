@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::future::BoxFuture;
@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::rate::Rates;
 use super::resource::{self, Resource};
+use super::status::Fault;
 use crate::failure;
 use parallel_llm_service::{Asker, discreet};
 
@@ -120,17 +121,15 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
 }
 
 fn refuse(failure: Failure, resource: Option<&Resource>) -> Response {
-    let status = match failure.code {
-        Code::TokenRefused => StatusCode::UNAUTHORIZED,
-        Code::ScopeMissing => StatusCode::FORBIDDEN,
-        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        _ => return unknowing(&failure),
-    };
-    let mut response = failure::response(status, &discreet(failure));
-    if status == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, resource::challenge(resource));
+    match failure.code {
+        Code::TokenRefused => {
+            let mut response = failure::response(&discreet(failure));
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, resource::challenge(resource));
+            response
+        }
+        Code::ScopeMissing | Code::RateLimited => failure::response(&discreet(failure)),
+        _ => unknowing(&failure),
     }
-    response
 }
 
 /// Whoever would know whose the token is does not answer. Why, is not for strangers to read: it may name files and hosts.
@@ -138,7 +137,7 @@ fn unknowing(failure: &Failure) -> Response {
     tracing::warn!("a token could not be checked: {failure}");
     let told = Failure::new(failure.code, "the token cannot be checked just now")
         .with_next("try again in a minute; the server's log says why");
-    failure::response(StatusCode::SERVICE_UNAVAILABLE, &told)
+    failure::refusal(Fault::Unavailable, &told)
 }
 
 #[cfg(test)]

@@ -4,11 +4,22 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::Failure;
 
+use super::status::{self, Fault};
 use parallel_llm_service::render::next::for_callers;
 use parallel_llm_service::render::report::ErrorReport;
 
-/// An answer over HTTP that tells a failure, and when to come again where that is known. Whoever asks has no command line.
-pub fn response(status: StatusCode, failure: &Failure) -> Response {
+/// The answer to a request that came to this failure, under the status of its code.
+pub fn response(failure: &Failure) -> Response {
+    under(status::of(failure.code), failure)
+}
+
+/// The answer to a request that HTTP itself refuses.
+pub fn refusal(fault: Fault, failure: &Failure) -> Response {
+    under(fault.status(), failure)
+}
+
+/// Whoever asks has no command line, and is told when to come again where that is known.
+fn under(status: StatusCode, failure: &Failure) -> Response {
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     let told = failure.clone().with_next(for_callers(failure.next_step()));
     let mut response = (status, json, ErrorReport::line(&told)).into_response();

@@ -2,18 +2,20 @@
 //!
 //! A page in a browser reaches this machine like any program on it. It cannot choose its `Host` freely (a name that is
 //! made to lead here stays that name) nor hide its `Origin`, so both are looked at before anything else. Pages of the
-//! origins that the settings list are let in, and may read what they are answered; see `pages`.
+//! origins that the settings list are let in, and may read what they are answered; see `cors`.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use parallel_llm_engine::{Code, Failure};
 
-use super::{Config, pages};
+use super::Config;
+use super::cors::{self, Cors};
+use super::status::Fault;
 use crate::failure;
 use parallel_llm_engine::text::safe;
 
@@ -50,12 +52,19 @@ enum Stranger {
     Site,
 }
 
+/// What stands before everything else.
+pub(super) struct Guard {
+    pub(super) names: Names,
+    pub(super) cors: Cors,
+}
+
 /// Lets a request pass, or refuses it.
-pub(super) async fn check(State(names): State<Arc<Names>>, request: Request, next: Next) -> Response {
+pub(super) async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let Guard { names, cors } = &*guard;
     match names.look(&request) {
         Ok(None) => next.run(request).await,
-        Ok(Some(origin)) if pages::is_preflight(&request) => pages::open(pages::preflight(), origin),
-        Ok(Some(origin)) => pages::open(next.run(request).await, origin),
+        Ok(Some(origin)) if cors::is_preflight(&request) => cors.open(cors.preflight(), origin),
+        Ok(Some(origin)) => cors.open(next.run(request).await, origin),
         Err(stranger) => stranger.refuse(),
     }
 }
@@ -162,15 +171,14 @@ fn usual_port(scheme: &str) -> u16 {
 
 impl Stranger {
     fn refuse(self) -> Response {
-        let (status, message) = match self {
-            Self::Malformed(why) => (StatusCode::BAD_REQUEST, why.to_owned()),
-            Self::Host(host) => (StatusCode::FORBIDDEN, format!("the host `{host}` is not served here")),
-            Self::Origin(origin) => {
-                (StatusCode::FORBIDDEN, format!("pages of the origin `{origin}` may not ask here"))
-            }
-            Self::Site => (StatusCode::FORBIDDEN, "pages of other sites may not ask here".to_owned()),
+        let refused = |message: String| Failure::new(Code::HostRefused, message);
+        let message = match self {
+            Self::Malformed(why) => return failure::refusal(Fault::Malformed, &refused(why.to_owned())),
+            Self::Host(host) => format!("the host `{host}` is not served here"),
+            Self::Origin(origin) => format!("pages of the origin `{origin}` may not ask here"),
+            Self::Site => "pages of other sites may not ask here".to_owned(),
         };
-        failure::response(status, &Failure::new(Code::HostRefused, message))
+        failure::response(&refused(message))
     }
 }
 

@@ -4,11 +4,11 @@
 //! bound. Here the bound is kept to the byte, whatever came with it in a block.
 
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
 use parallel_llm_engine::{Code, Failure};
 
+use super::status::Fault;
 use crate::failure;
 
 /// What stands in the head of a request besides its method, target, names and values: the version and the line ends of
@@ -23,7 +23,7 @@ pub(super) async fn check(State(bytes_max): State<usize>, request: Request, next
     }
     let message = format!("the head of a request has at most {bytes_max} bytes");
     let failure = Failure::new(Code::Usage, message).with_next("send fewer or shorter headers");
-    failure::response(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &failure)
+    failure::refusal(Fault::HeadTooLarge, &failure)
 }
 
 /// The length of the head as it is usually written.

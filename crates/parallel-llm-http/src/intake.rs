@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::StreamExt;
@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::limits::Limits;
 use super::refusal;
+use super::status::Fault;
 use crate::failure;
 use crate::message::Values;
 
@@ -50,7 +51,7 @@ struct Read {
 }
 
 /// Why a body is not read.
-enum Fault {
+enum Unread {
     TooLarge,
     TooSlow,
     NoRoom,
@@ -63,27 +64,28 @@ impl Intake {
         Self { limits, room: Arc::new(Semaphore::new(room)) }
     }
 
-    async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Read, Fault> {
+    async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Read, Unread> {
         let said = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         if said.is_some_and(|length: usize| length > self.limits.body_bytes_max) {
-            return Err(Fault::TooLarge);
+            return Err(Unread::TooLarge);
         }
-        timeout(self.limits.body_max, self.collect(body)).await.unwrap_or(Err(Fault::TooSlow))
+        timeout(self.limits.body_max, self.collect(body)).await.unwrap_or(Err(Unread::TooSlow))
     }
 
-    async fn collect(&self, body: Body) -> Result<Read, Fault> {
+    async fn collect(&self, body: Body) -> Result<Read, Unread> {
         let mut stream = body.into_data_stream();
         let mut read = Read { bytes: Vec::new(), values: Values::default(), room: None };
         loop {
-            let next = timeout(self.limits.body_idle_max, stream.next()).await.map_err(|_| Fault::TooSlow)?;
-            let Some(piece) = next.transpose().map_err(|_| Fault::Broken)? else { return Ok(read) };
+            let next =
+                timeout(self.limits.body_idle_max, stream.next()).await.map_err(|_| Unread::TooSlow)?;
+            let Some(piece) = next.transpose().map_err(|_| Unread::Broken)? else { return Ok(read) };
             self.take(&mut read, &piece)?;
         }
     }
 
-    fn take(&self, read: &mut Read, piece: &Bytes) -> Result<(), Fault> {
+    fn take(&self, read: &mut Read, piece: &Bytes) -> Result<(), Unread> {
         if piece.len() > self.limits.body_bytes_max - read.bytes.len() {
-            return Err(Fault::TooLarge);
+            return Err(Unread::TooLarge);
         }
         let held = read.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         // Counted as the bytes come, so that no whole body is ever scanned at once here.
@@ -91,8 +93,8 @@ impl Intake {
         let taken = read.bytes.len() + piece.len() + read.values.bytes();
         let missing = taken.div_ceil(PIECE_BYTES) - held;
         if missing > 0 {
-            let more = u32::try_from(missing).map_err(|_| Fault::TooLarge)?;
-            let more = Arc::clone(&self.room).try_acquire_many_owned(more).map_err(|_| Fault::NoRoom)?;
+            let more = u32::try_from(missing).map_err(|_| Unread::TooLarge)?;
+            let more = Arc::clone(&self.room).try_acquire_many_owned(more).map_err(|_| Unread::NoRoom)?;
             match &mut read.room {
                 Some(room) => room.merge(more),
                 None => read.room = Some(more),
@@ -102,20 +104,17 @@ impl Intake {
         Ok(())
     }
 
-    fn refuse(&self, fault: &Fault) -> Response {
-        let (status, code, message) = match fault {
-            Fault::TooLarge => {
-                let message = format!("a body has at most {} bytes", self.limits.body_bytes_max);
-                (StatusCode::PAYLOAD_TOO_LARGE, Code::Usage, message)
+    fn refuse(&self, unread: &Unread) -> Response {
+        let (fault, message) = match unread {
+            Unread::TooLarge => {
+                (Fault::BodyTooLarge, format!("a body has at most {} bytes", self.limits.body_bytes_max))
             }
-            Fault::TooSlow => {
-                (StatusCode::REQUEST_TIMEOUT, Code::Usage, "the body came too slowly".to_owned())
-            }
-            Fault::NoRoom => return refusal::busy("there is no room for the body"),
-            Fault::Broken => (StatusCode::BAD_REQUEST, Code::Usage, "the body cannot be read".to_owned()),
+            Unread::TooSlow => (Fault::TooSlow, "the body came too slowly".to_owned()),
+            Unread::NoRoom => return refusal::busy("there is no room for the body"),
+            Unread::Broken => (Fault::Malformed, "the body cannot be read".to_owned()),
         };
         let next = "send one JSON object, whole and without a pause";
-        failure::response(status, &Failure::new(code, message).with_next(next))
+        failure::refusal(fault, &Failure::new(Code::Usage, message).with_next(next))
     }
 }
 
@@ -124,7 +123,7 @@ pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, ne
     if !METHODS.contains(request.method()) {
         let failure =
             Failure::new(Code::Usage, "this method is not served").with_next("use GET, POST or DELETE");
-        let mut response = failure::response(StatusCode::METHOD_NOT_ALLOWED, &failure);
+        let mut response = failure::refusal(Fault::Method, &failure);
         response.headers_mut().insert(header::ALLOW, ALLOW);
         return response;
     }
@@ -135,12 +134,12 @@ pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, ne
     if !is_json(&parts.headers) {
         let failure = Failure::new(Code::Usage, "the type of the body is not JSON in UTF-8")
             .with_next("send `Content-Type: application/json`, not compressed");
-        return failure::response(StatusCode::UNSUPPORTED_MEDIA_TYPE, &failure);
+        return failure::refusal(Fault::MediaType, &failure);
     }
     let comes_in_pieces = parts.headers.contains_key(header::TRANSFER_ENCODING);
     let read = match intake.body(&parts.headers, body).await {
         Ok(read) => read,
-        Err(fault) => return intake.refuse(&fault),
+        Err(unread) => return intake.refuse(&unread),
     };
     // Behind the door a type is written in one way.
     parts.headers.insert(header::CONTENT_TYPE, JSON);

@@ -1,44 +1,44 @@
-//! The HTTP door: a listener, and what stands between a stranger and the routes behind it.
+//! HTTP for all doors: a listener, and what stands between a stranger and the routes behind it.
 //!
 //! ```text
-//! connection → headers → head → guard → access → rate → intake → flight → routes
-//!  bounded     on every  bytes   host,   who      per    method,  bounded
-//!  in number,  answer            origin  asks     token  type,
-//!  time                                                  body
+//! connection → policy → head → guard → access → rate → intake → flight → doors
+//!  bounded     of the   bytes  host,   who      per    method,  bounded
+//!  in number,  answer          origin  asks     token  type,
+//!  time                                                body
 //! ```
 //!
 //! What always holds: nothing reaches a route, not even one that is not there, before its host and origin were found
 //! ours and its token known (who issues tokens is told without one); a route finds who asks in the request's extensions; every wait and every size has a bound.
-//! The door knows no protocol: what is served is its caller's to say.
+//! The listener knows no protocol: what is served, and how browsers may treat it, is said by its doors.
 
 mod access;
 mod body;
 mod connection;
 mod connections;
+mod cors;
+mod door;
 mod exposure;
 pub mod failure;
 mod flight;
 mod guard;
 mod head;
-mod headers;
 mod intake;
 mod limits;
 mod linger;
 pub mod message;
-mod pages;
+mod policy;
 mod rate;
 mod refusal;
 mod resource;
 mod share;
 mod stall;
+pub mod status;
 mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use parallel_llm_engine::{Code, Failure};
@@ -47,14 +47,18 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 pub use access::{Access, Check};
+pub use door::Door;
 pub use limits::Limits;
+pub use policy::Policy;
 pub use resource::Resource;
 pub use tls::TlsFiles;
 
 use access::Gate;
+use cors::Cors;
 use flight::Flight;
-use guard::Names;
+use guard::{Guard, Names};
 use intake::Intake;
+use status::Fault;
 
 /// How a server is to listen.
 #[derive(Clone, Debug)]
@@ -136,21 +140,23 @@ impl Listener {
         own.into_iter().chain(self.names.urls().iter().cloned()).collect()
     }
 
-    /// Serves these routes until `stop`. Posts under way are answered for `drain` longer; then, or once there are none,
+    /// Serves these doors until `stop`. Posts under way are answered for `drain` longer; then, or once there are none,
     /// other answers end, streams included.
-    pub async fn serve(self, routes: Router, stop: CancellationToken, drain: Duration) {
+    pub async fn serve(self, doors: Vec<Door>, stop: CancellationToken, drain: Duration) {
         let flight = Flight::new(self.config.limits.requests_max);
+        let guard = Guard { names: self.names, cors: Cors::new(&doors) };
+        let (routes, paths) = Door::all(doors);
         let routes = routes
-            .fallback(nothing)
+            .fallback(async move || nothing(&paths))
             .layer(from_fn_with_state(flight.clone(), flight::admit))
             .layer(from_fn_with_state(Arc::new(Intake::new(self.config.limits)), intake::read))
             .layer(from_fn_with_state(
                 Arc::new(Gate::new(self.config.access, self.config.resource)),
                 access::check,
             ))
-            .layer(from_fn_with_state(Arc::new(self.names), guard::check))
+            .layer(from_fn_with_state(Arc::new(guard), guard::check))
             .layer(from_fn_with_state(self.config.limits.head_bytes_max, head::check))
-            .layer(axum::middleware::map_response(headers::add));
+            .layer(axum::middleware::map_response(policy::add));
         let serving = connection::Serving { acceptor: self.acceptor, limits: self.config.limits, routes };
         let mut connections = serving.accept(self.socket, &stop).await;
         flight.land(drain).await;
@@ -158,8 +164,12 @@ impl Listener {
     }
 }
 
-async fn nothing() -> Response {
-    let failure = Failure::new(Code::Usage, "there is nothing at this path")
-        .with_next("the protocol is served at `/mcp`");
-    failure::response(StatusCode::NOT_FOUND, &failure)
+/// The answer at a path that no door has.
+fn nothing(paths: &[&str]) -> Response {
+    let failure = Failure::new(Code::Usage, "there is nothing at this path");
+    let failure = match paths {
+        [] => failure,
+        paths => failure.with_next(format!("call one that is served: `{}`", paths.join("`, `"))),
+    };
+    failure::refusal(Fault::NotFound, &failure)
 }

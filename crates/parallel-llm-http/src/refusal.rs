@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use axum::response::Response;
 use parallel_llm_engine::{Code, Failure};
 
@@ -16,5 +15,5 @@ pub(super) fn busy(message: &str) -> Response {
     let busy = Failure::new(Code::Busy, message)
         .with_retry_after(Some(AGAIN_AFTER))
         .with_next("try again as soon as `Retry-After` says");
-    failure::response(StatusCode::SERVICE_UNAVAILABLE, &busy)
+    failure::response(&busy)
 }

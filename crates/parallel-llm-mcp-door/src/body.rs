@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -23,6 +23,7 @@ use super::early::Asked;
 use super::line::{self, Line, Refusal};
 use super::{refusal, salvage};
 use parallel_llm_http::message;
+use parallel_llm_http::status::Fault;
 
 /// Bodies up to this load are read at once, which takes about a millisecond; larger ones beside the runtime.
 const AT_ONCE_LOAD_MAX: usize = 128 * 1024;
@@ -101,7 +102,7 @@ async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) ->
 }
 
 fn refuse(refused: &Refusal) -> Response {
-    refusal::reply(StatusCode::BAD_REQUEST, refused)
+    refusal::reply(Fault::Malformed, refused)
 }
 
 /// The body as the library can read it. The id of a request is noted, so that whatever refuses it later can name it.

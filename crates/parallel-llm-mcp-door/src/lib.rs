@@ -54,15 +54,16 @@ use rmcp::transport::IntoTransport;
 use rmcp::{ServerHandler, ServiceExt};
 use tokio_util::sync::CancellationToken;
 
+use parallel_llm_http::Door;
 use parallel_llm_service::Service;
 
-/// The routes of this server over HTTP. Once `stop` is set calls under way are answered in time, and at `end` streams
+/// This server over HTTP. Once `stop` is set calls under way are answered in time, and at `end` streams
 /// end.
-pub fn routes(service: &Service, stop: CancellationToken, end: CancellationToken) -> axum::Router {
+pub fn door(service: &Service, stop: CancellationToken, end: CancellationToken) -> Door {
     tell_missing_key(service);
     let stop_soft = wall::soft(Duration::from_millis(service.settings().drain_ms));
     let handler = handler::Handler::new(handler::Reach::Network, service.clone(), stop, stop_soft);
-    streamable::routes(move || handler.clone(), end)
+    streamable::door(move || handler.clone(), end)
 }
 
 /// Tells in the log where nothing can be asked for want of a key; the server starts all the same.

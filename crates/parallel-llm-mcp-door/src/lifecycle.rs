@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{handler, version};
+use parallel_llm_http::status::Fault;
 
 /// The header that names the version of a request.
 const VERSION: &str = "mcp-protocol-version";
@@ -60,5 +61,5 @@ fn refuse_handshake(headers: &HeaderMap, body: &[u8]) -> Option<Response> {
     let refused = ServerJsonRpcMessage::error(handler::no_method(&head.method, version), Some(head.id));
     let reply = serde_json::to_vec(&refused).expect("a reply is plain data with string keys");
     let json = [(header::CONTENT_TYPE, "application/json")];
-    Some((StatusCode::NOT_FOUND, json, reply).into_response())
+    Some((Fault::NotFound.status(), json, reply).into_response())
 }

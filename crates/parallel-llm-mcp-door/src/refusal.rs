@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::line::Refusal;
 use parallel_llm_engine::text::safe;
+use parallel_llm_http::status::Fault;
 use parallel_llm_service::render::report::ErrorReport;
 
 /// The longest of the library's texts that is read.
@@ -21,9 +22,9 @@ const TEXT_CHARS_MAX: usize = 300;
 const REPLY_BYTES_MAX: usize = 512 * 1024;
 
 /// An answer that replies to a message of the protocol with this.
-pub(super) fn reply(status: StatusCode, refusal: &Refusal) -> Response {
+pub(super) fn reply(fault: Fault, refusal: &Refusal) -> Response {
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    (status, json, refusal.to_line()).into_response()
+    (fault.status(), json, refusal.to_line()).into_response()
 }
 
 /// Puts the library's own words for a refusal in order, and leaves every other answer alone.

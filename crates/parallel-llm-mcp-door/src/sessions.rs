@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::{Stream, StreamExt};
@@ -34,10 +34,11 @@ use super::line::Refusal;
 use super::recall::Recall;
 use super::{pending, refusal, wire};
 use parallel_llm_http::failure;
+use parallel_llm_http::status::Fault;
 use parallel_llm_service::Asker;
 
 /// The header that names a session.
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// When to come again where there is no room: calls end all the time.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// The longest wait for a session to take note of its end.
@@ -155,7 +156,7 @@ pub(super) async fn admit(State(sessions): State<Arc<Sessions>>, request: Reques
         if !is_of.unwrap_or(request.method() != Method::DELETE) || ids.next().is_some() {
             let failure = Failure::new(Code::Usage, "there is no such session")
                 .with_next("begin a new session with `initialize`");
-            return failure::response(StatusCode::NOT_FOUND, &failure);
+            return failure::refusal(Fault::NotFound, &failure);
         }
     }
     let requester = Arc::new(Requester { asker, refused: Mutex::default() });
@@ -171,15 +172,15 @@ impl Requester {
                 let failure = Failure::new(Code::Busy, "every session has a call in flight")
                     .with_retry_after(Some(AGAIN_AFTER))
                     .with_next("try again when a call has ended");
-                failure::response(StatusCode::SERVICE_UNAVAILABLE, &failure)
+                failure::response(&failure)
             }
             SessionsError::Call(refused) if refused.is_for_now() => {
-                let mut response = refusal::reply(StatusCode::TOO_MANY_REQUESTS, refused);
+                let mut response = refusal::reply(Fault::TooMany, refused);
                 let seconds = HeaderValue::from(AGAIN_AFTER.as_secs());
                 response.headers_mut().insert(header::RETRY_AFTER, seconds);
                 response
             }
-            SessionsError::Call(refused) => refusal::reply(StatusCode::BAD_REQUEST, refused),
+            SessionsError::Call(refused) => refusal::reply(Fault::Malformed, refused),
             SessionsError::Library(_) => return,
         };
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);

@@ -6,45 +6,54 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::HeaderName;
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use rmcp::ServerHandler;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
 pub use super::sessions::SessionLimits;
-use super::sessions::{self, Sessions};
+use super::sessions::{self, SESSION, Sessions};
 use super::unread::{self, Unread};
 use super::{body, early, lifecycle, refusal};
+use parallel_llm_http::Door;
 
 /// Where clients find the protocol.
 pub const PATH: &str = "/mcp";
 
-/// The routes of a handler, which is made anew for each connection, until `end`.
-pub fn routes<H: ServerHandler>(
-    make: impl Fn() -> H + Send + Sync + 'static,
-    end: CancellationToken,
-) -> Router {
-    routes_within(make, end, SessionLimits::default())
+/// Headers of the protocol besides that of sessions, which pages may send, too.
+const HEADERS: [HeaderName; 3] = [
+    HeaderName::from_static("mcp-protocol-version"),
+    HeaderName::from_static("mcp-method"),
+    HeaderName::from_static("mcp-name"),
+];
+
+/// The door to a handler, which is made anew for each connection, until `end`.
+pub fn door<H: ServerHandler>(make: impl Fn() -> H + Send + Sync + 'static, end: CancellationToken) -> Door {
+    door_within(make, end, SessionLimits::default())
 }
 
 /// The same, with other bounds for sessions.
-pub fn routes_within<H: ServerHandler>(
+pub fn door_within<H: ServerHandler>(
     make: impl Fn() -> H + Send + Sync + 'static,
     end: CancellationToken,
     limits: SessionLimits,
-) -> Router {
+) -> Door {
     let sessions = Arc::new(Sessions::new(limits));
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .with_max_request_body_bytes(usize::MAX)
         .with_cancellation_token(end);
     let service = StreamableHttpService::new(move || Ok(make()), Arc::clone(&sessions), config);
-    Router::new()
+    let routes = Router::new()
         .route_service(PATH, service)
         .layer(map_response(refusal::tell))
         .layer(from_fn_with_state(sessions, sessions::admit))
         .layer(from_fn(lifecycle::check))
         .layer(from_fn_with_state(body::Turns::new(), body::check))
         .layer(from_fn(early::answer))
-        .layer(from_fn_with_state(Unread::new(unread::BYTES_MAX), unread::bound))
+        .layer(from_fn_with_state(Unread::new(unread::BYTES_MAX), unread::bound));
+    let [version, method, name] = HEADERS;
+    let page_sends = vec![version, SESSION, method, name];
+    Door { routes, path: Some(PATH), page_sends, page_reads: vec![SESSION] }
 }

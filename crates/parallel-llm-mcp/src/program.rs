@@ -209,7 +209,7 @@ async fn serve_http(service: &Service, config: Config, drain: Duration) -> Resul
     let addresses = listener.urls().into_iter().map(|url| url + parallel_llm_mcp_door::streamable::PATH);
     tracing::info!("MCP is served at {}", addresses.collect::<Vec<_>>().join(" and "));
     let (stop, end) = (CancellationToken::new(), CancellationToken::new());
-    let routes = parallel_llm_mcp_door::routes(service, stop.clone(), end.clone());
+    let doors = vec![parallel_llm_mcp_door::door(service, stop.clone(), end.clone())];
     let told_twice = async {
         let signal = signals.next().await;
         tracing::info!("{signal:?}: stopping; a second signal stops at once");
@@ -221,7 +221,7 @@ async fn serve_http(service: &Service, config: Config, drain: Duration) -> Resul
         Instant::now() + drain
     };
     let served = async {
-        let (close_by, ()) = tokio::join!(close_by, listener.serve(routes, stop.clone(), drain));
+        let (close_by, ()) = tokio::join!(close_by, listener.serve(doors, stop.clone(), drain));
         service.close(close_by.saturating_duration_since(Instant::now())).await;
     };
     let code = tokio::select! {

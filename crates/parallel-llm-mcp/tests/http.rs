@@ -16,11 +16,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use axum::http::HeaderValue;
+use axum::response::IntoResponse;
 use axum::routing::any;
 use axum::{Extension, Router};
 use client::{SOON, Server, Wire, tcp};
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_http::{Access, Check, Config, Limits, TlsFiles, bind};
+use parallel_llm_http::{Access, Check, Config, Door, Limits, Policy, TlsFiles, bind};
+use parallel_llm_mcp_door::streamable;
 use parallel_llm_service::{Asker, Grant, Scope};
 use tokio::time::Instant;
 
@@ -55,6 +58,12 @@ fn check() -> Check {
         })
     })
 }
+
+/// A handler of MCP that is never made.
+#[derive(Clone)]
+struct NoHandler;
+
+impl rmcp::ServerHandler for NoHandler {}
 
 /// One route, which tells how long the body was.
 fn there() -> Router {
@@ -201,11 +210,42 @@ fn every_answer_carries_the_same_headers_and_none_opens_it_to_pages() {
     }
 }
 
+/// A route of a page says so itself; what goes wrong on the way to it is no page.
+#[test]
+fn a_page_says_what_its_browser_may_do_and_other_routes_stay_as_they_are() {
+    let page = || Policy::Page {
+        content_security: HeaderValue::from_static(
+            "default-src 'none'; img-src 'self'; frame-ancestors 'none'",
+        ),
+        cache: HeaderValue::from_static("max-age=60"),
+    };
+    let own = |body: &'static str| any(async move || Policy::Api.on(body.into_response()));
+    let routes = Router::new().route("/page", any(async || "a page")).route("/page/data", own("data"));
+    let server = Server::start(local(tokens()), move |_| page().over(routes).merge(there()));
+    let policy = |path: &str, key: &str| {
+        let reply = server.send(server.head(&format!("GET {path}"), key));
+        let shown = |name| reply.header(name).unwrap_or_default().to_owned();
+        assert_eq!(shown("x-content-type-options"), "nosniff", "{path}");
+        (reply.status, shown("content-security-policy"), shown("cache-control"))
+    };
+    let nothing =
+        |status| (status, "default-src 'none'; frame-ancestors 'none'".to_owned(), "no-store".to_owned());
+    let shown = "default-src 'none'; img-src 'self'; frame-ancestors 'none'".to_owned();
+    assert_eq!(policy("/page", ANNA), (200, shown, "max-age=60".to_owned()));
+    for (path, key, status) in
+        [("/page/data", ANNA, 200), ("/there", ANNA, 200), ("/page", "", 401), ("/page/nowhere", ANNA, 404)]
+    {
+        assert_eq!(policy(path, key), nothing(status), "{path}");
+    }
+}
+
 /// An origin that is listed is listed for its pages, which a browser calls cross-site, and asks about before it sends
 /// them.
 #[test]
 fn a_page_of_a_listed_origin_asks_before_it_asks_and_reads_its_answer() {
-    let server = server(|config| config.origins = vec!["https://friend.example".to_owned()]);
+    let config = Config { origins: vec!["https://friend.example".to_owned()], ..local(tokens()) };
+    let mcp = |end| streamable::door(|| -> NoHandler { unreachable!("nobody calls it") }, end);
+    let server = Server::start(config, move |end| Door { routes: there(), ..mcp(end) });
     let friend = "Origin: https://friend.example\r\nSec-Fetch-Site: cross-site\r\n";
     let wish = "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization,content-type,mcp-protocol-version\r\n";
     let preflight = server.send(server.head("OPTIONS /there", &format!("{friend}{wish}")));

@@ -7,8 +7,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use axum::Router;
-use parallel_llm_http::{Config, bind};
+use parallel_llm_http::{Config, Door, bind};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -28,10 +27,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves these routes, which are told when to end their streams.
-    pub(crate) fn start(
+    /// Serves this door, which is told when to end its streams.
+    pub(crate) fn start<D: Into<Door>>(
         config: Config,
-        routes: impl FnOnce(CancellationToken) -> Router + Send + 'static,
+        door: impl FnOnce(CancellationToken) -> D + Send + 'static,
     ) -> Self {
         let stop = CancellationToken::new();
         let (sender, bound) = sync_channel(1);
@@ -43,7 +42,7 @@ impl Server {
                 let listener = bind(config).await.expect("the server can listen");
                 sender.send(listener.address()).expect("the test waits");
                 let end = CancellationToken::new();
-                listener.serve(routes(end.clone()), stopped, DRAIN).await;
+                listener.serve(vec![door(end.clone()).into()], stopped, DRAIN).await;
                 end.cancel();
             });
         });

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parallel_llm_http::Access;
-use parallel_llm_mcp_door::streamable::{SessionLimits, routes_within};
+use parallel_llm_mcp_door::streamable::{SessionLimits, door_within};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities, ServerConfig,
 };
@@ -51,7 +51,7 @@ impl ServerHandler for Sleeper {
 fn server(access: Access, limits: SessionLimits) -> (Server, Arc<AtomicUsize>) {
     let sleeper = Sleeper::default();
     let gone = Arc::clone(&sleeper.0);
-    let start = move |end| routes_within(move || sleeper.clone(), end, limits);
+    let start = move |end| door_within(move || sleeper.clone(), end, limits);
     (Server::start(local(access), start), gone)
 }
 

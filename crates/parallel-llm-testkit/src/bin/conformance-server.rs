@@ -43,8 +43,8 @@ async fn serve() -> Result<(), Failure> {
         println!("http://{}{}", listener.address(), streamable::PATH);
     }
     let (fixtures, end) = (Fixtures::new(), CancellationToken::new());
-    let routes = streamable::routes(move || fixtures.clone(), end.clone());
-    listener.serve(routes, end, Duration::ZERO).await;
+    let doors = vec![streamable::door(move || fixtures.clone(), end.clone())];
+    listener.serve(doors, end, Duration::ZERO).await;
     Ok(())
 }
 

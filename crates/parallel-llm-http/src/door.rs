@@ -1,0 +1,33 @@
+//! What a door hands to the listener: its routes, and what the listener has to know of its protocol.
+
+use axum::Router;
+use axum::http::HeaderName;
+
+/// One protocol over HTTP.
+#[derive(Clone, Debug)]
+pub struct Door {
+    /// What is served. Each answer says its own [`Policy`](super::Policy).
+    pub routes: Router,
+    /// Where clients find it, who come to a path that is not there.
+    pub path: Option<&'static str>,
+    /// Headers of the protocol that a page of a listed origin may send.
+    pub page_sends: Vec<HeaderName>,
+    /// Headers of the protocol that such a page may read.
+    pub page_reads: Vec<HeaderName>,
+}
+
+/// Routes without a protocol of their own.
+impl From<Router> for Door {
+    fn from(routes: Router) -> Self {
+        Self { routes, path: None, page_sends: Vec::new(), page_reads: Vec::new() }
+    }
+}
+
+impl Door {
+    /// All of these as one.
+    pub(super) fn all(doors: Vec<Self>) -> (Router, Vec<&'static str>) {
+        let paths = doors.iter().filter_map(|door| door.path).collect();
+        let routes = doors.into_iter().fold(Router::new(), |all, door| all.merge(door.routes));
+        (routes, paths)
+    }
+}
