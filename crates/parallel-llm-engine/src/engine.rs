@@ -9,9 +9,9 @@ use crate::call::hub::Hub;
 use crate::call::log::RunLog;
 use crate::call::reconcile;
 use crate::call::retry::RetryBudget;
-use crate::call::room::{Room, TEXT_BYTES_MAX};
+use crate::call::run_context::RunContext;
 use crate::call::stop::Stop;
-use crate::call::upstream_call::Desk;
+use crate::call::text_budget::{TEXT_BYTES_MAX, TextBudget};
 use crate::panel::gather::{Gathered, Panel};
 use crate::plan::RunPlan;
 use crate::plan::budget::Budget;
@@ -35,7 +35,7 @@ pub struct Engine {
     journal: Arc<dyn Journal>,
     checker: Option<Arc<dyn Checker>>,
     retries: Arc<RetryBudget>,
-    room: Room,
+    text_budget: TextBudget,
 }
 
 impl std::fmt::Debug for Engine {
@@ -47,8 +47,8 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// An engine that calls models and remembers runs this way.
     pub fn new(caller: Arc<dyn Caller>, journal: Arc<dyn Journal>) -> Self {
-        let room = Room::new(TEXT_BYTES_MAX);
-        Self { caller, journal, checker: None, retries: Arc::default(), room }
+        let text_budget = TextBudget::new(TEXT_BYTES_MAX);
+        Self { caller, journal, checker: None, retries: Arc::default(), text_budget }
     }
 
     /// The same that checks answers this way, where a recipe wants them checked.
@@ -60,7 +60,7 @@ impl Engine {
     /// The same whose runs hold so many bytes of text together before they take turns.
     #[must_use]
     pub fn with_text_bytes_max(self, text_bytes_max: usize) -> Self {
-        Self { room: Room::new(text_bytes_max), ..self }
+        Self { text_budget: TextBudget::new(text_bytes_max), ..self }
     }
 
     /// Begins a new run. When this returns, its plan and the requests that may leave at once are durable, and none has
@@ -70,9 +70,9 @@ impl Engine {
         let plan = Arc::clone(&before.plan);
         let lease = self.journal.open(Arc::clone(&plan)).await?;
         let started = Event::Started { plan_hash: plan.plan_hash.clone(), reserved: plan.worst_case };
-        let desk = self.desk(hub, stop, (lease, plan));
-        desk.log.stage(started);
-        begin(before, desk).await
+        let context = self.context(hub, stop, (lease, plan));
+        context.log.stage(started);
+        begin(before, context).await
     }
 
     /// Takes over a run that was interrupted, or goes on with one that has its answer. Answers it has are not asked for
@@ -84,18 +84,18 @@ impl Engine {
         let reserved = reopening.worst_case(&before.plan, before.chain());
         before.reopen(&reopening);
         let plan = Arc::clone(&before.plan);
-        let desk = self.desk(hub, stop, (lease, plan));
+        let context = self.context(hub, stop, (lease, plan));
         // Alone and first: until it is told, the run has an answer, after which nothing is sent.
-        desk.log.append(Event::Reopened { reopening, reserved }).await?;
-        begin(before, desk).await
+        context.log.append(Event::Reopened { reopening, reserved }).await?;
+        begin(before, context).await
     }
 
-    fn desk(&self, hub: Arc<Hub>, stop: Stop, (lease, plan): (Lease, Arc<RunPlan>)) -> Desk {
+    fn context(&self, hub: Arc<Hub>, stop: Stop, (lease, plan): (Lease, Arc<RunPlan>)) -> RunContext {
         let deadline = Deadline::starting_now(&plan.timers, hub.look(|run| run.elapsed_ms));
-        let turn = self.room.enter();
+        let turn = self.text_budget.enter();
         turn.add(hub.look(Run::text_bytes));
         hub.hold(turn.held());
-        Desk {
+        RunContext {
             caller: Arc::clone(&self.caller),
             checker: self.checker.clone(),
             log: RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease),
@@ -113,16 +113,16 @@ impl Engine {
     }
 }
 
-async fn begin(before: Run, desk: Desk) -> Result<Underway, Failure> {
-    desk.budget.book(before.cost_max());
-    let desk = Arc::new(desk);
-    let panel = Panel::begin(&desk, &before).await?;
-    Ok(Underway { desk, panel, before })
+async fn begin(before: Run, context: RunContext) -> Result<Underway, Failure> {
+    context.budget.book(before.cost_max());
+    let context = Arc::new(context);
+    let panel = Panel::begin(&context, &before).await?;
+    Ok(Underway { context, panel, before })
 }
 
 /// A run that has begun.
 pub struct Underway {
-    desk: Arc<Desk>,
+    context: Arc<RunContext>,
     panel: Panel,
     /// What had happened before: nothing, for a new run.
     before: Run,
@@ -130,7 +130,7 @@ pub struct Underway {
 
 impl std::fmt::Debug for Underway {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Underway").field("run_id", &self.desk.plan.run_id).finish_non_exhaustive()
+        out.debug_struct("Underway").field("run_id", &self.context.plan.run_id).finish_non_exhaustive()
     }
 }
 
@@ -138,65 +138,65 @@ impl Underway {
     /// Does the run. Everything that happens is told through its hub, events once they are durable: its answer
     /// is settled with `Decided`; with `Closed`, when this returns, it is over.
     pub async fn finish(self) {
-        let Self { desk, panel, before } = self;
-        tokio::join!(answer(&desk, panel), reconcile::look_up(&desk, &before));
-        let cost = desk.hub.look(Run::cost);
-        let _ = desk.log.append(Event::Closed { cost }).await;
+        let Self { context, panel, before } = self;
+        tokio::join!(answer(&context, panel), reconcile::look_up(&context, &before));
+        let cost = context.hub.look(Run::cost);
+        let _ = context.log.append(Event::Closed { cost }).await;
     }
 }
 
 /// Waits for the panel, makes one text of its answers, and collects the seats left behind.
-async fn answer(desk: &Arc<Desk>, mut panel: Panel) {
-    let gathered = strategy::gather(desk, &mut panel).await;
-    panel.let_go(gathered);
+async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
+    let gathered = strategy::gather(context, &mut panel).await;
+    panel.release_held_back(gathered);
     match gathered {
         Gathered::Enough => {
-            let usable = strategy::considered(desk, &panel.usable);
+            let usable = strategy::considered(context, &panel.usable);
             let deciding = async {
                 // The same answers again would be paid for and say the same.
-                if desk.hub.look(|run| run.has_text_of(usable.iter().map(|one| one.seat))) {
+                if context.hub.look(|run| run.has_text_of(usable.iter().map(|one| one.seat))) {
                     let failure = Failure::new(Code::AllFailed, "no further answer came");
-                    return decide(desk, Outcome::none(failure));
+                    return decide(context, Outcome::none(failure));
                 }
-                // Whose time is up, or who is given up, sends nothing more and needs no room.
+                // Whose time is up, or who is given up, sends nothing more and needs no text_budget.
                 tokio::select! {
                     biased;
-                    () = desk.turn.comes() => {}
-                    () = sleep_until(desk.deadline.run) => {}
-                    () = desk.stop.cancelled() => {}
+                    () = context.turn.comes() => {}
+                    () = sleep_until(context.deadline.run) => {}
+                    () = context.stop.cancelled() => {}
                 }
-                let agreement = strategy::agreement(desk, &usable);
-                let decided = strategy::decide(desk, &usable, agreement.as_ref());
+                let agreement = strategy::agreement(context, &usable);
+                let decided = strategy::decide(context, &usable, agreement.as_ref());
                 let decided = AssertUnwindSafe(decided).catch_unwind().await;
-                let outcome = decided.unwrap_or_else(|_| strategy::fallback(desk, &usable));
+                let outcome = decided.unwrap_or_else(|_| strategy::fallback(context, &usable));
                 // Noted in the same breath as the synthesizer's answer, so that no commit takes that without this:
                 // a process that took over then would have it made, and paid, again.
                 let considered = usable.iter().map(|one| one.seat).collect();
-                let outcome = annotate::vetted(desk, &usable, outcome);
+                let outcome = annotate::annotated(context, &usable, outcome);
                 // A strategy that has the answers read by a model knows better who says the same.
                 let agreement = outcome.agreement.clone().or(agreement);
-                decide(desk, Outcome { considered, agreement, ..outcome });
-                if desk.plan.strategy.needs_one() {
+                decide(context, Outcome { considered, agreement, ..outcome });
+                if context.plan.strategy.needs_one() {
                     // The others have lost: what stops costing when it is closed is closed.
-                    desk.stop.cancel();
+                    context.stop.cancel();
                 }
             };
             panel.meanwhile(deciding).await;
         }
-        Gathered::Nothing => decide(desk, Outcome::none(nobody_answered(&desk.plan, &panel.failures))),
+        Gathered::Nothing => decide(context, Outcome::none(nobody_answered(&context.plan, &panel.failures))),
         Gathered::Cancelled => {
-            decide(desk, Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")));
+            decide(context, Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")));
         }
     }
     // What was paid for is given even where it could not be stored; a warning says that it was not.
-    let _ = desk.log.commit().await;
+    let _ = context.log.commit().await;
     panel.rest().await;
 }
 
-fn decide(desk: &Desk, outcome: Outcome) {
+fn decide(context: &RunContext, outcome: Outcome) {
     // Before it is noted: what is noted as sent after this is not sent.
-    desk.sending.end();
-    desk.log.stage(Event::Decided { outcome: Box::new(outcome) });
+    context.sending.end();
+    context.log.stage(Event::Decided { outcome: Box::new(outcome) });
 }
 
 /// One failure that tells every seat's reason. Its code is the seats' own where they all agree.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
-use crate::call::room::Held;
+use crate::call::text_budget::HeldText;
 use crate::plan::RunPlan;
 use crate::plan::caller_slot::Place;
 use crate::run::event::Recorded;
@@ -61,7 +61,7 @@ pub struct Hub {
     stage: watch::Sender<Stage>,
     unstored: AtomicBool,
     /// The room its texts take, where they come in this process.
-    held: OnceLock<Arc<Held>>,
+    held: OnceLock<Arc<HeldText>>,
     /// When this hub was made, and how old the run was then, in milliseconds from its start.
     made: (Instant, u64),
 }
@@ -217,7 +217,7 @@ impl Hub {
     }
 
     /// The room that is given back when nobody reads the run here any more.
-    pub(crate) fn hold(&self, held: Arc<Held>) {
+    pub(crate) fn hold(&self, held: Arc<HeldText>) {
         // An earlier part of the run has taken its own.
         let _ = self.held.set(held);
     }

@@ -7,6 +7,7 @@ pub(crate) mod log;
 pub(crate) mod reconcile;
 pub(crate) mod reply_clock;
 pub mod retry;
-pub(crate) mod room;
+pub(crate) mod run_context;
 pub mod stop;
+pub(crate) mod text_budget;
 pub(crate) mod upstream_call;

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use tokio::time::{sleep, timeout};
 
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::port::Charge;
 use crate::request::panel::ModelRef;
 use crate::run::Run;
@@ -22,34 +22,34 @@ const LOOK_UP_MAX: Duration = Duration::from_secs(10);
 const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
 /// Notes what the requests of earlier parts cost, as far as their providers tell.
-pub(crate) async fn look_up(desk: &Desk, before: &Run) {
+pub(crate) async fn look_up(context: &RunContext, before: &Run) {
     let places = before.places();
     let lookups = places.filter_map(|view| {
         let (attempt, generation_id) = view.unheard_of()?;
         // A panic costs this answer only.
-        let asked = AssertUnwindSafe(ask(desk, &view.model, generation_id)).catch_unwind();
+        let asked = AssertUnwindSafe(ask(context, &view.model, generation_id)).catch_unwind();
         Some(async move { Some((attempt, timeout(LOOK_UP_MAX, asked).await.ok()?.ok()??)) })
     });
     let found: Vec<_> = tokio::select! {
         biased;
         // Whoever gives the run up does not wait for its account.
-        () = desk.stop.cancelled() => return,
+        () = context.stop.cancelled() => return,
         found = join_all(lookups) => found.into_iter().flatten().collect(),
     };
     if found.is_empty() {
         return;
     }
     for (attempt, charge) in found {
-        desk.log.stage(Event::Reconciled { attempt, cost: charge.cost, usage: charge.usage });
+        context.log.stage(Event::Reconciled { attempt, cost: charge.cost, usage: charge.usage });
     }
     // A failed write is told by whatever is written next.
-    let _ = desk.log.commit().await;
+    let _ = context.log.commit().await;
 }
 
-async fn ask(desk: &Desk, model: &ModelRef, generation_id: &str) -> Option<Charge> {
+async fn ask(context: &RunContext, model: &ModelRef, generation_id: &str) -> Option<Charge> {
     let mut waits = AGAIN_AFTER.into_iter();
     loop {
-        match desk.caller.look_up(model, generation_id).await {
+        match context.caller.look_up(model, generation_id).await {
             Ok(charge) => return charge,
             Err(failure) if failure.retryable => sleep(waits.next()?).await,
             Err(_) => return None,

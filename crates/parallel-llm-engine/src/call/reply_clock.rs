@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
 use crate::call::deadline::Deadline;
-use crate::call::room::Turn;
+use crate::call::text_budget::Turn;
 use crate::plan::Timers;
 use crate::port::{ReplyPart, ReplyStream};
 use crate::value::answer::Failure;

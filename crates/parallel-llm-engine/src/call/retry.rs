@@ -83,11 +83,11 @@ fn backoff(retries: u32, jitter: f64) -> Duration {
 /// Keeps retries from making an outage worse: a key may retry a tenth of its calls, and a few more.
 #[derive(Debug, Default)]
 pub struct RetryBudget {
-    purses: Mutex<BTreeMap<ProviderId, Purse>>,
+    allowances: Mutex<BTreeMap<ProviderId, Allowance>>,
 }
 
 #[derive(Debug)]
-struct Purse {
+struct Allowance {
     tokens: f64,
     at: Instant,
 }
@@ -105,13 +105,14 @@ impl RetryBudget {
 
     fn change(&self, provider: &ProviderId, by: f64) -> bool {
         let now = Instant::now();
-        let mut purses = self.purses.lock().unwrap_or_else(PoisonError::into_inner);
-        let purse = purses.entry(provider.clone()).or_insert(Purse { tokens: BUDGET_BURST, at: now });
-        let refill = now.duration_since(purse.at).as_secs_f64() * BUDGET_PER_S;
-        let refilled = purse.tokens.max((purse.tokens + refill).min(BUDGET_BURST));
-        purse.at = now;
+        let mut allowances = self.allowances.lock().unwrap_or_else(PoisonError::into_inner);
+        let allowance =
+            allowances.entry(provider.clone()).or_insert(Allowance { tokens: BUDGET_BURST, at: now });
+        let refill = now.duration_since(allowance.at).as_secs_f64() * BUDGET_PER_S;
+        let refilled = allowance.tokens.max((allowance.tokens + refill).min(BUDGET_BURST));
+        allowance.at = now;
         let after = (refilled + by).min(BUDGET_MAX);
-        purse.tokens = if after < 0.0 { refilled } else { after };
+        allowance.tokens = if after < 0.0 { refilled } else { after };
         after >= 0.0
     }
 }

@@ -83,18 +83,18 @@ impl Sending {
 pub(crate) struct Revocation {
     stop: Stop,
     sending: Sending,
-    curtain: Curtain,
+    latch: FirstOutputLatch,
 }
 
 impl Revocation {
     /// What gives up the call that has these.
-    pub(crate) const fn new(stop: Stop, sending: Sending, curtain: Curtain) -> Self {
-        Self { stop, sending, curtain }
+    pub(crate) const fn new(stop: Stop, sending: Sending, latch: FirstOutputLatch) -> Self {
+        Self { stop, sending, latch }
     }
 
     /// Gives the call up; `false` where some of its text has been shown already, so that it goes on.
     pub(crate) fn revoke(&self) -> bool {
-        let is_revoked = self.curtain.stays_down();
+        let is_revoked = self.latch.closes();
         if is_revoked {
             self.sending.end();
             self.stop.cancel();
@@ -103,32 +103,34 @@ impl Revocation {
     }
 }
 
-/// Between a text on its way and whoever watches: it rises once, or is never to rise.
+/// Lets the first output of a text through to whoever watches, or keeps all of it back: whichever is asked for first holds
+/// for good.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Curtain(Arc<AtomicU8>);
+pub(crate) struct FirstOutputLatch(Arc<AtomicU8>);
 
-impl Curtain {
-    const DOWN: u8 = 0;
-    const UP: u8 = 1;
+impl FirstOutputLatch {
+    const UNDECIDED: u8 = 0;
+    const OPEN: u8 = 1;
     const CLOSED: u8 = 2;
 
-    /// Rises, where it may; says whether it is up.
-    pub(crate) fn rises(&self) -> bool {
-        self.becomes(Self::UP)
+    /// Opens, unless it was closed before; says whether it is open.
+    pub(crate) fn opens(&self) -> bool {
+        self.becomes(Self::OPEN)
     }
 
-    /// Whether it has risen.
-    pub(crate) fn is_up(&self) -> bool {
-        self.0.load(Ordering::Acquire) == Self::UP
+    /// Whether some text has been shown.
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.load(Ordering::Acquire) == Self::OPEN
     }
 
-    /// Stays down for good, where it has not risen; says whether it does.
-    fn stays_down(&self) -> bool {
+    /// Closes, unless some text has been shown; says whether it is closed.
+    fn closes(&self) -> bool {
         self.becomes(Self::CLOSED)
     }
 
     fn becomes(&self, state: u8) -> bool {
-        let now = self.0.compare_exchange(Self::DOWN, state, Ordering::AcqRel, Ordering::Acquire);
+        // The task that reads the reply and the one that gives it up may meet here: exactly one of them wins.
+        let now = self.0.compare_exchange(Self::UNDECIDED, state, Ordering::AcqRel, Ordering::Acquire);
         now.map_or_else(|now| now == state, |_| true)
     }
 }

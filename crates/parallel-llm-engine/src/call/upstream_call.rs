@@ -5,10 +5,8 @@
 //! so that both need one commit. What always holds: `Sent` is durable before the first byte leaves, requests
 //! sent are one plus the journaled retries, and a panic costs its own call only.
 
-use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
@@ -16,20 +14,17 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::call::checkpoint::Saving;
 use crate::call::deadline::Deadline;
-use crate::call::hub::Hub;
-use crate::call::log::RunLog;
 use crate::call::reply_clock::{ReplyClock, time_over};
-use crate::call::retry::{self, RetryBudget, Trial};
-use crate::call::room::Turn;
-use crate::call::stop::{Curtain, Revocation, Sending, Stop};
-use crate::plan::RunPlan;
-use crate::plan::budget::{self, Budget};
+use crate::call::retry::{self, Trial};
+use crate::call::run_context::RunContext;
+use crate::call::stop::{FirstOutputLatch, Revocation, Sending, Stop};
+use crate::plan::budget;
 use crate::plan::caller_slot::Place;
-use crate::plan::seed::Chance;
-use crate::port::{Call, Caller, Checker, Permit, ReplyEnd, ReplyPart};
+use crate::plan::seed::SeededRandom;
+use crate::port::{Call, Permit, ReplyEnd, ReplyPart};
 use crate::prompt::reply::Reveal;
 use crate::request::Message;
-use crate::request::panel::{ProviderId, Seat};
+use crate::request::panel::Seat;
 use crate::run::SeatView;
 use crate::run::event::{Attempt, Event};
 use crate::value::answer::{Answer, Failure, Finish};
@@ -37,35 +32,9 @@ use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::retry::Retry;
 
-/// What every call of a run shares.
-pub(crate) struct Desk {
-    pub(crate) plan: Arc<RunPlan>,
-    pub(crate) caller: Arc<dyn Caller>,
-    pub(crate) checker: Option<Arc<dyn Checker>>,
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) log: RunLog,
-    pub(crate) budget: Budget,
-    pub(crate) retries: Arc<RetryBudget>,
-    pub(crate) turn: Turn,
-    pub(crate) deadline: Deadline,
-    pub(crate) stop: Stop,
-    pub(crate) sending: Sending,
-    /// Providers that have refused their key in this part of the run: every other call with it would fail the same way.
-    pub(crate) refused_keys: Mutex<BTreeSet<ProviderId>>,
-    /// Whether what this part of the run begins with is durable: it was held against the day's limits as a whole.
-    pub(crate) has_begun: AtomicBool,
-}
-
-impl Desk {
-    /// Whether each request is held against the day's limits by itself.
-    fn is_limited(&self) -> bool {
-        !self.plan.limits.is_empty() && self.has_begun.load(Ordering::Relaxed)
-    }
-}
-
 /// One call in the making.
-pub(crate) struct Asking {
-    desk: Arc<Desk>,
+pub(crate) struct UpstreamCall {
+    context: Arc<RunContext>,
     place: Place,
     seat: Seat,
     messages: Arc<[Message]>,
@@ -74,8 +43,8 @@ pub(crate) struct Asking {
     stop: Stop,
     sending: Sending,
     /// Where the call may be given up before anybody has seen of it.
-    curtain: Option<Curtain>,
-    chance: Chance,
+    latch: Option<FirstOutputLatch>,
+    random: SeededRandom,
     /// Requests an earlier part of the run sent.
     before: u32,
     /// The try under way, from 1.
@@ -115,27 +84,27 @@ enum End {
     Cancelled,
 }
 
-impl Asking {
+impl UpstreamCall {
     pub(crate) fn new(
-        desk: &Arc<Desk>,
+        context: &Arc<RunContext>,
         place: Place,
         seat: &Seat,
         messages: Arc<[Message]>,
         reveal: Reveal,
     ) -> Self {
         let told = |view: &SeatView| (view.attempts, view.without.clone());
-        let (before, without) = desk.hub.look(|run| run.place(place).map(told)).unwrap_or_default();
+        let (before, without) = context.hub.look(|run| run.place(place).map(told)).unwrap_or_default();
         Self {
-            desk: Arc::clone(desk),
+            context: Arc::clone(context),
             place,
             seat: seat.clone(),
             messages,
             reveal,
-            deadline: desk.deadline,
-            stop: desk.stop.clone(),
-            sending: desk.sending.clone(),
-            curtain: None,
-            chance: Chance::new(&desk.plan, &format!("jitter of {place}")),
+            deadline: context.deadline,
+            stop: context.stop.clone(),
+            sending: context.sending.clone(),
+            latch: None,
+            random: SeededRandom::new(&context.plan, &format!("jitter of {place}")),
             before,
             attempt: 1,
             retries: 0,
@@ -151,9 +120,9 @@ impl Asking {
 
     /// The same, and what gives up this call alone.
     pub(crate) fn revocable(self) -> (Self, Revocation) {
-        let (stop, sending, curtain) = (self.stop.of_one(), self.sending.of_one(), Curtain::default());
-        let revocation = Revocation::new(stop.clone(), sending.clone(), curtain.clone());
-        (Self { stop, sending, curtain: Some(curtain), ..self }, revocation)
+        let (stop, sending, latch) = (self.stop.of_one(), self.sending.of_one(), FirstOutputLatch::default());
+        let revocation = Revocation::new(stop.clone(), sending.clone(), latch.clone());
+        (Self { stop, sending, latch: Some(latch), ..self }, revocation)
     }
 
     /// Lets go of a call that was to be admitted and is not made.
@@ -168,29 +137,29 @@ impl Asking {
             return Admission::Cancelled;
         }
         if Instant::now() >= self.deadline.call {
-            return Admission::Refused(time_over(&self.desk.plan.timers, &self.deadline));
+            return Admission::Refused(time_over(&self.context.plan.timers, &self.deadline));
         }
         if let Err(failure) = self.seat.check_inputs(&self.messages) {
             return Admission::Refused(failure);
         }
         let input_bytes = self.messages.iter().map(Message::weight_bytes).sum();
-        match self.desk.budget.reserve(budget::worst_call(&self.seat, input_bytes)) {
+        match self.context.budget.reserve(budget::worst_call(&self.seat, input_bytes)) {
             Ok(reserved) => self.reserved = reserved,
             Err(failure) => return Admission::Refused(failure),
         }
         if self.attempt == 1 {
-            self.desk.retries.deposit(&self.seat.model.provider);
+            self.context.retries.deposit(&self.seat.model.provider);
         }
-        let (desk, call) = (Arc::clone(&self.desk), self.call());
-        let admission = AssertUnwindSafe(async move { admitted(&desk, call).await }).catch_unwind();
+        let (context, call) = (Arc::clone(&self.context), self.call());
+        let admission = AssertUnwindSafe(async move { admitted(&context, call).await }).catch_unwind();
         let mut admission = admission.map(|admitted| admitted.unwrap_or_else(|_| Err(defect()))).boxed();
-        if self.desk.is_limited() {
+        if self.context.is_limited() {
             // What the day has cost is looked at first.
             return Admission::Waiting(admission);
         }
         match (&mut admission).now_or_never() {
             Some(Ok(permit)) => {
-                self.desk.log.stage(Event::Sent { attempt: self.attempt() });
+                self.context.log.stage(Event::Sent { attempt: self.attempt() });
                 Admission::Noted(permit)
             }
             Some(Err(failure)) => Admission::Refused(failure),
@@ -221,7 +190,7 @@ impl Asking {
                 Event::Failed { retry, failure, .. } => (retry.clone(), failure.clone()),
                 _ => return event,
             };
-            if let Err(failure) = self.desk.log.append(event).await {
+            if let Err(failure) = self.context.log.append(event).await {
                 return self.never(self.attempt(), failure);
             }
             match retry {
@@ -251,8 +220,8 @@ impl Asking {
             Admission::Refused(failure) => return Err(Box::new(self.never(before, failure))),
             Admission::Cancelled => return Err(Box::new(self.unsent(before))),
             Admission::Waiting(admission) => {
-                let desk = Arc::clone(&self.desk);
-                if desk.is_limited()
+                let context = Arc::clone(&self.context);
+                if context.is_limited()
                     && let Err(failure) = self.check_day().await
                 {
                     return Err(Box::new(self.never(before, failure)));
@@ -261,12 +230,12 @@ impl Asking {
                 // What ends all calls at once frees their turns: such a turn comes too late.
                 let admitted = match admitted {
                     Some(Ok(admitted)) if Instant::now() < self.deadline.call => Some(admitted),
-                    Some(_) => Some(Err(time_over(&desk.plan.timers, &self.deadline))),
+                    Some(_) => Some(Err(time_over(&context.plan.timers, &self.deadline))),
                     None => None,
                 };
                 match admitted.filter(|_| !self.sending.is_over()) {
                     Some(Ok(permit)) => {
-                        desk.log.stage(Event::Sent { attempt: self.attempt() });
+                        context.log.stage(Event::Sent { attempt: self.attempt() });
                         permit
                     }
                     Some(Err(failure)) => return Err(Box::new(self.never(before, failure))),
@@ -274,7 +243,7 @@ impl Asking {
                 }
             }
         };
-        match self.desk.log.commit().await {
+        match self.context.log.commit().await {
             // No longer wanted while its note became durable: it does not leave, however it is billed.
             Ok(()) if self.sending.is_over() => Err(Box::new(self.unsent(self.attempt()))),
             Ok(()) => Ok(permit),
@@ -285,8 +254,8 @@ impl Asking {
     /// Fails where the day's limits do not hold one more request.
     async fn check_day(&self) -> Result<(), Failure> {
         // What has ended counts with what it cost. Waited for, because a commit may not be dropped half-way.
-        self.desk.log.commit().await?;
-        let check = self.desk.log.check_day(&self.desk.plan, self.place);
+        self.context.log.commit().await?;
+        let check = self.context.log.check_day(&self.context.plan, self.place);
         let checked = self.sending.unless_over(timeout_at(self.deadline.call, check)).await;
         // One that is not wanted any more, or too late, is told so by whoever waits for its turn.
         checked.and_then(Result::ok).unwrap_or(Ok(()))
@@ -308,12 +277,12 @@ impl Asking {
 
     /// Sends the request and reads its reply to the end, within the timers.
     async fn read(&mut self, permit: Permit) -> Reply {
-        let desk = Arc::clone(&self.desk);
+        let context = Arc::clone(&self.context);
         let stop = self.stop.clone();
         let mut closing = std::pin::pin!(stop.closing(permit.stops_billing()));
         let mut parts = permit.send();
-        let _reading = desk.turn.reading();
-        let mut clock = ReplyClock::starting_now(&desk.plan.timers, self.deadline);
+        let _reading = context.turn.reading();
+        let mut clock = ReplyClock::starting_now(&context.plan.timers, self.deadline);
         let mut saving = Saving::new(clock.sent);
         let mut reply = Reply {
             text: String::new(),
@@ -327,7 +296,7 @@ impl Asking {
             let part = tokio::select! {
                 biased;
                 () = &mut closing => break End::Cancelled,
-                part = clock.next(&mut parts, &desk.turn) => part,
+                part = clock.next(&mut parts, &context.turn) => part,
                 () = saving.due(&reply.text) => {
                     self.keep(&mut saving, &reply.text).await;
                     continue;
@@ -359,17 +328,17 @@ impl Asking {
         if saving.name_is_due() {
             // Waited for, because a commit may not be dropped half-way. A failed one shows where the next call
             // wants to be sent, and in the report.
-            let _ = self.desk.log.commit().await;
+            let _ = self.context.log.commit().await;
         }
         // Another process shows what is kept.
-        if self.curtain.as_ref().is_none_or(Curtain::is_up) {
-            saving.keep_up(text, |text| self.desk.log.checkpoint(self.attempt(), text));
+        if self.latch.as_ref().is_none_or(FirstOutputLatch::is_open) {
+            saving.keep_up(text, |text| self.context.log.checkpoint(self.attempt(), text));
         }
     }
 
     fn show(&self, text: &str) {
-        if !text.is_empty() && self.curtain.as_ref().is_none_or(Curtain::rises) {
-            self.desk.hub.text(self.place, text);
+        if !text.is_empty() && self.latch.as_ref().is_none_or(FirstOutputLatch::opens) {
+            self.context.hub.text(self.place, text);
         }
     }
 
@@ -377,20 +346,20 @@ impl Asking {
         match part {
             ReplyPart::Accepted { generation_id } => {
                 // Goes along with the next commit, or with one of its own where none comes soon.
-                self.desk
+                self.context
                     .log
                     .stage(Event::Accepted { attempt: self.attempt(), generation_id: generation_id.clone() });
                 reply.generation_id = Some(generation_id);
             }
             ReplyPart::Reasoning => {
                 if clock.content() {
-                    self.desk.hub.begun(self.place);
+                    self.context.hub.begun(self.place);
                 }
                 reply.thought = true;
             }
             ReplyPart::Text(piece) => {
                 clock.content();
-                self.desk.turn.add(piece.len());
+                self.context.turn.add(piece.len());
                 reply.text.push_str(&piece);
                 let shown = self.reveal.push(&piece);
                 self.show(&shown);
@@ -450,34 +419,34 @@ impl Asking {
         let decision = retry::decide(&Trial {
             failure,
             retries: self.retries,
-            retries_max: self.desk.plan.retries_max,
+            retries_max: self.context.plan.retries_max,
             without: &self.without,
             time_left: self.deadline.call.saturating_duration_since(Instant::now()),
-            jitter: self.chance.unit(),
+            jitter: self.random.unit(),
         });
         match decision {
             Retry::After { .. } | Retry::Without { .. } if self.sending.is_over() => Retry::Never,
             Retry::After { .. } if self.is_key_refused() => Retry::Never,
-            Retry::After { .. } if !self.desk.retries.withdraw(&self.seat.model.provider) => Retry::Never,
+            Retry::After { .. } if !self.context.retries.withdraw(&self.seat.model.provider) => Retry::Never,
             decision => decision,
         }
     }
 
     /// Whether a sibling with the same key has failed in a way that every other call with it would.
     fn is_key_refused(&self) -> bool {
-        let refused = self.desk.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = self.context.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
         refused.contains(&self.seat.model.provider)
     }
 
     fn note_refused_key(&self, failure: &Failure) {
         if failure.code.stops_key() {
-            let mut refused = self.desk.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut refused = self.context.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
             refused.insert(self.seat.model.provider.clone());
         }
     }
 
     fn settle(&mut self, cost: Option<PicoUsd>) {
-        self.desk.budget.settle(std::mem::take(&mut self.reserved), cost);
+        self.context.budget.settle(std::mem::take(&mut self.reserved), cost);
     }
 
     fn attempt(&self) -> Attempt {
@@ -485,9 +454,9 @@ impl Asking {
     }
 
     fn call(&self) -> Call {
-        let step = self.desk.plan.step_at(self.place);
+        let step = self.context.plan.step_at(self.place);
         Call {
-            run_id: self.desk.plan.run_id,
+            run_id: self.context.plan.run_id,
             attempt: self.attempt(),
             model: self.seat.model.clone(),
             messages: Arc::clone(&self.messages),
@@ -495,7 +464,7 @@ impl Asking {
             max_tokens: self.seat.max_tokens,
             effort: self.seat.effort,
             json: self.seat.json_mode && step.is_some_and(|step| step.key.role.replies_in_json()),
-            routing: Arc::clone(&self.desk.plan.routing),
+            routing: Arc::clone(&self.context.plan.routing),
             without: self.without.clone(),
         }
     }
@@ -503,13 +472,13 @@ impl Asking {
 
 /// Waits until the run goes on and its provider has a place for the call. A place that comes when there is no room any
 /// more is given back: a request that is not sent is not paid for. Whoever waits for this bounds it.
-async fn admitted(desk: &Desk, call: Call) -> Result<Permit, Failure> {
+async fn admitted(context: &RunContext, call: Call) -> Result<Permit, Failure> {
     loop {
-        desk.turn.comes().await;
-        let waiting = desk.turn.waiting();
-        let permit = desk.caller.admit(call.clone()).await?;
+        context.turn.comes().await;
+        let waiting = context.turn.waiting();
+        let permit = context.caller.admit(call.clone()).await?;
         drop(waiting);
-        if desk.turn.goes_on() {
+        if context.turn.goes_on() {
             return Ok(permit);
         }
     }

@@ -10,7 +10,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::call::reply_clock::run_timeout;
-use crate::call::upstream_call::{Admission, Asking, Desk};
+use crate::call::run_context::RunContext;
+use crate::call::upstream_call::{Admission, UpstreamCall};
 use crate::panel::escalation;
 use crate::panel::quorum::{Quorum, Verdict};
 use crate::plan::caller_slot::{Place, StepNumber};
@@ -49,7 +50,7 @@ pub(crate) enum Gathered {
 
 /// The panel at work.
 pub(crate) struct Panel {
-    desk: Arc<Desk>,
+    context: Arc<RunContext>,
     seats: JoinSet<Event>,
     quorum: Quorum,
     /// Seats that are asked only where those before them do not settle it, in the order of the panel.
@@ -65,10 +66,10 @@ pub(crate) struct Panel {
 impl Panel {
     /// Begins every call that `before` leaves to be made. Those admitted at once are noted in one commit with what has
     /// been noted already, and nothing is sent before that is durable.
-    pub(crate) async fn begin(desk: &Arc<Desk>, before: &Run) -> Result<Self, Failure> {
-        let quorum = Quorum::new(desk.plan.wait);
+    pub(crate) async fn begin(context: &Arc<RunContext>, before: &Run) -> Result<Self, Failure> {
+        let quorum = Quorum::new(context.plan.wait);
         let mut panel = Self {
-            desk: Arc::clone(desk),
+            context: Arc::clone(context),
             seats: JoinSet::new(),
             quorum,
             held_back: Vec::new(),
@@ -78,9 +79,9 @@ impl Panel {
             failures: Vec::new(),
         };
         // Whoever wants more than the answer there is does not want it later.
-        let first = if before.outcome.is_none() { escalation::first(&desk.plan) } else { usize::MAX };
+        let first = if before.outcome.is_none() { escalation::first(&context.plan) } else { usize::MAX };
         let mut at_once = Vec::new();
-        for (index, (seat, view)) in desk.plan.seats.iter().zip(&before.seats).enumerate() {
+        for (index, (seat, view)) in context.plan.seats.iter().zip(&before.seats).enumerate() {
             match view {
                 view if view.status.is_final() => panel.remember(seat.number, view),
                 view if index >= first && view.attempts == 0 => panel.held_back.push(seat.clone()),
@@ -88,38 +89,39 @@ impl Panel {
             }
         }
         let admitted = panel.admit(&at_once);
-        desk.log.commit().await?;
-        desk.has_begun.store(true, Ordering::Relaxed);
+        context.log.commit().await?;
+        context.has_begun.store(true, Ordering::Relaxed);
         panel.ask(admitted);
         Ok(panel)
     }
 
     /// Asks for the admission of these seats. Those that get it at once are noted.
-    fn admit(&mut self, seats: &[Seat]) -> Vec<(Admission, Asking)> {
+    fn admit(&mut self, seats: &[Seat]) -> Vec<(Admission, UpstreamCall)> {
         let ask = |seat: &Seat| {
             self.quorum.ask(seat);
-            let messages = seat.sent(&self.desk.plan.messages);
-            let mut asking = Asking::new(&self.desk, Place::Seat(seat.number), seat, messages, Reveal::all());
-            (asking.admit(), asking)
+            let messages = seat.sent(&self.context.plan.messages);
+            let mut upstream =
+                UpstreamCall::new(&self.context, Place::Seat(seat.number), seat, messages, Reveal::all());
+            (upstream.admit(), upstream)
         };
         seats.iter().map(ask).collect()
     }
 
-    fn ask(&mut self, admitted: Vec<(Admission, Asking)>) {
-        for (admission, asking) in admitted {
+    fn ask(&mut self, admitted: Vec<(Admission, UpstreamCall)>) {
+        for (admission, upstream) in admitted {
             // Boxed, because a task is copied several times while it is spawned and ended, and this one is kilobytes.
-            self.seats.spawn(Box::pin(asking.finish(admission)));
+            self.seats.spawn(Box::pin(upstream.finish(admission)));
         }
     }
 
     /// Whether the seats held back are to be asked now: what has come leaves open what they are there for.
     fn is_open(&self) -> bool {
         let answers = self.usable.iter().map(|one| (one.seat, &*one.answer.text));
-        !self.held_back.is_empty() && !self.is_late() && !escalation::is_settled(&self.desk.plan, answers)
+        !self.held_back.is_empty() && !self.is_late() && !escalation::is_settled(&self.context.plan, answers)
     }
 
     fn ask_next(&mut self) {
-        let next = escalation::next(&self.desk.plan, self.held_back.len());
+        let next = escalation::next(&self.context.plan, self.held_back.len());
         let seats: Vec<Seat> = self.held_back.drain(..next).collect();
         let admitted = self.admit(&seats);
         self.ask(admitted);
@@ -127,34 +129,34 @@ impl Panel {
 
     /// When the next seats are asked by time alone.
     fn hedge_at(&self) -> Option<Instant> {
-        let plan = &self.desk.plan;
+        let plan = &self.context.plan;
         let after_ms = escalation::hedge_ms(plan, plan.seats.len() - self.held_back.len())?;
-        self.is_open().then(|| self.desk.deadline.at_ms(after_ms))
+        self.is_open().then(|| self.context.deadline.at_ms(after_ms))
     }
 
     /// Notes what becomes of seats that were held back and are not asked any more.
-    pub(crate) fn let_go(&mut self, gathered: Gathered) {
+    pub(crate) fn release_held_back(&mut self, gathered: Gathered) {
         let seats: Vec<SeatNumber> = self.held_back.drain(..).map(|seat| seat.number).collect();
         if seats.is_empty() {
             return;
         }
         if gathered == Gathered::Enough && !self.is_late() {
-            self.desk.log.stage(Event::Spared { seats });
+            self.context.log.stage(Event::Spared { seats });
             return;
         }
         for seat in seats {
             let (attempt, cost) = (Attempt { place: Place::Seat(seat), number: 0 }, Some(PicoUsd::ZERO));
-            self.desk.log.stage(if gathered == Gathered::Cancelled {
+            self.context.log.stage(if gathered == Gathered::Cancelled {
                 Event::Cancelled { attempt, answer: None, cost }
             } else {
-                let failure = run_timeout(&self.desk.plan.timers);
+                let failure = run_timeout(&self.context.plan.timers);
                 Event::Failed { attempt, failure, retry: Retry::Never, cost, elapsed_ms: 0 }
             });
         }
     }
 
     fn is_late(&self) -> bool {
-        Instant::now() >= self.desk.deadline.panel
+        Instant::now() >= self.context.deadline.panel
     }
 
     /// Takes in what an earlier part of the run knows of a seat.
@@ -176,16 +178,16 @@ impl Panel {
                 return gathered;
             }
             // A failed write shows where the next call wants to be sent, and in the report.
-            let _ = self.desk.log.commit().await;
+            let _ = self.context.log.commit().await;
         }
     }
 
     /// Takes in what comes next; `None` where more is waited for. What is noted is not committed.
     pub(crate) async fn more(&mut self) -> Option<Gathered> {
-        let desk = Arc::clone(&self.desk);
+        let context = Arc::clone(&self.context);
         loop {
-            let until = match self.quorum.verdict(desk.deadline.part_ms()) {
-                Verdict::Impossible if desk.stop.is_cancelled() => return Some(Gathered::Cancelled),
+            let until = match self.quorum.verdict(context.deadline.part_ms()) {
+                Verdict::Impossible if context.stop.is_cancelled() => return Some(Gathered::Cancelled),
                 Verdict::Enough | Verdict::Impossible if self.is_open() => {
                     self.ask_next();
                     return None;
@@ -195,12 +197,12 @@ impl Panel {
                 Verdict::Wait { until_ms } => until_ms,
             };
             // Without an answer there is nothing to stop for: the seats end by themselves with the run.
-            let patience = until.map(|ms| desk.deadline.at_ms(ms));
-            let patience = patience.unwrap_or(desk.deadline.panel).min(desk.deadline.panel);
+            let patience = until.map(|ms| context.deadline.at_ms(ms));
+            let patience = patience.unwrap_or(context.deadline.panel).min(context.deadline.panel);
             let hedge_at = self.hedge_at();
             tokio::select! {
                 biased;
-                () = desk.stop.cancelled() => return Some(Gathered::Cancelled),
+                () = context.stop.cancelled() => return Some(Gathered::Cancelled),
                 Some(ended) = self.seats.join_next() => {
                     self.take(ended.expect(GUARDED));
                     // Those that ended during the last commit share the next.
@@ -215,7 +217,7 @@ impl Panel {
                     }
                 }
             }
-            if matches!(self.quorum.verdict(desk.deadline.part_ms()), Verdict::Wait { .. }) {
+            if matches!(self.quorum.verdict(context.deadline.part_ms()), Verdict::Wait { .. }) {
                 return None;
             }
         }
@@ -223,10 +225,10 @@ impl Panel {
 
     /// Takes in the next end, whether or not there is enough; says whether the run was given up before it came.
     pub(crate) async fn one_more(&mut self) -> Option<Gathered> {
-        let desk = Arc::clone(&self.desk);
+        let context = Arc::clone(&self.context);
         tokio::select! {
             biased;
-            () = desk.stop.cancelled() => return Some(Gathered::Cancelled),
+            () = context.stop.cancelled() => return Some(Gathered::Cancelled),
             Some(ended) = self.seats.join_next() => self.take(ended.expect(GUARDED)),
             else => {}
         }
@@ -234,8 +236,8 @@ impl Panel {
     }
 
     /// Makes a call beside those of the seats, which comes to its end among them.
-    pub(crate) fn ask_beside(&mut self, asking: Asking, admission: Admission) {
-        self.seats.spawn(Box::pin(asking.finish(admission)));
+    pub(crate) fn ask_beside(&mut self, upstream: UpstreamCall, admission: Admission) {
+        self.seats.spawn(Box::pin(upstream.finish(admission)));
     }
 
     /// The end of a call made beside those of the seats, told once.
@@ -261,7 +263,7 @@ impl Panel {
             self.take(ended.expect(GUARDED));
             // Both go on together, because the work may hold the pen that the commit waits for; and the commit
             // is always finished, because a dropped one would lose what it has taken.
-            let mut commit = std::pin::pin!(self.desk.log.commit());
+            let mut commit = std::pin::pin!(self.context.log.commit());
             tokio::select! {
                 biased;
                 done = &mut work => {
@@ -277,12 +279,12 @@ impl Panel {
     pub(crate) async fn rest(mut self) {
         while let Some(ended) = self.seats.join_next().await {
             self.take(ended.expect(GUARDED));
-            let _ = self.desk.log.commit().await;
+            let _ = self.context.log.commit().await;
         }
     }
 
     fn take(&mut self, event: Event) {
-        let elapsed_ms = self.desk.deadline.part_ms();
+        let elapsed_ms = self.context.deadline.part_ms();
         let is_set_aside = event.attempt().is_some_and(|attempt| self.set_aside.contains(&attempt.place));
         let event = if is_set_aside { event.given_up() } else { event };
         if let Some(Attempt { place: Place::Seat(seat), .. }) = event.attempt() {
@@ -303,11 +305,11 @@ impl Panel {
         } else if !is_set_aside {
             self.beside.push(event.clone());
         }
-        self.desk.log.stage(event);
+        self.context.log.stage(event);
     }
 
     fn given_before(&self, seat: SeatNumber) -> Option<Usable> {
-        self.desk.hub.look(|run| run.seat(seat).and_then(|view| earlier(seat, view)))
+        self.context.hub.look(|run| run.seat(seat).and_then(|view| earlier(seat, view)))
     }
 }
 

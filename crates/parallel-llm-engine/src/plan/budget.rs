@@ -24,51 +24,51 @@ pub fn check(what: &str, worst_case: PicoUsd, budget: PicoUsd) -> Result<(), Fai
     Err(Failure::new(Code::Budget, format!("{what} may cost up to {worst_case}; the budget is {budget}")))
 }
 
-/// The purse of one run.
+/// The budget of one run.
 #[derive(Debug)]
 pub struct Budget {
     limit: PicoUsd,
-    held: Mutex<Held>,
+    totals: Mutex<Totals>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct Totals {
     spent: PicoUsd,
     reserved: PicoUsd,
 }
 
 impl Budget {
-    /// A purse with so much in it.
+    /// A budget of so much.
     pub fn new(limit: PicoUsd) -> Self {
-        Self { limit, held: Mutex::new(Held { spent: PicoUsd::ZERO, reserved: PicoUsd::ZERO }) }
+        Self { limit, totals: Mutex::new(Totals { spent: PicoUsd::ZERO, reserved: PicoUsd::ZERO }) }
     }
 
     /// Books what was spent before.
     pub fn book(&self, spent: PicoUsd) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.spent = held.spent.plus(spent);
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        totals.spent = totals.spent.plus(spent);
     }
 
     /// Holds the worst case of a call before it is sent.
     pub fn reserve(&self, worst: Option<PicoUsd>) -> Result<PicoUsd, Failure> {
         let worst = worst.unwrap_or_default();
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted = held.spent.plus(held.reserved).plus(worst);
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = totals.spent.plus(totals.reserved).plus(worst);
         if wanted > self.limit {
             let message =
                 format!("the call may cost {worst}, which the budget of {} does not hold", self.limit);
             return Err(Failure::new(Code::Budget, message));
         }
-        held.reserved = held.reserved.plus(worst);
+        totals.reserved = totals.reserved.plus(worst);
         Ok(worst)
     }
 
     /// Gives back what was held for a call and books what it cost. An unknown cost is booked as its worst case:
     /// better to stop early than to overspend.
     pub fn settle(&self, reserved: PicoUsd, cost: Option<PicoUsd>) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.reserved = held.reserved.minus(reserved);
-        held.spent = held.spent.plus(cost.unwrap_or(reserved));
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        totals.reserved = totals.reserved.minus(reserved);
+        totals.spent = totals.spent.plus(cost.unwrap_or(reserved));
     }
 }
 

@@ -14,8 +14,8 @@ const CODE_DIGITS: usize = 8;
 pub(crate) fn codes_of(plan: &RunPlan, place: Place) -> Vec<String> {
     let long = match place {
         // As every synthesizer's was before there were others who read answers.
-        Place::Synthesizer(_) => Chance::new(plan, "synthesis").nonce(),
-        _ => Chance::new(plan, &format!("the code of {place}")).nonce(),
+        Place::Synthesizer(_) => SeededRandom::new(plan, "synthesis").nonce(),
+        _ => SeededRandom::new(plan, &format!("the code of {place}")).nonce(),
     };
     let short = (0..long.len() / CODE_DIGITS).map(|part| &long[part * CODE_DIGITS..][..CODE_DIGITS]);
     short.map(str::to_owned).chain([long.clone()]).collect()
@@ -30,9 +30,9 @@ pub(crate) fn code_of(plan: &RunPlan, place: Place, texts: &[&str]) -> String {
 }
 
 /// A stream of chance for one purpose; two purposes never share bytes.
-pub(crate) struct Chance(blake3::OutputReader);
+pub(crate) struct SeededRandom(blake3::OutputReader);
 
-impl Chance {
+impl SeededRandom {
     /// The chance this run has for `purpose`.
     pub(crate) fn new(plan: &RunPlan, purpose: &str) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("parallel-llm-mcp 2026 chance in a run");

@@ -127,21 +127,21 @@ pub struct Step {
 pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_bytes: u64) -> Vec<Step> {
     let knobs = recipe.knobs;
     let (shown_max, prompt_tokens) = (knobs.shown_max(seats.len()), tokens_in(prompt_bytes));
-    let mut table = Table { seats, chain, knobs, shown_max, prompt_tokens, steps: Vec::new() };
+    let mut planner = StepPlanner { seats, chain, knobs, shown_max, prompt_tokens, steps: Vec::new() };
     // With one answer there is nothing to judge, to rank or to read.
     if seats.len() < 2 {
-        return table.steps;
+        return planner.steps;
     }
     match recipe.strategy {
         Strategy::Vote => {
             if knobs.extractor() == Extractor::Llm {
-                table.read_once(Role::Extractor);
+                planner.read_once(Role::Extractor);
             }
         }
         Strategy::Synthesize | Strategy::Cascade | Strategy::Race | Strategy::Panel | Strategy::SelfMoa => {}
         Strategy::BestOfN if knobs.is_checked() => {}
         Strategy::BestOfN | Strategy::Consistency => {
-            table.judged(u16::from(recipe.knobs.orders(recipe.strategy)), longest(knobs, seats, shown_max));
+            planner.judged(u16::from(recipe.knobs.orders(recipe.strategy)), longest(knobs, seats, shown_max));
         }
         Strategy::Tournament => {
             let count = u16::try_from(seats.len()).unwrap_or(u16::MAX);
@@ -150,24 +150,24 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
                 Format::League => (count - 1).saturating_mul(count) / 2,
             };
             let orders = u16::from(recipe.knobs.orders(recipe.strategy));
-            table.judged(matches.saturating_mul(orders), longest(knobs, seats, 2));
+            planner.judged(matches.saturating_mul(orders), longest(knobs, seats, 2));
         }
-        Strategy::Council => table.reviewed(),
+        Strategy::Council => planner.reviewed(),
         // The panel is the first layer.
-        Strategy::Moa => table.asked_again(Role::Proposer, 2..=u16::from(recipe.knobs.layers())),
-        Strategy::Debate => table.asked_again(Role::Reviser, 1..=u16::from(recipe.knobs.rounds())),
+        Strategy::Moa => planner.asked_again(Role::Proposer, 2..=u16::from(recipe.knobs.layers())),
+        Strategy::Debate => planner.asked_again(Role::Reviser, 1..=u16::from(recipe.knobs.rounds())),
     }
     // Whichever strategy has these knobs ends in a text that a synthesizer writes.
     if knobs.is_analysis_separate() {
-        table.read_once(Role::Analyst);
+        planner.read_once(Role::Analyst);
     }
     if knobs.is_paranoid() {
-        table.controlled();
+        planner.controlled();
     }
     if let Some(early) = knobs.early {
-        table.drafted(seats.len().saturating_sub(early.into()));
+        planner.drafted(seats.len().saturating_sub(early.into()));
     }
-    table.steps
+    planner.steps
 }
 
 /// The longest so many answers of these seats at their caps, as they are shown, in tokens.
@@ -190,7 +190,7 @@ pub(crate) fn number_on(steps: &mut [Step], before: usize) -> Result<(), Failure
 }
 
 /// Steps in the making.
-struct Table<'a> {
+struct StepPlanner<'a> {
     seats: &'a [Seat],
     chain: &'a [Seat],
     knobs: Knobs,
@@ -200,7 +200,7 @@ struct Table<'a> {
     steps: Vec<Step>,
 }
 
-impl Table<'_> {
+impl StepPlanner<'_> {
     /// The first judge that can reads answers of so many tokens, so many times.
     fn judged(&mut self, rounds: u16, answers_tokens: u64) {
         for (index, judge) in self.chain.iter().enumerate() {

@@ -105,7 +105,7 @@ pub struct Candidate {
     /// Whether the answer itself lacks its end.
     pub stops_early: bool,
     /// Where it stands among the others, for a reader that is to know.
-    pub standing: Option<Standing>,
+    pub peer_rank: Option<PeerRank>,
     /// How many others come to the same, for a reader that is to know.
     pub votes: Option<Votes>,
 }
@@ -121,7 +121,7 @@ pub struct Votes {
 
 /// Where a candidate stands in a ranking by the authors of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct PeerRank {
     /// Its place, the best being 1; candidates ranked the same share one.
     pub place: usize,
     /// Of how many candidates.
@@ -201,7 +201,7 @@ fn framed(name: &str, candidate: &Candidate, nonce: &str) -> String {
     if candidate.stops_early {
         framed.push_str(&format!("The {name} stops early: its end is missing.\n"));
     }
-    if let Some(Standing { place, of, shared }) = candidate.standing {
+    if let Some(PeerRank { place, of, shared }) = candidate.peer_rank {
         let shared = if shared { ", shared" } else { "" };
         framed.push_str(&format!("By the other members the {name} was ranked {place} of {of}{shared}.\n"));
     }
@@ -214,7 +214,7 @@ fn framed(name: &str, candidate: &Candidate, nonce: &str) -> String {
 
 /// What a model can read, and how much of that its output needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct ContextWindow {
     /// Prompt and output together.
     pub context_tokens: u64,
     /// The output at its cap.
@@ -230,11 +230,11 @@ pub fn fit(
     task: Task,
     candidates: &mut [Candidate],
     request: &[Message],
-    room: Room,
+    window: ContextWindow,
 ) -> Vec<(SeatNumber, usize)> {
     let in_bytes =
         |tokens: u64| usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
-    let most = room.candidate_tokens.map_or(usize::MAX, |tokens| in_bytes(tokens.into()));
+    let most = window.candidate_tokens.map_or(usize::MAX, |tokens| in_bytes(tokens.into()));
     // As if the request were repeated: whether it is depends on what is shown.
     let (block, again) = asked(task, request, CODE_SAMPLE, usize::MAX);
     let files = if task.answers() {
@@ -245,7 +245,7 @@ pub fn fit(
     let markers = candidates.len() * block_bytes("candidate AA", "");
     let ours = task.system().len() + task.user().len() + block.len() + again.len() + VOTES.len() + markers;
     let fixed = tokens_in(ours as u64 + files);
-    let free = room.context_tokens.saturating_sub(fixed + u64::from(room.output_tokens) + MARGIN_TOKENS);
+    let free = window.context_tokens.saturating_sub(fixed + u64::from(window.output_tokens) + MARGIN_TOKENS);
     let lengths = candidates.iter().map(|one| prefixed_bytes(&one.text).min(most));
     let cap = level(lengths, in_bytes(free)).min(most);
     let mut shortened = Vec::new();
@@ -375,7 +375,7 @@ mod tests {
             seat: SeatNumber(u8::try_from(index + 1).unwrap()),
             text: text.to_owned(),
             stops_early: index % 2 == 1,
-            standing: None,
+            peer_rank: None,
             votes: None,
         }
     }
@@ -393,12 +393,12 @@ mod tests {
             candidate(2, &"c".repeat(4_000)),
         ];
         let request = [Message::text(Role::User, "q")];
-        let room = Room { context_tokens: 5_000, output_tokens: 100, candidate_tokens: None };
-        let shortened = fit(Task::Synthesize, &mut candidates, &request, room);
+        let window = ContextWindow { context_tokens: 5_000, output_tokens: 100, candidate_tokens: None };
+        let shortened = fit(Task::Synthesize, &mut candidates, &request, window);
         assert_eq!(shortened, [(SeatNumber(2), 3_000), (SeatNumber(3), 4_000)]);
         assert_eq!(candidates[0].text.len(), 900);
-        let room = Room { context_tokens: 1_000_000, ..room };
-        assert!(fit(Task::Synthesize, &mut candidates, &request, room).is_empty());
+        let window = ContextWindow { context_tokens: 1_000_000, ..window };
+        assert!(fit(Task::Synthesize, &mut candidates, &request, window).is_empty());
     }
 
     /// How many tokens the prompt has, by our count.
@@ -410,13 +410,18 @@ mod tests {
     fn what_is_fitted_fits_with_all_that_stands_around_it() {
         let request = [Message::text(Role::User, "?\n".repeat(500))];
         for text in ["\n", "x\n", "line by line\n", "ä\u{2028}", "\r\n", "words and more words "] {
-            for room in [4_200, 6_000, 12_000] {
+            for window in [4_200, 6_000, 12_000] {
                 let mut candidates: Vec<Candidate> =
                     (0..3).map(|index| candidate(index, &text.repeat(30_000 / text.len()))).collect();
-                let room = Room { context_tokens: room, output_tokens: 100, candidate_tokens: None };
-                assert_eq!(fit(Task::Synthesize, &mut candidates, &request, room).len(), 3);
+                let window =
+                    ContextWindow { context_tokens: window, output_tokens: 100, candidate_tokens: None };
+                assert_eq!(fit(Task::Synthesize, &mut candidates, &request, window).len(), 3);
                 let prompt = prompt_tokens(Task::Synthesize, &request, &candidates);
-                assert!(prompt + 100 <= room.context_tokens, "{text:?}: {prompt} of {}", room.context_tokens);
+                assert!(
+                    prompt + 100 <= window.context_tokens,
+                    "{text:?}: {prompt} of {}",
+                    window.context_tokens
+                );
             }
         }
     }
@@ -453,11 +458,11 @@ mod tests {
         let lengths = [900, 601, 600].map(|length| "a".repeat(length));
         let mut candidates: Vec<Candidate> =
             lengths.iter().zip(0..).map(|(text, index)| candidate(index, text)).collect();
-        let (request, room) = (
+        let (request, window) = (
             [Message::text(Role::User, "q")],
-            Room { context_tokens: u64::MAX, output_tokens: u32::MAX, candidate_tokens: Some(200) },
+            ContextWindow { context_tokens: u64::MAX, output_tokens: u32::MAX, candidate_tokens: Some(200) },
         );
-        let shortened = fit(Task::Judge, &mut candidates, &request, room);
+        let shortened = fit(Task::Judge, &mut candidates, &request, window);
         assert_eq!(shortened, [(SeatNumber(1), 900), (SeatNumber(2), 601)]);
         let lengths: Vec<usize> = candidates.iter().map(|candidate| candidate.text.len()).collect();
         assert_eq!(lengths, [600, 600, 600]);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::{Message, StoreMode};
@@ -20,7 +20,7 @@ use crate::value::warning::Warning;
 const HOSTS_MAX: usize = 8;
 
 /// The outcome with what is to be told of these answers and of its text.
-pub(crate) fn vetted(desk: &Desk, usable: &[Usable], mut outcome: Outcome) -> Outcome {
+pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Outcome) -> Outcome {
     for one in usable {
         let signs = injection::signs(&one.answer.text);
         let about: Vec<&str> = signs.iter().map(|sign| sign.about()).collect();
@@ -35,18 +35,18 @@ pub(crate) fn vetted(desk: &Desk, usable: &[Usable], mut outcome: Outcome) -> Ou
             outcome.suspect(one.seat, sign);
         }
     }
-    flag_links(desk, usable, &mut outcome);
+    flag_links(context, usable, &mut outcome);
     flag_hidden(&mut outcome);
-    outcome.kin = kin(desk, usable, &outcome);
+    outcome.kin = kin(context, usable, &outcome);
     outcome
 }
 
 /// The seats of the vendors of those who read the answers.
-fn kin(desk: &Desk, usable: &[Usable], outcome: &Outcome) -> Vec<SeatNumber> {
+fn kin(context: &RunContext, usable: &[Usable], outcome: &Outcome) -> Vec<SeatNumber> {
     let judges = outcome.judging.iter().flat_map(|judging| &judging.verdicts).map(|verdict| &verdict.by);
     let writer = outcome.by.as_ref().filter(|_| outcome.kind == OutcomeKind::Fused);
     let readers: Vec<&ModelRef> = judges.chain(writer).collect();
-    let model = |seat: SeatNumber| &desk.plan.seats[seat.index()].model;
+    let model = |seat: SeatNumber| &context.plan.seats[seat.index()].model;
     let seats = usable.iter().map(|one| one.seat);
     seats.filter(|seat| readers.iter().any(|reader| reader.is_kin_of(model(*seat)))).collect()
 }
@@ -64,11 +64,11 @@ fn flag_hidden(outcome: &mut Outcome) {
     }
 }
 
-fn flag_links(desk: &Desk, usable: &[Usable], outcome: &mut Outcome) {
+fn flag_links(context: &RunContext, usable: &[Usable], outcome: &mut Outcome) {
     let Some(text) = outcome.text.clone() else { return };
     let linked = links::links(&text).into_iter().map(|link| link.host);
     let mut linked: BTreeSet<String> = linked.filter(|host| !links::is_nobodys(host)).collect();
-    for asked in desk.plan.messages.iter().flat_map(Message::texts) {
+    for asked in context.plan.messages.iter().flat_map(Message::texts) {
         let known = links::named(asked, &linked);
         linked.retain(|host| !known.contains(host));
     }
@@ -94,7 +94,7 @@ fn flag_links(desk: &Desk, usable: &[Usable], outcome: &mut Outcome) {
     }
     let flagged: BTreeSet<String> = strange.union(&suspect).cloned().collect();
     // An answer that stands as it is stays as it is.
-    let is_defused = desk.plan.knobs.is_paranoid() && outcome.kind == OutcomeKind::Fused;
+    let is_defused = context.plan.knobs.is_paranoid() && outcome.kind == OutcomeKind::Fused;
     if is_defused && let Some(by) = outcome.by.clone() {
         *outcome = std::mem::replace(outcome, Outcome::new(OutcomeKind::None, ""))
             .with_text(links::defused(&text, &flagged).into(), by);
@@ -106,7 +106,7 @@ fn flag_links(desk: &Desk, usable: &[Usable], outcome: &mut Outcome) {
         (alone, "only one answer has and the question has not", ""),
     ];
     for (hosts, why, end) in whys.into_iter().filter(|(hosts, ..)| !hosts.is_empty()) {
-        let hosts = told(desk, &hosts);
+        let hosts = told(context, &hosts);
         outcome.warnings.push(Warning {
             code: Code::LinkUnknown,
             message: format!("the text links to {hosts}, which {why}{end}"),
@@ -117,9 +117,9 @@ fn flag_links(desk: &Desk, usable: &[Usable], outcome: &mut Outcome) {
 
 /// Hosts by their names, never what stands behind them: that may carry what was asked. Where no words of the answers are
 /// kept, how many they are.
-fn told(desk: &Desk, hosts: &BTreeSet<String>) -> String {
+fn told(context: &RunContext, hosts: &BTreeSet<String>) -> String {
     let count = hosts.len();
-    if desk.plan.store == StoreMode::Metadata {
+    if context.plan.store == StoreMode::Metadata {
         return format!("{count} {}", if count == 1 { "host" } else { "hosts" });
     }
     let mut told: Vec<String> =

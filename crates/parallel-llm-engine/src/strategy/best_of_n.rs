@@ -7,15 +7,19 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::{check, selection};
 
-pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
-    if desk.plan.knobs.is_checked() {
-        return check::choose(desk, usable).await;
+pub(super) async fn decide(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Outcome {
+    if context.plan.knobs.is_checked() {
+        return check::choose(context, usable).await;
     }
-    selection::first_of(desk, Task::Judge, usable, agreement).await
+    selection::first_of(context, Task::Judge, usable, agreement).await
 }

@@ -7,12 +7,16 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::selection;
 
-pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
-    selection::first_of(desk, Task::Consistency, usable, agreement).await
+pub(super) async fn decide(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Outcome {
+    selection::first_of(context, Task::Consistency, usable, agreement).await
 }

@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
 use crate::plan::step::{Role, StepKey};
-use crate::prompt::{Standing, Task};
+use crate::prompt::{PeerRank, Task};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Judging, Outcome, Shortened};
 use crate::strategy::parts::best::best_among;
-use crate::strategy::parts::judge::{self, Ruling, Sitting};
+use crate::strategy::parts::judge::{self, JudgeCall, Judgement};
 use crate::strategy::parts::shown::{Order, Shown};
 use crate::strategy::parts::{call, chain, fusion};
 use crate::strategy::{gated, strongest, verbatim};
@@ -29,51 +29,55 @@ use crate::value::warning::Warning;
 /// The word for whoever writes.
 const CHAIR: &str = "chair";
 
-pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+pub(super) async fn decide(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Outcome {
     if let [only] = usable {
-        return verbatim(desk, only, "only one answer came, so there was nothing to fuse");
+        return verbatim(context, only, "only one answer came, so there was nothing to fuse");
     }
-    if let Some(outcome) = gated(desk, usable, agreement) {
+    if let Some(outcome) = gated(context, usable, agreement) {
         return outcome;
     }
-    let began_ms = desk.deadline.elapsed_ms();
-    let reviews = reviews(desk, usable).await;
+    let began_ms = context.deadline.elapsed_ms();
+    let reviews = reviews(context, usable).await;
     if let Some((_, why)) = reviews.failures.iter().find(|(_, failure)| failure.code == Code::Cancelled) {
         return Outcome::none(why.clone());
     }
-    let ranks = ranks(usable, &reviews.rulings);
-    let written = chain::ask(desk, usable, CHAIR, |chair| write(desk, chair, usable, &ranks)).await;
-    let mut outcome = best_ranked(desk, usable, &ranks, written);
+    let ranks = ranks(usable, &reviews.judgements);
+    let written = chain::ask(context, usable, CHAIR, |chair| write(context, chair, usable, &ranks)).await;
+    let mut outcome = best_ranked(context, usable, &ranks, written);
     if let Some(worth) = &mut outcome.worth {
-        worth.extra_ms = desk.deadline.elapsed_ms().saturating_sub(began_ms);
-        worth.extra_cost = worth.extra_cost.and_then(|cost| Some(cost.plus(reviews_cost(desk)?)));
+        worth.extra_ms = context.deadline.elapsed_ms().saturating_sub(began_ms);
+        worth.extra_cost = worth.extra_cost.and_then(|cost| Some(cost.plus(reviews_cost(context)?)));
     }
-    reviews.told_in(desk, outcome)
+    reviews.told_in(context, outcome)
 }
 
 /// What the members made of each other's answers.
 struct Reviews {
-    rulings: Vec<(SeatNumber, Ruling)>,
+    judgements: Vec<(SeatNumber, Judgement)>,
     shortened: Vec<Shortened>,
     failures: Vec<(SeatNumber, Failure)>,
 }
 
 impl Reviews {
     /// The outcome with what is to be told of them.
-    fn told_in(self, desk: &Desk, mut outcome: Outcome) -> Outcome {
+    fn told_in(self, context: &RunContext, mut outcome: Outcome) -> Outcome {
         let failed = |(seat, failure): &(SeatNumber, Failure)| {
-            let model = &desk.plan.seats[seat.index()].model;
+            let model = &context.plan.seats[seat.index()].model;
             Warning::of(format_args!("the reviewer `{model}` of seat {seat} gave no ranking"), failure)
         };
         let suspected: BTreeSet<SeatNumber> =
-            self.rulings.iter().flat_map(|(_, ruling)| &ruling.suspected).copied().collect();
+            self.judgements.iter().flat_map(|(_, judgement)| &judgement.suspected).copied().collect();
         let suspected: Vec<SeatNumber> = suspected.into_iter().collect();
         let mut warnings: Vec<Warning> = self.failures.iter().map(failed).collect();
         warnings.append(&mut outcome.warnings);
         // What the chair was shown of an answer counts before what a member was.
         let known: Vec<SeatNumber> = outcome.shortened.iter().map(|cut| cut.seat).collect();
         outcome.shortened.extend(self.shortened.into_iter().filter(|cut| !known.contains(&cut.seat)));
-        let verdicts: Vec<_> = self.rulings.into_iter().map(|(_, ruling)| ruling.verdict).collect();
+        let verdicts: Vec<_> = self.judgements.into_iter().map(|(_, judgement)| judgement.verdict).collect();
         let judging = (!verdicts.is_empty()).then_some(Judging { verdicts, flips: 0 });
         let mut outcome = Outcome { judging, warnings, ..outcome };
         chain::suspect(&mut outcome, "council", &suspected);
@@ -81,26 +85,26 @@ impl Reviews {
     }
 }
 
-async fn reviews(desk: &Arc<Desk>, usable: &[Usable]) -> Reviews {
-    let mut reviews = Reviews { rulings: Vec::new(), shortened: Vec::new(), failures: Vec::new() };
+async fn reviews(context: &Arc<RunContext>, usable: &[Usable]) -> Reviews {
+    let mut reviews = Reviews { judgements: Vec::new(), shortened: Vec::new(), failures: Vec::new() };
     // Of two answers each would be the only one that the author of the other has to rank.
     if usable.len() < 3 {
         return reviews;
     }
-    let sittings = usable.iter().filter_map(|one| {
+    let calls = usable.iter().filter_map(|one| {
         Some((
             one.seat,
-            Sitting::over(desk, review_of(one.seat), (Task::Review, Order::After(one.seat)), usable)?,
+            JudgeCall::over(context, review_of(one.seat), (Task::Review, Order::After(one.seat)), usable)?,
         ))
     });
-    let (members, sittings): (Vec<SeatNumber>, Vec<Sitting>) = sittings.unzip();
-    judge::shorten(&mut reviews.shortened, &sittings);
+    let (members, calls): (Vec<SeatNumber>, Vec<JudgeCall>) = calls.unzip();
+    judge::shorten(&mut reviews.shortened, &calls);
     // What a chair was told is not changed any more.
-    let chairs = desk.hub.look(|run| run.chain().to_vec());
-    let is_past = chairs.iter().any(|chair| call::was_sent(desk, Place::Synthesizer(chair.number)));
-    for (seat, ruled) in members.into_iter().zip(judge::hold(desk, &sittings, |_| is_past).await) {
-        match ruled {
-            Ok(ruling) => reviews.rulings.push((seat, ruling)),
+    let chairs = context.hub.look(|run| run.chain().to_vec());
+    let is_past = chairs.iter().any(|chair| call::was_sent(context, Place::Synthesizer(chair.number)));
+    for (seat, judged) in members.into_iter().zip(judge::hold(context, &calls, |_| is_past).await) {
+        match judged {
+            Ok(judgement) => reviews.judgements.push((seat, judgement)),
             Err(failure) => reviews.failures.push((seat, failure)),
         }
     }
@@ -124,12 +128,12 @@ impl Rank {
 }
 
 /// The ranks of the answers that somebody ranked, the best first. An answer that a ranking leaves out is the last in it.
-fn ranks(usable: &[Usable], rulings: &[(SeatNumber, Ruling)]) -> Vec<Rank> {
+fn ranks(usable: &[Usable], judgements: &[(SeatNumber, Judgement)]) -> Vec<Rank> {
     let last = usable.len().saturating_sub(2);
     let rank = |one: &Usable| {
-        let others = rulings.iter().filter(|(member, _)| *member != one.seat);
-        let places = others.map(|(_, ruling)| {
-            ruling.verdict.ranking.iter().position(|seat| *seat == one.seat).unwrap_or(last)
+        let others = judgements.iter().filter(|(member, _)| *member != one.seat);
+        let places = others.map(|(_, judgement)| {
+            judgement.verdict.ranking.iter().position(|seat| *seat == one.seat).unwrap_or(last)
         });
         let places: Vec<usize> = places.collect();
         Rank { seat: one.seat, places: places.iter().sum(), members: places.len() }
@@ -140,31 +144,36 @@ fn ranks(usable: &[Usable], rulings: &[(SeatNumber, Ruling)]) -> Vec<Rank> {
 }
 
 /// Where a seat stands in the ranking.
-fn standing(ranks: &[Rank], seat: SeatNumber) -> Option<Standing> {
+fn standing(ranks: &[Rank], seat: SeatNumber) -> Option<PeerRank> {
     let own = ranks.iter().find(|rank| rank.seat == seat)?;
     let counts = |wanted: Ordering| ranks.iter().filter(|rank| rank.order(own) == wanted).count();
-    Some(Standing { place: counts(Ordering::Less) + 1, of: ranks.len(), shared: counts(Ordering::Equal) > 1 })
+    Some(PeerRank { place: counts(Ordering::Less) + 1, of: ranks.len(), shared: counts(Ordering::Equal) > 1 })
 }
 
 /// Asks one chair. A failure means the next may try.
-async fn write(desk: &Arc<Desk>, chair: Seat, usable: &[Usable], ranks: &[Rank]) -> Result<Outcome, Failure> {
+async fn write(
+    context: &Arc<RunContext>,
+    chair: Seat,
+    usable: &[Usable],
+    ranks: &[Rank],
+) -> Result<Outcome, Failure> {
     let place = Place::Synthesizer(chair.number);
-    let shown = Shown::to(desk, place, (Task::Chair, Order::Forward), usable);
+    let shown = Shown::to(context, place, (Task::Chair, Order::Forward), usable);
     let shown = shown.ranked(|seat| standing(ranks, seat));
-    fusion::written(desk, (CHAIR, &chair), shown, usable).await
+    fusion::written(context, (CHAIR, &chair), shown, usable).await
 }
 
 /// Puts the answer ranked best in the place of the one closest to the others, where no chair wrote.
-fn best_ranked(desk: &Desk, usable: &[Usable], ranks: &[Rank], outcome: Outcome) -> Outcome {
+fn best_ranked(context: &RunContext, usable: &[Usable], ranks: &[Rank], outcome: Outcome) -> Outcome {
     let leading = ranks.iter().take_while(|rank| rank.order(&ranks[0]) == Ordering::Equal);
     let leading: Vec<SeatNumber> = leading.map(|rank| rank.seat).collect();
     match outcome.unfused {
         Some(why) if !leading.is_empty() => {
             let reason =
                 format!("{}; this is the answer its fellows ranked best, word for word", why.message);
-            let chosen = best_among(usable, &strongest(desk), &leading);
+            let chosen = best_among(usable, &strongest(context), &leading);
             let warnings = outcome.warnings;
-            Outcome { unfused: Some(why), warnings, ..verbatim(desk, chosen, reason) }
+            Outcome { unfused: Some(why), warnings, ..verbatim(context, chosen, reason) }
         }
         _ => outcome,
     }
@@ -176,9 +185,10 @@ const fn review_of(seat: SeatNumber) -> StepKey {
 }
 
 /// What the reviews for this text cost together; `None` where that is not known of one.
-fn reviews_cost(desk: &Desk) -> Option<PicoUsd> {
-    let reviews = desk.plan.seats.iter().filter_map(|seat| desk.plan.step(review_of(seat.number)));
-    let mut sent = reviews.map(|step| Place::Step(step.number)).filter(|place| call::was_sent(desk, *place));
-    let cost = |place| desk.hub.look(|run| run.place(place)?.known_cost());
+fn reviews_cost(context: &RunContext) -> Option<PicoUsd> {
+    let reviews = context.plan.seats.iter().filter_map(|seat| context.plan.step(review_of(seat.number)));
+    let mut sent =
+        reviews.map(|step| Place::Step(step.number)).filter(|place| call::was_sent(context, *place));
+    let cost = |place| context.hub.look(|run| run.place(place)?.known_cost());
     sent.try_fold(PicoUsd::ZERO, |sum, place| Some(sum.plus(cost(place)?)))
 }

@@ -7,40 +7,44 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::step::Role;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::counting;
-use crate::strategy::parts::rounds::{self, Again, Standing};
+use crate::strategy::parts::rounds::{self, AfterRounds, Again};
 use crate::strategy::verbatim;
 
 const REVISING: Again = Again { role: Role::Reviser, task: Task::Revise, word: "round", after: 0 };
 
-pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+pub(super) async fn decide(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Outcome {
     if let [only] = usable {
-        return verbatim(desk, only, "only one answer came, so there was nothing to debate");
+        return verbatim(context, only, "only one answer came, so there was nothing to debate");
     }
-    let rounds = 1..=u16::from(desk.plan.knobs.rounds());
-    let standing = match rounds::ask(desk, (usable, agreement), REVISING, rounds).await {
-        Ok(standing) => standing,
+    let rounds = 1..=u16::from(context.plan.knobs.rounds());
+    let after_rounds = match rounds::ask(context, (usable, agreement), REVISING, rounds).await {
+        Ok(after_rounds) => after_rounds,
         Err(failure) => return Outcome::none(failure),
     };
-    let outcome = counting::counted(desk, &standing.newest, standing.agreement.as_ref());
-    let after = match standing.rounds() {
+    let outcome = counting::counted(context, &after_rounds.newest, after_rounds.agreement.as_ref());
+    let after = match after_rounds.rounds() {
         0 => ", before anybody was asked again".to_owned(),
-        1 if standing.is_silent() => "; nobody answered when asked again".to_owned(),
-        1 => format!(", after 1 round{}", changes(&standing)),
-        more => format!(", after {more} rounds{}", changes(&standing)),
+        1 if after_rounds.is_silent() => "; nobody answered when asked again".to_owned(),
+        1 => format!(", after 1 round{}", changes(&after_rounds)),
+        more => format!(", after {more} rounds{}", changes(&after_rounds)),
     };
     let reason = format!("{}{after}", outcome.reason);
-    standing.told_in(Outcome { reason, ..outcome })
+    after_rounds.told_in(Outcome { reason, ..outcome })
 }
 
 /// How often a seat changed what its answer comes to, where that can be told.
-fn changes(standing: &Standing) -> String {
-    match standing.changes() {
+fn changes(after_rounds: &AfterRounds) -> String {
+    match after_rounds.changes() {
         None => String::new(),
         Some(0) => " (no change)".to_owned(),
         Some(1) => " (1 change)".to_owned(),

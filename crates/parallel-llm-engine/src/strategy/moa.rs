@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::step::Role;
 use crate::prompt::Task;
@@ -18,25 +18,29 @@ use crate::strategy::{gated, verbatim};
 
 const PROPOSING: Again = Again { role: Role::Proposer, task: Task::Propose, word: "layer", after: 1 };
 
-pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+pub(super) async fn decide(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Outcome {
     if let [only] = usable {
-        return verbatim(desk, only, "only one answer came, so there was nothing to fuse");
+        return verbatim(context, only, "only one answer came, so there was nothing to fuse");
     }
-    let began_ms = desk.deadline.elapsed_ms();
+    let began_ms = context.deadline.elapsed_ms();
     // The panel is the first layer.
-    let layers = 2..=u16::from(desk.plan.knobs.layers());
-    let standing = match rounds::ask(desk, (usable, agreement), PROPOSING, layers).await {
-        Ok(standing) => standing,
+    let layers = 2..=u16::from(context.plan.knobs.layers());
+    let after_rounds = match rounds::ask(context, (usable, agreement), PROPOSING, layers).await {
+        Ok(after_rounds) => after_rounds,
         Err(failure) => return Outcome::none(failure),
     };
-    let mut outcome = match gated(desk, &standing.newest, standing.agreement.as_ref()) {
+    let mut outcome = match gated(context, &after_rounds.newest, after_rounds.agreement.as_ref()) {
         Some(outcome) => outcome,
-        None => fusion::write(desk, &standing.newest, standing.agreement.as_ref()).await,
+        None => fusion::write(context, &after_rounds.newest, after_rounds.agreement.as_ref()).await,
     };
     if let Some(worth) = &mut outcome.worth {
-        let layers_cost = standing.cost(desk);
+        let layers_cost = after_rounds.cost(context);
         worth.extra_cost = worth.extra_cost.and_then(|cost| Some(cost.plus(layers_cost?)));
-        worth.extra_ms = desk.deadline.elapsed_ms().saturating_sub(began_ms);
+        worth.extra_ms = context.deadline.elapsed_ms().saturating_sub(began_ms);
     }
-    standing.told_in(outcome)
+    after_rounds.told_in(outcome)
 }

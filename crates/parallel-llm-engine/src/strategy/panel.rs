@@ -1,14 +1,14 @@
 //! The panel as it is: all answers one after the other, each under its model's name, and nothing made of them.
 
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::run::outcome::{Outcome, OutcomeKind};
 
 /// Stands before a line of an answer that reads like one of our headings: nobody speaks in another's name.
 const NOT_OURS: char = '\\';
 
-pub(super) fn decide(desk: &Desk, usable: &[Usable]) -> Outcome {
-    let heading = |one: &Usable| format!("# {}. {}", one.seat, desk.plan.seats[one.seat.index()].model);
+pub(super) fn decide(context: &RunContext, usable: &[Usable]) -> Outcome {
+    let heading = |one: &Usable| format!("# {}. {}", one.seat, context.plan.seats[one.seat.index()].model);
     let headings: Vec<String> = usable.iter().map(heading).collect();
     let listed = usable.iter().zip(&headings).map(|(one, heading)| {
         let lines = one.answer.text.trim().lines().map(|line| {

@@ -2,18 +2,18 @@
 
 use std::cmp::Reverse;
 
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::run::outcome::Outcome;
 use crate::strategy::{selected, verbatim};
 
-pub(super) fn decide(desk: &Desk, usable: &[Usable]) -> Outcome {
-    let ended_ms = |one: &Usable| desk.hub.look(|run| run.ended_ms(one.seat)).unwrap_or(u64::MAX);
+pub(super) fn decide(context: &RunContext, usable: &[Usable]) -> Outcome {
+    let ended_ms = |one: &Usable| context.hub.look(|run| run.ended_ms(one.seat)).unwrap_or(u64::MAX);
     // Whole answers before cut ones; of those that came in the same moment the first of the panel.
     let first = usable.iter().max_by_key(|one| (!one.cut, Reverse((ended_ms(one), one.seat))));
     let first = first.expect("there is at least one answer");
-    match desk.plan.seats.len() {
-        1 => verbatim(desk, first, "one model was asked"),
-        seats => selected(desk, first, format!("it came first of {seats}")),
+    match context.plan.seats.len() {
+        1 => verbatim(context, first, "one model was asked"),
+        seats => selected(context, first, format!("it came first of {seats}")),
     }
 }

@@ -7,11 +7,15 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::fusion;
 
-pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
-    fusion::decide(desk, usable, agreement).await
+pub(super) async fn decide(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Outcome {
+    fusion::decide(context, usable, agreement).await
 }

@@ -7,17 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::agreement::{Agreement, Cluster};
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
-use crate::plan::seed::Chance;
+use crate::plan::seed::SeededRandom;
 use crate::plan::step::{Role, Step, StepKey};
 use crate::prompt::Task;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::request::recipe::Format;
 use crate::run::outcome::{Judging, Outcome, Shortened};
 use crate::strategy::parts::best::best_first;
-use crate::strategy::parts::judge::{self, Ruling, Sitting};
+use crate::strategy::parts::judge::{self, JudgeCall, Judgement};
 use crate::strategy::parts::shown::Order;
 use crate::strategy::parts::{call, chain};
 use crate::strategy::{by_default, gated, selected, strongest, unfused, verbatim};
@@ -30,15 +30,19 @@ use crate::value::warning::Warning;
 const WIN: usize = 2;
 const TIE: usize = 1;
 
-pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+pub(super) async fn decide(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Outcome {
     if let [only] = usable {
-        return verbatim(desk, only, "only one answer came, so there was nothing to judge");
+        return verbatim(context, only, "only one answer came, so there was nothing to judge");
     }
-    if let Some(outcome) = gated(desk, usable, agreement) {
+    if let Some(outcome) = gated(context, usable, agreement) {
         return outcome;
     }
-    let mut tournament = Tournament::new(desk, usable, agreement);
-    let won = match desk.plan.knobs.format.unwrap_or_default() {
+    let mut tournament = Tournament::new(context, usable, agreement);
+    let won = match context.plan.knobs.format.unwrap_or_default() {
         Format::Knockout => tournament.knockout().await,
         Format::League => tournament.league().await,
     };
@@ -79,7 +83,7 @@ impl Match {
 
 /// Where the matches are played, and what has come of them so far.
 struct Tournament<'a> {
-    desk: &'a Arc<Desk>,
+    context: &'a Arc<RunContext>,
     usable: &'a [Usable],
     /// The same, that of the strongest seat first, then the one closest to all others: it stands where two are level.
     closest: Vec<&'a Usable>,
@@ -104,15 +108,15 @@ struct Tournament<'a> {
 }
 
 impl<'a> Tournament<'a> {
-    fn new(desk: &'a Arc<Desk>, usable: &'a [Usable], agreement: Option<&'a Agreement>) -> Self {
+    fn new(context: &'a Arc<RunContext>, usable: &'a [Usable], agreement: Option<&'a Agreement>) -> Self {
         Self {
-            desk,
+            context,
             usable,
-            closest: best_first(usable, &strongest(desk)),
+            closest: best_first(usable, &strongest(context)),
             agreement,
             texts: usable.iter().map(|one| (one.seat, shingles::exact(&one.answer.text))).collect(),
-            orders: u16::from(desk.plan.knobs.orders(desk.plan.strategy)),
-            chain: desk.hub.look(|run| run.chain().to_vec()),
+            orders: u16::from(context.plan.knobs.orders(context.plan.strategy)),
+            chain: context.hub.look(|run| run.chain().to_vec()),
             matches: 0,
             wanted: 0,
             unjudged: 0,
@@ -137,7 +141,7 @@ impl<'a> Tournament<'a> {
     /// The seats in an order that says nothing about where they came from.
     fn drawn(&self) -> Vec<SeatNumber> {
         let mut seats: Vec<SeatNumber> = self.usable.iter().map(|one| one.seat).collect();
-        Chance::new(&self.desk.plan, "the draw of a tournament").shuffle(&mut seats);
+        SeededRandom::new(&self.context.plan, "the draw of a tournament").shuffle(&mut seats);
         seats
     }
 
@@ -152,7 +156,7 @@ impl<'a> Tournament<'a> {
             field = without.into_iter().chain(won).collect();
         }
         let of = self.usable.len();
-        let is_marked = !strongest(self.desk).is_empty();
+        let is_marked = !strongest(self.context).is_empty();
         let whom = if is_marked { "the strongest seat, else to " } else { "" };
         let level = match self.ties {
             0 => String::new(),
@@ -184,7 +188,7 @@ impl<'a> Tournament<'a> {
             points.iter().filter(|(_, points)| *points == most).map(|(seat, _)| *seat).collect();
         let (had, of) = (most as f64 / WIN as f64, drawn.len() - 1);
         let won = self.level(&leading);
-        let closest = by_default(self.desk, self.answer(won), "closest to all the others");
+        let closest = by_default(self.context, self.answer(won), "closest to all the others");
         let how = match leading.len() {
             1 => format!("it has the most points of the league, {had} of {of}"),
             several => format!(
@@ -204,7 +208,7 @@ impl<'a> Tournament<'a> {
         self.matches += u16::try_from(matches.len()).unwrap_or(u16::MAX);
         let mut open: Vec<&mut Match> = matches.iter_mut().filter(|one| !self.is_same(one.pair)).collect();
         self.wanted += open.len();
-        let past = Past::of(self.desk, (self.matches * self.orders, self.orders));
+        let past = Past::of(self.context, (self.matches * self.orders, self.orders));
         for judge in self.chain.clone() {
             if open.is_empty() {
                 break;
@@ -224,25 +228,25 @@ impl<'a> Tournament<'a> {
 
     /// What one judge makes of these matches.
     async fn judged(&mut self, judge: &Seat, open: &mut [&mut Match], past: &Past) -> Result<(), Failure> {
-        let mut sittings = Vec::new();
+        let mut calls = Vec::new();
         let mut whose = Vec::new();
         for (index, one) in open.iter().enumerate() {
             let pair = one.pair.map(|seat| self.answer(seat).clone());
             for (order, number) in [Order::Forward, Order::Backward].into_iter().zip(1..=self.orders) {
                 let round = one.round(number, self.orders);
                 let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
-                let Some(sitting) = Sitting::over(self.desk, key, (Task::Match, order), &pair) else {
+                let Some(call) = JudgeCall::over(self.context, key, (Task::Match, order), &pair) else {
                     continue;
                 };
-                sittings.push(sitting);
+                calls.push(call);
                 whose.push(index);
             }
         }
-        judge::shorten(&mut self.shortened, &sittings);
-        let ruled = judge::hold(self.desk, &sittings, |key| past.rests_on(key)).await;
+        judge::shorten(&mut self.shortened, &calls);
+        let ruled = judge::hold(self.context, &calls, |key| past.rests_on(key)).await;
         for (ruled, index) in ruled.into_iter().zip(whose) {
             match ruled {
-                Ok(ruling) => self.take(ruling, open[index]),
+                Ok(judgement) => self.take(judgement, open[index]),
                 Err(failure) if failure.code == Code::Cancelled => return Err(failure),
                 Err(failure) => self.failures.push((judge.model.clone(), failure)),
             }
@@ -250,7 +254,7 @@ impl<'a> Tournament<'a> {
         Ok(())
     }
 
-    fn take(&mut self, Ruling { mut verdict, suspected }: Ruling, of: &mut Match) {
+    fn take(&mut self, Judgement { mut verdict, suspected }: Judgement, of: &mut Match) {
         // It names one at least; who is better of two is said by one name.
         let top = verdict.ranking[0];
         of.tops.push(top);
@@ -278,14 +282,14 @@ impl<'a> Tournament<'a> {
                 judges.sort();
                 judges.dedup();
                 let reason = format!("judged by {}, {}", judges.join(" and "), won.how);
-                selected(self.desk, self.answer(won.seat), reason)
+                selected(self.context, self.answer(won.seat), reason)
             }
             None if self.wanted == 0 => {
-                selected(self.desk, self.closest[0], "no two answers differ, so nothing was judged")
+                selected(self.context, self.closest[0], "no two answers differ, so nothing was judged")
             }
             None => {
                 let last = self.failures.last().map(|(_, failure)| (failure.code, failure.next_step()));
-                unfused(self.desk, self.usable, chain::why("judge", last))
+                unfused(self.context, self.usable, chain::why("judge", last))
             }
         };
         let mut outcome = Outcome { judging, shortened: self.shortened, warnings, ..outcome };
@@ -302,8 +306,8 @@ impl<'a> Tournament<'a> {
             if !told.contains(&judge) {
                 let count = self.failures.iter().filter(|(other, _)| other == judge).count();
                 let calls = if count == 1 { "one call".to_owned() } else { format!("{count} calls") };
-                let context = format_args!("the judge `{judge}` gave no verdict in {calls}");
-                warnings.push(Warning::of(context, failure));
+                let what = format_args!("the judge `{judge}` gave no verdict in {calls}");
+                warnings.push(Warning::of(what, failure));
                 told.push(judge);
             }
         }
@@ -332,12 +336,12 @@ struct Past {
 }
 
 impl Past {
-    fn of(desk: &Desk, (last, orders): (u16, u16)) -> Self {
+    fn of(context: &RunContext, (last, orders): (u16, u16)) -> Self {
         // Another text that was begun before, by judges of its own, is no concern of this one.
-        let chain = desk.hub.look(|run| run.chain().to_vec());
+        let chain = context.hub.look(|run| run.chain().to_vec());
         let is_ours = |step: &Step| chain.iter().any(|judge| step.key.by == Place::Synthesizer(judge.number));
-        let is_sent = |step: &&Step| is_ours(step) && call::was_sent(desk, Place::Step(step.number));
-        let sent = desk.plan.steps.iter().filter(is_sent).map(|step| step.key).collect();
+        let is_sent = |step: &&Step| is_ours(step) && call::was_sent(context, Place::Step(step.number));
+        let sent = context.plan.steps.iter().filter(is_sent).map(|step| step.key).collect();
         Self { sent, last, orders }
     }
 

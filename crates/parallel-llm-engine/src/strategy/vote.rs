@@ -7,17 +7,21 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::request::recipe::Extractor;
 use crate::run::outcome::Outcome;
 use crate::strategy::is_gated;
 use crate::strategy::parts::{counting, extraction};
 
-pub(super) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
-    let is_read = desk.plan.knobs.extractor() == Extractor::Llm && usable.len() > 1;
-    if is_read && !is_gated(desk, agreement) {
-        return extraction::vote(desk, usable, agreement).await;
+pub(super) async fn decide(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Outcome {
+    let is_read = context.plan.knobs.extractor() == Extractor::Llm && usable.len() > 1;
+    if is_read && !is_gated(context, agreement) {
+        return extraction::vote(context, usable, agreement).await;
     }
-    counting::counted(desk, usable, agreement)
+    counting::counted(context, usable, agreement)
 }

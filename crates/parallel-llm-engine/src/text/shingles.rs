@@ -33,9 +33,9 @@ pub(crate) fn all_phrases(text: &str) -> Vec<u64> {
 
 fn first_words(text: &str, words_max: usize) -> Vec<u64> {
     let words = pieces(text).flat_map(|(kind, piece)| match kind {
-        Kind::Between => Vec::new(),
-        Kind::Spaced => vec![hash(&piece.to_lowercase())],
-        Kind::Unspaced => grams(piece, words_max),
+        PieceKind::Between => Vec::new(),
+        PieceKind::Spaced => vec![hash(&piece.to_lowercase())],
+        PieceKind::Unspaced => grams(piece, words_max),
     });
     words.take(words_max).collect()
 }
@@ -52,7 +52,7 @@ pub(crate) fn exact(text: &str) -> blake3::Hash {
 
 /// What a character is to the words around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PieceKind {
     /// It stands between words.
     Between,
     /// It belongs to a word that ends at a space.
@@ -61,7 +61,7 @@ enum Kind {
     Unspaced,
 }
 
-impl Kind {
+impl PieceKind {
     fn of(character: char) -> Self {
         match character {
             '\u{3001}'..='\u{3004}' | '\u{3008}'..='\u{3020}' | '\u{30fb}' => Self::Between,
@@ -80,11 +80,11 @@ impl Kind {
 }
 
 /// A text from its beginning, piece by piece, each of one kind.
-fn pieces(text: &str) -> impl Iterator<Item = (Kind, &str)> {
+fn pieces(text: &str) -> impl Iterator<Item = (PieceKind, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let kind = Kind::of(rest.chars().next()?);
-        let end = rest.find(|character| Kind::of(character) != kind).unwrap_or(rest.len());
+        let kind = PieceKind::of(rest.chars().next()?);
+        let end = rest.find(|character| PieceKind::of(character) != kind).unwrap_or(rest.len());
         let (piece, after) = rest.split_at(end);
         rest = after;
         Some((kind, piece))

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::future::join_all;
 
 use crate::call::deadline::Deadline;
-use crate::call::upstream_call::{Admission, Asking, Desk};
+use crate::call::run_context::RunContext;
+use crate::call::upstream_call::{Admission, UpstreamCall};
 use crate::plan::caller_slot::Place;
 use crate::prompt::reply::Reveal;
 use crate::request::Message;
@@ -24,26 +25,26 @@ pub(crate) struct Call {
 }
 
 /// Makes a call of a place of the plan. What it gives goes along with the next commit.
-pub(crate) async fn make(desk: &Arc<Desk>, call: Call) -> Result<Answer, Failure> {
-    let mut gave = all(desk, vec![call]).await;
+pub(crate) async fn make(context: &Arc<RunContext>, call: Call) -> Result<Answer, Failure> {
+    let mut gave = all(context, vec![call]).await;
     gave.pop().expect("one call, one end")
 }
 
 /// Makes these calls at once and returns what they gave, in their order.
-pub(crate) async fn all(desk: &Arc<Desk>, calls: Vec<Call>) -> Vec<Result<Answer, Failure>> {
-    within(desk, desk.deadline, calls).await
+pub(crate) async fn all(context: &Arc<RunContext>, calls: Vec<Call>) -> Vec<Result<Answer, Failure>> {
+    within(context, context.deadline, calls).await
 }
 
 /// The same with another end of their time.
 pub(crate) async fn within(
-    desk: &Arc<Desk>,
+    context: &Arc<RunContext>,
     deadline: Deadline,
     calls: Vec<Call>,
 ) -> Vec<Result<Answer, Failure>> {
     let open = AtomicUsize::new(calls.len());
     // All are admitted before the first goes on, so that those admitted at once share one commit.
-    let begun: Vec<Begun> = calls.into_iter().map(|call| begin(desk, deadline, call)).collect();
-    join_all(begun.into_iter().map(|begun| finish(desk, begun, &open))).await
+    let begun: Vec<Begun> = calls.into_iter().map(|call| begin(context, deadline, call)).collect();
+    join_all(begun.into_iter().map(|begun| finish(context, begun, &open))).await
 }
 
 /// How far a call is.
@@ -51,40 +52,40 @@ enum Begun {
     /// An earlier part of the run made it.
     Before(Result<Answer, Failure>),
     /// It is made now.
-    Now(Box<Asking>, Admission),
+    Now(Box<UpstreamCall>, Admission),
 }
 
-fn begin(desk: &Arc<Desk>, deadline: Deadline, Call { place, messages, reveal }: Call) -> Begun {
-    if let Some(gave) = given_before(desk, place) {
+fn begin(context: &Arc<RunContext>, deadline: Deadline, Call { place, messages, reveal }: Call) -> Begun {
+    if let Some(gave) = given_before(context, place) {
         return Begun::Before(gave);
     }
-    let seat = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
-    let mut asking = Box::new(Asking::new(desk, place, seat, messages, reveal).within(deadline));
-    let admission = asking.admit();
-    Begun::Now(asking, admission)
+    let seat = context.plan.seat_at(place).expect("a strategy calls places of its plan only");
+    let mut upstream = Box::new(UpstreamCall::new(context, place, seat, messages, reveal).within(deadline));
+    let admission = upstream.admit();
+    Begun::Now(upstream, admission)
 }
 
 /// Brings a call to its end; `open` counts those of its fellows that have not come to theirs, and itself.
-async fn finish(desk: &Desk, begun: Begun, open: &AtomicUsize) -> Result<Answer, Failure> {
+async fn finish(context: &RunContext, begun: Begun, open: &AtomicUsize) -> Result<Answer, Failure> {
     let event = match begun {
         Begun::Before(gave) => {
             open.fetch_sub(1, Ordering::Relaxed);
             return gave;
         }
-        Begun::Now(asking, admission) => asking.finish(admission).await,
+        Begun::Now(upstream, admission) => upstream.finish(admission).await,
     };
-    desk.log.stage(event.clone());
+    context.log.stage(event.clone());
     if open.fetch_sub(1, Ordering::Relaxed) > 1 {
         // What was paid for does not wait for its fellows. A failed write shows where the next call wants to be sent.
-        let _ = desk.log.commit().await;
+        let _ = context.log.commit().await;
     }
     given(event)
 }
 
 /// What an earlier part of the run has of this call, where it may not be made again: a text was paid, and of a request
 /// nobody has heard the end of nobody knows.
-pub(crate) fn given_before(desk: &Desk, place: Place) -> Option<Result<Answer, Failure>> {
-    desk.hub.look(|run| {
+pub(crate) fn given_before(context: &RunContext, place: Place) -> Option<Result<Answer, Failure>> {
+    context.hub.look(|run| {
         let view = run.place(place)?;
         match (view.status, &view.answer, &view.failure) {
             (SeatStatus::Unknown, ..) => Some(Err(unheard_of())),
@@ -99,8 +100,8 @@ pub(crate) fn given_before(desk: &Desk, place: Place) -> Option<Result<Answer, F
 
 /// Whether this call was sent, for the text that is made now: in an earlier part of the run, where it was not yet wanted in
 /// this one.
-pub(crate) fn was_sent(desk: &Desk, place: Place) -> bool {
-    desk.hub.look(|run| run.place(place).is_some_and(|view| view.attempts > 0 && !view.told_of))
+pub(crate) fn was_sent(context: &RunContext, place: Place) -> bool {
+    context.hub.look(|run| run.place(place).is_some_and(|view| view.attempts > 0 && !view.told_of))
 }
 
 fn unheard_of() -> Failure {

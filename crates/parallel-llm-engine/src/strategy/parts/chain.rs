@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::call::reply_clock;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
 use crate::request::panel::{Seat, SeatNumber};
@@ -20,7 +20,7 @@ use crate::value::warning::Warning;
 /// What the first of the chain comes to that can do it; `who` is the word for what they are here. Each failure is a
 /// warning; if all fail, the best answer stands as it is.
 pub(crate) async fn ask<Working>(
-    desk: &Arc<Desk>,
+    context: &Arc<RunContext>,
     usable: &[Usable],
     who: &str,
     work: impl Fn(Seat) -> Working,
@@ -28,21 +28,21 @@ pub(crate) async fn ask<Working>(
 where
     Working: Future<Output = Result<Outcome, Failure>>,
 {
-    let (came, mut warnings) = first(desk, who, work).await;
+    let (came, mut warnings) = first(context, who, work).await;
     match came {
         Ok(mut outcome) => {
             warnings.append(&mut outcome.warnings);
             Outcome { warnings, ..outcome }
         }
         Err(failure) if failure.code == Code::Cancelled => Outcome::none(failure),
-        Err(why) => Outcome { warnings, ..unfused(desk, usable, why) },
+        Err(why) => Outcome { warnings, ..unfused(context, usable, why) },
     }
 }
 
 /// What the first of the chain gives that can, and a warning for each before it that could not. A failure is that of all,
 /// or that the run was cancelled.
 pub(crate) async fn first<Given, Working>(
-    desk: &Arc<Desk>,
+    context: &Arc<RunContext>,
     who: &str,
     work: impl Fn(Seat) -> Working,
 ) -> (Result<Given, Failure>, Vec<Warning>)
@@ -50,14 +50,14 @@ where
     Working: Future<Output = Result<Given, Failure>>,
 {
     let mut warnings = Vec::new();
-    for synthesizer in desk.hub.look(|run| run.chain().to_vec()) {
+    for synthesizer in context.hub.look(|run| run.chain().to_vec()) {
         let model = synthesizer.model.clone();
         match work(synthesizer).await {
             Err(failure) if failure.code != Code::Cancelled => {
                 warnings.push(Warning::of(format_args!("the {who} `{model}` failed"), &failure));
                 // Nobody else has any time either: that is what happened, not that all of them failed.
-                if Instant::now() >= desk.deadline.run {
-                    return (Err(out_of_time(desk, who)), warnings);
+                if Instant::now() >= context.deadline.run {
+                    return (Err(out_of_time(context, who)), warnings);
                 }
             }
             gave => return (gave, warnings),
@@ -67,16 +67,16 @@ where
     (Err(why), warnings)
 }
 
-fn out_of_time(desk: &Desk, who: &str) -> Failure {
-    let failure = reply_clock::run_timeout(&desk.plan.timers);
+fn out_of_time(context: &RunContext, who: &str) -> Failure {
+    let failure = reply_clock::run_timeout(&context.plan.timers);
     let message = format!("{} before the {who} was done", failure.message);
     Failure { message, ..failure }
 }
 
 /// Whether a later one of the chain made a step already: it was asked because this one had failed.
-pub(crate) fn is_past(desk: &Desk, number: SeatNumber) -> bool {
-    let mut later = desk.plan.steps.iter().filter(|step| step.key.by > Place::Synthesizer(number));
-    later.any(|step| call::was_sent(desk, Place::Step(step.number)))
+pub(crate) fn is_past(context: &RunContext, number: SeatNumber) -> bool {
+    let mut later = context.plan.steps.iter().filter(|step| step.key.by > Place::Synthesizer(number));
+    later.any(|step| call::was_sent(context, Place::Step(step.number)))
 }
 
 /// Why nobody of the chain did it: each failed, the last with this code and next step, or there is none.

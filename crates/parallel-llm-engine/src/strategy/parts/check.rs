@@ -9,7 +9,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use tokio::time::{Instant, timeout_at};
 
 use crate::call::reply_clock::run_timeout;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::port::{Candidate, Checker};
 use crate::request::StoreMode;
@@ -25,28 +25,28 @@ use crate::value::warning::Warning;
 const CHECKS_MAX: usize = 4;
 
 /// The best of the answers that pass the check. Where none does, the best answer stands, and is told as one that does not.
-pub(crate) async fn choose(desk: &Desk, usable: &[Usable]) -> Outcome {
-    let Some(checker) = &desk.checker else {
+pub(crate) async fn choose(context: &RunContext, usable: &[Usable]) -> Outcome {
+    let Some(checker) = &context.checker else {
         let why =
             Failure::new(Code::CheckUnavailable, "there is no check command to run the answers through");
-        return unpassed(desk, usable, why);
+        return unpassed(context, usable, why);
     };
     // Checks may take minutes, and the last answer that came is not durable yet. A failed write shows in the report.
-    let _ = desk.log.commit().await;
+    let _ = context.log.commit().await;
     // Boxed, because a stream of borrowing futures cannot be sent to another thread.
     let checks: Vec<BoxFuture<'_, Tried>> =
-        usable.iter().map(|one| tried(desk, &**checker, one).boxed()).collect();
+        usable.iter().map(|one| tried(context, &**checker, one).boxed()).collect();
     let checking = stream::iter(checks).buffer_unordered(CHECKS_MAX).collect::<Vec<Tried>>();
     let mut tried = tokio::select! {
         biased;
-        () = desk.stop.cancelled() => return Outcome::none(cancelled()),
+        () = context.stop.cancelled() => return Outcome::none(cancelled()),
         tried = checking => tried,
     };
     tried.sort_by_key(|one| one.checked.seat);
     let checks: Vec<Checked> = tried.iter().map(|one| one.checked.clone()).collect();
-    let outcome = match best_passing(desk, usable, &checks) {
-        Some((chosen, how)) => passing(desk, usable, chosen, &how),
-        None => unpassed(desk, usable, why_none(&tried)),
+    let outcome = match best_passing(context, usable, &checks) {
+        Some((chosen, how)) => passing(context, usable, chosen, &how),
+        None => unpassed(context, usable, why_none(&tried)),
     };
     let mut outcome = Outcome { checks, ..outcome };
     // Where none could be checked, the reason is told once.
@@ -62,12 +62,12 @@ struct Tried {
     failure: Option<Failure>,
 }
 
-async fn tried(desk: &Desk, checker: &dyn Checker, one: &Usable) -> Tried {
+async fn tried(context: &RunContext, checker: &dyn Checker, one: &Usable) -> Tried {
     let began = Instant::now();
     let candidate = Candidate { seat: one.seat, text: one.answer.text.clone() };
-    let late = || Err(run_timeout(&desk.plan.timers));
-    let graded = if began < desk.deadline.run {
-        timeout_at(desk.deadline.run, checker.check(candidate)).await.unwrap_or_else(|_| late())
+    let late = || Err(run_timeout(&context.plan.timers));
+    let graded = if began < context.deadline.run {
+        timeout_at(context.deadline.run, checker.check(candidate)).await.unwrap_or_else(|_| late())
     } else {
         late()
     };
@@ -79,7 +79,7 @@ async fn tried(desk: &Desk, checker: &dyn Checker, one: &Usable) -> Tried {
             let score = grade.score.filter(|score| grade.passed && (0.0..=1.0).contains(score));
             // There is a zero below zero.
             let score = score.map(f64::abs);
-            let is_kept = desk.plan.store != StoreMode::Metadata;
+            let is_kept = context.plan.store != StoreMode::Metadata;
             let said = grade.said.filter(|_| is_kept);
             Tried { checked: Checked { passed: Some(grade.passed), score, said, ..checked }, failure: None }
         }
@@ -91,7 +91,11 @@ async fn tried(desk: &Desk, checker: &dyn Checker, one: &Usable) -> Tried {
 
 /// Of the answers that pass, the one with the highest score, of equals that of the strongest seat, else the one closest to the others; and why. One without a
 /// score stands behind those that have one.
-fn best_passing<'a>(desk: &Desk, usable: &'a [Usable], checks: &[Checked]) -> Option<(&'a Usable, String)> {
+fn best_passing<'a>(
+    context: &RunContext,
+    usable: &'a [Usable],
+    checks: &[Checked],
+) -> Option<(&'a Usable, String)> {
     let passing: Vec<&Checked> = checks.iter().filter(|one| one.passed == Some(true)).collect();
     let highest = passing.iter().filter_map(|one| one.score).max_by(f64::total_cmp);
     let is_top = |one: &&&Checked| match (one.score, highest) {
@@ -102,8 +106,8 @@ fn best_passing<'a>(desk: &Desk, usable: &'a [Usable], checks: &[Checked]) -> Op
     if top.is_empty() {
         return None;
     }
-    let chosen = best_among(usable, &strongest(desk), &top);
-    let closest = by_default(desk, chosen, "closest to the others");
+    let chosen = best_among(usable, &strongest(context), &top);
+    let closest = by_default(context, chosen, "closest to the others");
     let how = match (passing.len(), top.len(), highest) {
         (1, ..) => format!("it is the only one of {} answers that passes the check", checks.len()),
         (count, 1, _) => {
@@ -120,20 +124,20 @@ fn best_passing<'a>(desk: &Desk, usable: &'a [Usable], checks: &[Checked]) -> Op
     Some((chosen, how))
 }
 
-fn passing(desk: &Desk, usable: &[Usable], chosen: &Usable, how: &str) -> Outcome {
+fn passing(context: &RunContext, usable: &[Usable], chosen: &Usable, how: &str) -> Outcome {
     if usable.len() == 1 {
-        return verbatim(desk, chosen, "only one answer came, and it passes the check");
+        return verbatim(context, chosen, "only one answer came, and it passes the check");
     }
-    selected(desk, chosen, how)
+    selected(context, chosen, how)
 }
 
-fn unpassed(desk: &Desk, usable: &[Usable], why: Failure) -> Outcome {
+fn unpassed(context: &RunContext, usable: &[Usable], why: Failure) -> Outcome {
     let warnings = vec![Warning::of("the check has chosen none", &why)];
     if let [only] = usable {
         let reason = why.message.clone();
-        return Outcome { unfused: Some(why), warnings, ..verbatim(desk, only, reason) };
+        return Outcome { unfused: Some(why), warnings, ..verbatim(context, only, reason) };
     }
-    Outcome { warnings, ..unfused(desk, usable, why) }
+    Outcome { warnings, ..unfused(context, usable, why) }
 }
 
 /// Why no answer passes: those that could be checked do not, or none could be.

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use crate::agreement::{Agreement, Cluster};
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::request::recipe::{Extractor, Weights};
 use crate::run::outcome::Outcome;
@@ -23,16 +23,16 @@ use crate::value::warning::Warning;
 const PARTS: f64 = 1e9;
 
 /// The vote on answers of which it is known which say the same, as far as that can be known.
-pub(crate) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+pub(crate) fn counted(context: &RunContext, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
     if let [only] = usable {
-        return verbatim(desk, only, "only one answer came, so there was nothing to vote on");
+        return verbatim(context, only, "only one answer came, so there was nothing to vote on");
     }
-    let weights = desk.plan.knobs.weights.unwrap_or_default();
+    let weights = context.plan.knobs.weights.unwrap_or_default();
     let counts = |agreement: &&Agreement| {
         agreement.equal > 1 || weights == Weights::LogOdds && !agreement.clusters.is_empty()
     };
     let Some(agreement) = agreement.filter(counts) else {
-        let why = match (agreement, desk.plan.knobs.extractor()) {
+        let why = match (agreement, context.plan.knobs.extractor()) {
             (Some(none), Extractor::Json(at)) if none.equal == 0 => {
                 format!("no answer has a value at `{at}`")
             }
@@ -44,28 +44,28 @@ pub(crate) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreeme
         };
         // Whether or not it says plainly what it comes to: one that alone does may do so to win.
         let closest = || {
-            let chosen = best(usable, &strongest(desk));
-            let how = by_default(desk, chosen, "closest to the others");
-            selected(desk, chosen, format!("{why}; this is the one {how}"))
+            let chosen = best(usable, &strongest(context));
+            let how = by_default(context, chosen, "closest to the others");
+            selected(context, chosen, format!("{why}; this is the one {how}"))
         };
         let most = agreement.map_or(1, |agreement| agreement.equal);
-        return without_majority(desk, usable, most, Some(&why)).unwrap_or_else(closest);
+        return without_majority(context, usable, most, Some(&why)).unwrap_or_else(closest);
     };
-    let others = others(desk, agreement);
+    let others = others(context, agreement);
     let weight = |cluster: &Cluster| match weights {
         Weights::Equal => count(cluster),
-        Weights::LogOdds => log_odds(desk, cluster, others),
+        Weights::LogOdds => log_odds(context, cluster, others),
     };
     let weighed: Vec<(i64, &Cluster)> = agreement.clusters.iter().map(|one| (weight(one), one)).collect();
     let most = weighed.iter().map(|(weight, _)| *weight).max().expect("there is a cluster");
     let mut level: Vec<&Cluster> =
         weighed.iter().filter(|(weight, _)| *weight == most).map(|(_, cluster)| *cluster).collect();
     level.sort_by_key(|cluster| cluster.seats[0]);
-    let strong = strongest(desk);
+    let strong = strongest(context);
     let has_strongest = |cluster: &&&Cluster| cluster.seats.iter().any(|seat| strong.contains(seat));
     let decides = level.iter().find(has_strongest).copied();
     let winner = decides.unwrap_or(level[0]);
-    if let Some(outcome) = without_majority(desk, usable, winner.seats.len(), None) {
+    if let Some(outcome) = without_majority(context, usable, winner.seats.len(), None) {
         return outcome;
     }
     let members: Vec<Usable> =
@@ -84,13 +84,18 @@ pub(crate) fn counted(desk: &Desk, usable: &[Usable], agreement: Option<&Agreeme
         let who = if decides.is_some() { "the strongest seat" } else { "the first of the panel" };
         let _ = write!(reason, ", and {as_many} something else: {who} decides");
     }
-    selected(desk, best(&members, &strong), reason)
+    selected(context, best(&members, &strong), reason)
 }
 
 /// The best answer as it is, where what wins the vote has too few of the answers, or nothing wins it, for a reason that is
 /// told. They are counted, not weighed: weights are the user's own estimates, a majority is not.
-fn without_majority(desk: &Desk, usable: &[Usable], most: usize, none: Option<&str>) -> Option<Outcome> {
-    let (least_percent, of) = (usize::from(desk.plan.knobs.min_share?), usable.len());
+fn without_majority(
+    context: &RunContext,
+    usable: &[Usable],
+    most: usize,
+    none: Option<&str>,
+) -> Option<Outcome> {
+    let (least_percent, of) = (usize::from(context.plan.knobs.min_share?), usable.len());
     // Rounded down, so that what is told is below the least wherever the share is.
     let percent = most * 100 / of;
     if percent >= least_percent {
@@ -103,7 +108,7 @@ fn without_majority(desk: &Desk, usable: &[Usable], most: usize, none: Option<&s
     };
     let why = Failure::new(Code::NoMajority, message);
     let warnings = vec![Warning::of("the vote decides nothing", &why)];
-    Some(Outcome { warnings, ..unfused(desk, usable, why) })
+    Some(Outcome { warnings, ..unfused(context, usable, why) })
 }
 
 fn count(cluster: &Cluster) -> i64 {
@@ -113,9 +118,9 @@ fn count(cluster: &Cluster) -> i64 {
 /// How many wrong answers there can be: the options but one, or the other one of yes and no. Where the question lists none
 /// it is as many as were given, so that each of them may be wrong: the fewest that are possible, which overrates no seat. A
 /// value in JSON is none of the options, and a model may read something else, too.
-fn others(desk: &Desk, agreement: &Agreement) -> usize {
-    let is_json = matches!(desk.plan.knobs.extractor(), Extractor::Json(_));
-    let listed = match Form::of(&desk.plan.question()).filter(|_| !is_json) {
+fn others(context: &RunContext, agreement: &Agreement) -> usize {
+    let is_json = matches!(context.plan.knobs.extractor(), Extractor::Json(_));
+    let listed = match Form::of(&context.plan.question()).filter(|_| !is_json) {
         Some(Form::Choice(options)) => options.len() - 1,
         Some(Form::Truth { .. }) => 1,
         Some(Form::Number(_) | Form::Literal) | None => agreement.clusters.len(),
@@ -127,8 +132,8 @@ fn others(desk: &Desk, agreement: &Agreement) -> usize {
 /// wrong answer as likely as the next, what weighs most is what is most likely right: Bayes' rule. A seat that is right
 /// less often than chance speaks against its answer.
 #[allow(clippy::cast_possible_truncation, reason = "64 weights below 800 nats are far from the bounds")]
-fn log_odds(desk: &Desk, cluster: &Cluster, others: usize) -> i64 {
-    let accuracies = cluster.seats.iter().filter_map(|seat| desk.plan.seats[seat.index()].accuracy);
+fn log_odds(context: &RunContext, cluster: &Cluster, others: usize) -> i64 {
+    let accuracies = cluster.seats.iter().filter_map(|seat| context.plan.seats[seat.index()].accuracy);
     let weight = |accuracy: f64| (accuracy * others as f64 / (1.0 - accuracy)).ln();
     accuracies.map(|accuracy| (weight(accuracy) * PARTS).round() as i64).sum()
 }

@@ -8,8 +8,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
+use crate::call::run_context::RunContext;
 use crate::call::stop::Revocation;
-use crate::call::upstream_call::{Admission, Asking, Desk};
+use crate::call::upstream_call::{Admission, UpstreamCall};
 use crate::panel::gather::{Gathered, Panel, Usable};
 use crate::plan::caller_slot::Place;
 use crate::plan::step::StepKey;
@@ -20,12 +21,12 @@ use crate::strategy::parts::fusion;
 use crate::strategy::{agreement, is_gated};
 
 /// Waits for the panel, and for a text begun early where that is wanted.
-pub(crate) async fn gather(desk: &Arc<Desk>, panel: &mut Panel) -> Gathered {
-    if fusion::standing(desk).is_some() && !desk.stop.is_cancelled() {
+pub(crate) async fn gather(context: &Arc<RunContext>, panel: &mut Panel) -> Gathered {
+    if fusion::standing(context).is_some() && !context.stop.is_cancelled() {
         // A process that is gone had its text already, of the answers that were there then.
         return Gathered::Enough;
     }
-    let Some(mut early) = Early::of(desk) else { return panel.gather().await };
+    let Some(mut early) = Early::of(context) else { return panel.gather().await };
     let mut is_enough = false;
     loop {
         let gathered = if is_enough { panel.one_more().await } else { panel.more().await };
@@ -44,7 +45,7 @@ pub(crate) async fn gather(desk: &Arc<Desk>, panel: &mut Panel) -> Gathered {
             return Gathered::Enough;
         }
         // A failed write shows where the next call wants to be sent, and in the report.
-        let _ = desk.log.commit().await;
+        let _ = context.log.commit().await;
         if has_text {
             return Gathered::Enough;
         }
@@ -53,20 +54,20 @@ pub(crate) async fn gather(desk: &Arc<Desk>, panel: &mut Panel) -> Gathered {
 
 /// The drafts of a part of a run.
 struct Early<'a> {
-    desk: &'a Arc<Desk>,
+    context: &'a Arc<RunContext>,
     /// Who writes them.
     by: SeatNumber,
     /// How many answers there must be.
     from: usize,
     /// How many there have been.
     rounds: u16,
-    draft: Option<Draft>,
+    draft: Option<EarlyDraft>,
     /// Whether one has failed by itself: the usual way is gone then.
     is_over: bool,
 }
 
 /// A text on its way.
-struct Draft {
+struct EarlyDraft {
     place: Place,
     /// Whose answers it is made of.
     reads: Vec<SeatNumber>,
@@ -76,13 +77,13 @@ struct Draft {
 impl<'a> Early<'a> {
     /// `None` where nobody wants it, or where the run has had its chance: whoever wants another text of it does not want it
     /// sooner, and what became of a draft of a process that is gone is known or was paid for in vain.
-    fn of(desk: &'a Arc<Desk>) -> Option<Self> {
-        let from = desk.plan.knobs.early?.into();
-        let by = desk.hub.look(|run| {
+    fn of(context: &'a Arc<RunContext>) -> Option<Self> {
+        let from = context.plan.knobs.early?.into();
+        let by = context.hub.look(|run| {
             let is_fresh = run.outcome.is_none() && run.drafts().all(|view| view.attempts == 0);
             run.chain().first().filter(|_| is_fresh).map(|by| by.number)
         })?;
-        Some(Self { desk, by, from, rounds: 0, draft: None, is_over: false })
+        Some(Self { context, by, from, rounds: 0, draft: None, is_over: false })
     }
 
     /// Looks at the end of a draft, where it has come; says whether there is its text.
@@ -91,7 +92,7 @@ impl<'a> Early<'a> {
         self.draft = None;
         self.is_over = true;
         match end {
-            Event::Answered { attempt, answer } => fusion::holds_text(self.desk, attempt.place, &answer),
+            Event::Answered { attempt, answer } => fusion::holds_text(self.context, attempt.place, &answer),
             _ => false,
         }
     }
@@ -101,7 +102,7 @@ impl<'a> Early<'a> {
         let mut usable = panel.usable.clone();
         usable.sort_by_key(|one| one.seat);
         if let Some(draft) = &self.draft {
-            if !is_news(self.desk, &usable, &draft.reads) || !draft.revocation.revoke() {
+            if !is_news(self.context, &usable, &draft.reads) || !draft.revocation.revoke() {
                 return;
             }
             panel.set_aside(draft.place);
@@ -111,8 +112,8 @@ impl<'a> Early<'a> {
         if !is_early || self.lacks_strongest(panel) {
             return;
         }
-        let agreement = agreement(self.desk, &usable);
-        if !is_gated(self.desk, agreement.as_ref()) {
+        let agreement = agreement(self.context, &usable);
+        if !is_gated(self.context, agreement.as_ref()) {
             self.begin(panel, &usable, agreement.as_ref());
         }
     }
@@ -123,33 +124,33 @@ impl<'a> Early<'a> {
             panel.usable.iter().any(|one| one.seat == number)
                 || panel.failures.iter().any(|(seat, _)| *seat == number)
         };
-        self.desk.plan.seats.iter().any(|seat| seat.strongest && !has_ended(seat.number))
+        self.context.plan.seats.iter().any(|seat| seat.strongest && !has_ended(seat.number))
     }
 
     fn begin(&mut self, panel: &mut Panel, usable: &[Usable], agreement: Option<&Agreement>) {
-        let plan = &self.desk.plan;
+        let plan = &self.context.plan;
         let Some(step) = plan.step(StepKey::draft(self.by, self.rounds + 1)) else { return };
         let place = Place::Step(step.number);
-        let Call { place, messages, reveal } = fusion::draft(self.desk, place, usable, agreement);
+        let Call { place, messages, reveal } = fusion::draft(self.context, place, usable, agreement);
         let seat = plan.seat_at(place).expect("a step of the plan has somebody to make it");
-        let asking = Asking::new(self.desk, place, seat, messages, reveal);
-        let (mut asking, revocation) = asking.revocable();
-        match asking.admit() {
+        let upstream = UpstreamCall::new(self.context, place, seat, messages, reveal);
+        let (mut upstream, revocation) = upstream.revocable();
+        match upstream.admit() {
             admission @ Admission::Noted(_) => {
-                panel.ask_beside(asking, admission);
+                panel.ask_beside(upstream, admission);
                 self.rounds += 1;
                 let reads = usable.iter().map(|one| one.seat).collect();
-                self.draft = Some(Draft { place, reads, revocation });
+                self.draft = Some(EarlyDraft { place, reads, revocation });
             }
             // By its turn others may have answered; and what may not be sent is told when it is needed.
-            _ => asking.forgo(),
+            _ => upstream.forgo(),
         }
     }
 }
 
 /// Whether somebody says something else than most of those who are read, as far as is known.
-fn is_news(desk: &Desk, usable: &[Usable], reads: &[SeatNumber]) -> bool {
-    let question = desk.plan.question();
+fn is_news(context: &RunContext, usable: &[Usable], reads: &[SeatNumber]) -> bool {
+    let question = context.plan.question();
     let compared =
         |usable: &[&Usable]| Agreement::of(&question, usable.iter().map(|one| (one.seat, &*one.answer.text)));
     let (read, late): (Vec<&Usable>, Vec<&Usable>) = usable.iter().partition(|one| reads.contains(&one.seat));

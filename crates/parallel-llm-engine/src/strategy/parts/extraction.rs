@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
 use crate::plan::step::{Role, StepKey};
@@ -27,13 +27,17 @@ use crate::value::warning::Warning;
 const WHO: &str = "extractor";
 
 /// Counts the answers by what the first of the chain says that can; where none can, as they are counted without.
-pub(crate) async fn vote(desk: &Arc<Desk>, usable: &[Usable], without: Option<&Agreement>) -> Outcome {
-    let (read, warnings) = chain::first(desk, WHO, |by| read(desk, by, usable)).await;
+pub(crate) async fn vote(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    without: Option<&Agreement>,
+) -> Outcome {
+    let (read, warnings) = chain::first(context, WHO, |by| read(context, by, usable)).await;
     let mut outcome = match read {
-        Ok(read) => read.counted(desk, usable),
+        Ok(read) => read.counted(context, usable),
         Err(failure) if failure.code == Code::Cancelled => return Outcome::none(failure),
         Err(why) => {
-            let mut outcome = counted(desk, usable, without);
+            let mut outcome = counted(context, usable, without);
             outcome.warnings.push(Warning::of("the answers were counted as with `extractor=auto`", &why));
             outcome
         }
@@ -52,9 +56,9 @@ struct Read {
 }
 
 impl Read {
-    fn counted(self, desk: &Desk, usable: &[Usable]) -> Outcome {
-        let agreement = kept(desk, Agreement::of_values(self.values));
-        let mut outcome = counted(desk, usable, Some(&agreement));
+    fn counted(self, context: &RunContext, usable: &[Usable]) -> Outcome {
+        let agreement = kept(context, Agreement::of_values(self.values));
+        let mut outcome = counted(context, usable, Some(&agreement));
         outcome.reason = format!("by what the {WHO} `{}` reads, {}", self.by, outcome.reason);
         outcome.agreement = Some(agreement);
         outcome.shortened = self.shortened;
@@ -64,22 +68,23 @@ impl Read {
 }
 
 /// Asks one model. A failure means that the next may try.
-async fn read(desk: &Arc<Desk>, by: Seat, usable: &[Usable]) -> Result<Read, Failure> {
+async fn read(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<Read, Failure> {
     let key = StepKey { role: Role::Extractor, by: Place::Synthesizer(by.number), round: 1 };
-    let place = desk.plan.step(key).map(|step| Place::Step(step.number)).ok_or_else(unplanned)?;
-    let shown = Shown::to(desk, place, (Task::Extract, Order::Forward), usable);
-    let reply = if chain::is_past(desk, by.number) {
-        call::given_before(desk, place).unwrap_or_else(|| Err(judge::passed()))?
+    let place = context.plan.step(key).map(|step| Place::Step(step.number)).ok_or_else(unplanned)?;
+    let shown = Shown::to(context, place, (Task::Extract, Order::Forward), usable);
+    let reply = if chain::is_past(context, by.number) {
+        call::given_before(context, place).unwrap_or_else(|| Err(judge::passed()))?
     } else {
-        call::make(desk, Call { place, messages: shown.messages(desk), reveal: Reveal::nothing() }).await?
+        call::make(context, Call { place, messages: shown.messages(context), reveal: Reveal::nothing() })
+            .await?
     };
-    values(desk, by.model, shown, &reply).ok_or_else(unreadable)
+    values(context, by.model, shown, &reply).ok_or_else(unreadable)
 }
 
 /// What a reply says of these answers; `None` where it says of none what it comes to.
-fn values(desk: &Desk, by: ModelRef, shown: Shown, reply: &Answer) -> Option<Read> {
+fn values(context: &RunContext, by: ModelRef, shown: Shown, reply: &Answer) -> Option<Read> {
     let reply::Extraction { answers, suspected_injection } = reply::extraction(&reply.text, &shown.labels())?;
-    let form = Form::of(&desk.plan.question());
+    let form = Form::of(&context.plan.question());
     let said = |label: &String| answers.iter().find(|(named, _)| named == label).map(|(_, short)| short);
     let value = |(label, seat): (String, SeatNumber)| {
         (seat, said(&label).and_then(|short| Value::of(form.as_ref(), short)))

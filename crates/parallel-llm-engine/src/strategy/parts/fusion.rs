@@ -14,7 +14,7 @@ use std::sync::Arc;
 use similar::TextDiff;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
 use crate::plan::seed;
@@ -32,7 +32,7 @@ use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
-use draft::{Draft, Sitting};
+use draft::{FusedText, FusionCall};
 use leave_one_out::{Control, Finding, Text, Weighed};
 
 /// The longest pair of texts, in bytes, whose edit ratio is worth its time.
@@ -44,40 +44,49 @@ const PHRASES_SHARE: usize = 50;
 /// The word for whoever writes.
 const SYNTHESIZER: &str = "synthesizer";
 
-pub(crate) async fn decide(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+pub(crate) async fn decide(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Outcome {
     if let [only] = usable {
-        return verbatim(desk, only, "only one answer came, so there was nothing to fuse");
+        return verbatim(context, only, "only one answer came, so there was nothing to fuse");
     }
-    if let Some(outcome) = gated(desk, usable, agreement) {
+    if let Some(outcome) = gated(context, usable, agreement) {
         return outcome;
     }
-    let early = begun_early(desk, usable, agreement);
+    let early = begun_early(context, usable, agreement);
     let is_early = early.is_some();
     let mut outcome = match early {
         Some(outcome) => outcome,
-        None => write(desk, usable, agreement).await,
+        None => write(context, usable, agreement).await,
     };
     if let Some(worth) = &mut outcome.worth {
         let written = (!is_early).then_some(worth.extra_cost);
-        worth.extra_cost = costs_of_drafts(desk).into_iter().chain(written).sum();
+        worth.extra_cost = costs_of_drafts(context).into_iter().chain(written).sum();
     }
-    outcome.warnings.extend(failed_early(desk));
+    outcome.warnings.extend(failed_early(context));
     outcome
 }
 
 /// The call that makes a text of these answers in one of the plan's steps.
-pub(crate) fn draft(desk: &Desk, place: Place, usable: &[Usable], agreement: Option<&Agreement>) -> Call {
-    Sitting::whole(desk, place, &limited(desk, usable, agreement).0).call(desk)
+pub(crate) fn draft(
+    context: &RunContext,
+    place: Place,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Call {
+    FusionCall::whole(context, place, &limited(context, usable, agreement).0).call(context)
 }
 
 /// Whether the reply to such a call holds a text. One that declines is none: what is only quicker is not worth a doubt.
-pub(crate) fn holds_text(desk: &Desk, place: Place, reply: &Answer) -> bool {
-    lacks_text(desk, place, reply).is_none()
+pub(crate) fn holds_text(context: &RunContext, place: Place, reply: &Answer) -> bool {
+    lacks_text(context, place, reply).is_none()
 }
 
 /// Why the reply to such a call holds no text, where it holds none.
-fn lacks_text(desk: &Desk, place: Place, reply: &Answer) -> Option<Failure> {
-    let text = reply::fusion(&reply.text, &seed::codes_of(&desk.plan, place), &[]).text;
+fn lacks_text(context: &RunContext, place: Place, reply: &Answer) -> Option<Failure> {
+    let text = reply::fusion(&reply.text, &seed::codes_of(&context.plan, place), &[]).text;
     if text.is_empty() {
         return Some(draft::no_answer());
     }
@@ -85,32 +94,32 @@ fn lacks_text(desk: &Desk, place: Place, reply: &Answer) -> Option<Failure> {
 }
 
 /// The call that has begun a text early, where it came to its end with one and no outcome tells of it yet.
-pub(crate) fn standing(desk: &Desk) -> Option<SeatView> {
-    let given: Vec<SeatView> = desk.hub.look(|run| {
+pub(crate) fn standing(context: &RunContext) -> Option<SeatView> {
+    let given: Vec<SeatView> = context.hub.look(|run| {
         let given = |view: &&SeatView| view.status == SeatStatus::Answered && !view.told_of;
         run.drafts().filter(given).cloned().collect()
     });
     given
         .into_iter()
-        .find(|view| view.answer.as_ref().is_some_and(|reply| holds_text(desk, view.place, reply)))
+        .find(|view| view.answer.as_ref().is_some_and(|reply| holds_text(context, view.place, reply)))
 }
 
 /// The text that was begun before all had answered, where it came to its end.
-fn begun_early(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) -> Option<Outcome> {
-    let view = standing(desk)?;
-    let (shown, unshown) = limited(desk, usable, agreement);
-    let draft = Sitting::whole(desk, view.place, &shown).read(desk, view.answer.as_ref()?).ok()?;
-    let mut outcome = fused(desk, (SYNTHESIZER, &view.model), draft, &shown);
+fn begun_early(context: &RunContext, usable: &[Usable], agreement: Option<&Agreement>) -> Option<Outcome> {
+    let view = standing(context)?;
+    let (shown, unshown) = limited(context, usable, agreement);
+    let draft = FusionCall::whole(context, view.place, &shown).read(context, view.answer.as_ref()?).ok()?;
+    let mut outcome = fused(context, (SYNTHESIZER, &view.model), draft, &shown);
     outcome.unshown = unshown;
     let is_given_up = |other: &&SeatView| {
         let is_over = matches!(other.status, SeatStatus::Cancelled) || !other.status.is_final();
         other.place != view.place && other.attempts > 0 && is_over
     };
-    let (given_up, ended_ms) = desk.hub.look(|run| {
+    let (given_up, ended_ms) = context.hub.look(|run| {
         let ended_ms = run.plan.seats.iter().filter_map(|seat| run.ended_ms(seat.number)).max();
         (run.drafts().filter(is_given_up).count(), ended_ms)
     });
-    let (there, seats) = (usable.len(), desk.plan.seats.len());
+    let (there, seats) = (usable.len(), context.plan.seats.len());
     let _ = write!(outcome.reason, ", and began when {there} of {seats} had answered");
     if given_up > 0 {
         let _ = write!(outcome.reason, ", having given up {given_up} begun sooner");
@@ -125,24 +134,24 @@ fn begun_early(desk: &Desk, usable: &[Usable], agreement: Option<&Agreement>) ->
 }
 
 /// What each text begun early cost in this part of the run; `None` where nobody knows.
-fn costs_of_drafts(desk: &Desk) -> Vec<Option<PicoUsd>> {
-    desk.hub.look(|run| {
+fn costs_of_drafts(context: &RunContext) -> Vec<Option<PicoUsd>> {
+    context.hub.look(|run| {
         let made = run.drafts().filter(|view| view.attempts > 0 && !view.told_of);
         made.map(|view| view.cost.filter(|_| !view.cost_lacks_calls())).collect()
     })
 }
 
 /// What is to be known of texts begun early that came to nothing by themselves.
-fn failed_early(desk: &Desk) -> Vec<Warning> {
+fn failed_early(context: &RunContext) -> Vec<Warning> {
     use SeatStatus::{Answered, Cut, Failed, Refused, Unknown};
     let ended: Vec<SeatView> =
-        desk.hub.look(|run| run.drafts().filter(|view| !view.told_of).cloned().collect());
+        context.hub.look(|run| run.drafts().filter(|view| !view.told_of).cloned().collect());
     let failure = |view: SeatView| match view.status {
         Cut | Failed | Refused | Unknown => view.failure,
         Answered => view
             .answer
             .as_ref()
-            .map_or_else(|| Some(draft::no_answer()), |reply| lacks_text(desk, view.place, reply)),
+            .map_or_else(|| Some(draft::no_answer()), |reply| lacks_text(context, view.place, reply)),
         _ => None,
     };
     let failures = ended.into_iter().filter_map(failure);
@@ -150,56 +159,61 @@ fn failed_early(desk: &Desk) -> Vec<Warning> {
 }
 
 /// Has one text made of the answers by the first of the chain that can; if none can, the best answer stands.
-pub(crate) async fn write(desk: &Arc<Desk>, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
-    let began_ms = desk.deadline.elapsed_ms();
-    let (shown, unshown) = limited(desk, usable, agreement);
-    let fuse = |synthesizer| fuse(desk, synthesizer, &shown);
-    let mut outcome = chain::ask(desk, usable, SYNTHESIZER, fuse).await;
+pub(crate) async fn write(
+    context: &Arc<RunContext>,
+    usable: &[Usable],
+    agreement: Option<&Agreement>,
+) -> Outcome {
+    let began_ms = context.deadline.elapsed_ms();
+    let (shown, unshown) = limited(context, usable, agreement);
+    let fuse = |synthesizer| fuse(context, synthesizer, &shown);
+    let mut outcome = chain::ask(context, usable, SYNTHESIZER, fuse).await;
     outcome.unshown = unshown;
     if let Some(worth) = &mut outcome.worth {
-        worth.extra_ms = desk.deadline.elapsed_ms().saturating_sub(began_ms);
+        worth.extra_ms = context.deadline.elapsed_ms().saturating_sub(began_ms);
     }
     outcome
 }
 
 /// Asks one synthesizer, who is shown these answers. A failure means the next may try.
-async fn fuse(desk: &Arc<Desk>, by: Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
-    let first = Sitting::first(desk, &by, usable);
-    let controls = leave_one_out::controls(desk, &by, usable);
-    let calls = std::iter::once(first.call(desk)).chain(controls.iter().map(|control| control.call(desk)));
-    let mut gave = call::all(desk, calls.collect()).await.into_iter();
-    let whole = first.finish(desk, (&by, usable), gave.next().expect("one call, one end")).await;
-    if !desk.plan.knobs.is_paranoid() {
-        return whole.map(|draft| fused(desk, (SYNTHESIZER, &by.model), draft, usable));
+async fn fuse(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
+    let first = FusionCall::first(context, &by, usable);
+    let controls = leave_one_out::controls(context, &by, usable);
+    let calls =
+        std::iter::once(first.call(context)).chain(controls.iter().map(|control| control.call(context)));
+    let mut gave = call::all(context, calls.collect()).await.into_iter();
+    let whole = first.finish(context, (&by, usable), gave.next().expect("one call, one end")).await;
+    if !context.plan.knobs.is_paranoid() {
+        return whole.map(|draft| fused(context, (SYNTHESIZER, &by.model), draft, usable));
     }
     if let Some(cancelled) = whole.as_ref().err().filter(|failure| failure.code == Code::Cancelled) {
         return Err(cancelled.clone());
     }
     let texts =
-        controls.iter().zip(gave).map(|(control, gave)| (control, control.read(desk, gave))).collect();
-    compared(desk, &by.model, (whole, texts), usable)
+        controls.iter().zip(gave).map(|(control, gave)| (control, control.read(context, gave))).collect();
+    compared(context, &by.model, (whole, texts), usable)
 }
 
 /// What a model writes, under the word for what it is here, that is shown this of the answers.
 pub(crate) async fn written(
-    desk: &Arc<Desk>,
+    context: &Arc<RunContext>,
     (who, by): (&str, &Seat),
     shown: Shown,
     usable: &[Usable],
 ) -> Result<Outcome, Failure> {
-    let sitting = Sitting::over(Place::Synthesizer(by.number), shown);
-    let answer = call::make(desk, sitting.call(desk)).await?;
-    Ok(fused(desk, (who, &by.model), sitting.read(desk, &answer)?, usable))
+    let sitting = FusionCall::over(Place::Synthesizer(by.number), shown);
+    let answer = call::make(context, sitting.call(context)).await?;
+    Ok(fused(context, (who, &by.model), sitting.read(context, &answer)?, usable))
 }
 
 /// A text to be made without one of the answers, and what came of it.
-type Controlled<'a> = (&'a Control, Result<Draft, Failure>);
+type Controlled<'a> = (&'a Control, Result<FusedText, Failure>);
 
 /// The one of these texts that stands: of all answers, or without one of them.
 fn compared(
-    desk: &Desk,
+    context: &RunContext,
     by: &ModelRef,
-    (whole, texts): (Result<Draft, Failure>, Vec<Controlled<'_>>),
+    (whole, texts): (Result<FusedText, Failure>, Vec<Controlled<'_>>),
     usable: &[Usable],
 ) -> Result<Outcome, Failure> {
     let (mut warnings, mut drafts) = (Vec::new(), Vec::new());
@@ -208,8 +222,8 @@ fn compared(
         match draft {
             Ok(draft) => drafts.push((Some(control), draft)),
             Err(failure) => {
-                let context = format!("the text without seat {} failed", control.without);
-                warnings.push(Warning::of(context, &failure));
+                let what = format!("the text without seat {} failed", control.without);
+                warnings.push(Warning::of(what, &failure));
             }
         }
     }
@@ -224,7 +238,7 @@ fn compared(
         .map(|(control, draft)| Text { without: without(*control), text: &draft.text })
         .collect();
     let answers: Vec<&str> = usable.iter().map(|one| &*one.answer.text).collect();
-    let Weighed { stands, apart, finding } = leave_one_out::weigh(&desk.plan.question(), &texts, &answers);
+    let Weighed { stands, apart, finding } = leave_one_out::weigh(&context.plan.question(), &texts, &answers);
     let told = drafts.iter().zip(&apart).filter_map(|((control, _), apart)| {
         let Control { without, step, .. } = (*control)?;
         Some(Without { seat: *without, step: *step, apart: *apart })
@@ -235,8 +249,8 @@ fn compared(
     let suspected: BTreeSet<SeatNumber> =
         drafts.iter().flat_map(|(_, draft)| draft.suspected.iter().copied()).collect();
     let suspected = suspected.into_iter().collect();
-    let stands = Draft { suspected, cost, ..drafts.swap_remove(stands).1 };
-    let mut outcome = fused(desk, (SYNTHESIZER, by), stands, usable);
+    let stands = FusedText { suspected, cost, ..drafts.swap_remove(stands).1 };
+    let mut outcome = fused(context, (SYNTHESIZER, by), stands, usable);
     if let Some(seat) = told.stands_without {
         outcome.reason = format!("{}, but for that of seat {seat}", outcome.reason);
     }
@@ -248,10 +262,10 @@ fn compared(
     Ok(outcome)
 }
 
-fn fused(desk: &Desk, (who, by): (&str, &ModelRef), draft: Draft, usable: &[Usable]) -> Outcome {
+fn fused(context: &RunContext, (who, by): (&str, &ModelRef), draft: FusedText, usable: &[Usable]) -> Outcome {
     let how = match draft.base {
         Some(_) => "started from one answer and patched it from the others",
-        None if draft::is_anchored(desk) => {
+        None if draft::is_anchored(context) => {
             "wrote it from the answers without naming the one it started from"
         }
         None => "wrote it from the answers alike",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::{Place, StepNumber};
 use crate::plan::step::StepKey;
@@ -16,66 +16,71 @@ use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 
 /// A call that judges, and what its model is shown.
-pub(crate) struct Sitting {
+pub(crate) struct JudgeCall {
     key: StepKey,
     step: StepNumber,
     by: ModelRef,
     shown: Shown,
 }
 
-/// What a sitting came to.
-pub(crate) struct Ruling {
+/// What a call came to.
+pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     /// Whose answers the judge thinks tried to instruct it.
     pub(crate) suspected: Vec<SeatNumber>,
 }
 
-impl Sitting {
-    /// The sitting over these answers in this step; `None` where the plan does not have it.
-    pub(crate) fn over(desk: &Desk, key: StepKey, task: (Task, Order), usable: &[Usable]) -> Option<Self> {
-        let step = desk.plan.step(key)?.number;
+impl JudgeCall {
+    /// The call over these answers in this step; `None` where the plan does not have it.
+    pub(crate) fn over(
+        context: &RunContext,
+        key: StepKey,
+        task: (Task, Order),
+        usable: &[Usable],
+    ) -> Option<Self> {
+        let step = context.plan.step(key)?.number;
         let place = Place::Step(step);
-        let by = desk.plan.seat_at(place)?.model.clone();
-        Some(Self { key, step, by, shown: Shown::to(desk, place, task, usable) })
+        let by = context.plan.seat_at(place)?.model.clone();
+        Some(Self { key, step, by, shown: Shown::to(context, place, task, usable) })
     }
 
-    fn read(&self, reply: &str) -> Result<Ruling, Failure> {
+    fn read(&self, reply: &str) -> Result<Judgement, Failure> {
         let read = reply::judgement(reply, &self.shown.labels()).ok_or_else(no_verdict)?;
         let seats = |labels: &[String]| labels.iter().filter_map(|label| self.shown.seat_of(label)).collect();
         let verdict = Verdict { step: self.step, by: self.by.clone(), ranking: seats(&read.ranking) };
-        Ok(Ruling { verdict, suspected: seats(&read.suspected_injection) })
+        Ok(Judgement { verdict, suspected: seats(&read.suspected_injection) })
     }
 }
 
-/// Holds these sittings at once. What each came to, in their order; a failure means that it came to no verdict. Where
-/// `is_past` says that others rest on a sitting already, it is not held: what it gave before is all there is.
+/// Holds these calls at once. What each came to, in their order; a failure means that it came to no verdict. Where
+/// `is_past` says that others rest on a call already, it is not held: what it gave before is all there is.
 pub(crate) async fn hold(
-    desk: &Arc<Desk>,
-    sittings: &[Sitting],
+    context: &Arc<RunContext>,
+    calls: &[JudgeCall],
     is_past: impl Fn(StepKey) -> bool,
-) -> Vec<Result<Ruling, Failure>> {
-    let before = |sitting: &Sitting| {
-        let given = call::given_before(desk, Place::Step(sitting.step));
-        is_past(sitting.key).then(|| given.unwrap_or_else(|| Err(passed())))
+) -> Vec<Result<Judgement, Failure>> {
+    let before = |call: &JudgeCall| {
+        let given = call::given_before(context, Place::Step(call.step));
+        is_past(call.key).then(|| given.unwrap_or_else(|| Err(passed())))
     };
-    let before: Vec<_> = sittings.iter().map(before).collect();
-    let open = sittings.iter().zip(&before).filter(|(_, before)| before.is_none());
-    let calls = open.map(|(sitting, _)| Call {
-        place: Place::Step(sitting.step),
-        messages: sitting.shown.messages(desk),
+    let before: Vec<_> = calls.iter().map(before).collect();
+    let open = calls.iter().zip(&before).filter(|(_, before)| before.is_none());
+    let asked = open.map(|(call, _)| Call {
+        place: Place::Step(call.step),
+        messages: call.shown.messages(context),
         reveal: Reveal::all(),
     });
-    let mut gave = call::all(desk, calls.collect()).await.into_iter();
-    let read = |(sitting, before): (&Sitting, Option<Result<Answer, Failure>>)| {
+    let mut gave = call::all(context, asked.collect()).await.into_iter();
+    let read = |(call, before): (&JudgeCall, Option<Result<Answer, Failure>>)| {
         let gave = before.or_else(|| gave.next()).expect("one call, one end");
-        sitting.read(&gave?.text)
+        call.read(&gave?.text)
     };
-    sittings.iter().zip(before).map(read).collect()
+    calls.iter().zip(before).map(read).collect()
 }
 
 /// Notes which answers judges were shown only a part of, and of each the smallest part.
-pub(crate) fn shorten(shortened: &mut Vec<Shortened>, sittings: &[Sitting]) {
-    for cut in sittings.iter().flat_map(|sitting| &sitting.shown.shortened) {
+pub(crate) fn shorten(shortened: &mut Vec<Shortened>, calls: &[JudgeCall]) {
+    for cut in calls.iter().flat_map(|call| &call.shown.shortened) {
         match shortened.iter_mut().find(|known| known.seat == cut.seat) {
             Some(known) => known.to_chars = known.to_chars.min(cut.to_chars),
             None => shortened.push(cut.clone()),

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::{Place, StepNumber};
 use crate::plan::step::{Role, StepKey};
@@ -35,7 +35,7 @@ pub(crate) struct Again {
 }
 
 /// How things stand after some rounds.
-pub(crate) struct Standing {
+pub(crate) struct AfterRounds {
     /// The newest answer of every seat, in the order of the panel.
     pub(crate) newest: Vec<Usable>,
     /// Which of these say the same.
@@ -50,12 +50,12 @@ pub(crate) struct Standing {
 /// Asks round after round until all say the same, nobody answers any more, or there is no further one. A failure is that of
 /// the whole run.
 pub(crate) async fn ask(
-    desk: &Arc<Desk>,
+    context: &Arc<RunContext>,
     (usable, agreement): (&[Usable], Option<&Agreement>),
     again: Again,
     rounds: RangeInclusive<u16>,
-) -> Result<Standing, Failure> {
-    let mut standing = Standing {
+) -> Result<AfterRounds, Failure> {
+    let mut after = AfterRounds {
         newest: usable.to_vec(),
         agreement: agreement.cloned(),
         rounds: Vec::new(),
@@ -65,15 +65,15 @@ pub(crate) async fn ask(
     };
     for (round, left) in rounds.clone().zip((1..=u32::from(rounds.end() - rounds.start()) + 1).rev()) {
         // Where nobody has answered, the next round would ask the same once more.
-        if is_gated(desk, standing.agreement.as_ref()) || standing.is_silent() {
+        if is_gated(context, after.agreement.as_ref()) || after.is_silent() {
             break;
         }
-        standing.go_on(desk, again, (round, left)).await?;
+        after.go_on(context, again, (round, left)).await?;
     }
-    Ok(standing)
+    Ok(after)
 }
 
-impl Standing {
+impl AfterRounds {
     /// How many rounds there were.
     pub(crate) fn rounds(&self) -> usize {
         self.rounds.len()
@@ -91,8 +91,8 @@ impl Standing {
     }
 
     /// What the calls of all rounds cost; `None` where one is not known.
-    pub(crate) fn cost(&self, desk: &Desk) -> Option<PicoUsd> {
-        desk.hub.look(|run| {
+    pub(crate) fn cost(&self, context: &RunContext) -> Option<PicoUsd> {
+        context.hub.look(|run| {
             let views = self.steps.iter().filter_map(|step| run.place(Place::Step(*step)));
             let costs = views.map(|view| (!view.cost_lacks_calls()).then(|| view.cost.unwrap_or_default()));
             let all: PicoUsd = costs.collect::<Option<Vec<_>>>()?.into_iter().sum();
@@ -108,28 +108,28 @@ impl Standing {
 
     async fn go_on(
         &mut self,
-        desk: &Arc<Desk>,
+        context: &Arc<RunContext>,
         again: Again,
         (round, left): (u16, u32),
     ) -> Result<(), Failure> {
         let round_name = format!("{} {round}", again.word);
         let (mut asked, mut calls): (Vec<(SeatNumber, StepNumber)>, Vec<Call>) = (Vec::new(), Vec::new());
-        let (read, unshown) = limited(desk, &self.newest, self.agreement.as_ref());
+        let (read, unshown) = limited(context, &self.newest, self.agreement.as_ref());
         for one in &self.newest {
             let key = StepKey { role: again.role, by: Place::Seat(one.seat), round };
-            let Some(step) = desk.plan.step(key).map(|step| step.number) else { continue };
+            let Some(step) = context.plan.step(key).map(|step| step.number) else { continue };
             let place = Place::Step(step);
-            let shown = Shown::to(desk, place, (again.task, Order::Forward), &read);
+            let shown = Shown::to(context, place, (again.task, Order::Forward), &read);
             self.warnings.extend(shortened(one.seat, &round_name, &shown));
-            calls.push(Call { place, messages: shown.messages(desk), reveal: Reveal::all() });
+            calls.push(Call { place, messages: shown.messages(context), reveal: Reveal::all() });
             asked.push((one.seat, step));
         }
         self.steps.extend(asked.iter().map(|(_, step)| *step));
-        self.told_before = self.told_before.plus(desk.hub.look(|run| {
+        self.told_before = self.told_before.plus(context.hub.look(|run| {
             let views = asked.iter().filter_map(|(_, step)| run.place(Place::Step(*step)));
             views.filter(|view| view.told_of).filter_map(|view| view.cost).sum()
         }));
-        let gave = call::within(desk, desk.deadline.shared_by(left + again.after), calls).await;
+        let gave = call::within(context, context.deadline.shared_by(left + again.after), calls).await;
         let is_over = |gave: &&Result<Answer, Failure>| {
             gave.as_ref().is_err_and(|failure| failure.code == Code::Cancelled)
         };
@@ -147,25 +147,25 @@ impl Standing {
                         Usable { seat, answer, cut: false, step: Some(step) };
                 }
                 Err(failure) => {
-                    let context =
+                    let what =
                         format_args!("seat {seat} gave no answer in {round_name} and keeps the one it had");
-                    self.warnings.push(Warning::of(context, &failure));
+                    self.warnings.push(Warning::of(what, &failure));
                 }
             }
         }
-        self.agreement = agreement(desk, &self.newest);
-        self.rounds.push(Round { round, unshown, ..self.compared(desk, &before, answered) });
+        self.agreement = agreement(context, &self.newest);
+        self.rounds.push(Round { round, unshown, ..self.compared(context, &before, answered) });
         Ok(())
     }
 
     /// Holds the newest answers of the seats that gave one against those before.
     fn compared(
         &self,
-        desk: &Desk,
+        context: &RunContext,
         (before, agreement): &(Vec<Usable>, Option<Agreement>),
         answered: Vec<SeatNumber>,
     ) -> Round {
-        let question = desk.plan.question();
+        let question = context.plan.question();
         let text = |answers: &[Usable], seat: SeatNumber| {
             let one = answers.iter().find(|one| one.seat == seat);
             one.map(|one| Arc::clone(&one.answer.text)).expect("whoever is asked again has answered")

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
 use crate::plan::step::{Role, StepKey};
@@ -16,7 +16,7 @@ use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Judging, Outcome, Shortened, Verdict};
 use crate::strategy::parts::best::best_among;
 use crate::strategy::parts::chain;
-use crate::strategy::parts::judge::{self, Sitting};
+use crate::strategy::parts::judge::{self, JudgeCall};
 use crate::strategy::parts::shown::Order;
 use crate::strategy::{by_default, gated, limited, selected, strongest, verbatim};
 use crate::value::answer::Failure;
@@ -24,31 +24,32 @@ use crate::value::warning::Warning;
 
 /// The answer that a judge puts first who is shown all of them for this task.
 pub(crate) async fn first_of(
-    desk: &Arc<Desk>,
+    context: &Arc<RunContext>,
     task: Task,
     usable: &[Usable],
     agreement: Option<&Agreement>,
 ) -> Outcome {
     if let [only] = usable {
-        return verbatim(desk, only, "only one answer came, so there was nothing to judge");
+        return verbatim(context, only, "only one answer came, so there was nothing to judge");
     }
-    if let Some(outcome) = gated(desk, usable, agreement) {
+    if let Some(outcome) = gated(context, usable, agreement) {
         return outcome;
     }
-    let (shown, unshown) = limited(desk, usable, agreement);
+    let (shown, unshown) = limited(context, usable, agreement);
     let outcome =
-        chain::ask(desk, usable, "judge", |judge| judged(desk, judge, task, (usable, &shown))).await;
+        chain::ask(context, usable, "judge", |judge| judged(context, judge, task, (usable, &shown))).await;
     Outcome { unshown, ..outcome }
 }
 
 /// What one judge comes to that is shown these of the answers. A failure means that it gave no verdict at all.
 async fn judged(
-    desk: &Arc<Desk>,
+    context: &Arc<RunContext>,
     judge: Seat,
     task: Task,
     (usable, shown): (&[Usable], &[Usable]),
 ) -> Result<Outcome, Failure> {
-    let Judged { verdicts, suspected, shortened, mut failures } = verdicts(desk, &judge, task, shown).await;
+    let Judged { verdicts, suspected, shortened, mut failures } =
+        verdicts(context, &judge, task, shown).await;
     let tops: Vec<SeatNumber> =
         verdicts.iter().filter_map(|verdict| verdict.ranking.first().copied()).collect();
     let (chosen, how) = match (tops.as_slice(), failures.as_slice()) {
@@ -57,8 +58,8 @@ async fn judged(
         ([top], _) => (*top, "put it first in the only order that came to a verdict".to_owned()),
         ([one, other, ..], _) if one == other => (*one, "put it first in both orders".to_owned()),
         ([one, other, ..], _) => {
-            let chosen = best_among(usable, &strongest(desk), &[*one, *other]);
-            let closer = by_default(desk, chosen, "closer to all the others");
+            let chosen = best_among(usable, &strongest(context), &[*one, *other]);
+            let closer = by_default(context, chosen, "closer to all the others");
             let how = format!(
                 "put seat {one} first in one order and seat {other} in the other, which is a tie; this one is {closer}"
             );
@@ -67,7 +68,7 @@ async fn judged(
     };
     let flips = usize::from(tops.windows(2).any(|pair| pair[0] != pair[1]));
     let chosen = best_among(usable, &[], &[chosen]);
-    let mut outcome = selected(desk, chosen, format!("the judge `{}` {how}", judge.model));
+    let mut outcome = selected(context, chosen, format!("the judge `{}` {how}", judge.model));
     outcome.judging = Some(Judging { verdicts, flips });
     outcome.shortened = shortened;
     chain::suspect(&mut outcome, "judge", &suspected);
@@ -85,23 +86,23 @@ struct Judged {
     failures: Vec<Failure>,
 }
 
-async fn verdicts(desk: &Arc<Desk>, judge: &Seat, task: Task, shown: &[Usable]) -> Judged {
-    let orders = u16::from(desk.plan.knobs.orders(desk.plan.strategy));
-    let sittings = [Order::Forward, Order::Backward].into_iter().zip(1..=orders);
-    let sittings = sittings.filter_map(|(order, round)| {
+async fn verdicts(context: &Arc<RunContext>, judge: &Seat, task: Task, shown: &[Usable]) -> Judged {
+    let orders = u16::from(context.plan.knobs.orders(context.plan.strategy));
+    let calls = [Order::Forward, Order::Backward].into_iter().zip(1..=orders);
+    let calls = calls.filter_map(|(order, round)| {
         let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
-        Sitting::over(desk, key, (task, order), shown)
+        JudgeCall::over(context, key, (task, order), shown)
     });
-    let sittings: Vec<Sitting> = sittings.collect();
+    let calls: Vec<JudgeCall> = calls.collect();
     let mut judged =
         Judged { verdicts: Vec::new(), suspected: Vec::new(), shortened: Vec::new(), failures: Vec::new() };
-    judge::shorten(&mut judged.shortened, &sittings);
-    let is_past = chain::is_past(desk, judge.number);
-    for ruled in judge::hold(desk, &sittings, |_| is_past).await {
+    judge::shorten(&mut judged.shortened, &calls);
+    let is_past = chain::is_past(context, judge.number);
+    for ruled in judge::hold(context, &calls, |_| is_past).await {
         match ruled {
-            Ok(ruling) => {
-                judged.suspected.extend(ruling.suspected);
-                judged.verdicts.push(ruling.verdict);
+            Ok(judgement) => {
+                judged.suspected.extend(judgement.suspected);
+                judged.verdicts.push(judgement.verdict);
             }
             Err(failure) => judged.failures.push(failure),
         }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
-use crate::plan::seed::{self, Chance};
+use crate::plan::seed::{self, SeededRandom};
 use crate::plan::step::{Role, StepKey};
-use crate::prompt::{self, Candidate, Standing, Task, Votes};
+use crate::prompt::{self, Candidate, PeerRank, Task, Votes};
 use crate::request::Message;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Reading, Shortened};
@@ -41,28 +41,33 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// What the model of this place is shown for its task.
-    pub(crate) fn to(desk: &Desk, place: Place, (task, order): (Task, Order), usable: &[Usable]) -> Self {
-        Self::beside(desk, place, (task, order), (usable, String::new()))
+    pub(crate) fn to(
+        context: &RunContext,
+        place: Place,
+        (task, order): (Task, Order),
+        usable: &[Usable],
+    ) -> Self {
+        Self::beside(context, place, (task, order), (usable, String::new()))
     }
 
     /// The same beside an analysis of these answers, in which they have the names they have here.
     pub(crate) fn beside(
-        desk: &Desk,
+        context: &RunContext,
         place: Place,
         (task, order): (Task, Order),
         (usable, analysis): (&[Usable], String),
     ) -> Self {
         let key = match place {
-            Place::Step(number) => desk.plan.steps.get(number.index()).map(|step| step.key),
+            Place::Step(number) => context.plan.steps.get(number.index()).map(|step| step.key),
             Place::Seat(_) | Place::Synthesizer(_) => None,
         };
-        let mut chance = Chance::new(&desk.plan, &occasion(key));
+        let mut random = SeededRandom::new(&context.plan, &occasion(key));
         // The first bytes are a code.
-        chance.nonce();
+        random.nonce();
         let is_own =
             |one: &&Usable| task == Task::Revise && key.is_some_and(|key| key.by == Place::Seat(one.seat));
         let (own, mut shuffled): (Vec<&Usable>, Vec<&Usable>) = usable.iter().partition(is_own);
-        chance.shuffle(&mut shuffled);
+        random.shuffle(&mut shuffled);
         match order {
             Order::Forward => {}
             Order::Backward => shuffled.reverse(),
@@ -72,28 +77,28 @@ impl Shown {
                 shuffled.retain(|one| one.seat != own);
             }
         }
-        let asked = desk.plan.messages.iter().flat_map(Message::texts);
+        let asked = context.plan.messages.iter().flat_map(Message::texts);
         let answers = usable.iter().map(|one| &*one.answer.text);
         let texts: Vec<&str> = answers.chain(asked).chain([analysis.as_str()]).collect();
-        let nonce = seed::code_of(&desk.plan, place, &texts);
+        let nonce = seed::code_of(&context.plan, place, &texts);
         let mut candidates: Vec<Candidate> = shuffled
             .into_iter()
             .chain(own.iter().copied())
             .enumerate()
             .map(|(index, one)| candidate(index, one))
             .collect();
-        let reader = desk.plan.seat_at(place).expect("a strategy calls places of its plan only");
+        let reader = context.plan.seat_at(place).expect("a strategy calls places of its plan only");
         let beside_bytes = if task.answers() { reader.brief_bytes() } else { analysis.len() as u64 };
-        let shortened = shorten(desk, reader, (task, beside_bytes), &mut candidates);
+        let shortened = shorten(context, reader, (task, beside_bytes), &mut candidates);
         let own = (!own.is_empty()).then(|| candidates.pop()).flatten();
         Self { reader: place, task, nonce, candidates, own, shortened, analysis }
     }
 
     /// The same, the reader being told where each answer stands.
     #[must_use]
-    pub(crate) fn ranked(mut self, standing: impl Fn(SeatNumber) -> Option<Standing>) -> Self {
+    pub(crate) fn ranked(mut self, peer_rank: impl Fn(SeatNumber) -> Option<PeerRank>) -> Self {
         for candidate in &mut self.candidates {
-            candidate.standing = standing(candidate.seat);
+            candidate.peer_rank = peer_rank(candidate.seat);
         }
         self
     }
@@ -101,8 +106,8 @@ impl Shown {
     /// The same, the reader being told how many of them come to the same, where that is wanted and can be told. It is counted
     /// among those shown: what is left out on purpose has no say.
     #[must_use]
-    pub(crate) fn counted(mut self, desk: &Desk, usable: &[Usable]) -> Self {
-        let agreement = desk.plan.knobs.shows_votes().then(|| agreement(desk, usable)).flatten();
+    pub(crate) fn counted(mut self, context: &RunContext, usable: &[Usable]) -> Self {
+        let agreement = context.plan.knobs.shows_votes().then(|| agreement(context, usable)).flatten();
         for candidate in &mut self.candidates {
             let same = agreement.as_ref().map_or(0, |agreement| agreement.count_of(candidate.seat));
             candidate.votes = (same > 0).then(|| Votes { same: same - 1, of: usable.len() - 1 });
@@ -111,20 +116,20 @@ impl Shown {
     }
 
     /// The prompt. Who answers the question again does so as whoever it is asked to be.
-    pub(crate) fn messages(&self, desk: &Desk) -> Arc<[Message]> {
-        let (request, candidates) = (&desk.plan.messages, self.candidates.as_slice());
+    pub(crate) fn messages(&self, context: &RunContext) -> Arc<[Message]> {
+        let (request, candidates) = (&context.plan.messages, self.candidates.as_slice());
         if !self.task.answers() {
             let beside = (candidates, self.analysis.as_str());
             return prompt::with_analysis(self.task, request, beside, &self.nonce).into();
         }
         let messages = prompt::answering(self.task, request, (self.own.as_ref(), candidates), &self.nonce);
-        let reader = desk.plan.seat_at(self.reader).expect("a strategy calls places of its plan only");
+        let reader = context.plan.seat_at(self.reader).expect("a strategy calls places of its plan only");
         reader.sent(&messages.into())
     }
 
     /// The codes that a reply may carry: it may be one to the prompt of an earlier part of the run.
-    pub(crate) fn codes(&self, desk: &Desk) -> Vec<String> {
-        seed::codes_of(&desk.plan, self.reader)
+    pub(crate) fn codes(&self, context: &RunContext) -> Vec<String> {
+        seed::codes_of(&context.plan, self.reader)
     }
 
     /// The names the candidates have here.
@@ -166,25 +171,25 @@ fn candidate(index: usize, one: &Usable) -> Candidate {
         seat: one.seat,
         text: one.answer.text.to_string(),
         stops_early: one.cut || one.answer.truncated(),
-        standing: None,
+        peer_rank: None,
         votes: None,
     }
 }
 
 /// Shortens candidates to what the reader is to be shown of each, and to what it can read beside so many bytes of other things.
 fn shorten(
-    desk: &Desk,
+    context: &RunContext,
     reader: &Seat,
     (task, beside_bytes): (Task, u64),
     candidates: &mut [Candidate],
 ) -> Vec<Shortened> {
     let context_tokens = reader.context_tokens.unwrap_or(u64::MAX);
-    let room = prompt::Room {
+    let room = prompt::ContextWindow {
         context_tokens: context_tokens.saturating_sub(tokens_in(beside_bytes)),
         output_tokens: reader.max_tokens,
-        candidate_tokens: desk.plan.knobs.shown_tokens_max,
+        candidate_tokens: context.plan.knobs.shown_tokens_max,
     };
-    let cut = prompt::fit(task, candidates, &desk.plan.messages, room);
+    let cut = prompt::fit(task, candidates, &context.plan.messages, room);
     let shown =
         |seat| candidates.iter().find(|one| one.seat == seat).map_or(0, |one| one.text.chars().count());
     cut.into_iter()

@@ -227,7 +227,7 @@ impl Echo {
         // `Total earnings` are the earnings.
         let named = text.trim_start().strip_prefix("Total ").filter(|named| self.is_touched(named));
         let text = named.unwrap_or(text);
-        let mut reading = Reading {
+        let mut reading = EchoReader {
             echo: self,
             next: 0,
             front: 0,
@@ -269,7 +269,7 @@ impl Echo {
 pub(super) const NUMBER: &str = "#";
 
 /// A text as it is read word by word.
-struct Reading<'a> {
+struct EchoReader<'a> {
     echo: &'a Echo,
     /// The first word of the question that is still to come.
     next: usize,
@@ -293,7 +293,7 @@ struct Reading<'a> {
     counted: Option<String>,
 }
 
-impl Reading<'_> {
+impl EchoReader<'_> {
     fn passes_number(&mut self) -> bool {
         NUMBER.clone_into(&mut self.before);
         self.is_behind = true;
@@ -457,7 +457,7 @@ impl Reading<'_> {
     }
 }
 
-impl Reading<'_> {
+impl EchoReader<'_> {
     /// The place of a word, where the end of the question was said first: `In a week the cows give`.
     fn wrapped(&mut self, bare: &str) -> Option<usize> {
         (self.front > 0 && self.last == usize::MAX).then_some(())?;

@@ -26,7 +26,7 @@ use crate::text::json_pointer::Pointer;
 pub use asked::Asked;
 use json::{Field, Said};
 use number::Number;
-use spot::{Kind, Spot};
+use spot::{Spot, SpotKind};
 
 /// The longest piece of an answer that is read as a whole, in bytes: an option may have so many.
 const PIECE_BYTES_MAX: usize = 1_200;
@@ -135,7 +135,9 @@ impl Form {
             Field::Absent => {
                 let mut spots = spot::all(answer);
                 // A heading of the fourth level is none.
-                spots.retain(|spot| spot.kind != Kind::Hashes || self.read_piece(spot.text, false).is_some());
+                spots.retain(|spot| {
+                    spot.kind != SpotKind::Hashes || self.read_piece(spot.text, false).is_some()
+                });
                 match spots.split_last() {
                     Some((last, others)) => {
                         let value = self.read_last(last)?;
@@ -159,23 +161,23 @@ impl Form {
             Self::Number(asked) => &asked.echo.told,
             Self::Truth { .. } | Self::Choice(_) | Self::Literal => &[],
         };
-        let wants_box = spot.kind == Kind::Box && asked.iter().any(|word| word.contains("boxed"));
+        let wants_box = spot.kind == SpotKind::Box && asked.iter().any(|word| word.contains("boxed"));
         let sentence = match self {
             Self::Number(asked) => asked.sentence(),
             Self::Truth { .. } | Self::Choice(_) | Self::Literal => "",
         };
         spot.is_plain
             && !spot.is_of_another(sentence)
-            && (wants_box || spot.leads(if spot.kind == Kind::Box { asked } else { &[] }))
+            && (wants_box || spot.leads(if spot.kind == SpotKind::Box { asked } else { &[] }))
     }
 
     /// Whether an earlier place leaves this value alone: it says the same, or nothing that could be the answer.
     fn allows(&self, spot: &Spot<'_>, value: &Value) -> bool {
         match (self.read_spot(spot), spot.kind) {
             (Some(other), _) if other == *value => true,
-            (Some(Value::Literal(_)), Kind::Mark) => !matches!(value, Value::Literal(_)),
-            (None, Kind::Mark | Kind::Hashes) => true,
-            (Some(_), Kind::Mark) => !self.is_plain(spot),
+            (Some(Value::Literal(_)), SpotKind::Mark) => !matches!(value, Value::Literal(_)),
+            (None, SpotKind::Mark | SpotKind::Hashes) => true,
+            (Some(_), SpotKind::Mark) => !self.is_plain(spot),
             _ => false,
         }
     }
@@ -184,14 +186,14 @@ impl Form {
         let beside = spot.beside.replace("\\]", "").replace("\\)", "");
         let beside =
             beside.trim_matches(|one: char| one.is_whitespace() || matches!(one, '$' | '*' | '.' | '_'));
-        match (self.read_piece(spot.text, spot.kind == Kind::Box), self) {
+        match (self.read_piece(spot.text, spot.kind == SpotKind::Box), self) {
             (value, _) if beside.is_empty() => value
                 .or_else(|| match self {
                     // `Answer: Olivia has 7 apples left.`
-                    Self::Number(asked) if spot.kind == Kind::Mark => said_last(spot.text, asked),
+                    Self::Number(asked) if spot.kind == SpotKind::Mark => said_last(spot.text, asked),
                     _ => None,
                 })
-                .or_else(|| self.read_literal(spot.text, spot.kind == Kind::Box)),
+                .or_else(|| self.read_literal(spot.text, spot.kind == SpotKind::Box)),
             // `\boxed{8}` legs.
             (Some(Value::Number(number, None)), Self::Number(asked)) => {
                 let unit = asked.unit("", &beside.replace("\\%", "%"))?;

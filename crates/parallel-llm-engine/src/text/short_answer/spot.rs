@@ -214,7 +214,7 @@ const CLOSING: &[char] = &['*', '_', '`', '$', '.', '。', '।', '"', '”'];
 
 /// How an answer says what it comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SpotKind {
     /// In a box.
     Box,
     /// Behind `####`.
@@ -226,7 +226,7 @@ pub(super) enum Kind {
 /// A place that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spot<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: SpotKind,
     /// What stands there.
     pub(super) text: &'a str,
     /// What stands between a box and the end of its line.
@@ -252,7 +252,7 @@ impl Spot<'_> {
     pub(super) fn is_of_another(&self, question: &str) -> bool {
         let bare = |text: &str| text.replace([' ', '$', '{', '}', '\\'], "").to_lowercase();
         let is_asked = |formula: &str| bare(question).contains(&bare(formula));
-        self.kind == Kind::Box
+        self.kind == SpotKind::Box
             && equated(self.lead).is_some_and(|formula| is_of_a_letter(formula) && !is_asked(formula))
     }
 
@@ -344,7 +344,7 @@ fn boxes(text: &str) -> Vec<Spot<'_>> {
         let end = start + length;
         Spot {
             lead: lead.map_or("", conclusion),
-            kind: Kind::Box,
+            kind: SpotKind::Box,
             text: inside.unwrap_or_default(),
             beside,
             is_plain,
@@ -369,7 +369,7 @@ fn hashes(text: &str) -> Vec<Spot<'_>> {
         let end = start + line.len();
         is_start.then_some(Spot {
             lead: "",
-            kind: Kind::Hashes,
+            kind: SpotKind::Hashes,
             text: line.trim(),
             beside: "",
             is_plain,
@@ -414,7 +414,7 @@ fn spot(text: &str, at: usize, start: usize) -> Option<Spot<'_>> {
     let is_plain = line.len() <= LINE_BYTES_MAX && lead.is_some_and(|lead| !turns(conclusion(lead)));
     Some(Spot {
         lead: lead.map_or("", conclusion),
-        kind: Kind::Mark,
+        kind: SpotKind::Mark,
         text: line.trim(),
         beside: "",
         is_plain,

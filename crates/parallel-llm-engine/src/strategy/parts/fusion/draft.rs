@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
 use crate::plan::step::{Role, StepKey};
@@ -19,7 +19,7 @@ use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
 
 /// A text, and what is known of how it was made.
-pub(crate) struct Draft {
+pub(crate) struct FusedText {
     pub(crate) text: String,
     /// Whose answer it started from, where it did and that was named.
     pub(crate) base: Option<SeatNumber>,
@@ -34,32 +34,32 @@ pub(crate) struct Draft {
 }
 
 /// A call that compares, or compares and writes.
-pub(crate) struct Sitting {
+pub(crate) struct FusionCall {
     place: Place,
     shown: Shown,
     is_analyst: bool,
 }
 
-impl Sitting {
+impl FusionCall {
     /// What a synthesizer is asked first.
-    pub(crate) fn first(desk: &Desk, by: &Seat, usable: &[Usable]) -> Self {
+    pub(crate) fn first(context: &RunContext, by: &Seat, usable: &[Usable]) -> Self {
         let own = Place::Synthesizer(by.number);
         let key = StepKey { role: Role::Analyst, by: own, round: 1 };
-        let step = Some(key).filter(|_| desk.plan.knobs.is_analysis_separate());
-        match step.and_then(|key| desk.plan.step(key)) {
+        let step = Some(key).filter(|_| context.plan.knobs.is_analysis_separate());
+        match step.and_then(|key| context.plan.step(key)) {
             Some(step) => {
                 let place = Place::Step(step.number);
-                let shown = shown(desk, place, Task::Analyse, (usable, String::new()));
+                let shown = shown(context, place, Task::Analyse, (usable, String::new()));
                 Self { place, shown, is_analyst: true }
             }
-            None => Self::whole(desk, own, usable),
+            None => Self::whole(context, own, usable),
         }
     }
 
     /// One call for all of it.
-    pub(crate) fn whole(desk: &Desk, place: Place, usable: &[Usable]) -> Self {
-        let task = if is_anchored(desk) { Task::Synthesize } else { Task::Free };
-        Self::over(place, shown(desk, place, task, (usable, String::new())))
+    pub(crate) fn whole(context: &RunContext, place: Place, usable: &[Usable]) -> Self {
+        let task = if is_anchored(context) { Task::Synthesize } else { Task::Free };
+        Self::over(place, shown(context, place, task, (usable, String::new())))
     }
 
     /// One call of whoever is shown this.
@@ -67,40 +67,40 @@ impl Sitting {
         Self { place, shown, is_analyst: false }
     }
 
-    pub(crate) fn call(&self, desk: &Desk) -> Call {
+    pub(crate) fn call(&self, context: &RunContext) -> Call {
         // Of several texts nobody knows yet which stands.
         let is_last = match self.place {
             Place::Synthesizer(_) => true,
-            place => desk.plan.role_of(place) == Some(Role::Draft),
+            place => context.plan.role_of(place) == Some(Role::Draft),
         };
-        let is_shown = is_last && !desk.plan.knobs.is_paranoid();
+        let is_shown = is_last && !context.plan.knobs.is_paranoid();
         let reveal = if is_shown { Reveal::answer(&self.shown.nonce) } else { Reveal::nothing() };
-        Call { place: self.place, messages: self.shown.messages(desk), reveal }
+        Call { place: self.place, messages: self.shown.messages(context), reveal }
     }
 
     /// The text that comes of it, for which an analyst's reply needs one call more.
     pub(crate) async fn finish(
         self,
-        desk: &Arc<Desk>,
+        context: &Arc<RunContext>,
         (by, usable): (&Seat, &[Usable]),
         gave: Result<Answer, Failure>,
-    ) -> Result<Draft, Failure> {
+    ) -> Result<FusedText, Failure> {
         if !self.is_analyst {
-            return self.read(desk, &gave?);
+            return self.read(context, &gave?);
         }
         let analysis = gave.and_then(|answer| {
             let read = reply::comparison(&answer.text, &self.shown.names()).ok_or_else(unreadable)?;
             Ok((read, answer))
         });
         match analysis {
-            Ok((analysis, reply)) => self.write(desk, (by, usable), (analysis, &reply)).await,
+            Ok((analysis, reply)) => self.write(context, (by, usable), (analysis, &reply)).await,
             Err(failure) if failure.code == Code::Cancelled => Err(failure),
             Err(failure) => {
-                let inline = Self::whole(desk, Place::Synthesizer(by.number), usable);
-                let answer = call::make(desk, inline.call(desk)).await?;
-                let mut draft = inline.read(desk, &answer)?;
-                let context = "the answers were compared and fused in one call, for the analysis failed";
-                draft.warnings.push(Warning::of(context, &failure));
+                let inline = Self::whole(context, Place::Synthesizer(by.number), usable);
+                let answer = call::make(context, inline.call(context)).await?;
+                let mut draft = inline.read(context, &answer)?;
+                let what = "the answers were compared and fused in one call, for the analysis failed";
+                draft.warnings.push(Warning::of(what, &failure));
                 Ok(draft)
             }
         }
@@ -109,20 +109,20 @@ impl Sitting {
     /// Has the text written by whoever is shown the analysis, too.
     async fn write(
         self,
-        desk: &Arc<Desk>,
+        context: &Arc<RunContext>,
         (by, usable): (&Seat, &[Usable]),
         (analysis, reply): (reply::Analysis, &Answer),
-    ) -> Result<Draft, Failure> {
-        let task = if is_anchored(desk) { Task::Write } else { Task::WriteFree };
-        let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(desk)), ..analysis };
+    ) -> Result<FusedText, Failure> {
+        let task = if is_anchored(context) { Task::Write } else { Task::WriteFree };
+        let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(context)), ..analysis };
         let place = Place::Synthesizer(by.number);
         let beside = (usable, analysis.rendered(&self.shown.names()));
-        let shown = shown(desk, place, task, beside);
+        let shown = shown(context, place, task, beside);
         let reveal =
-            if desk.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::text(&shown.nonce) };
-        let answer = call::make(desk, Call { place, messages: shown.messages(desk), reveal }).await?;
-        let text = reply::written(&answer.text, &shown.codes(desk));
-        let written = Draft {
+            if context.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::text(&shown.nonce) };
+        let answer = call::make(context, Call { place, messages: shown.messages(context), reveal }).await?;
+        let text = reply::written(&answer.text, &shown.codes(context));
+        let written = FusedText {
             text,
             base: analysis.base,
             suspected: analysis.suspected,
@@ -136,11 +136,11 @@ impl Sitting {
     }
 
     /// A reply that holds all of it.
-    pub(crate) fn read(&self, desk: &Desk, answer: &Answer) -> Result<Draft, Failure> {
-        let fusion = reply::fusion(&answer.text, &self.shown.codes(desk), &self.shown.labels());
+    pub(crate) fn read(&self, context: &RunContext, answer: &Answer) -> Result<FusedText, Failure> {
+        let fusion = reply::fusion(&answer.text, &self.shown.codes(context), &self.shown.labels());
         let seat_of = |label: &String| self.shown.seat_of(label);
-        let read = Draft {
-            base: fusion.base.as_ref().filter(|_| is_anchored(desk)).and_then(seat_of),
+        let read = FusedText {
+            base: fusion.base.as_ref().filter(|_| is_anchored(context)).and_then(seat_of),
             suspected: fusion.suspected_injection.iter().filter_map(seat_of).collect(),
             text: fusion.text,
             shortened: self.shown.shortened.clone(),
@@ -153,7 +153,7 @@ impl Sitting {
     }
 }
 
-impl Draft {
+impl FusedText {
     /// The text, where it is one. A refusal is none where most answers do what was asked: the synthesizer has not done its
     /// work then, and the answers were paid for. Where most decline as well, it may have made of them what they come to.
     fn unless_unwritten(self, candidates: &[Candidate]) -> Result<Self, Failure> {
@@ -178,8 +178,8 @@ pub(crate) fn refusal() -> Failure {
 }
 
 /// What the model of this place is shown of the answers, beside what is known of them already.
-fn shown(desk: &Desk, place: Place, task: Task, (usable, analysis): (&[Usable], String)) -> Shown {
-    Shown::beside(desk, place, (task, Order::Forward), (usable, analysis)).counted(desk, usable)
+fn shown(context: &RunContext, place: Place, task: Task, (usable, analysis): (&[Usable], String)) -> Shown {
+    Shown::beside(context, place, (task, Order::Forward), (usable, analysis)).counted(context, usable)
 }
 
 /// What is known of these costs together; `None` where nothing is.
@@ -188,8 +188,8 @@ pub(crate) fn sum(costs: impl IntoIterator<Item = Option<PicoUsd>>) -> Option<Pi
 }
 
 /// Whether a text starts from one of the answers.
-pub(crate) fn is_anchored(desk: &Desk) -> bool {
-    desk.plan.knobs.mode.unwrap_or_default() == Mode::Anchored
+pub(crate) fn is_anchored(context: &RunContext) -> bool {
+    context.plan.knobs.mode.unwrap_or_default() == Mode::Anchored
 }
 
 fn unreadable() -> Failure {

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use crate::agreement::Agreement;
-use crate::call::upstream_call::Desk;
+use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::{Place, StepNumber};
 use crate::plan::step::StepKey;
@@ -23,7 +23,7 @@ use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::warning::Warning;
 
-use super::draft::{Draft, Sitting};
+use super::draft::{FusedText, FusionCall};
 
 /// Nothing in common, in thousandths.
 const APART: u16 = 1_000;
@@ -37,29 +37,33 @@ const TEXTS_MIN: usize = 3;
 pub(crate) struct Control {
     pub(crate) without: SeatNumber,
     pub(crate) step: StepNumber,
-    sitting: Sitting,
+    sitting: FusionCall,
 }
 
 impl Control {
-    pub(crate) fn call(&self, desk: &Desk) -> Call {
-        self.sitting.call(desk)
+    pub(crate) fn call(&self, context: &RunContext) -> Call {
+        self.sitting.call(context)
     }
 
-    pub(crate) fn read(&self, desk: &Desk, gave: Result<Answer, Failure>) -> Result<Draft, Failure> {
-        self.sitting.read(desk, &gave?)
+    pub(crate) fn read(
+        &self,
+        context: &RunContext,
+        gave: Result<Answer, Failure>,
+    ) -> Result<FusedText, Failure> {
+        self.sitting.read(context, &gave?)
     }
 }
 
 /// The texts this synthesizer is to make beside that of all answers, one for each of them; none where nobody asked for it, or
 /// where too few came.
-pub(crate) fn controls(desk: &Desk, by: &Seat, usable: &[Usable]) -> Vec<Control> {
-    if !desk.plan.knobs.is_paranoid() || usable.len() < CONTROLLED_MIN {
+pub(crate) fn controls(context: &RunContext, by: &Seat, usable: &[Usable]) -> Vec<Control> {
+    if !context.plan.knobs.is_paranoid() || usable.len() < CONTROLLED_MIN {
         return Vec::new();
     }
     let control = |one: &Usable| {
-        let step = desk.plan.step(StepKey::control(by.number, one.seat))?.number;
+        let step = context.plan.step(StepKey::control(by.number, one.seat))?.number;
         let others: Vec<Usable> = usable.iter().filter(|other| other.seat != one.seat).cloned().collect();
-        let sitting = Sitting::whole(desk, Place::Step(step), &others);
+        let sitting = FusionCall::whole(context, Place::Step(step), &others);
         Some(Control { without: one.seat, step, sitting })
     };
     usable.iter().filter_map(control).collect()
@@ -129,12 +133,12 @@ pub(crate) fn weigh(question: &str, texts: &[Text<'_>], answers: &[&str]) -> Wei
 
 /// How texts are compared with each other, and with the answers, which come after them.
 struct Likeness {
-    by: By,
+    by: Comparison,
     /// How many are texts.
     texts: usize,
 }
 
-enum By {
+enum Comparison {
     /// The cluster of what each comes to, where it says so.
     Values(Vec<Option<usize>>),
     /// Their words.
@@ -153,37 +157,39 @@ impl Likeness {
             (0..all.len()).map(cluster_of).collect::<Vec<_>>()
         });
         let by = match values.filter(|values| values[..texts].iter().flatten().count() >= TEXTS_MIN) {
-            Some(values) => By::Values(values),
-            None => By::Words(all.iter().map(|text| shingles::words(text).into_iter().collect()).collect()),
+            Some(values) => Comparison::Values(values),
+            None => Comparison::Words(
+                all.iter().map(|text| shingles::words(text).into_iter().collect()).collect(),
+            ),
         };
         Self { by, texts }
     }
 
     fn has(&self, index: usize) -> bool {
         match &self.by {
-            By::Values(values) => values[index].is_some(),
-            By::Words(_) => true,
+            Comparison::Values(values) => values[index].is_some(),
+            Comparison::Words(_) => true,
         }
     }
 
     /// Whether the texts come to different things.
     fn is_split(&self) -> bool {
         match &self.by {
-            By::Values(values) => {
+            Comparison::Values(values) => {
                 let mut said = values[..self.texts].iter().flatten();
                 let first = said.next();
                 said.any(|value| Some(value) != first)
             }
-            By::Words(_) => false,
+            Comparison::Words(_) => false,
         }
     }
 
     /// How far two of them are apart, in thousandths.
     fn apart(&self, one: usize, other: usize) -> u16 {
         match &self.by {
-            By::Values(values) if values[one] == values[other] => 0,
-            By::Values(_) => APART,
-            By::Words(words) => {
+            Comparison::Values(values) if values[one] == values[other] => 0,
+            Comparison::Values(_) => APART,
+            Comparison::Words(words) => {
                 let same = overlap(&words[one], &words[other]) * usize::from(APART) / SAME;
                 APART - u16::try_from(same).unwrap_or(APART)
             }
@@ -193,8 +199,8 @@ impl Likeness {
     /// How much of a text is behind it in the answers, in thousandths of an answer.
     fn support(&self, index: usize) -> u32 {
         let all = match &self.by {
-            By::Values(values) => values.len(),
-            By::Words(words) => words.len(),
+            Comparison::Values(values) => values.len(),
+            Comparison::Words(words) => words.len(),
         };
         let answers = (self.texts..all).filter(|answer| self.has(*answer));
         answers.map(|answer| u32::from(APART - self.apart(index, answer))).sum()

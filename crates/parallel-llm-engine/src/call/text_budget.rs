@@ -19,7 +19,7 @@ pub(crate) const TEXT_BYTES_MAX: usize = 128 * 1024 * 1024;
 
 /// The room there is. Cloning shares it.
 #[derive(Clone, Debug)]
-pub(crate) struct Room {
+pub(crate) struct TextBudget {
     shared: Arc<Shared>,
 }
 
@@ -57,8 +57,8 @@ impl Calls {
     }
 }
 
-impl Room {
-    /// Room for so much text.
+impl TextBudget {
+    /// TextBudget for so much text.
     pub(crate) fn new(bytes_max: usize) -> Self {
         let shared = Shared {
             bytes_max,
@@ -72,13 +72,13 @@ impl Room {
 
     /// Takes in a run that begins.
     pub(crate) fn enter(&self) -> Turn {
-        let held = Arc::new(Held { room: self.clone(), bytes: AtomicUsize::new(0) });
+        let held = Arc::new(HeldText { budget: self.clone(), bytes: AtomicUsize::new(0) });
         let number = self.note(|book| {
             book.begun += 1;
             book.under_way.insert(book.begun, Calls::default());
             book.begun
         });
-        Turn { room: self.clone(), number, held }
+        Turn { budget: self.clone(), number, held }
     }
 
     /// Changes the book and finds out whose turn it is now.
@@ -98,26 +98,26 @@ impl Room {
 /// A run under way among those that share the room. It leaves them when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    room: Room,
+    budget: TextBudget,
     number: u64,
-    held: Arc<Held>,
+    held: Arc<HeldText>,
 }
 
 impl Turn {
     /// What the run holds, which is given back by whoever lets go of it last.
-    pub(crate) fn held(&self) -> Arc<Held> {
+    pub(crate) fn held(&self) -> Arc<HeldText> {
         Arc::clone(&self.held)
     }
 
     /// The run holds so much more text.
     pub(crate) fn add(&self, bytes: usize) {
         self.held.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.room.shared.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.budget.shared.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Whether the run may go on: there is room, or it is its turn.
     pub(crate) fn goes_on(&self) -> bool {
-        let Shared { bytes, bytes_max, turn, .. } = &*self.room.shared;
+        let Shared { bytes, bytes_max, turn, .. } = &*self.budget.shared;
         bytes.load(Ordering::Relaxed) < *bytes_max || self.number <= turn.load(Ordering::Relaxed)
     }
 
@@ -125,7 +125,7 @@ impl Turn {
     pub(crate) async fn comes(&self) {
         while !self.goes_on() {
             // Made before the second look, so that no change between the two is missed.
-            let changed = self.room.shared.changed.notified();
+            let changed = self.budget.shared.changed.notified();
             if !self.goes_on() {
                 changed.await;
             }
@@ -145,7 +145,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.room.note(|book| book.under_way.remove(&self.number));
+        self.budget.note(|book| book.under_way.remove(&self.number));
     }
 }
 
@@ -163,7 +163,7 @@ impl<'a> Noted<'a> {
     }
 
     fn change(&self, change: impl FnOnce(&mut usize)) {
-        self.turn.room.note(|book| {
+        self.turn.budget.note(|book| {
             change((self.count)(book.under_way.entry(self.turn.number).or_default()));
         });
     }
@@ -177,14 +177,14 @@ impl Drop for Noted<'_> {
 
 /// The text a run holds. It is given back when the last one who may still read it has let go of this.
 #[derive(Debug)]
-pub(crate) struct Held {
-    room: Room,
+pub(crate) struct HeldText {
+    budget: TextBudget,
     bytes: AtomicUsize,
 }
 
-impl Drop for Held {
+impl Drop for HeldText {
     fn drop(&mut self) {
-        let Shared { bytes, bytes_max, changed, .. } = &*self.room.shared;
+        let Shared { bytes, bytes_max, changed, .. } = &*self.budget.shared;
         let before = bytes.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
         if before >= *bytes_max {
             changed.notify_waiters();
@@ -200,8 +200,8 @@ mod tests {
 
     #[test]
     fn over_the_bound_the_oldest_run_goes_on_alone() {
-        let room = Room::new(100);
-        let (first, second, third) = (room.enter(), room.enter(), room.enter());
+        let budget = TextBudget::new(100);
+        let (first, second, third) = (budget.enter(), budget.enter(), budget.enter());
         let who = || [&first, &second, &third].map(Turn::goes_on);
         second.add(99);
         assert_eq!(who(), [true; 3]);
@@ -213,8 +213,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_comes_when_older_runs_are_over_or_there_is_room() {
-        let room = Room::new(100);
-        let (first, second, third) = (room.enter(), room.enter(), room.enter());
+        let budget = TextBudget::new(100);
+        let (first, second, third) = (budget.enter(), budget.enter(), budget.enter());
         first.add(100);
         let read = first.held();
         let (mut next, mut last) = (std::pin::pin!(second.comes()), std::pin::pin!(third.comes()));
@@ -223,13 +223,13 @@ mod tests {
         assert!(next.now_or_never().is_some() && (&mut last).now_or_never().is_none());
         drop(read);
         assert!(last.now_or_never().is_some(), "nobody reads the first one any more");
-        assert_eq!(room.shared.bytes.load(Ordering::Relaxed), 0);
+        assert_eq!(budget.shared.bytes.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn who_can_only_wait_for_others_lets_the_next_go_on() {
-        let room = Room::new(0);
-        let (first, second, third) = (room.enter(), room.enter(), room.enter());
+        let budget = TextBudget::new(0);
+        let (first, second, third) = (budget.enter(), budget.enter(), budget.enter());
         let who = || [&first, &second, &third].map(Turn::goes_on);
         let waiting = first.waiting();
         assert_eq!(who(), [true, true, false]);
