@@ -1,40 +1,16 @@
 //! What the program can do, one file per use case. Doors call it and render what it gives; it knows no door.
 
+mod access;
 mod ask;
-mod asker;
-mod at_hand;
 pub mod attachment;
-mod backup;
-mod calibration;
-mod catalogue;
-pub mod checker;
-mod cost;
 mod discretion;
 mod doctor;
-mod export;
-pub mod files;
-mod fitness;
-mod further;
-mod handle;
-mod history;
 mod import;
-mod insights;
-mod issuer;
-mod journals;
 mod later;
-mod local;
 mod models;
-mod overview;
-mod providers;
-mod purge;
 pub mod render;
-mod repeats;
-mod roll_call;
 mod runs;
-mod search;
-mod stake;
 pub mod telemetry;
-mod tokens;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,31 +21,21 @@ use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::{Circuit, Credit};
 use parallel_llm_store::Store;
 
-pub use ask::Question;
-pub use asker::{Asker, Grant, Scope};
-pub use backup::StoreCheck;
-pub use calibration::CalibrationFile;
-pub use catalogue::{Catalogues, Fetch, KeyUse};
-pub use cost::{Costs, Spending};
+pub use access::{Asker, Grant, Issuer, MadeToken, ReadDocument, Scope, TokenLine, TokenState, TokenWish};
+pub use ask::{Further, Proposal, Question, Stake};
 pub use discretion::discreet;
 pub use doctor::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport, size};
-pub use further::Further;
-pub use handle::{Hold, RunHandle};
-pub use history::{Kept, PastRun};
 pub use import::{Import, Item, KeyImport};
-pub use insights::{Insights, ModelInsight, Verdict};
-pub use issuer::{Issuer, ReadDocument};
-pub use journals::Journals;
 pub use later::Later;
-pub use local::LocalServer;
-pub use models::{FoundModels, ListLine, ModelLine, ModelQuery, ModelSort};
-pub use overview::Overview;
+pub use models::{
+    Catalogues, Fetch, FoundModels, KeyUse, ListLine, LocalServer, ModelLine, ModelQuery, ModelSort,
+    Overview, Present, RollCall, Standing,
+};
 pub use parallel_llm_store::{CostBy, Found, FoundIn, Matches, RunFilter, RunSummary, Soundness};
-pub use purge::{Doomed, PurgeStage, Purging};
-pub use roll_call::{Present, RollCall, Standing};
-pub use runs::Runs;
-pub use stake::{Proposal, Stake};
-pub use tokens::{MadeToken, TokenLine, TokenState, TokenWish};
+pub use runs::{
+    CalibrationFile, Costs, Doomed, Hold, Insights, Journals, Kept, ModelInsight, PastRun, PurgeStage,
+    Purging, RunHandle, Runs, Spending, StoreCheck, Verdict, checker, files,
+};
 
 use parallel_llm_settings::settings::Settings;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::system::{OTHERS, Room, foreign_owner, mode, quoted, room, size, unsafe_file_system};
 use super::{Finding, Service, aside};
-use crate::calibration::{MEND, table_of};
+use crate::runs::calibration::{MEND, table_of};
 use parallel_llm_settings::private_files;
 
 /// Room below this is told: a run comes to some hundred kilobytes, and a full disk loses answers.

@@ -4,9 +4,9 @@
 use parallel_llm_engine::{Code, PicoUsd, ProviderId};
 
 use super::{Finding, Health, Service, is_in_the_way};
-use crate::models::ListLine;
+use crate::models::check::{Present, Standing};
+use crate::models::find::ListLine;
 use crate::render::age::age;
-use crate::roll_call::{Present, Standing};
 
 /// Models that are named where several lack the same; `models --check` names all.
 const NAMED_MAX: usize = 3;

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::{Finding, Health, Service};
 use crate::RunHandle;
+use crate::models::check::Named;
 use crate::render::report::{ErrorReport, Report, SeatReport};
-use crate::roll_call::Named;
 
 /// The check's name.
 const CHECK: &str = "probe";

@@ -1,0 +1,192 @@
+//! Who asks, and what that allows: the owner of the data folder everything, the holder of a token what was granted
+//! with it.
+//!
+//! What always holds: an asker who is not the owner sees the runs it asked for itself, and to it no other run exists; it
+//! spends no more than it was granted, and no more than the owner's settings allow; and nothing it asks for touches the
+//! owner's files. Every use case of the service begins with one of the checks here, so that no door can leave it out.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::plan::{DayLimit, Defaults};
+use parallel_llm_engine::request::recipe::Recipe;
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
+use parallel_llm_store::Whose;
+
+use crate::Service;
+
+/// Who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Asker {
+    /// The user whose data folder this is.
+    #[default]
+    Owner,
+    /// Somebody who came over the network with a token.
+    Holder(Arc<Grant>),
+}
+
+/// What the holder of a token may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// What its runs are asked by: never the token itself, and never empty. A token's name has no `/` and no `:`, so that a
+    /// name made of claims, with their issuer in front, is nobody else's.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// The most its runs may cost in a day (UTC), with what those under way may still cost.
+    pub budget_day: Option<PicoUsd>,
+    /// How many requests it may make in a minute.
+    pub requests_per_minute: Option<u32>,
+}
+
+/// One thing that the holder of a token may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Ask models, which costs money, and read what came of it: whoever pays is not kept from the answer.
+    Ask,
+    /// Read its runs, and what can be asked.
+    Read,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Self; 2] = [Self::Ask, Self::Read];
+
+    /// Its word on the command line and in a token's claims.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Read => "read",
+        }
+    }
+
+    /// Whether whoever may do this may do `other`, too.
+    fn allows(self, other: Self) -> bool {
+        self == other || self == Self::Ask
+    }
+
+    /// The scope of this word.
+    pub fn by_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.word() == word)
+    }
+}
+
+impl Asker {
+    /// What its runs are asked by; `None` for the owner.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Owner => None,
+            Self::Holder(grant) => Some(&grant.name),
+        }
+    }
+
+    /// Whether a run of this plan exists for it.
+    pub fn may_see(&self, plan: &RunPlan) -> bool {
+        self.name().is_none_or(|name| plan.asked_by.as_deref() == Some(name))
+    }
+
+    /// Whose runs exist for it.
+    pub(crate) fn whose(&self) -> Whose<'_> {
+        self.name().map_or(Whose::All, Whose::Asker)
+    }
+
+    /// What its own runs may cost in a day, where that has a limit.
+    pub(crate) fn day_limit(&self) -> Option<DayLimit> {
+        let Self::Holder(grant) = self else { return None };
+        Some(DayLimit {
+            provider: None,
+            asked_by: Some(grant.name.clone()),
+            usd: grant.budget_day?,
+            setting: "budget_day".to_owned(),
+        })
+    }
+
+    /// Refuses whoever is not the owner.
+    pub fn check_owner(&self) -> Result<(), Failure> {
+        match self {
+            Self::Owner => Ok(()),
+            Self::Holder(_) => {
+                let message = "no token allows this: it is for the owner of the data folder";
+                Err(Failure::new(Code::ScopeMissing, message)
+                    .with_next("have the owner do it on that machine"))
+            }
+        }
+    }
+
+    /// Refuses wishes that are the owner's alone: a run that may cost more than `budget`, the setting in force, and files
+    /// in the owner's folder, which no holder could read.
+    pub(crate) fn check_wishes(&self, request: &RunRequest, budget: PicoUsd) -> Result<(), Failure> {
+        if *self == Self::Owner {
+            return Ok(());
+        }
+        if let Some(wished) = request.budget.filter(|wished| *wished > budget) {
+            let message = format!("a budget of {wished} is above the owner's setting, which allows {budget}");
+            return Err(Failure::new(Code::Budget, message).with_next(format!("ask for at most {budget}")));
+        }
+        if request.files == Some(true) {
+            let message = "files are written for the owner of the data folder only";
+            let next = "leave `files` out, and fetch the parts of the run with get_run";
+            return Err(Failure::new(Code::Usage, message).with_next(next));
+        }
+        Ok(())
+    }
+
+    /// Refuses what was not granted.
+    pub fn check(&self, scope: Scope) -> Result<(), Failure> {
+        match self {
+            Self::Holder(grant) if !grant.scopes.iter().any(|granted| granted.allows(scope)) => {
+                let message = format!("this token lacks the scope `{}`", scope.word());
+                Err(Failure::new(Code::ScopeMissing, message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Service {
+    /// Who asks.
+    pub const fn asker(&self) -> &Asker {
+        &self.asker
+    }
+
+    /// What holds where this asker's request says nothing. The check command runs on the owner's machine, for the owner alone.
+    pub(crate) fn defaults(&self) -> Defaults {
+        let defaults = self.settings().defaults();
+        let checker = defaults.checker.filter(|_| self.may_check());
+        Defaults { checker, ..defaults }
+    }
+
+    fn may_check(&self) -> bool {
+        self.checks && self.asker == Asker::Owner
+    }
+
+    /// Refuses a recipe by which answers are checked where there is no check command, or where it is not the asker's.
+    pub(crate) fn check_checker(&self, recipe: Recipe) -> Result<(), Failure> {
+        let check = self.settings().check.as_ref();
+        if !recipe.knobs.is_checked() {
+            return match check.filter(|check| check.is_asked_for) {
+                Some(_) => Err(Failure::new(
+                    Code::Usage,
+                    format!("`{recipe}` checks nothing, so `--check` would do nothing"),
+                )
+                .with_next("name a strategy that checks with it: `--strategy best-of-n@by=check`")),
+                None => Ok(()),
+            };
+        }
+        if !self.may_check() {
+            let message =
+                format!("`{recipe}` runs the owner's check command, which is run for nobody over HTTP");
+            return Err(Failure::new(Code::ScopeMissing, message)
+                .with_next("name another strategy, such as `best-of-n`"));
+        }
+        let none = || {
+            let message = format!("`{recipe}` needs a check command, and none is set");
+            Failure::new(Code::CheckUnavailable, message)
+        };
+        check.ok_or_else(none)?.check()
+    }
+
+    /// What may be spent in a day by what this asker begins: its own limit, then those of the settings.
+    pub(crate) fn day_limits(&self) -> Vec<DayLimit> {
+        self.asker.day_limit().into_iter().chain(self.settings().defaults().limits).collect()
+    }
+}

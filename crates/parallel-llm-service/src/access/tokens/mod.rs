@@ -1,0 +1,253 @@
+//! Tokens: made, listed and revoked by the owner; checked for whoever comes with one.
+//!
+//! Where an issuer is set, its tokens are checked by [`Issuer`]; all else here is about this program's own.
+//!
+//! What always holds: a token is shown once, when it is made, and kept nowhere; its name is never given to another; and
+//! one that is unknown, revoked or over is refused in the same words, after the same look into the database.
+
+mod secret;
+
+use std::sync::Arc;
+
+use parallel_llm_engine::{Code, Failure, PicoUsd};
+use parallel_llm_store::{NewToken, Store, Token};
+use secrecy::SecretString;
+use serde::Serialize;
+
+use crate::{Asker, Grant, Issuer, Scope, Service};
+use secret::Secret;
+
+/// The longest name of a token, in characters.
+const NAME_CHARS_MAX: usize = 64;
+
+/// A token as it is wished for.
+#[derive(Clone, Debug)]
+pub struct TokenWish {
+    /// What the runs of its holder are asked by: lower-case letters, digits, `.`, `_` and `-`, a letter first.
+    pub name: String,
+    /// What its holder may do; all where empty.
+    pub scopes: Vec<Scope>,
+    /// The most its holder's runs may cost in a day (UTC).
+    pub budget_day: Option<PicoUsd>,
+    /// How many requests its holder may make in a minute.
+    pub requests_per_minute: Option<u32>,
+    /// How long it holds, in milliseconds; until it is revoked where `None`.
+    pub lifetime_ms: Option<u64>,
+}
+
+/// A token just made.
+#[derive(Clone, Debug)]
+pub struct MadeToken {
+    /// What is known of it from now on.
+    pub line: TokenLine,
+    /// The token itself, which nobody can tell again.
+    pub secret: SecretString,
+}
+
+/// What is known of a token.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TokenLine {
+    /// Its number.
+    pub id: i64,
+    /// What the runs of its holder are asked by.
+    pub name: String,
+    /// Its last four characters.
+    pub last_four: String,
+    /// Whether its holder is let in.
+    pub state: TokenState,
+    /// What its holder may do.
+    pub scopes: Vec<String>,
+    /// The most its holder's runs may cost in a day (UTC), for showing.
+    #[serde(skip)]
+    pub budget_day: Option<PicoUsd>,
+    /// The same in USD; null without a limit.
+    pub budget_day_usd: Option<f64>,
+    /// How many requests its holder may make in a minute; null without a limit.
+    pub requests_per_minute: Option<u32>,
+    /// When it was made, in milliseconds since 1970.
+    pub created_at_ms: i64,
+    /// When it is over; null where it holds until it is revoked.
+    pub expires_at_ms: Option<i64>,
+    /// When it was revoked; null where it was not.
+    pub revoked_at_ms: Option<i64>,
+    /// When it last let its holder in, to the minute; null where it never has.
+    pub last_used_at_ms: Option<i64>,
+}
+
+/// Whether the holder of a token is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TokenState {
+    /// Yes.
+    Active,
+    /// No: its time is over.
+    Expired,
+    /// No: it was revoked.
+    Revoked,
+}
+
+impl TokenState {
+    /// The word in tables and JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+impl Service {
+    /// Who comes with this token. Fails with `token_refused` where nobody is let in with it; made to be called for every
+    /// request, so that a token that was revoked is refused from the next one on.
+    pub async fn check_token(&self, secret: &str) -> Result<Asker, Failure> {
+        let grant = match &self.parts.issuer {
+            Some(issuer) if Issuer::is_token(secret) => issuer.check(secret).await?,
+            _ => self.check_own_token(secret).await?,
+        };
+        Ok(Asker::Holder(Arc::new(grant)))
+    }
+
+    async fn check_own_token(&self, secret: &str) -> Result<Grant, Failure> {
+        let Some(secret) = Secret::parse(secret) else {
+            let failure = Failure::new(Code::TokenRefused, "this is no whole token of this server");
+            return Err(failure.with_next("copy the token again: it was mistyped or cut off"));
+        };
+        let store = self.store().await?;
+        let found = store.find_token(secret.hash()).await?;
+        let Some(token) = found.filter(|token| token.is_in_force(Store::now_ms())) else {
+            return Err(Failure::new(Code::TokenRefused, "this token is unknown, revoked or over"));
+        };
+        store.note_token_use(&token);
+        Ok(Grant::of_token(token))
+    }
+
+    /// Makes a token. Fails with `usage` where its name cannot be one, or was ever given to another.
+    pub async fn create_token(&self, wish: TokenWish) -> Result<MadeToken, Failure> {
+        self.asker().check_owner()?;
+        check_name(&wish.name)?;
+        let random = |error| {
+            Failure::new(Code::Internal, format!("the system gives no random bytes for a token: {error}"))
+        };
+        let secret = Secret::draw().map_err(random)?;
+        let scopes = if wish.scopes.is_empty() { Scope::ALL.to_vec() } else { wish.scopes };
+        // In the table's order, each once.
+        let scopes = Scope::ALL.iter().filter(|scope| scopes.contains(scope));
+        let lifetime_ms = wish.lifetime_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
+        let new = NewToken {
+            name: wish.name,
+            hash: secret.hash(),
+            last_four: secret.last_four().to_owned(),
+            scopes: scopes.map(|scope| scope.word().to_owned()).collect(),
+            budget_day: wish.budget_day,
+            requests_per_minute: wish.requests_per_minute,
+            expires_at_ms: lifetime_ms.map(|ms| Store::now_ms().saturating_add(ms)),
+        };
+        let token = self.store().await?.create_token(new).await?;
+        Ok(MadeToken { line: TokenLine::of(token), secret: secret.into_inner() })
+    }
+
+    /// Every token that was ever made, the oldest first. No database is made for it.
+    pub async fn list_tokens(&self) -> Result<Vec<TokenLine>, Failure> {
+        self.asker().check_owner()?;
+        if !self.settings().database().exists() {
+            return Ok(Vec::new());
+        }
+        let tokens = self.store().await?.list_tokens().await?;
+        Ok(tokens.into_iter().map(TokenLine::of).collect())
+    }
+
+    /// The token of this number or name. Fails with `usage` where there is none.
+    pub async fn find_token(&self, name: &str) -> Result<TokenLine, Failure> {
+        self.asker().check_owner()?;
+        if name.starts_with(secret::PREFIX) {
+            // Pasted by mistake: it is not told again.
+            let failure =
+                Failure::new(Code::Usage, "a token is named by its name or number, never by itself");
+            return Err(failure.with_next("see `keys list`, where its last four characters stand"));
+        }
+        let tokens = self.list_tokens().await?;
+        let is_meant = |token: &TokenLine| token.name == name || token.id.to_string() == name;
+        tokens.into_iter().find(is_meant).ok_or_else(|| no_token(name))
+    }
+
+    /// Revokes the token of this number or name: it lets nobody in from the next request on. One that was revoked before
+    /// stays as it was.
+    pub async fn revoke_token(&self, name: &str) -> Result<TokenLine, Failure> {
+        let token = self.find_token(name).await?;
+        let revoked = self.store().await?.revoke_token(token.id).await?;
+        revoked.map(TokenLine::of).ok_or_else(|| no_token(name))
+    }
+}
+
+impl Grant {
+    /// What a token grants. A word for a scope that only a newer program knows grants nothing here.
+    fn of_token(token: Token) -> Self {
+        Self {
+            scopes: token.scopes.iter().filter_map(|word| Scope::by_word(word)).collect(),
+            name: token.name,
+            budget_day: token.budget_day,
+            requests_per_minute: token.requests_per_minute,
+        }
+    }
+}
+
+impl TokenLine {
+    fn of(token: Token) -> Self {
+        let state = match token.revoked_at_ms {
+            Some(_) => TokenState::Revoked,
+            None if token.is_expired(Store::now_ms()) => TokenState::Expired,
+            None => TokenState::Active,
+        };
+        Self {
+            id: token.token_id,
+            name: token.name,
+            last_four: token.last_four,
+            state,
+            scopes: token.scopes,
+            budget_day: token.budget_day,
+            budget_day_usd: token.budget_day.map(PicoUsd::as_usd),
+            requests_per_minute: token.requests_per_minute,
+            created_at_ms: token.created_at_ms,
+            expires_at_ms: token.expires_at_ms,
+            revoked_at_ms: token.revoked_at_ms,
+            last_used_at_ms: token.last_used_at_ms,
+        }
+    }
+}
+
+/// A name that stands unquoted in a shell, is no number of a token, and cannot be mistaken for another by its case.
+fn check_name(name: &str) -> Result<(), Failure> {
+    let is_plain = |char: char| matches!(char, 'a'..='z' | '0'..='9' | '.' | '_' | '-');
+    let begins_well =
+        name.starts_with(|char: char| char.is_ascii_lowercase()) && !name.starts_with(secret::PREFIX);
+    if begins_well && name.chars().all(is_plain) && name.len() <= NAME_CHARS_MAX {
+        return Ok(());
+    }
+    let message = "this cannot be the name of a token";
+    let next = format!(
+        "take up to {NAME_CHARS_MAX} lower-case letters, digits, `.`, `_` and `-`, a letter first, such as `laptop-2`"
+    );
+    Err(Failure::new(Code::Usage, message).with_next(next))
+}
+
+fn no_token(name: &str) -> Failure {
+    let name = parallel_llm_engine::text::safe::excerpt(name, NAME_CHARS_MAX);
+    Failure::new(Code::Usage, format!("there is no token `{name}`")).with_next("see `keys list`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain() {
+        let long = "a".repeat(NAME_CHARS_MAX);
+        for good in ["a", "ci", "laptop-2", "a.b_c-d", &long] {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        for bad in ["", "7", "-a", "Ci", "a b", "ä", "a/b", "a:b", "a\n", "plm_a", &format!("{long}a")] {
+            assert_eq!(check_name(bad).unwrap_err().code, Code::Usage, "{bad}");
+        }
+    }
+}

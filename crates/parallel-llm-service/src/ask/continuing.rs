@@ -1,0 +1,274 @@
+//! Going on with a run: one that was interrupted, one that lacks a seat, or one that is to have another text.
+//!
+//! Nothing it has is asked for again, whatever is wished for.
+
+use std::time::Duration;
+
+use parallel_llm_engine::plan::Terms;
+use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::request::panel::Seat;
+use parallel_llm_engine::run::{RESEND, Run, SeatView};
+use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
+use tokio::time::timeout;
+
+use crate::ask::quote::{Proposal, What};
+use crate::{Kept, RunHandle, Scope, Service};
+
+/// How long the end of a run is waited for that has its answer: longer than it is asked what lost requests cost. Seats
+/// that are waited for may take longer, which is worth being told.
+const CLOSING_MAX: Duration = Duration::from_secs(12);
+
+/// What is wanted of a run that is at a stand.
+#[derive(Clone, Debug)]
+pub enum Further {
+    /// An answer: its seats without one are asked. Those sent and never heard of are asked again only where `resend`
+    /// says so, because they may have been paid.
+    Resume {
+        /// Whether to pay a second time for what may have been paid.
+        resend: bool,
+        /// The most this part may cost besides what the run has cost so far; what is left of the run's own budget where
+        /// `None`.
+        budget: Option<PicoUsd>,
+    },
+    /// The answers of further models (`request.models`), and a text of all of them.
+    Add(RunRequest),
+    /// Another text of the answers it has, with the synthesizer and the strategy of the request.
+    Rewrite(RunRequest),
+}
+
+impl Further {
+    /// What of it may be more than the asker is allowed.
+    fn wishes(&self) -> RunRequest {
+        let files = match self {
+            Self::Resume { .. } => None,
+            Self::Add(request) | Self::Rewrite(request) => request.files,
+        };
+        RunRequest { budget: self.budget(), files, ..RunRequest::default() }
+    }
+
+    /// The most this part may cost, where that is said.
+    pub const fn budget(&self) -> Option<PicoUsd> {
+        match self {
+            Self::Resume { budget, .. } => *budget,
+            Self::Add(request) | Self::Rewrite(request) => request.budget,
+        }
+    }
+
+    /// The same with this much to spend.
+    #[must_use]
+    pub fn within(self, budget: PicoUsd) -> Self {
+        let richer = |request| RunRequest { budget: Some(budget), ..request };
+        match self {
+            Self::Resume { resend, .. } => Self::Resume { resend, budget: Some(budget) },
+            Self::Add(request) => Self::Add(richer(request)),
+            Self::Rewrite(request) => Self::Rewrite(richer(request)),
+        }
+    }
+}
+
+impl Service {
+    /// Goes on with a run. Whatever is wrong is said before anything is paid.
+    pub async fn go_on(&self, name: &str, further: Further) -> Result<RunHandle, Failure> {
+        self.propose_further(name, further).await?.begin().await
+    }
+
+    /// Resolves what is wanted of a run without beginning it. Fails where it cannot be gone on with whatever it costs.
+    pub async fn propose_further(&self, name: &str, further: Further) -> Result<Proposal, Failure> {
+        // The answers it has are given too.
+        self.asker().check(Scope::Ask)?;
+        self.asker().check(Scope::Read)?;
+        self.further(name, further).await
+    }
+
+    /// The same for a run that this very asker asks for.
+    pub(crate) async fn further(&self, name: &str, further: Further) -> Result<Proposal, Failure> {
+        self.asker().check_wishes(&further.wishes(), self.settings().budget)?;
+        let is_resume = matches!(further, Further::Resume { .. });
+        let (run, is_open) = match self.seek(name).await? {
+            Kept::Live(handle) if is_resume && handle.is_wanted() && handle.look(is_undecided) => {
+                return Ok(Proposal::new(self, What::Join(handle)));
+            }
+            Kept::Live(handle) => self.ended(&handle).await?,
+            Kept::Past(past) => (past.run, false),
+        };
+        let mut reopening = self.part(&run, &further).await?;
+        self.check_checker(reopening.recipe())?;
+        if is_open {
+            return Err(still_running(&run));
+        }
+        reopening.limits = self.day_limits();
+        self.check_part(&run, &reopening, &further).await?;
+        let budget = match further {
+            Further::Resume { budget, .. } => budget,
+            Further::Add(_) | Further::Rewrite(_) => {
+                Some(further.budget().unwrap_or_else(|| self.settings().defaults().budget))
+            }
+        };
+        Ok(Proposal::new(self, What::GoOn(Box::new(run), Box::new(reopening), budget)))
+    }
+
+    /// Begins a further part of a run.
+    pub(crate) async fn begin_part(
+        &self,
+        run: Run,
+        mut reopening: Reopening,
+        budget: Option<PicoUsd>,
+    ) -> Result<RunHandle, Failure> {
+        if let Some(budget) = budget {
+            reopening = reopening.within((&run.plan, run.chain()), (run.cost_max(), budget))?;
+        }
+        self.runs().await?.reopen(run, reopening, self.output_dir()).await
+    }
+
+    /// What is wanted, resolved; it may cost more than it is allowed to. Fails where there is nothing to be had of the run.
+    async fn part(&self, run: &Run, further: &Further) -> Result<Reopening, Failure> {
+        check(run, further)?;
+        match further {
+            Further::Resume { resend, .. } => resume(run, *resend),
+            Further::Add(request) | Further::Rewrite(request) => self.resolve(run, request).await,
+        }
+    }
+
+    /// Fails where those that this part asks have no key: new seats and a synthesizer that was named each, of the earlier
+    /// seats and of the other synthesizers all. What was paid for is not fused by choosing one answer of it.
+    async fn check_part(&self, run: &Run, reopening: &Reopening, further: &Further) -> Result<(), Failure> {
+        let new = reopening.seats.iter().collect::<Vec<_>>();
+        let again: Vec<&Seat> =
+            run.plan.seats.iter().filter(|seat| reopening.ask.contains(&seat.number)).collect();
+        let named: Vec<&Seat> = match &further {
+            Further::Rewrite(request) if request.synthesizer.is_some() => {
+                reopening.synthesizers.iter().take(1).collect()
+            }
+            _ => Vec::new(),
+        };
+        self.check_keys(&[new, named].concat(), &again).await?;
+        self.check_keys(&[], &fusing(run, reopening)).await
+    }
+
+    /// A run of this process that has its answer, and whether it is still under way.
+    async fn ended(&self, handle: &RunHandle) -> Result<(Run, bool), Failure> {
+        // Its answer may have been told a moment ago, and its end not yet; and one that was given up is about to end.
+        if handle.look(Run::is_decided) || !handle.is_wanted() {
+            let _ = timeout(CLOSING_MAX, handle.closed()).await;
+        }
+        Ok(if handle.is_closed() { (self.durable(handle).await?, false) } else { (handle.snapshot(), true) })
+    }
+
+    /// A run that is over here as far as it can be gone on with: what is shown of it may not all be written.
+    async fn durable(&self, handle: &RunHandle) -> Result<Run, Failure> {
+        if handle.look(|run| run.plan.store) != StoreMode::Full {
+            return Ok(handle.snapshot());
+        }
+        let mut run = self.recall(handle.id()).await?.run;
+        // The store may not know yet that nobody writes it any more.
+        run.interrupt();
+        Ok(run)
+    }
+
+    async fn resolve(&self, run: &Run, request: &RunRequest) -> Result<Reopening, Failure> {
+        self.check_reach(request)?;
+        let defaults = self.defaults();
+        let catalogues = self.catalogues_for(request, &defaults).await;
+        let terms = Terms { defaults: &defaults, providers: &self.parts.providers, catalogues: &catalogues };
+        let unbounded = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };
+        let mut reopening =
+            Reopening::resolve(&unbounded, &terms, (&run.plan, run.chain()), (Vec::new(), run.cost_max()))?;
+        let places = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];
+        let unable = self.inabilities(&run.plan.routing, places);
+        reopening.warnings.extend(unable);
+        Ok(reopening)
+    }
+}
+
+/// Whether its answer is still to come.
+fn is_undecided(run: &Run) -> bool {
+    !run.is_decided() && !run.closed
+}
+
+/// Whether nothing is missing but a text of the answers there are: nobody could make one, or the run was given up before.
+fn lacks_text(run: &Run) -> bool {
+    let Some(outcome) = &run.outcome else { return false };
+    let why = outcome.unfused.as_ref().or(outcome.failure.as_ref()).map(|why| why.code);
+    let has_answers = run.seats.iter().any(|seat| seat.answer.is_some());
+    // Answers that were voted on or checked would come to the same once more.
+    has_answers && why.is_some_and(|code| !matches!(code, Code::NoMajority | Code::CheckFailed))
+}
+
+/// Whether there is anything to be had of the run.
+fn check(run: &Run, further: &Further) -> Result<(), Failure> {
+    let id = run.plan.run_id;
+    if run.status == RunStatus::Running {
+        return Err(still_running(run));
+    }
+    if run.plan.store != StoreMode::Full {
+        let message = format!("the texts of run {id} were not kept, so it cannot be gone on with");
+        return Err(Failure::new(Code::Usage, message).with_next("ask again; `--store full` keeps texts"));
+    }
+    match further {
+        Further::Resume { .. } if run.status == RunStatus::Complete && !lacks_text(run) => {
+            let message = format!("the run {id} is complete; there is nothing to resume");
+            let next = if run.seats.iter().any(|seat| seat.late) {
+                "make one text of all its answers with `runs synthesize`"
+            } else {
+                "see it with `runs show`, or add a model with `runs add`"
+            };
+            Err(Failure::new(Code::Usage, message).with_next(next))
+        }
+        Further::Rewrite(_) if run.seats.iter().all(|seat| seat.answer.is_none()) => {
+            let message = format!("the run {id} has no answers to make a text of");
+            Err(Failure::new(Code::Usage, message).with_next("ask its seats with `runs resume`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn still_running(run: &Run) -> Failure {
+    Failure::new(Code::Busy, format!("the run {} is still under way", run.plan.run_id))
+        .with_run(run.plan.run_id)
+        .with_next("wait for it with `runs wait`")
+}
+
+/// Asks the seats without an answer. Where the newest part was decided, another text is made by its synthesizers, also where no
+/// seat is left to ask and nobody could make one.
+fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
+    let is_open = |view: &SeatView| match view.status {
+        SeatStatus::Unknown => resend,
+        _ => !view.is_settled(),
+    };
+    let seats = run.plan.seats.iter().zip(&run.seats).filter(|(_, view)| is_open(view));
+    let ask: Vec<SeatNumber> = seats.map(|(seat, _)| seat.number).collect();
+    if !run.is_decided() {
+        return Ok(Reopening::resume(&run.plan, ask));
+    }
+    if ask.is_empty() && !lacks_text(run) {
+        let message = format!("the run {} has no seat that could be asked", run.plan.run_id);
+        let unknown = run.seats.iter().any(|seat| seat.status == SeatStatus::Unknown);
+        let next = if unknown {
+            RESEND
+        } else {
+            "add a model with `runs add`, or make another text with `runs synthesize`"
+        };
+        return Err(Failure::new(Code::Usage, message).with_next(next));
+    }
+    Reopening::again(&run.plan, ask, run.chain())
+}
+
+/// The synthesizers that this part may ask: none where there is one answer at most, or where one has written already.
+fn fusing<'a>(run: &'a Run, reopening: &'a Reopening) -> Vec<&'a Seat> {
+    let is_given = |seat: &SeatView| {
+        seat.answer.is_some() || matches!(seat.place, Place::Seat(number) if reopening.ask.contains(&number))
+    };
+    let answers = run.seats.iter().filter(|seat| is_given(seat)).count() + reopening.seats.len();
+    if answers < 2 {
+        return Vec::new();
+    }
+    if !reopening.synthesizers.is_empty() {
+        return reopening.synthesizers.iter().collect();
+    }
+    let chain = run.plan.synthesizers.iter().zip(&run.synthesizers).skip(run.synthesizers_before);
+    if chain.clone().any(|(_, view)| view.status == SeatStatus::Answered) {
+        return Vec::new();
+    }
+    chain.filter(|(_, view)| view.status != SeatStatus::Unknown).map(|(seat, _)| seat).collect()
+}

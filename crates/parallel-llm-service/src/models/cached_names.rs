@@ -1,0 +1,32 @@
+//! The names of models that are known without asking anybody: for a menu that opens while its reader types.
+
+use std::collections::BTreeSet;
+
+use parallel_llm_engine::Failure;
+
+use crate::models::catalogue::{KeyUse, Wanted};
+use crate::models::providers::has_key;
+use crate::{Scope, Service};
+
+impl Service {
+    /// Names of models as one types them, each once: those of the user's settings first, then the lists at hand of the
+    /// default provider and of every provider with a key, in the providers' order. No provider is asked, and no server
+    /// on this machine is looked for.
+    pub async fn names_at_hand(&self) -> Result<Vec<String>, Failure> {
+        self.asker().check(Scope::Read)?;
+        let settings = self.settings();
+        let mut names: Vec<String> = settings.panel.iter().chain(&settings.synthesizer).cloned().collect();
+        let default = &settings.default_provider().id;
+        for provider in self.providers() {
+            if provider.id != *default && !has_key(provider) {
+                continue;
+            }
+            let known = self.parts.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
+            let models = known.list.iter().flat_map(|list| list.catalogue.models());
+            names.extend(models.map(|info| crate::models::find::name(&provider.id, &info.id)));
+        }
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        Ok(names)
+    }
+}

@@ -1,0 +1,420 @@
+//! What is known of each provider's models: a list fetched lately, one kept on disk, or the one carried along.
+//!
+//! Nobody waits for a list without need: what is fresh is used, and a provider is asked at most once at a time, for
+//! [`FETCH_MAX`]. Once it has failed it is not asked again for [`RETRY_AFTER`], unless somebody wants a list of now.
+//! What always holds: only a list that was just fetched may say that a name is wrong.
+
+mod kept;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex as SyncMutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId};
+use parallel_llm_provider::{EMBEDDED_ON, embedded_catalogue};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::OPENROUTER;
+use kept::{Kept, Mark};
+use parallel_llm_settings::clock;
+use parallel_llm_settings::settings::{ProviderSettings, Settings};
+
+/// A fetched list is good for so long in this process. The provider's own cache header says two minutes; models
+/// come and go in days.
+const FRESH_FOR: Duration = Duration::from_secs(600);
+/// After a failed fetch the next is not tried for so long, so that an outage does not slow every question.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
+/// A list is waited for at most so long: a question can be asked without it.
+const FETCH_MAX: Duration = Duration::from_secs(5);
+/// The folder of lists inside the data folder.
+const FOLDER: &str = "models";
+
+/// The list of OpenRouter's that is carried along, read when it is first needed.
+static EMBEDDED: LazyLock<Arc<Catalogue>> = LazyLock::new(|| Arc::new(embedded_catalogue()));
+
+/// How a provider's list is fetched.
+pub type Fetch =
+    Box<dyn Fn(ProviderId, KeyUse) -> BoxFuture<'static, Result<Catalogue, Failure>> + Send + Sync>;
+
+/// Whether a key may go along when a list is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyUse {
+    /// No key goes along, and no program is run for one: nobody has said that the provider is to be used.
+    Withheld,
+    /// The key goes along, where there is one.
+    Sent,
+}
+
+/// The lists of models, one for each provider.
+pub struct Catalogues {
+    fetch: Fetch,
+    folder: PathBuf,
+    max_age_ms: u64,
+    shelves: BTreeMap<ProviderId, Shelf>,
+}
+
+/// What is kept of one provider.
+struct Shelf {
+    base_url: String,
+    /// Held while its list is fetched, so that it is fetched once however many want it.
+    fetched: Mutex<Option<Fetched>>,
+    /// What was read from the disk last.
+    read: SyncMutex<Option<Read>>,
+}
+
+/// What a file held when it was read.
+#[derive(Clone)]
+struct Read {
+    mark: Mark,
+    list: Option<List>,
+}
+
+/// The last fetch, and what came of it.
+struct Fetched {
+    at: Instant,
+    key: KeyUse,
+    list: Result<List, Failure>,
+}
+
+/// A list of models, and where it is from.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// The models.
+    pub catalogue: Arc<Catalogue>,
+    /// Where it is from.
+    pub source: Source,
+}
+
+/// Where a list of models is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The provider's own, fetched by this process at this time, in milliseconds since 1970.
+    Live(u64),
+    /// The provider's own, kept on disk since this time, in milliseconds since 1970.
+    Kept(u64),
+    /// Carried along with the program.
+    Embedded,
+}
+
+/// What is known of a provider's models.
+#[derive(Clone, Debug, Default)]
+pub struct Lookup {
+    /// The list, where there is any.
+    pub list: Option<List>,
+    /// Why it is not a newer one, where one was asked for.
+    pub failure: Option<Failure>,
+}
+
+/// How much a list matters.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// Whatever is at hand; nobody is asked.
+    AtHand,
+    /// One that knows these names: only where none at hand does it matter whether a name is wrong or new.
+    Names(&'a [String]),
+    /// A fresh one.
+    Fresh,
+    /// One fetched now.
+    New,
+}
+
+impl Catalogues {
+    /// Lists kept below the data folder and fetched like this.
+    pub fn new(settings: &Settings, fetch: Fetch) -> Self {
+        let shelf = |provider: &ProviderSettings| {
+            let base_url = provider.base_url.clone()?;
+            Some((provider.id.clone(), Shelf::new(base_url)))
+        };
+        Self {
+            fetch,
+            folder: settings.data_dir.join(FOLDER),
+            max_age_ms: settings.catalogue_max_age_ms,
+            shelves: settings.providers.iter().filter_map(shelf).collect(),
+        }
+    }
+
+    /// What is known of a provider's models, fetched where that is wanted.
+    pub async fn look_up(&self, provider: &ProviderId, wanted: Wanted<'_>, key: KeyUse) -> Lookup {
+        let Some(shelf) = self.shelves.get(provider) else { return Lookup::default() };
+        let at_hand = match wanted {
+            Wanted::New => None,
+            // Who wants no fetch does not wait for another's.
+            Wanted::AtHand => shelf.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref())),
+            Wanted::Names(_) | Wanted::Fresh => remembered(shelf.fetched.lock().await.as_ref()),
+        };
+        if at_hand.is_some() {
+            return Lookup { list: at_hand, failure: None };
+        }
+        let kept = self.kept(provider, shelf).await;
+        // It may be what another has fetched and kept meanwhile, which says more than the file of it.
+        let meanwhile = || shelf.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()));
+        let kept = if matches!(wanted, Wanted::New) { kept } else { meanwhile().or(kept) };
+        let carried = provider.0 == OPENROUTER;
+        let after_embedded = || kept.clone().filter(List::is_after_embedded);
+        let newest = if carried { Some(after_embedded().unwrap_or_else(List::embedded)) } else { kept };
+        let enough = match wanted {
+            Wanted::AtHand => return Lookup { list: newest, failure: None },
+            Wanted::Names(names) => newest
+                .clone()
+                .filter(|list| carried || self.is_fresh(list))
+                .filter(|list| names.iter().all(|name| list.catalogue.find(name).is_some())),
+            Wanted::Fresh => newest.clone().filter(|list| self.is_fresh(list)),
+            Wanted::New => None,
+        };
+        if enough.is_some() {
+            return Lookup { list: enough, failure: None };
+        }
+        match self.fetched(provider, shelf, key, matches!(wanted, Wanted::New)).await {
+            Ok(list) => Lookup { list: Some(list), failure: None },
+            Err(failure) => Lookup { list: newest, failure: Some(failure) },
+        }
+    }
+
+    /// The provider's own list, asked for now.
+    pub async fn fetch_now(&self, provider: &ProviderId, key: KeyUse) -> Result<List, Failure> {
+        match self.shelves.get(provider) {
+            Some(shelf) => self.fetched(provider, shelf, key, true).await,
+            None => {
+                Err(Failure::new(Code::SettingsInvalid, format!("no provider `{provider}` is configured")))
+            }
+        }
+    }
+
+    /// Whether a list is young enough to be told without asking again.
+    pub fn is_fresh(&self, list: &List) -> bool {
+        match list.source {
+            Source::Live(_) => true,
+            // A file from the future, of a clock that was wrong, is not fresh for ever.
+            Source::Kept(at_ms) => {
+                clock::unix_ms().checked_sub(at_ms).is_some_and(|age_ms| age_ms < self.max_age_ms)
+            }
+            Source::Embedded => false,
+        }
+    }
+
+    /// The list on disk. Reading it takes a millisecond, which no other call is to wait for, so it is read again only
+    /// where the file is another one; every question looks for that.
+    async fn kept(&self, provider: &ProviderId, shelf: &Shelf) -> Option<List> {
+        let mark = Mark::of(&self.folder, provider)?;
+        if let Some(read) = shelf.read().clone().filter(|read| read.mark == mark) {
+            return read.list;
+        }
+        let (folder, provider, base_url) = (self.folder.clone(), provider.clone(), shelf.base_url.clone());
+        let read = move || Kept::read(&folder, &provider, &base_url);
+        let kept = tokio::task::spawn_blocking(read).await.ok()?;
+        let list = kept.map(|kept| {
+            let catalogue = Arc::new(Catalogue::new(kept.models, false));
+            List { catalogue, source: Source::Kept(kept.fetched_at) }
+        });
+        *shelf.read() = Some(Read { mark, list: list.clone() });
+        list
+    }
+
+    /// The provider's own list, fetched now unless that was tried lately.
+    async fn fetched(
+        &self,
+        provider: &ProviderId,
+        shelf: &Shelf,
+        key: KeyUse,
+        anew: bool,
+    ) -> Result<List, Failure> {
+        let mut fetched = shelf.fetched.lock().await;
+        if let Some(known) = fetched.as_ref().filter(|known| known.holds_for(key) && !anew) {
+            return known.list.clone();
+        }
+        let late = || Err(Failure::new(Code::Timeout, format!("{provider} gave no list of models in time")));
+        let asked = tokio::time::timeout(FETCH_MAX, (self.fetch)(provider.clone(), key)).await;
+        let list = asked
+            .unwrap_or_else(|_| late())
+            .map(|catalogue| List { catalogue: Arc::new(catalogue), source: Source::Live(clock::unix_ms()) });
+        *fetched = Some(Fetched { at: Instant::now(), key, list: list.clone() });
+        drop(fetched);
+        // Remembered before it is kept, so that nobody finds the file and not what it was made of.
+        if let Ok(list) = &list {
+            self.keep(provider, shelf, list).await;
+        }
+        list
+    }
+
+    async fn keep(&self, provider: &ProviderId, shelf: &Shelf, list: &List) {
+        let kept = Kept::new(clock::unix_ms(), &shelf.base_url, list.catalogue.models());
+        let (folder, id) = (self.folder.clone(), provider.clone());
+        let written = tokio::task::spawn_blocking(move || kept.write(&folder, &id)).await;
+        if let Err(error) = written.unwrap_or_else(|lost| Err(std::io::Error::other(lost))) {
+            tracing::warn!("the list of models of {provider} cannot be kept: {error}");
+        }
+    }
+}
+
+impl Shelf {
+    const fn new(base_url: String) -> Self {
+        Self { base_url, fetched: Mutex::const_new(None), read: SyncMutex::new(None) }
+    }
+
+    fn read(&self) -> MutexGuard<'_, Option<Read>> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn remembered(fetched: Option<&Fetched>) -> Option<List> {
+    fetched.and_then(|known| known.list.clone().ok().filter(|_| known.holds_for(known.key)))
+}
+
+impl Fetched {
+    /// Whether it spares another fetch. Who refused without a key may give its list with one.
+    fn holds_for(&self, key: KeyUse) -> bool {
+        let held_for = match self.list {
+            Ok(_) => FRESH_FOR,
+            Err(_) if self.key >= key => RETRY_AFTER,
+            Err(_) => Duration::ZERO,
+        };
+        self.at.elapsed() < held_for
+    }
+}
+
+impl List {
+    fn embedded() -> Self {
+        Self { catalogue: Arc::clone(&EMBEDDED), source: Source::Embedded }
+    }
+
+    /// Whether it is newer than the one carried along. One from the future is of a clock that was wrong: of no time.
+    fn is_after_embedded(&self) -> bool {
+        match self.source {
+            Source::Live(_) => true,
+            Source::Kept(at_ms) => {
+                at_ms <= clock::unix_ms() && clock::day_ms(EMBEDDED_ON).is_none_or(|day_ms| day_ms <= at_ms)
+            }
+            Source::Embedded => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::future::join_all;
+    use parallel_llm_engine::ModelInfo;
+
+    use super::*;
+
+    const BASE_URL: &str = "http://127.0.0.1:1/v1";
+
+    /// Lists of two providers that sell this model, or are down; and how often they were asked.
+    fn lists(home: &tempfile::TempDir, sold: Option<&'static str>) -> (Catalogues, Arc<AtomicUsize>) {
+        let fetches = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&fetches);
+        let fetch: Fetch = Box::new(move |_, _| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Box::pin(async move {
+                tokio::task::yield_now().await;
+                sold.map(|id| Catalogue::new(vec![ModelInfo::named(id)], true))
+                    .ok_or_else(|| Failure::new(Code::Connection, "nobody is there"))
+            })
+        });
+        let shelves = [mistral(), openrouter()].map(|id| (id, Shelf::new(BASE_URL.to_owned()))).into();
+        let folder = home.path().join(FOLDER);
+        (Catalogues { fetch, folder, max_age_ms: 60_000, shelves }, fetches)
+    }
+
+    fn mistral() -> ProviderId {
+        ProviderId("mistral".to_owned())
+    }
+
+    fn openrouter() -> ProviderId {
+        ProviderId(OPENROUTER.to_owned())
+    }
+
+    #[tokio::test]
+    async fn many_who_want_a_list_at_once_fetch_it_once() {
+        let home = tempfile::tempdir().unwrap();
+        let (lists, fetches) = lists(&home, Some("large"));
+        let mistral = mistral();
+        let found = join_all((0..10).map(|_| lists.look_up(&mistral, Wanted::Fresh, KeyUse::Sent))).await;
+        assert!(found.iter().all(|found| found.list.as_ref().is_some_and(|list| list.catalogue.is_live())));
+        assert_eq!(fetches.load(Ordering::SeqCst), 1);
+        lists.look_up(&mistral, Wanted::New, KeyUse::Sent).await;
+        assert_eq!(fetches.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test]
+    async fn a_provider_that_is_down_is_not_asked_again_at_once() {
+        let home = tempfile::tempdir().unwrap();
+        let (lists, fetches) = lists(&home, None);
+        let (mistral, names) = (mistral(), ["large".to_owned()]);
+        for _ in 0..3 {
+            let found = lists.look_up(&mistral, Wanted::Names(&names), KeyUse::Sent).await;
+            assert!(found.list.is_none() && found.failure.is_some());
+        }
+        assert_eq!(fetches.load(Ordering::SeqCst), 1);
+        assert!(lists.look_up(&mistral, Wanted::AtHand, KeyUse::Sent).await.failure.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_kept_list_answers_the_next_process_for_the_names_it_knows() {
+        let home = tempfile::tempdir().unwrap();
+        lists(&home, Some("large")).0.look_up(&mistral(), Wanted::Fresh, KeyUse::Sent).await;
+        let (lists, fetches) = lists(&home, None);
+        let source = async |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let found = lists.look_up(&mistral(), Wanted::Names(&names), KeyUse::Sent).await;
+            let list = found.list.unwrap();
+            assert!(!list.catalogue.is_live(), "only a list of now says that a name is wrong");
+            (matches!(list.source, Source::Kept(_)), found.failure.is_some())
+        };
+        assert_eq!(source(&["large"]).await, (true, false));
+        assert_eq!(fetches.load(Ordering::SeqCst), 0);
+        assert_eq!(source(&["large", "newest"]).await, (true, true));
+        assert_eq!(fetches.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn a_kept_list_is_read_again_only_where_another_has_taken_its_place() {
+        let home = tempfile::tempdir().unwrap();
+        let (lists, _) = lists(&home, None);
+        let at_hand = async || lists.look_up(&mistral(), Wanted::AtHand, KeyUse::Sent).await.list;
+        assert!(at_hand().await.is_none());
+        let keep = |name| Kept::new(7, BASE_URL, &[ModelInfo::named(name)]).write(&lists.folder, &mistral());
+        keep("large").unwrap();
+        let (first, second) = (at_hand().await.unwrap(), at_hand().await.unwrap());
+        assert!(Arc::ptr_eq(&first.catalogue, &second.catalogue));
+        keep("small").unwrap();
+        assert!(at_hand().await.unwrap().catalogue.find("small").is_some());
+        std::fs::remove_dir_all(&lists.folder).unwrap();
+        assert!(at_hand().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn of_a_kept_list_and_the_one_carried_along_the_newer_serves() {
+        let home = tempfile::tempdir().unwrap();
+        let (lists, _) = lists(&home, None);
+        let carried_on = clock::day_ms(EMBEDDED_ON).unwrap();
+        let in_an_hour = clock::unix_ms() + 3_600_000;
+        for (kept_at, is_kept) in [(carried_on - 1, false), (carried_on, true), (in_an_hour, false)] {
+            let kept = Kept::new(kept_at, BASE_URL, &[ModelInfo::named("lab/old")]);
+            kept.write(&lists.folder, &openrouter()).unwrap();
+            let expected = if is_kept { Source::Kept(kept_at) } else { Source::Embedded };
+            let known = EMBEDDED.models()[0].id.clone();
+            let names = [if is_kept { "lab/old".to_owned() } else { known }];
+            for wanted in [Wanted::AtHand, Wanted::Names(&names), Wanted::Fresh, Wanted::New] {
+                let found = lists.look_up(&openrouter(), wanted, KeyUse::Sent).await;
+                assert_eq!(found.list.map(|list| list.source), Some(expected), "{kept_at} {wanted:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn who_refused_without_a_key_is_asked_with_one() {
+        let home = tempfile::tempdir().unwrap();
+        let (lists, fetches) = lists(&home, None);
+        for (key, expected) in
+            [(KeyUse::Withheld, 1), (KeyUse::Withheld, 1), (KeyUse::Sent, 2), (KeyUse::Withheld, 2)]
+        {
+            lists.look_up(&mistral(), Wanted::Fresh, key).await;
+            assert_eq!(fetches.load(Ordering::SeqCst), expected, "{key:?}");
+        }
+    }
+}

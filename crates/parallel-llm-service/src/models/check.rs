@@ -1,0 +1,282 @@
+//! The roll call: whether every model that the settings name is still offered, and for how long.
+//!
+//! Only a list that was just fetched may say that a model is gone. Where there is none, that is said and not guessed.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+use parallel_llm_engine::request::panel::ModelRef;
+use parallel_llm_engine::{Failure, ProviderId};
+use serde::Serialize;
+
+use crate::models::catalogue::{List, Source, Wanted};
+use crate::models::find::{ListLine, Shelf, per_million};
+use crate::models::providers::has_key;
+use crate::{Scope, Service};
+use parallel_llm_settings::clock;
+use parallel_llm_settings::settings::ProviderSettings;
+
+/// A model that is offered for fewer days than this is told: long enough to choose another in peace.
+const EXPIRES_SOON_DAYS: i64 = 30;
+
+/// How every configured model stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct RollCall {
+    /// The version of this shape. Fields are added, never changed.
+    pub schema: u32,
+    /// Whether a configured model is gone.
+    pub has_dead: bool,
+    /// The models, in the order of the settings.
+    pub models: Vec<Present>,
+    /// The lists they were looked for in.
+    pub lists: Vec<ListLine>,
+}
+
+/// One configured model.
+#[derive(Clone, Debug, Serialize)]
+pub struct Present {
+    /// Its id, as `-m` takes it.
+    pub id: String,
+    /// Where it is named: `panel`, `synthesizer`, `presets.quick.panel`.
+    pub places: Vec<String>,
+    /// The provider's id.
+    pub provider: String,
+    /// Whether the provider has the key it needs.
+    pub has_key: bool,
+    /// How it stands.
+    pub standing: Standing,
+    /// The model an alias stands for at the moment.
+    pub alias_of: Option<String>,
+    /// The last day it is offered, `YYYY-MM-DD`, where that is known.
+    pub expires_on: Option<String>,
+    /// Tokens it can read and write together.
+    pub context_tokens: Option<u64>,
+    /// Price of a million tokens sent, in USD.
+    pub input_usd_per_million: Option<f64>,
+    /// Price of a million tokens received, in USD.
+    pub output_usd_per_million: Option<f64>,
+    /// What else there is to say.
+    pub message: Option<String>,
+    /// What to do.
+    pub next: Option<String>,
+}
+
+/// How a configured model stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// Its provider offers it.
+    Alive,
+    /// Its provider offers it for a few days more.
+    Expiring,
+    /// Its provider does not offer it, or no longer.
+    Dead,
+    /// Nobody can tell: there is no list of its provider's, or none of today.
+    Unknown,
+}
+
+impl Standing {
+    /// The word in tables and JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Alive => "alive",
+            Self::Expiring => "expiring",
+            Self::Dead => "dead",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A model and the places that name it.
+pub(crate) struct Named {
+    pub(crate) model: ModelRef,
+    pub(crate) places: Vec<String>,
+}
+
+impl Named {
+    /// Whether every question asks it.
+    pub(crate) fn is_of_panel(&self) -> bool {
+        self.places.iter().any(|place| place == "panel")
+    }
+}
+
+impl Service {
+    /// Looks for every configured model in its provider's list, all providers at once.
+    pub async fn roll_call(&self) -> Result<RollCall, Failure> {
+        self.asker().check(Scope::Read)?;
+        Ok(self.look_for(self.named_models(), Wanted::Fresh).await)
+    }
+
+    /// The same for a use case that may do more than read, in lists of now: who gives none is not there.
+    pub(crate) async fn call_roll(&self) -> RollCall {
+        self.look_for(self.named_models(), Wanted::New).await
+    }
+
+    /// Looks for other models the same way. What is no reference to a model is left out.
+    pub(crate) async fn call_roll_of(&self, models: &[String]) -> RollCall {
+        let named = |reference: &String| Some(Named { model: self.model_of(reference)?, places: Vec::new() });
+        self.look_for(models.iter().filter_map(named).collect(), Wanted::Fresh).await
+    }
+
+    async fn look_for(&self, named: Vec<Named>, wanted: Wanted<'_>) -> RollCall {
+        let mut names: BTreeMap<&ProviderId, Vec<String>> = BTreeMap::new();
+        for Named { model, .. } in &named {
+            names.entry(&model.provider).or_default().push(model.model.clone());
+        }
+        // Those without an address too: what to set is told as if it were a key.
+        let providers = self.settings().providers.iter();
+        let asked = providers.filter_map(|provider| Some((provider, names.get(&provider.id)?)));
+        let shelves = join_all(asked.map(|(provider, names)| self.searched(provider, names, wanted))).await;
+        let stands = |Named { model, places }| {
+            let own = shelves.iter().find(|(shelf, _)| shelf.provider.id == model.provider);
+            let mut present = Present::new(&model, places);
+            if let Some((shelf, is_ready)) = own {
+                present.look_up(&model, shelf);
+                if let Err(failure) = is_ready {
+                    present.cannot_be_asked(failure, shelf.provider);
+                }
+            }
+            present
+        };
+        let models: Vec<Present> = named.into_iter().map(stands).collect();
+        RollCall {
+            schema: 1,
+            has_dead: models.iter().any(|model| model.standing == Standing::Dead),
+            models,
+            lists: shelves.iter().map(|(shelf, _)| ListLine::of(shelf)).collect(),
+        }
+    }
+
+    /// The list to look for these names in, and whether the provider has its address and its key.
+    async fn searched<'a>(
+        &self,
+        provider: &'a ProviderSettings,
+        names: &[String],
+        wanted: Wanted<'_>,
+    ) -> (Shelf<'a>, Result<(), Failure>) {
+        let is_ready = self.check_key(&provider.id).await;
+        let shelf = self.shelf(provider, wanted).await;
+        // A name that a kept list does not have may be newer than the list.
+        let is_lacking = shelf.known.failure.is_none() && !shelf.has_all(names);
+        let shelf = if is_lacking { self.shelf(provider, Wanted::Names(names)).await } else { shelf };
+        (shelf, is_ready)
+    }
+
+    /// Every reference of the settings, with the place that it stands in.
+    pub(crate) fn references(&self) -> Vec<(String, &String)> {
+        let settings = self.settings();
+        let mut references: Vec<(String, &String)> = Vec::new();
+        references.extend(settings.panel.iter().map(|model| ("panel".to_owned(), model)));
+        references.extend(settings.synthesizer.iter().map(|model| ("synthesizer".to_owned(), model)));
+        for (name, preset) in &settings.presets {
+            let of = |list: &'static str| move |model| (format!("presets.{name}.{list}"), model);
+            references.extend(preset.panel.iter().flatten().map(of("panel")));
+            references.extend(preset.synthesizer.iter().flatten().map(of("synthesizer")));
+        }
+        references
+    }
+
+    /// Every model that the settings name, once, with each place that names it.
+    pub(crate) fn named_models(&self) -> Vec<Named> {
+        let mut named: Vec<Named> = Vec::new();
+        for (place, reference) in self.references() {
+            let Some(model) = self.model_of(reference) else { continue };
+            match named.iter_mut().find(|named| named.model == model) {
+                Some(known) if known.places.contains(&place) => {}
+                Some(known) => known.places.push(place),
+                None => named.push(Named { model, places: vec![place] }),
+            }
+        }
+        named
+    }
+}
+
+impl Present {
+    fn new(model: &ModelRef, places: Vec<String>) -> Self {
+        Self {
+            id: model.to_string(),
+            places,
+            provider: model.provider.0.clone(),
+            has_key: true,
+            standing: Standing::Unknown,
+            alias_of: None,
+            expires_on: None,
+            context_tokens: None,
+            input_usd_per_million: None,
+            output_usd_per_million: None,
+            message: None,
+            next: None,
+        }
+    }
+
+    fn look_up(&mut self, model: &ModelRef, shelf: &Shelf<'_>) {
+        let why = shelf.known.failure.as_ref().map(|failure| format!(": {}", failure.message));
+        let why = why.unwrap_or_default();
+        let Some(list) = &shelf.known.list else {
+            self.message = Some(format!("there is no list of {} to look in{why}", shelf.provider.name));
+            return;
+        };
+        let Some(info) = list.catalogue.find(&model.model) else { return self.miss(model, list) };
+        let named = |id: &str| ModelRef { provider: model.provider.clone(), model: id.to_owned() };
+        // A lost `~` is given back; a variant or a dated name stays what it is.
+        if info.id.strip_prefix('~') == Some(model.model.as_str()) {
+            self.id = named(&info.id).to_string();
+        }
+        self.alias_of = info.alias_of.as_deref().map(|target| named(target).to_string());
+        self.expires_on.clone_from(&info.expires_on);
+        self.context_tokens = info.context_tokens;
+        self.input_usd_per_million = info.price.map(|price| per_million(price.input));
+        self.output_usd_per_million = info.price.map(|price| per_million(price.output));
+        if shelf.known.failure.is_some() {
+            self.message = Some(format!("it is in an older list, but there is none of today{why}"));
+            return;
+        }
+        self.standing = Standing::Alive;
+        if let Some(day) = &info.expires_on {
+            self.expire(day);
+        }
+    }
+
+    /// Says how long it is still offered, where that is not long.
+    fn expire(&mut self, day: &str) {
+        match clock::days_until(day) {
+            Some(..0) => {
+                self.standing = Standing::Dead;
+                self.message = Some(format!("it was offered until {day}, which is over"));
+                self.next = Some("choose another model: see `models`".to_owned());
+            }
+            Some(days @ 0..EXPIRES_SOON_DAYS) => {
+                self.standing = Standing::Expiring;
+                self.message = Some(format!("it is offered until {day}, {days} days from now"));
+                self.next = Some("choose another model before that day".to_owned());
+            }
+            Some(EXPIRES_SOON_DAYS..) | None => {}
+        }
+    }
+
+    fn miss(&mut self, model: &ModelRef, list: &List) {
+        let nearest = list.catalogue.nearest(&model.model);
+        let nearest = nearest.map(|id| ModelRef { model: id.to_owned(), ..model.clone() });
+        self.next = nearest.map(|nearest| format!("did you mean `{nearest}`?"));
+        if list.catalogue.is_live() {
+            self.standing = Standing::Dead;
+            self.message = Some("its provider does not offer it".to_owned());
+            self.next.get_or_insert_with(|| "choose another model: see `models`".to_owned());
+        } else if matches!(list.source, Source::Live(_)) {
+            self.message = Some("its provider does not list it, but may take it all the same".to_owned());
+        } else {
+            self.message = Some("it is not in the list at hand, which is not of today".to_owned());
+        }
+    }
+
+    /// Without a key or an address a model cannot be asked, whether it is alive or not. That it is gone is the worse
+    /// news.
+    fn cannot_be_asked(&mut self, failure: &Failure, provider: &ProviderSettings) {
+        // Of a provider without an address nobody knows whether its key is right.
+        self.has_key = provider.base_url.is_none() && has_key(provider);
+        if self.standing != Standing::Dead {
+            self.message = Some(failure.message.clone());
+            self.next = Some(failure.next_step().to_owned());
+        }
+    }
+}

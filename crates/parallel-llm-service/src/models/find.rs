@@ -1,0 +1,423 @@
+//! The models that can be asked: the lists of the providers one uses, sifted and told the way one types them.
+
+use std::cmp::Reverse;
+
+use futures_util::future::join_all;
+use parallel_llm_engine::request::catalogue::{Inputs, PriceOverride};
+use parallel_llm_engine::request::panel::ModelRef;
+use parallel_llm_engine::{Code, Failure, ModelInfo, PicoUsd, ProviderId};
+use parallel_llm_provider::EMBEDDED_ON;
+use serde::Serialize;
+
+use crate::models::catalogue::{KeyUse, Lookup, Source, Wanted};
+use crate::models::local::LocalServer;
+use crate::models::providers::{has_key, lists_for_all};
+use crate::render::report::ErrorReport;
+use crate::{Scope, Service};
+use parallel_llm_settings::clock;
+use parallel_llm_settings::settings::{KeyWish, ProviderSettings};
+
+/// Prices are told for so many tokens.
+const TOLD_TOKENS: u64 = 1_000_000;
+
+/// Which models are wanted, and in which order.
+#[derive(Clone, Debug, Default)]
+pub struct ModelQuery {
+    /// Words that all stand in a model's id or name, in any case.
+    pub search: String,
+    /// Whose models, each told once; without any, those of OpenRouter, of every provider with a key, and of servers
+    /// found here.
+    pub providers: Vec<String>,
+    /// Tokens a model can read and write together, at least.
+    pub context_min: Option<u64>,
+    /// What a million tokens received may cost at most, in USD.
+    pub price_max: Option<f64>,
+    /// Only models that take pictures or documents.
+    pub attachments: bool,
+    /// The order; without one the providers' own.
+    pub sort: Option<ModelSort>,
+    /// The most models to give.
+    pub limit: Option<usize>,
+    /// Whether the lists are fetched now, however fresh those at hand are.
+    pub refresh: bool,
+}
+
+/// An order of models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelSort {
+    /// The cheapest to answer first; those of unknown price last.
+    Price,
+    /// Those that read most first.
+    Context,
+    /// By the id one types.
+    Name,
+}
+
+/// The models found, and the lists they were looked for in.
+#[derive(Clone, Debug, Serialize)]
+pub struct FoundModels {
+    /// The version of this shape. Fields are added, never changed.
+    pub schema: u32,
+    /// The lists, in the order of the providers.
+    pub lists: Vec<ListLine>,
+    /// Servers on this machine that were found running. None of them was asked anything but its list.
+    pub servers: Vec<LocalServer>,
+    /// How many models fit the query.
+    pub models_total: usize,
+    /// Those that fit, as many as were wanted.
+    pub models: Vec<ModelLine>,
+}
+
+/// One provider's list.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListLine {
+    /// The provider's id.
+    pub provider: String,
+    /// Its name for people.
+    pub name: String,
+    /// Whether a key is set for it.
+    pub has_key: bool,
+    /// `live`: fetched now. `kept`: fetched before and kept on disk. `embedded`: carried along. `none`: there is no
+    /// list.
+    pub source: &'static str,
+    /// When it was fetched, in milliseconds since 1970.
+    pub fetched_at_ms: Option<u64>,
+    /// How long ago that was, in milliseconds.
+    pub age_ms: Option<u64>,
+    /// The day of an embedded list, `YYYY-MM-DD`.
+    pub embedded_on: Option<&'static str>,
+    /// How many models it names.
+    pub models: usize,
+    /// Why it is not newer, where a newer one was asked for.
+    pub error: Option<ErrorReport>,
+}
+
+/// One model of a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModelLine {
+    /// The name to ask for it by, as `-m` takes it.
+    pub id: String,
+    /// The provider's id.
+    pub provider: String,
+    /// Its name for people.
+    pub name: String,
+    /// The model an alias stands for at the moment.
+    pub alias_of: Option<String>,
+    /// Tokens it can read and write together.
+    pub context_tokens: Option<u64>,
+    /// Tokens it can write at most.
+    pub output_tokens_max: Option<u64>,
+    /// Price of a million tokens sent, in USD.
+    pub input_usd_per_million: Option<f64>,
+    /// Price of a million tokens received, in USD.
+    pub output_usd_per_million: Option<f64>,
+    /// Where it costs something else.
+    pub price_overrides: Vec<OverrideLine>,
+    /// Which files it takes, where the list says.
+    pub inputs: Option<Inputs>,
+    /// The last day it is offered, `YYYY-MM-DD`, where that is known.
+    pub expires_on: Option<String>,
+}
+
+/// Another price of a model, under a condition.
+#[derive(Clone, Debug, Serialize)]
+pub struct OverrideLine {
+    /// Holds above so many tokens sent; null where it holds at certain hours.
+    pub above_input_tokens: Option<u64>,
+    /// Price of a million tokens sent, in USD, where it differs.
+    pub input_usd_per_million: Option<f64>,
+    /// Price of a million tokens received, in USD, where it differs.
+    pub output_usd_per_million: Option<f64>,
+}
+
+/// A provider and what is known of its models.
+pub(crate) struct Shelf<'a> {
+    pub(crate) provider: &'a ProviderSettings,
+    pub(crate) known: Lookup,
+}
+
+impl Service {
+    /// The models that fit. Fails where a provider is named that nobody knows.
+    pub async fn find_models(&self, query: &ModelQuery) -> Result<FoundModels, Failure> {
+        self.asker().check(Scope::Read)?;
+        let named = self.named(&query.providers)?;
+        let servers =
+            if query.providers.is_empty() { self.look_for_local_servers().await } else { Vec::new() };
+        let providers = if query.providers.is_empty() { self.usual_providers(&servers) } else { named };
+        let wanted = if query.refresh { Wanted::New } else { Wanted::Fresh };
+        let shelf = async |provider| {
+            if query.providers.is_empty() {
+                self.shelf_unasked(provider, wanted).await
+            } else {
+                self.shelf(provider, wanted).await
+            }
+        };
+        let shelves = join_all(providers.into_iter().map(shelf)).await;
+        let mut models: Vec<(ModelLine, &ModelInfo)> =
+            shelves.iter().flat_map(Shelf::models).filter(|(line, info)| query.fits(line, info)).collect();
+        if let Some(sort) = query.sort {
+            sort.apply(&mut models);
+        }
+        let lists = shelves.iter().map(ListLine::of).collect();
+        let models_total = models.len();
+        let models =
+            models.into_iter().map(|(line, _)| line).take(query.limit.unwrap_or(usize::MAX)).collect();
+        Ok(FoundModels { schema: 1, lists, servers, models_total, models })
+    }
+
+    /// The providers of these ids, each once.
+    fn named(&self, ids: &[String]) -> Result<Vec<&ProviderSettings>, Failure> {
+        let find = |id: &String| {
+            let provider = self.settings().provider(id)?;
+            let homeless =
+                || Failure::new(Code::SettingsInvalid, format!("the provider `{id}` has no address"));
+            match provider.base_url {
+                Some(_) => Ok(provider),
+                None => Err(homeless().with_next(provider.address_advice())),
+            }
+        };
+        let mut named = Vec::<&ProviderSettings>::new();
+        for id in ids {
+            let provider = find(id)?;
+            if named.iter().all(|known| known.id != provider.id) {
+                named.push(provider);
+            }
+        }
+        Ok(named)
+    }
+
+    /// Those whose models are shown unasked: the default one, those with a key, and servers found here.
+    fn usual_providers(&self, servers: &[LocalServer]) -> Vec<&ProviderSettings> {
+        let default = &self.settings().default_provider().id;
+        let runs_here = |id: &ProviderId| servers.iter().any(|server| server.provider == id.0);
+        let is_usual = |provider: &&ProviderSettings| {
+            let is_set_up = has_key(provider) && !self.is_presumed(provider);
+            provider.id == *default || is_set_up || runs_here(&provider.id)
+        };
+        self.providers().filter(is_usual).collect()
+    }
+
+    /// What is known of the models of a provider that somebody named. Who would refuse for want of a key is not asked.
+    pub(crate) async fn shelf<'a>(&self, provider: &'a ProviderSettings, wanted: Wanted<'_>) -> Shelf<'a> {
+        let needs_no_key = matches!(wanted, Wanted::AtHand) || lists_for_all(provider);
+        let checked = if needs_no_key { Ok(()) } else { self.check_key(&provider.id).await };
+        let known = match checked {
+            Ok(()) => self.parts.catalogues.look_up(&provider.id, wanted, KeyUse::Sent).await,
+            Err(failure) => self.at_hand(provider, Some(failure)).await,
+        };
+        Shelf { provider, known }
+    }
+
+    /// What is known of the models of a provider that nobody named: for a mere look no key goes where nobody sent it,
+    /// and no program is run for one.
+    async fn shelf_unasked<'a>(&self, provider: &'a ProviderSettings, wanted: Wanted<'_>) -> Shelf<'a> {
+        let is_from_program = matches!(provider.key, KeyWish::Command(_));
+        if self.is_presumed(provider) || (is_from_program && lists_for_all(provider)) {
+            let known = self.parts.catalogues.look_up(&provider.id, wanted, KeyUse::Withheld).await;
+            return Shelf { provider, known };
+        }
+        if !is_from_program {
+            return self.shelf(provider, wanted).await;
+        }
+        let mut known = self.at_hand(provider, None).await;
+        let is_fresh = known.list.as_ref().is_some_and(|list| self.parts.catalogues.is_fresh(list));
+        if !is_fresh || matches!(wanted, Wanted::New) {
+            let id = &provider.id;
+            let message =
+                format!("the program that keeps the key of `{id}` is run only when `{id}` is named");
+            let failure = Failure::new(Code::KeyMissing, message);
+            known.failure = Some(failure.with_next(format!("name it: `models --provider {id}`")));
+        }
+        Shelf { provider, known }
+    }
+
+    async fn at_hand(&self, provider: &ProviderSettings, failure: Option<Failure>) -> Lookup {
+        let known = self.parts.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
+        Lookup { failure, ..known }
+    }
+}
+
+impl Shelf<'_> {
+    /// Whether its list has all of these names.
+    pub(crate) fn has_all(&self, names: &[String]) -> bool {
+        let list = self.known.list.as_ref();
+        names.iter().all(|name| list.is_some_and(|list| list.catalogue.find(name).is_some()))
+    }
+
+    /// Its models, each as it is told and as its list has it.
+    fn models(&self) -> impl Iterator<Item = (ModelLine, &ModelInfo)> {
+        let models = self.known.list.as_ref().map_or(&[][..], |list| list.catalogue.models());
+        models.iter().map(|info| (ModelLine::of(&self.provider.id, info), info))
+    }
+}
+
+impl ModelQuery {
+    fn fits(&self, line: &ModelLine, info: &ModelInfo) -> bool {
+        let told = format!("{} {}", line.id, line.name).to_lowercase();
+        self.search.to_lowercase().split_whitespace().all(|word| told.contains(word))
+            && self.context_min.is_none_or(|least| line.context_tokens.is_some_and(|tokens| tokens >= least))
+            && self
+                .price_max
+                .is_none_or(|most| line.output_usd_per_million.is_some_and(|price| price <= most))
+            && (!self.attachments || info.inputs.is_some_and(|inputs| inputs.image || inputs.document))
+    }
+}
+
+impl ModelSort {
+    fn apply(self, models: &mut [(ModelLine, &ModelInfo)]) {
+        // Each sort is stable: what is equal stays in the providers' order.
+        match self {
+            Self::Price => models.sort_by_key(|(_, info)| {
+                info.price.map_or((PicoUsd(i64::MAX), PicoUsd(i64::MAX)), |price| (price.output, price.input))
+            }),
+            Self::Context => models.sort_by_key(|(_, info)| Reverse(info.context_tokens)),
+            Self::Name => models.sort_by(|(one, _), (other, _)| {
+                one.id.trim_start_matches('~').cmp(other.id.trim_start_matches('~'))
+            }),
+        }
+    }
+}
+
+impl ListLine {
+    pub(crate) fn of(shelf: &Shelf<'_>) -> Self {
+        let Shelf { provider, known } = shelf;
+        let source = known.list.as_ref().map(|list| list.source);
+        let fetched_at_ms = match source {
+            Some(Source::Live(at_ms) | Source::Kept(at_ms)) => Some(at_ms),
+            Some(Source::Embedded) | None => None,
+        };
+        Self {
+            provider: provider.id.0.clone(),
+            name: provider.name.clone(),
+            has_key: has_key(provider),
+            source: match source {
+                Some(Source::Live(_)) => "live",
+                Some(Source::Kept(_)) => "kept",
+                Some(Source::Embedded) => "embedded",
+                None => "none",
+            },
+            fetched_at_ms,
+            age_ms: fetched_at_ms.map(|at_ms| clock::unix_ms().saturating_sub(at_ms)),
+            embedded_on: (source == Some(Source::Embedded)).then_some(EMBEDDED_ON),
+            models: known.list.as_ref().map_or(0, |list| list.catalogue.models().len()),
+            error: known.failure.as_ref().map(ErrorReport::of),
+        }
+    }
+}
+
+/// A model of this provider as one types it.
+pub(crate) fn name(provider: &ProviderId, model: &str) -> String {
+    ModelRef { provider: provider.clone(), model: model.to_owned() }.to_string()
+}
+
+impl ModelLine {
+    fn of(provider: &ProviderId, info: &ModelInfo) -> Self {
+        let id = |model: &str| name(provider, model);
+        Self {
+            id: id(&info.id),
+            provider: provider.0.clone(),
+            name: info.name.clone(),
+            alias_of: info.alias_of.as_deref().map(id),
+            context_tokens: info.context_tokens,
+            output_tokens_max: info.output_tokens_max,
+            input_usd_per_million: info.price.map(|price| per_million(price.input)),
+            output_usd_per_million: info.price.map(|price| per_million(price.output)),
+            price_overrides: info.price_overrides.iter().map(OverrideLine::of).collect(),
+            inputs: info.inputs,
+            expires_on: info.expires_on.clone(),
+        }
+    }
+}
+
+impl OverrideLine {
+    fn of(it: &PriceOverride) -> Self {
+        Self {
+            above_input_tokens: it.above_input_tokens,
+            input_usd_per_million: it.input.map(per_million),
+            output_usd_per_million: it.output.map(per_million),
+        }
+    }
+}
+
+pub(crate) fn per_million(price: PicoUsd) -> f64 {
+    price.times(TOLD_TOKENS).as_usd()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use parallel_llm_engine::Catalogue;
+
+    use super::*;
+    use crate::{CalibrationFile, Catalogues, Fetch, Later, Parts};
+    use parallel_llm_settings::settings::{Environment, Folders, Settings};
+
+    /// A key for a server on this machine, in the variable of the program that such servers come with.
+    const KEY: (&str, &str) = ("OLLAMA_API_KEY", "0000000000000000");
+    /// Providers whose keys are with a program.
+    const KEEPERS: &str = "[providers.openrouter]\nkey_command = ['/no/program']\n\
+        [providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_command = ['/no/program']\n";
+
+    /// Who is asked for a list and whether a key goes along, where Ollama is the one server here.
+    async fn asked(user_file: &str, variables: &[(&str, &str)], providers: &[&str]) -> Vec<String> {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(".config/parallel-llm-mcp");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), user_file).unwrap();
+        let environment = Environment::with_folders(Folders::of_home(home.path().to_owned()));
+        let environment = variables.iter().fold(environment, |all, (name, value)| all.with(name, *value));
+        let settings = Settings::load(&environment, home.path(), &[]).unwrap();
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let fetch: Fetch = {
+            let asked = Arc::clone(&asked);
+            Box::new(move |id, key| {
+                asked.lock().unwrap().push(format!("{id} {key:?}"));
+                let is_down = ["lmstudio", "vllm"].contains(&id.0.as_str());
+                let list = Catalogue::new(vec![ModelInfo::named("a")], false);
+                let down = Failure::new(Code::Connection, "nobody is there");
+                Box::pin(async move { if is_down { Err(down) } else { Ok(list) } })
+            })
+        };
+        let nothing = || Failure::new(Code::Internal, "no list needs this");
+        let service = Service::new(Parts {
+            providers: settings.providers.iter().map(|provider| provider.id.clone()).collect(),
+            catalogues: Catalogues::new(&settings, fetch),
+            calibration: Arc::new(CalibrationFile::of(home.path())),
+            settings,
+            check_key: Box::new(|_| Box::pin(async { Ok(()) })),
+            circuits: Box::new(Vec::new),
+            issuer: None,
+            fetch_credit: Box::new(|_| Box::pin(async { Ok(None) })),
+            fetch_time: Box::new(|_| Box::pin(async { Ok(None) })),
+            runs: Later::new(move || Box::pin(async move { Err(nothing()) })),
+            store: Arc::new(Later::new(move || Box::pin(async move { Err(nothing()) }))),
+        });
+        let providers = providers.iter().map(|id| (*id).to_owned()).collect();
+        service.find_models(&ModelQuery { providers, ..ModelQuery::default() }).await.unwrap();
+        let mut asked = asked.lock().unwrap().clone();
+        asked.retain(|line| !line.starts_with("lmstudio") && !line.starts_with("vllm"));
+        // All are asked at once, so in any order.
+        asked.sort();
+        asked
+    }
+
+    #[tokio::test]
+    async fn a_key_goes_to_a_server_here_only_where_somebody_put_the_server() {
+        let unasked = ["ollama Withheld", "openrouter Sent"];
+        assert_eq!(asked("", &[KEY], &[]).await, unasked);
+        let kept_by_program = "[providers.ollama]\nkey_command = ['/no/program']\n";
+        assert_eq!(asked(kept_by_program, &[], &[]).await, unasked);
+        assert_eq!(asked("", &[KEY], &["ollama"]).await, ["ollama Sent"]);
+        let moved = ("OLLAMA_BASE_URL", "http://127.0.0.1:11434/v1");
+        assert_eq!(asked("", &[KEY, moved], &[]).await, ["ollama Sent", "openrouter Sent"]);
+        let table = "[providers.ollama]\nbase_url = 'http://127.0.0.1:11434/v1'\n";
+        assert_eq!(asked(table, &[KEY], &[]).await, ["ollama Sent", "openrouter Sent"]);
+    }
+
+    #[tokio::test]
+    async fn no_program_is_run_for_a_list_nobody_named() {
+        assert_eq!(asked(KEEPERS, &[], &[]).await, ["ollama Withheld", "openrouter Withheld"]);
+        assert_eq!(asked(KEEPERS, &[], &["team", "openrouter"]).await, ["openrouter Sent", "team Sent"]);
+    }
+}

@@ -1,0 +1,49 @@
+//! The providers as the rest of the service needs them: who has a key, who runs here, whose list is public.
+//!
+//! Never a key itself: whether there is one is all that needs to be known here.
+
+use parallel_llm_engine::{Failure, ProviderId};
+use parallel_llm_provider::Known;
+
+use crate::Service;
+use parallel_llm_settings::settings::{KeyWish, Origin, ProviderSettings};
+
+/// Whether a key is set, or a program that prints one.
+pub(crate) const fn has_key(provider: &ProviderSettings) -> bool {
+    !matches!(provider.key, KeyWish::Nothing)
+}
+
+/// Whether its list of models is public, so that it is asked for without a key: a router shows what it sells.
+pub(crate) const fn lists_for_all(provider: &ProviderSettings) -> bool {
+    provider.dialect.routes
+}
+
+/// Whether it is a server that people run on their own machine.
+pub(crate) fn is_local(provider: &ProviderSettings) -> bool {
+    Known::by_id(&provider.id.0).is_some_and(Known::is_local)
+}
+
+impl Service {
+    /// Every provider that has an address, the default one first.
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &ProviderSettings> {
+        self.settings().providers.iter().filter(|provider| provider.base_url.is_some())
+    }
+
+    /// One of them.
+    pub(crate) fn provider(&self, id: &ProviderId) -> Option<&ProviderSettings> {
+        self.providers().find(|provider| provider.id == *id)
+    }
+
+    /// Whether it is only presumed to be there: a local server at its usual address, which nobody has set. Anybody may
+    /// listen there, so that no key goes there before a model of it is asked for.
+    pub(crate) fn is_presumed(&self, provider: &ProviderSettings) -> bool {
+        let name = format!("providers.{}.base_url", provider.id);
+        let mut shown = self.settings().shown().iter();
+        is_local(provider) && !shown.any(|shown| shown.name == name && shown.origin != Origin::Default)
+    }
+
+    /// Fails where a call to this provider needs a key and there is none, with what to set.
+    pub(crate) async fn check_key(&self, id: &ProviderId) -> Result<(), Failure> {
+        (self.parts.check_key)(id.clone()).await
+    }
+}

@@ -1,0 +1,73 @@
+//! Which journal a run gets: the store, or memory for runs that are not to be stored.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::port::memory::MemoryJournal;
+use parallel_llm_engine::port::{Journal, Lease};
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::event::{Attempt, Recorded};
+use parallel_llm_engine::value::warning::Warning;
+use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
+use parallel_llm_store::Store;
+
+use crate::Later;
+
+/// Routes each run by its plan's store mode. The store is opened by the first run that needs it.
+#[derive(Clone)]
+pub struct Journals {
+    store: Arc<Later<Store>>,
+    memory: MemoryJournal,
+}
+
+impl Journals {
+    /// A journal over this store.
+    pub fn new(store: Arc<Later<Store>>) -> Self {
+        Self { store, memory: MemoryJournal::default() }
+    }
+}
+
+impl Journal for Journals {
+    fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
+        if plan.store == StoreMode::None {
+            return self.memory.open(plan);
+        }
+        let store = Arc::clone(&self.store);
+        Box::pin(async move { store.get().await?.open(plan).await })
+    }
+
+    fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let store = Arc::clone(&self.store);
+        Box::pin(async move { store.get().await?.reopen(run_id, seq).await })
+    }
+
+    fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
+        match self.store.made() {
+            Some(store) if !self.memory.holds(lease.run_id) => store.append(lease, events),
+            _ => self.memory.append(lease, events),
+        }
+    }
+
+    fn notice(&self, run_id: RunId) -> Option<Warning> {
+        self.store.made().filter(|_| !self.memory.holds(run_id))?.notice(run_id)
+    }
+
+    fn check_day(&self, plan: Arc<RunPlan>, place: Place) -> BoxFuture<'static, Result<(), Failure>> {
+        match self.store.made() {
+            Some(store) if !self.memory.holds(plan.run_id) => store.check_day(plan, place),
+            _ => self.memory.check_day(plan, place),
+        }
+    }
+
+    fn checkpoint(
+        &self,
+        lease: Lease,
+        attempt: Attempt,
+        text: String,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
+        match self.store.made() {
+            Some(store) if !self.memory.holds(lease.run_id) => store.checkpoint(lease, attempt, text),
+            _ => self.memory.checkpoint(lease, attempt, text),
+        }
+    }
+}
