@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::{Code, Failure};
 
 use super::entry::{Reach, Wish, is_our_input, path_of};
-use super::format::Format;
 use super::node::Node;
 use super::table::{Client, NAME, Reference, Token};
 use super::text::Doubt;
-use super::{file, json, yaml};
+use super::{file, json};
 
 /// Where VS Code keeps what it asks for.
 const INPUTS: [&str; 1] = ["inputs"];
@@ -172,16 +171,9 @@ fn without(client: &Client, text: &str) -> Result<String, Doubt> {
     }
 }
 
-/// Whether a text is what another is, but for our entry. YAML is cut at lines, and what is not ours is compared unread.
-pub(super) fn check(client: &Client, before: &str, after: &str) -> Result<(), Doubt> {
-    let is_kept = match client.format {
-        Format::Yaml => {
-            let path = path_of(client);
-            yaml::around(before, &path)? == yaml::around(after, &path)?
-        }
-        Format::Json | Format::Toml => rest(client, before)? == rest(client, after)?,
-    };
-    if is_kept {
+/// Whether a text says what another says, but for our entry.
+fn check(client: &Client, before: &str, after: &str) -> Result<(), Doubt> {
+    if rest(client, before)? == rest(client, after)? {
         return Ok(());
     }
     Err(Doubt::new("it cannot be changed without changing something else in it"))
@@ -227,7 +219,8 @@ fn in_doubt(path: &Path, doubt: &Doubt) -> Failure {
     Failure::new(Code::SettingsInvalid, message).with_next("mend the file, or put the entry in by hand")
 }
 
-fn notes(client: &Client, wish: &Wish) -> Vec<String> {
+/// What the user should know of such an entry, each in one sentence without a period.
+pub fn notes(client: &Client, wish: &Wish) -> Vec<String> {
     let mut notes = Vec::new();
     let names = wish.variables.join("`, `");
     let token = client.connect.as_ref().map(|connect| connect.token);

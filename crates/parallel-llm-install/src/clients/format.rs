@@ -1,20 +1,20 @@
 //! The formats of clients' files, behind one interface: read what is at a path, set it, take it away.
 //!
-//! What always holds: everything that is not at the path stays as it is, byte for byte, or nothing is done. Where a file
-//! cannot be understood well enough for that, there is a [`Doubt`] and no guess.
+//! What always holds: every value and every comment that is not at the path stays, or nothing is done. Where a file cannot be
+//! understood well enough for that, there is a [`Doubt`] and no guess.
 
 use super::node::Node;
 use super::text::Doubt;
-use super::{json, toml, yaml};
+use super::{json, toml};
 
 /// How a client writes its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// JSON; comments and commas after the last entry are taken too.
+    /// JSON; comments and trailing commas are understood.
     Json,
     /// TOML.
     Toml,
-    /// YAML, as far as it is needed.
+    /// YAML, which is shown and not edited.
     Yaml,
 }
 
@@ -33,7 +33,7 @@ impl Format {
         match self {
             Self::Json => json::read(text, path),
             Self::Toml => toml::read(text, path),
-            Self::Yaml => yaml::read(text, path),
+            Self::Yaml => Err(not_edited()),
         }
     }
 
@@ -42,7 +42,7 @@ impl Format {
         match self {
             Self::Json => json::set(text, path, node),
             Self::Toml => toml::set(text, path, node),
-            Self::Yaml => yaml::set(text, path, node),
+            Self::Yaml => Err(not_edited()),
         }
     }
 
@@ -51,7 +51,11 @@ impl Format {
         match self {
             Self::Json => json::take(text, path),
             Self::Toml => toml::take(text, path),
-            Self::Yaml => yaml::take(text, path),
+            Self::Yaml => Err(not_edited()),
         }
     }
+}
+
+fn not_edited() -> Doubt {
+    Doubt::new("its YAML is not read here")
 }

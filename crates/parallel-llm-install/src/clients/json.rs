@@ -1,24 +1,21 @@
-//! JSON with comments, edited in its text: a value is put in or taken out, and every other byte stays.
+//! JSON with comments, changed by a library that keeps them: every other value, comment and trailing comma stays, and so
+//! does every line that holds nothing of ours. Values of ours are written on lines of their own.
 
-use std::borrow::Cow;
-use std::ops::Range;
-
-use jsonc_parser::ast::{ObjectProp, Value};
-use jsonc_parser::common::Ranged;
-use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::ast::Value;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::errors::ParseError;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
 use super::node::Node;
-use super::text::{Doubt, line_end, splice};
+use super::text::Doubt;
 
-/// How far an entry is indented where the file shows no habit of its own.
-const INDENT: &str = "  ";
-/// The longest indent that is taken for a habit.
-const INDENT_CHARS_MAX: usize = 32;
-/// What an empty file is taken for.
-const NOTHING: &str = "{}\n";
+/// The furthest that a line may be indented, in blanks: the editor repeats an indent before each line it writes.
+const INDENT_MAX: usize = 1_000;
 
-/// JSON as editors write it: comments and last commas, and nothing else that is none.
+/// The most values, comments and blank lines in an object that is changed: the editor's time grows with their square.
+const PARTS_MAX: usize = 4_000;
+
+/// JSON as editors write it: comments and trailing commas, and no other extension.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -32,328 +29,153 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// All that is in a text, without its comments; else the line that cannot be read, counted from 1. Nothing of it is shown.
+/// A text without its comments; else the line that cannot be read, counted from 1. Nothing of it is shown.
 pub(super) fn plain(text: &str) -> Result<serde_json::Value, usize> {
-    let text = opened(text);
-    let parsed = parse_to_ast(&text, &CollectOptions::default(), &OPTIONS);
-    let parsed = parsed.map_err(|error| error.line_display())?;
-    Ok(parsed.value.as_ref().map_or(serde_json::Value::Null, plain_of))
+    jsonc_parser::parse_to_serde_value(text, &OPTIONS).map_err(|error| error.line_display())
 }
 
 /// What is at a path.
 pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, Doubt> {
-    let text = opened(text);
-    let document = Document::parse(&text)?;
-    let mut at = &document.root;
+    let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
+    let parsed = parse_to_ast(text, &collect, &OPTIONS).map_err(|error| unread(&error))?;
+    // An empty text, or one of comments alone, takes an object.
+    let Some(root) = parsed.value else { return Ok(path.is_empty().then(|| Node::Table(Vec::new()))) };
+    if !matches!(root, Value::Object(_)) {
+        return Err(no_object());
+    }
+    let mut at = &root;
     for key in path {
-        match property(at, key)? {
-            Some(found) => at = &found.value,
-            None => return Ok(None),
+        let Value::Object(object) = at else { return Err(no_table(key)) };
+        let mut found = object.properties.iter().filter(|one| one.name.as_str() == *key);
+        let Some(first) = found.next() else { return Ok(None) };
+        // Each program reads one that is there twice in its own way.
+        if found.next().is_some() {
+            return Err(Doubt::new(format!("`{key}` stands there twice")));
         }
+        at = &first.value;
     }
     Ok(Some(node_of(at)))
 }
 
 /// The text with a value at a path.
 pub(super) fn set(text: &str, path: &[&str], node: &Node) -> Result<String, Doubt> {
-    let text = opened(text);
-    let document = Document::parse(&text)?;
-    let mut at = &document.root;
-    for (depth, key) in path.iter().enumerate() {
-        let Some(found) = property(at, key)? else {
-            let below = path[depth + 1..].iter().rev();
-            let node = below.fold(node.clone(), |inner, key| Node::table([(*key, inner)]));
-            return Ok(document.insert(at, Some(key), &node));
-        };
-        at = &found.value;
+    // It finds what the editor does not look for, such as a name that is there twice.
+    read(text, path)?;
+    let (root, object) = editable(text, path)?;
+    let Some((key, above)) = path.split_last() else {
+        root.set_value(value_of(node));
+        return Ok(root.to_string());
+    };
+    let mut object = object;
+    for key in above {
+        object = object.object_value_or_create(key).ok_or_else(|| no_table(key))?;
     }
-    let look = Look { inline: !document.text.contains('\n'), ..document.look(at.start()) };
-    Ok(splice(document.text, at.start()..at.end(), &look.render(node)))
+    match object.get(key) {
+        Some(found) => found.set_value(value_of(node)),
+        None => drop(object.append(key, value_of(node))),
+    }
+    Ok(root.to_string())
 }
 
 /// The text with one more value in the list at a path.
 pub(super) fn push(text: &str, path: &[&str], node: &Node) -> Result<String, Doubt> {
-    let opened = opened(text);
-    let document = Document::parse(&opened)?;
-    let mut at = &document.root;
-    for key in path {
-        let Some(found) = property(at, key)? else {
-            return set(text, path, &Node::List(vec![node.clone()]));
-        };
-        at = &found.value;
+    if read(text, path)?.is_none() {
+        return set(text, path, &Node::List(vec![node.clone()]));
     }
-    match at {
-        Value::Array(_) => Ok(document.insert(at, None, node)),
-        _ => Err(Doubt::new(format!("`{}` is not a list", path.join(".")))),
-    }
+    let (root, object) = editable(text, path)?;
+    let list =
+        list_at(object, path).ok_or_else(|| Doubt::new(format!("`{}` is not a list", path.join("."))))?;
+    list.append(value_of(node));
+    Ok(root.to_string())
 }
 
-/// The text without what is at a path, and without the tables and lists around it that held nothing else.
+/// The text without what is at a path, and without the objects around it that held nothing else.
 pub(super) fn take(text: &str, path: &[&str]) -> Result<String, Doubt> {
-    let Some((key, above)) = path.split_last() else { return Ok(NOTHING.to_owned()) };
-    let opened = opened(text);
-    let document = Document::parse(&opened)?;
-    let mut at = &document.root;
-    for key in above {
-        match property(at, key)? {
-            Some(found) => at = &found.value,
-            None => return Ok(text.to_owned()),
+    let (root, object) = editable(text, path)?;
+    let mut properties = Vec::new();
+    let mut inside = Some(object);
+    for key in path {
+        let Some(property) = inside.and_then(|object| object.get(key)) else { return Ok(text.to_owned()) };
+        inside = property.object_value();
+        properties.push(property);
+    }
+    while let Some(property) = properties.pop() {
+        let is_last =
+            properties.last().and_then(CstObjectProp::object_value).is_some_and(|object| holds_one(&object));
+        if !is_last {
+            property.remove();
+            break;
         }
     }
-    let Value::Object(object) = at else { return Ok(text.to_owned()) };
-    let Some(index) = object.properties.iter().position(|one| one.name.as_str() == *key) else {
-        return Ok(text.to_owned());
-    };
-    if object.properties.len() == 1 && !above.is_empty() && !document.has_comments_in(at, index) {
-        return take(text, above);
-    }
-    Ok(document.remove(at, index))
+    Ok(root.to_string())
 }
 
-/// The text without the values of a list that are so, and without the list where nothing else is in it.
+/// The text without the values of a list that are so, and without the list where it holds nothing else.
 pub(super) fn pull(text: &str, path: &[&str], is_so: impl Fn(&Node) -> bool) -> Result<String, Doubt> {
-    let mut text = text.to_owned();
-    // Each turn takes one value away.
-    while let Some(list) = read(&text, path)? {
-        let Some(index) = list.items().iter().position(&is_so) else { break };
-        if list.items().len() == 1 {
-            return take(&text, path);
-        }
-        let document = Document::parse(&text)?;
-        let mut at = &document.root;
-        for key in path {
-            at = &property(at, key)?.expect("it was just read").value;
-        }
-        text = document.remove(at, index);
+    let Some(list) = read(text, path)? else { return Ok(text.to_owned()) };
+    if list.items().iter().all(&is_so) {
+        return take(text, path);
     }
-    Ok(text)
+    let (root, object) = editable(text, path)?;
+    let elements = list_at(object, path).map(|list| list.elements()).unwrap_or_default();
+    for (element, _) in elements.into_iter().zip(list.items()).filter(|(_, item)| is_so(item)) {
+        element.remove();
+    }
+    Ok(root.to_string())
 }
 
-/// A value under its name, on one line.
-pub(super) fn line(key: &str, node: &Node) -> String {
-    let look = Look { indent: String::new(), unit: String::new(), line_end: "", inline: true };
-    format!("{}: {}", quoted(key), look.render(node))
+/// The text as a tree that keeps everything, and the object in it, where what is on the path is small enough to change.
+fn editable(text: &str, path: &[&str]) -> Result<(CstRootNode, CstObject), Doubt> {
+    let is_wide = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len() > INDENT_MAX;
+    if let Some(at) = text.lines().position(is_wide) {
+        return Err(Doubt::new(format!("line {} is indented by more than {INDENT_MAX} blanks", at + 1)));
+    }
+    let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| unread(&error))?;
+    let object = root.object_value_or_create().ok_or_else(no_object)?;
+    let mut inside = Some(object.clone());
+    for key in path {
+        let Some(object) = inside else { break };
+        if object.children().len() > PARTS_MAX {
+            return Err(Doubt::new(format!("an object in it has more than {PARTS_MAX} parts")));
+        }
+        inside = object.object_value(key);
+    }
+    Ok((root, object))
 }
 
-/// The text with an object in it: one that holds nothing but comments is given an empty one after them.
-fn opened(text: &str) -> Cow<'_, str> {
-    let mut rest = text.trim_start();
-    // Each turn takes a comment away.
-    loop {
-        let after = match rest.get(..2) {
-            Some("//") => Some(rest.split_once('\n').map_or("", |(_, after)| after)),
-            Some("/*") => rest[2..].split_once("*/").map(|(_, after)| after),
-            _ => None,
-        };
-        match after {
-            Some(after) => rest = after.trim_start(),
-            None if !rest.is_empty() => return Cow::from(text),
-            None if text.trim().is_empty() => return Cow::from(NOTHING),
-            None => {
-                let line_end = line_end(text);
-                let gap = if text.ends_with('\n') { "" } else { line_end };
-                return Cow::from(format!("{text}{gap}{{}}{line_end}"));
-            }
-        }
-    }
+/// Whether an object holds one property and no comment.
+fn holds_one(object: &CstObject) -> bool {
+    object.properties().len() == 1 && !object.children().iter().any(CstNode::is_comment)
 }
 
-struct Document<'t> {
-    text: &'t str,
-    root: Value<'t>,
-    tokens: Vec<TokenAndRange<'t>>,
+fn list_at(object: CstObject, path: &[&str]) -> Option<CstArray> {
+    let (key, above) = path.split_last()?;
+    above.iter().try_fold(object, |object, key| object.object_value(key))?.array_value(key)
 }
 
-impl<'t> Document<'t> {
-    fn parse(text: &'t str) -> Result<Self, Doubt> {
-        let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
-        let parsed = parse_to_ast(text, &collect, &OPTIONS)
-            .map_err(|error| Doubt::new(format!("it is not JSON: {error}")))?;
-        let root = parsed.value.ok_or_else(|| Doubt::new("it holds no JSON object"))?;
-        match root {
-            Value::Object(_) => Ok(Self { text, root, tokens: parsed.tokens.unwrap_or_default() }),
-            _ => Err(Doubt::new("it holds no JSON object")),
-        }
-    }
-
-    /// The text with one more value in an object or a list, after everything that is in it.
-    fn insert(&self, into: &Value<'_>, key: Option<&str>, node: &Node) -> String {
-        let inside = into.start() + 1..into.end() - 1;
-        let parts = parts(into);
-        let last = self.within(&inside).last();
-        let end = last.map_or(inside.start, Ranged::end);
-        let is_one_line = !self.text[inside.clone()].contains('\n');
-        let (look, gap) = match parts.last() {
-            Some(_) if is_one_line => (Look { inline: true, ..self.look(into.start()) }, " ".to_owned()),
-            Some(part) => {
-                let look = self.look(part.start);
-                let gap = format!("{}{}", look.line_end, look.indent);
-                (look, gap)
-            }
-            // All of it on one line, and something in it: it is not meant to be read by people.
-            None if !self.text.contains('\n') && into.start() > 0 => {
-                (Look { inline: true, ..self.look(into.start()) }, String::new())
-            }
-            None => {
-                let outer = self.look(into.start());
-                let look = Look { indent: format!("{}{}", outer.indent, outer.unit), ..outer };
-                let gap = format!("{}{}", look.line_end, look.indent);
-                (look, gap)
-            }
-        };
-        let key = key.map(|key| format!("{}: ", quoted(key))).unwrap_or_default();
-        let mut added = format!("{gap}{key}{}", look.render(node));
-        let commas = self.within(&inside).filter(|token| token.token == Token::Comma);
-        let has_last_comma =
-            parts.last().is_some_and(|part| commas.last().is_some_and(|comma| comma.start() >= part.end));
-        if has_last_comma {
-            added.push(',');
-        }
-        if parts.is_empty() && !look.inline && !self.text[end..inside.end].contains('\n') {
-            added += &format!("{}{}", look.line_end, self.look(into.start()).indent);
-        }
-        let text = splice(self.text, end..end, &added);
-        match parts.last() {
-            Some(part) if !has_last_comma => splice(&text, part.end..part.end, ","),
-            _ => text,
-        }
-    }
-
-    /// The text without the part of this number of an object or a list.
-    fn remove(&self, from: &Value<'_>, index: usize) -> String {
-        let inside = from.start() + 1..from.end() - 1;
-        let parts = parts(from);
-        let part = parts[index].clone();
-        if parts.len() == 1 && !self.has_comments_in(from, index) {
-            return splice(self.text, inside, "");
-        }
-        let tokens = || self.within(&inside);
-        let before = tokens().take_while(|token| token.end() <= part.start).last();
-        let after = tokens().find(|token| token.start() >= part.end && token.token == Token::Comma);
-        let end = after.map_or(part.end, Ranged::end);
-        let mut start = before.map_or(inside.start, Ranged::end);
-        let rest_of_line = self.text[end..].split('\n').next().unwrap_or_default();
-        let is_after_comment = before.is_some_and(|token| matches!(token.token, Token::CommentLine(_)));
-        if is_after_comment && !rest_of_line.trim().is_empty() {
-            // What follows on the line would become a part of the comment.
-            start = part.start;
-        }
-        let text = splice(self.text, start..end, "");
-        // Without a comma of its own the part owed its place to the one before it.
-        let comma = tokens()
-            .take_while(|token| token.end() <= part.start)
-            .filter(|token| token.token == Token::Comma);
-        match comma.last() {
-            Some(comma) if after.is_none() => splice(&text, comma.start()..comma.end().min(text.len()), ""),
-            _ => text,
-        }
-    }
-
-    /// Whether there are comments beside the part of this number, which is alone.
-    fn has_comments_in(&self, value: &Value<'_>, index: usize) -> bool {
-        let part = &parts(value)[index];
-        let is_outside = |token: &&TokenAndRange<'_>| token.end() <= part.start || token.start() >= part.end;
-        let inside = value.start() + 1..value.end() - 1;
-        self.within(&inside).filter(is_outside).any(|token| token.token != Token::Comma)
-    }
-
-    fn within(&self, range: &Range<usize>) -> impl Iterator<Item = &TokenAndRange<'t>> {
-        let range = range.clone();
-        self.tokens.iter().filter(move |token| token.start() >= range.start && token.end() <= range.end)
-    }
-
-    /// How what stands on the line of this place looks.
-    fn look(&self, at: usize) -> Look {
-        let line = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
-        // What is far to the right is no habit, and is not repeated before each line.
-        let blank = |text: &str| {
-            let rest = text.trim_start_matches([' ', '\t']);
-            let indent = &text[..text.len() - rest.len()];
-            if indent.len() > INDENT_CHARS_MAX { String::new() } else { indent.to_owned() }
-        };
-        let unit = self.text.lines().skip(1).map(blank).find(|indent| !indent.is_empty());
-        let unit = unit.map_or_else(
-            || INDENT.to_owned(),
-            |indent| if indent.starts_with('\t') { "\t".to_owned() } else { indent },
-        );
-        Look { indent: blank(&self.text[line..at]), unit, line_end: line_end(self.text), inline: false }
-    }
+fn unread(error: &ParseError) -> Doubt {
+    Doubt::new(format!("it is not JSON: {error}"))
 }
 
-/// How values are written at a place.
-struct Look {
-    /// What goes before each line.
-    indent: String,
-    /// How much further the inside of a table is indented.
-    unit: String,
-    line_end: &'static str,
-    /// Everything on one line.
-    inline: bool,
+fn no_object() -> Doubt {
+    Doubt::new("it holds no JSON object")
 }
 
-impl Look {
-    fn render(&self, node: &Node) -> String {
-        let inner =
-            Look { indent: format!("{}{}", self.indent, self.unit), unit: self.unit.clone(), ..*self };
-        match node {
-            Node::Text(text) => quoted(text),
-            Node::Number(number) => number.to_string(),
-            Node::Flag(flag) => flag.to_string(),
-            Node::Other(text) => text.clone(),
-            Node::List(items) if items.iter().all(|item| matches!(item, Node::Text(_))) => {
-                let items: Vec<String> = items.iter().map(|item| inner.render(item)).collect();
-                format!("[{}]", items.join(", "))
-            }
-            Node::List(items) => {
-                inner.bracketed(items.iter().map(|item| inner.render(item)), ("[", "]"), self)
-            }
-            Node::Table(entries) => {
-                let entries =
-                    entries.iter().map(|(key, node)| format!("{}: {}", quoted(key), inner.render(node)));
-                inner.bracketed(entries, ("{", "}"), self)
-            }
+fn no_table(key: &str) -> Doubt {
+    Doubt::new(format!("there is no table where `{key}` belongs"))
+}
+
+fn value_of(node: &Node) -> CstInputValue {
+    match node {
+        Node::Text(text) => text.as_str().into(),
+        Node::Number(number) => (*number).into(),
+        Node::Flag(flag) => (*flag).into(),
+        // A number is written as it stands, and so is `null`.
+        Node::Other(text) => CstInputValue::Number(text.clone()),
+        Node::List(items) => CstInputValue::Array(items.iter().map(value_of).collect()),
+        Node::Table(entries) => {
+            CstInputValue::Object(entries.iter().map(|(key, node)| (key.clone(), value_of(node))).collect())
         }
-    }
-
-    fn bracketed(
-        &self,
-        parts: impl Iterator<Item = String>,
-        (open, close): (&str, &str),
-        outer: &Self,
-    ) -> String {
-        let parts: Vec<String> = parts.collect();
-        if parts.is_empty() || self.inline {
-            return format!("{open}{}{close}", parts.join(", "));
-        }
-        let gap = format!("{}{}", self.line_end, self.indent);
-        let inside = parts.join(&format!(",{gap}"));
-        format!("{open}{gap}{inside}{}{}{close}", self.line_end, outer.indent)
-    }
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-/// Where the parts of an object or a list stand.
-fn parts(value: &Value<'_>) -> Vec<Range<usize>> {
-    match value {
-        Value::Object(object) => object.properties.iter().map(|one| one.start()..one.end()).collect(),
-        Value::Array(array) => array.elements.iter().map(|one| one.start()..one.end()).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The property of this name. One that is there twice is read by each program in its own way.
-fn property<'v, 't>(value: &'v Value<'t>, key: &str) -> Result<Option<&'v ObjectProp<'t>>, Doubt> {
-    let Value::Object(object) = value else {
-        return Err(Doubt::new(format!("there is no table where `{key}` belongs")));
-    };
-    let mut found = object.properties.iter().filter(|one| one.name.as_str() == key);
-    let first = found.next();
-    match found.next() {
-        Some(_) => Err(Doubt::new(format!("`{key}` stands there twice"))),
-        None => Ok(first),
     }
 }
 
@@ -368,19 +190,6 @@ fn node_of(value: &Value<'_>) -> Node {
         Value::Array(array) => Node::List(array.elements.iter().map(node_of).collect()),
         Value::Object(object) => {
             Node::table(object.properties.iter().map(|one| (one.name.as_str(), node_of(&one.value))))
-        }
-    }
-}
-
-fn plain_of(value: &Value<'_>) -> serde_json::Value {
-    match value {
-        Value::StringLit(text) => text.value.as_ref().into(),
-        Value::NumberLit(number) => serde_json::from_str(number.value).unwrap_or_default(),
-        Value::BooleanLit(flag) => flag.value.into(),
-        Value::NullKeyword(_) => serde_json::Value::Null,
-        Value::Array(array) => array.elements.iter().map(plain_of).collect(),
-        Value::Object(object) => {
-            object.properties.iter().map(|one| (one.name.as_str().to_owned(), plain_of(&one.value))).collect()
         }
     }
 }

@@ -4,8 +4,9 @@
 //! [`table`] has a row per client; [`entry`] says what an entry holds, [`change`] what a file would be with or without
 //! it, [`format`] edits its text, [`mod@file`] reads and writes it. Asking the user is left to the doors.
 //!
-//! What always holds: everything in a client's file that is not our entry stays as it is, byte for byte; a file that
-//! cannot be understood is not touched; no value of a key is ever written by this module on its own account.
+//! What always holds: every value and comment in a client's file that is not our entry stays, and a file that is written a
+//! value a line keeps its other lines byte for byte; a file that cannot be understood is not touched; no value of a key is
+//! ever written by this module on its own account.
 
 mod address;
 mod change;
@@ -27,10 +28,10 @@ use std::path::{Path, PathBuf};
 
 pub use address::address;
 pub use change::plain_json;
-pub use change::{Act, Change};
+pub use change::{Act, Change, notes};
 pub use diff::unified as diff;
 pub use entry::{Installed, Reach, Wish};
-pub use snippet::{braced_snippet, example, page, snippet};
+pub use snippet::{example, page, snippet};
 pub use table::{ALL, Client};
 
 use entry::path_of;

@@ -5,6 +5,7 @@ use super::format::Format;
 use super::json;
 use super::node::Node;
 use super::table::{ALL, Client, Place, Reference};
+use super::yaml;
 
 /// The variable in every example.
 const VARIABLE: &str = "OPENROUTER_API_KEY";
@@ -12,6 +13,9 @@ const VARIABLE: &str = "OPENROUTER_API_KEY";
 /// A file of the client's that holds our entry and nothing else.
 pub fn snippet(client: &Client, wish: &Wish) -> Result<String, String> {
     let entry = client.entry(wish, None)?;
+    if client.format == Format::Yaml {
+        return Ok(yaml::written(&path_of(client), &entry));
+    }
     let mut text = String::new();
     let impossible = "an empty file takes any entry";
     // What is asked for first stands first.
@@ -19,14 +23,6 @@ pub fn snippet(client: &Client, wish: &Wish) -> Result<String, String> {
         text = json::push(&text, &["inputs"], &input).expect(impossible);
     }
     Ok(client.format.set(&text, &path_of(client), &entry).expect(impossible))
-}
-
-/// The same entry on one line, for a file whose table of servers is written in braces; `None` where the format is edited
-/// in that form, too.
-pub fn braced_snippet(client: &Client, wish: &Wish) -> Option<String> {
-    let entry = (client.format == Format::Yaml).then(|| client.entry(wish, None).ok())??;
-    // What is written in braces is the same in both formats.
-    Some(json::line(super::table::NAME, &entry))
 }
 
 /// The configuration that most clients read, with a blank key: `examples/mcp_config.json`.

@@ -329,6 +329,11 @@ impl Client {
         ALL.iter().find(|client| client.id == id)
     }
 
+    /// Whether an entry is put into its file by hand: its format is shown here and not edited.
+    pub fn is_by_hand(&self) -> bool {
+        self.format == Format::Yaml
+    }
+
     /// The user's own file, where this machine has a folder for it.
     pub fn user_file(&self, places: &Places) -> Option<PathBuf> {
         self.user_file_on(System::HERE, places)

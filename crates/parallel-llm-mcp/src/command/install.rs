@@ -66,11 +66,16 @@ pub(super) fn run(desk: &Desk<'_>, install: &Install) -> Result<u8, Failure> {
     };
     let path = file_of(client, places, install.project)?;
     let reach = reach(install, places)?;
-    let change = if install.remove {
-        Change::remove(client, &path, Some(&reach))?
-    } else {
+    if !install.remove {
         check_variables(install, desk.service.settings())?;
-        let wish = Wish { reach, variables: install.variables.clone() };
+    }
+    let wish = Wish { reach, variables: install.variables.clone() };
+    if client.is_by_hand() {
+        return by_hand(desk, install, client, &wish);
+    }
+    let change = if install.remove {
+        Change::remove(client, &path, Some(&wish.reach))?
+    } else {
         Change::install(client, &path, &wish)
             .inspect_err(|failure| tell_by_hand(desk, client, &wish, failure))?
     };
@@ -184,11 +189,39 @@ fn tell_by_hand(desk: &Desk<'_>, client: &Client, wish: &Wish, failure: &Failure
         && let Ok(text) = clients::snippet(client, wish)
     {
         desk.console.say(&format!("by hand it is:\n\n{text}"));
-        if let Some(text) = clients::braced_snippet(client, wish) {
-            desk.console
-                .say(&format!("or where the table is written in braces, inside of them:\n\n{text}\n"));
-        }
     }
+}
+
+/// Prints the entry of a client whose file is not edited here, and says where it goes.
+fn by_hand(desk: &Desk<'_>, install: &Install, client: &Client, wish: &Wish) -> Result<u8, Failure> {
+    let path = file_of(client, places(desk)?, install.project)?;
+    if install.remove {
+        let message = format!("`{}` is YAML, which is not edited here", path.display());
+        let next = "take the entry `parallel-llm` out by hand";
+        return Err(Failure::new(Code::Usage, message).with_next(next));
+    }
+    let entry = clients::snippet(client, wish).map_err(|why| Failure::new(Code::Usage, why))?;
+    let notes = clients::notes(client, wish);
+    if install.json {
+        desk.console.data(&pretty(&json!({
+            "schema": 1,
+            "client": client.id,
+            "path": path,
+            "act": "by_hand",
+            "written": false,
+            "entry": entry,
+            "notes": notes,
+            "next": client.then,
+        })));
+        return Ok(exit::ANSWER);
+    }
+    desk.console.data(&entry);
+    desk.console.say(&format!("put this into {} by hand; YAML is not edited here", path.display()));
+    for note in notes {
+        desk.console.say(&format!("note: {note}"));
+    }
+    desk.console.say(&format!("next: {}", client.then));
+    Ok(exit::ANSWER)
 }
 
 /// A change of one client's file, on its way to be written.
