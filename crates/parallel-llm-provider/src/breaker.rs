@@ -20,11 +20,12 @@
 //! in before the circuit last changed is old news and not counted.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure, ModelRef};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// So many failures in a row open a circuit. One call has three tries; the fifth failure is another call's.
@@ -115,7 +116,7 @@ impl Breakers {
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+        self.book.lock()
     }
 }
 

@@ -5,11 +5,11 @@
 //! decoded bytes, and a proxy never sees what is meant for this machine. There is no timer but the one for
 //! connecting: how long a reply may take is the engine's business.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header};
 use parallel_llm_engine::{Code, Failure};
+use parking_lot::Mutex;
 use reqwest::{Client, ClientBuilder, Response};
 use rustls::RootCertStore;
 use rustls::crypto::ring;
@@ -74,7 +74,7 @@ impl Http {
     /// The client that reaches an address.
     pub(crate) fn client(&self, url: &Url) -> Result<Client, Failure> {
         let way = Way::to(url);
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.clients.lock();
         let place = &mut clients[way as usize];
         if place.is_none() {
             *place = Some(self.build(way)?);
@@ -84,7 +84,7 @@ impl Http {
 
     /// Closes the connections that are idle. A later call makes new ones.
     pub(crate) fn close(&self) {
-        *self.clients.lock().unwrap_or_else(PoisonError::into_inner) = [None, None, None];
+        *self.clients.lock() = [None, None, None];
     }
 
     fn build(&self, way: Way) -> Result<Client, Failure> {

@@ -5,9 +5,10 @@
 //! all that have only begun; a place comes back when its [`Place`] is dropped, however the call ended.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use parallel_llm_engine::{ProviderId, RunId};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 /// The right to run one call. Given back on drop.
@@ -81,7 +82,7 @@ impl Places {
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+        self.book.lock()
     }
 }
 
@@ -154,13 +155,13 @@ mod tests {
         let (pace, a, order) = (&pace, &a, &Mutex::new(Vec::new()));
         let calls = [(3, "x"), (2, "x"), (4, "x"), (2, "y")].map(|(number, call)| async move {
             let _place = pace.place(run(number), a).await;
-            order.lock().unwrap().push((number, call));
+            order.lock().push((number, call));
         });
         let mut all = std::pin::pin!(futures_util::future::join_all(calls));
         assert!((&mut all).now_or_never().is_none());
         drop(first);
         all.await;
-        assert_eq!(*order.lock().unwrap(), [(2, "x"), (2, "y"), (3, "x"), (4, "x")]);
+        assert_eq!(*order.lock(), [(2, "x"), (2, "y"), (3, "x"), (4, "x")]);
     }
 
     #[tokio::test]

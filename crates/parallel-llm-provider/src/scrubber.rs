@@ -6,11 +6,12 @@
 //! characters of one in a row.
 
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use parallel_llm_engine::Failure;
+use parking_lot::RwLock;
 use secrecy::{ExposeSecret, SecretString};
 
 /// Stands where a key stood.
@@ -58,18 +59,18 @@ impl Scrubber {
         if key.expose_secret().len() < KEY_BYTES_MIN {
             return;
         }
-        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.keys.write();
         if keys.iter().any(|known| known.expose_secret() == key.expose_secret()) {
             return;
         }
-        let mut known = self.spellings.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.spellings.write();
         known.extend(spellings(key.expose_secret()));
         keys.push(key);
     }
 
     /// The text without keys.
     pub fn scrub(&self, text: &str) -> String {
-        let spellings = self.spellings.read().unwrap_or_else(PoisonError::into_inner);
+        let spellings = self.spellings.read();
         let mut text =
             without_shapes(&without_spellings(&spellings, text).unwrap_or_else(|| text.to_owned()));
         // Taking one thing out may push the pieces of a key together. Each turn makes the text shorter.

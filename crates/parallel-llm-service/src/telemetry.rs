@@ -216,10 +216,8 @@ impl LogFile {
     }
 
     fn append_to(path: PathBuf) -> std::io::Result<Self> {
-        let mut options = OpenOptions::new();
+        let mut options = private_files::private(OpenOptions::new());
         options.create(true).append(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private_files::folder_builder().recursive(true).create(folder)?;
         }

@@ -3,6 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, Utc};
 use parallel_llm_engine::RunId;
 use parallel_llm_engine::plan::Identity;
 
@@ -13,61 +14,36 @@ pub fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Milliseconds of a day.
-const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-
 /// Days from today to a day written `YYYY-MM-DD`, both in UTC; negative where it is over. `None` where it is no day.
 pub fn days_until(day: &str) -> Option<i64> {
-    let today = i64::try_from(unix_ms() / DAY_MS).ok()?;
-    Some(days_since_1970(day)? - today)
+    Some((date(day)? - moment(unix_ms()).date_naive()).num_days())
 }
 
 /// The beginning of a day written `YYYY-MM-DD`, in UTC, in milliseconds since 1970. `None` where it is no day.
 pub fn day_ms(day: &str) -> Option<u64> {
-    u64::try_from(days_since_1970(day)?).ok()?.checked_mul(DAY_MS)
+    u64::try_from(date(day)?.and_time(NaiveTime::MIN).and_utc().timestamp_millis()).ok()
 }
 
 /// The day of a moment in milliseconds since 1970, in UTC, as `YYYY-MM-DD`.
 pub fn day(unix_ms: u64) -> String {
-    // Counted from the first of March of the year 0, in eras of 400 years, which all have as many days.
-    let days = unix_ms / DAY_MS + TO_1970.unsigned_abs();
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let months = (5 * day_of_year + 2) / 153;
-    let (day, month) = (day_of_year - (153 * months + 2) / 5 + 1, (months + 2) % 12 + 1);
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    moment(unix_ms).date_naive().to_string()
 }
 
 /// A moment in milliseconds since 1970 as ISO 8601 writes it, in UTC: `2026-11-20T10:30:33.000Z`.
 pub fn stamp(unix_ms: u64) -> String {
-    let (ms, seconds) = (unix_ms % 1000, unix_ms % DAY_MS / 1000);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z", day(unix_ms))
+    moment(unix_ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Days from the first of March of the year 0 to 1970.
-const TO_1970: i64 = 719_468;
-
-/// The number of a day of the Gregorian calendar. Years begin in March here, so that the odd day of a leap year is
-/// the last.
-fn days_since_1970(day: &str) -> Option<i64> {
-    let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) {
-        return None;
-    }
-    let first = first_of(year, month);
-    let next = if month == 12 { first_of(year + 1, 1) } else { first_of(year, month + 1) };
-    (1..=next - first).contains(&day).then_some(first + day - 1)
+/// The moment itself; one that no calendar reaches is the last that this one has.
+fn moment(unix_ms: u64) -> DateTime<Utc> {
+    let known = i64::try_from(unix_ms).ok().and_then(DateTime::from_timestamp_millis);
+    known.unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
-/// The number of the first day of a month.
-const fn first_of(year: i64, month: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5;
-    365 * year + year / 4 - year / 100 + year / 400 + day_of_year - TO_1970
+/// A day from 1970 to 9999.
+fn date(day: &str) -> Option<NaiveDate> {
+    let date = NaiveDate::parse_from_str(day, "%Y-%m-%d").ok()?;
+    (1970..=9999).contains(&date.year()).then_some(date)
 }
 
 /// A name and a seed no other run has.
@@ -84,38 +60,36 @@ pub fn new_identity() -> std::io::Result<Identity> {
 mod tests {
     use super::*;
 
+    /// Milliseconds of a day.
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
     #[test]
-    fn days_are_named_as_they_are_counted() {
-        for days in (0..3_000_000).step_by(997) {
-            let named = day(days * DAY_MS + 1);
-            if named.len() == 10 {
-                assert_eq!(day_ms(&named), Some(days * DAY_MS), "{named}");
-            }
-        }
+    fn a_moment_has_a_day_and_a_stamp() {
         assert_eq!([0, 1_795_180_233_000].map(day), ["1970-01-01", "2026-11-20"]);
         assert_eq!(stamp(1_795_180_233_007), "2026-11-20T13:10:33.007Z");
+        assert_eq!(stamp(1_795_180_233_000), "2026-11-20T13:10:33.000Z");
+        assert_eq!(day(u64::MAX), "+262142-12-31");
     }
 
     #[test]
-    fn days_are_counted() {
+    fn a_day_begins_at_midnight_or_is_none() {
         for (day, expected) in [
             ("1970-01-01", Some(0)),
-            ("1970-12-31", Some(364)),
             ("2000-02-29", Some(11_016)),
-            ("2000-03-01", Some(11_017)),
             ("2026-11-21", Some(20_778)),
             ("2026-13-01", None),
             ("2026-11-31", None),
             ("2026-11-00", None),
             ("2026-02-29", None),
             ("2028-02-29", Some(21_243)),
-            ("2100-02-29", None),
-            ("2026-12-31", Some(20_818)),
+            ("1969-12-31", None),
             ("soon", None),
             ("2026-11", None),
+            ("2026-11-21T00:00", None),
         ] {
-            assert_eq!(days_since_1970(day), expected, "{day}");
+            assert_eq!(day_ms(day), expected.map(|days| days * DAY_MS), "{day}");
         }
         assert!(days_until("1970-01-02").unwrap() < 0);
+        assert_eq!(days_until(&day(unix_ms() + 3 * DAY_MS)), Some(3));
     }
 }

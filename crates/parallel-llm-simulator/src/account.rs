@@ -3,7 +3,8 @@
 //! Each part sits behind its own lock, held for a few instructions and never across an `await`.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::cache::Cache;
 use crate::catalogue::Catalogue;
@@ -71,29 +72,29 @@ impl Account {
     }
 
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        locked(&self.ledger)
+        self.ledger.lock()
     }
 
     pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
-        locked(&self.log)
+        self.log.lock()
     }
 
     /// Who followed the redirect.
     pub(crate) fn trap_log(&self) -> MutexGuard<'_, Log> {
-        locked(&self.trap_log)
+        self.trap_log.lock()
     }
 
     pub(crate) fn stage(&self) -> MutexGuard<'_, Stage> {
-        locked(&self.stage)
+        self.stage.lock()
     }
 
     pub(crate) fn pace(&self) -> MutexGuard<'_, Pace> {
-        locked(&self.pace)
+        self.pace.lock()
     }
 
     /// OpenRouter's response cache.
     pub(crate) fn cache(&self) -> MutexGuard<'_, Cache> {
-        locked(&self.cache)
+        self.cache.lock()
     }
 
     /// Judges the value of an `Authorization` header, or of a bare key header.
@@ -118,9 +119,4 @@ impl Account {
         *self.pace() = Pace::default();
         *self.cache() = Cache::default();
     }
-}
-
-/// Every critical section leaves its value whole, so a panic elsewhere does not spoil it.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

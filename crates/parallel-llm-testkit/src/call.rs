@@ -1,8 +1,10 @@
 //! One start of the program: what it is given, and what it said.
 
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -213,7 +215,7 @@ impl Heard {
             let mut piece = vec![0; PIECE_BYTES];
             // What was said before a pipe broke is what was said.
             while let Ok(length @ 1..) = pipe.read(&mut piece).await {
-                lock(&heard).extend_from_slice(&piece[..length]);
+                heard.lock().extend_from_slice(&piece[..length]);
             }
         });
         Self { bytes, reading, _unread: None }
@@ -221,12 +223,8 @@ impl Heard {
 
     async fn whole(self) -> Vec<u8> {
         self.reading.await.expect("a pipe is read to its end");
-        std::mem::take(&mut *lock(&self.bytes))
+        std::mem::take(&mut *self.bytes.lock())
     }
-}
-
-fn lock(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-    bytes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A program under way. It is killed when dropped.
@@ -240,7 +238,7 @@ pub struct Running<'a> {
 impl Running<'_> {
     /// stdout so far.
     pub fn said(&self) -> String {
-        String::from_utf8_lossy(&lock(&self.stdout.bytes)).into_owned()
+        String::from_utf8_lossy(&self.stdout.bytes.lock()).into_owned()
     }
 
     /// Its arguments, as every user of the machine can list them.

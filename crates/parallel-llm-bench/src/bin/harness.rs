@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use parallel_llm_bench::call::Script;
-use parallel_llm_bench::clock::{now_ns, today};
+use parallel_llm_bench::clock::now_ns;
 use parallel_llm_bench::door::{Door, Words};
 use parallel_llm_bench::failure::{Failure, Outcome};
 use parallel_llm_bench::machine;
@@ -23,6 +23,7 @@ use parallel_llm_bench::scale::Scale;
 use parallel_llm_bench::statistics::Spread;
 use parallel_llm_bench::table::{self, Row, Target};
 use parallel_llm_bench::upstream::{Delay, Upstream};
+use parallel_llm_settings::clock;
 use serde_json::Value;
 
 /// A key of the right shape that is nobody's.
@@ -94,7 +95,7 @@ fn run(wishes: Wishes) -> Outcome<bool> {
     let seconds = (now_ns() - begun_ns) / 1_000_000_000;
     let text = format!(
         "{}, {scale}, {} rounds, {seconds} s\n{facts}; a flushed page of 4 kB takes {:.0} us ({})\n\n{}\n{}\n{}",
-        today(),
+        clock::day(clock::unix_ms()),
         wishes.scale.rounds,
         flush.median,
         table::range(flush, 0),
@@ -104,7 +105,7 @@ fn run(wishes: Wishes) -> Outcome<bool> {
     );
     print!("{text}");
     if let Some(folder) = &wishes.results {
-        let path = folder.join(format!("{}.txt", today()));
+        let path = folder.join(format!("{}.txt", clock::day(clock::unix_ms())));
         std::fs::write(&path, &text)?;
         eprintln!("written to {}", path.display());
     }

@@ -7,7 +7,7 @@
 
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_bench::call::{Call, Seen};
@@ -15,6 +15,7 @@ use parallel_llm_bench::clock::now_ns;
 use parallel_llm_bench::failure::{Failure, Outcome};
 use parallel_llm_bench::reply;
 use parallel_llm_bench::upstream::Delay;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -85,7 +86,7 @@ fn obey(desk: &Desk) -> Outcome<()> {
             ["delay", numbers @ ..] => {
                 let number =
                     |index: usize| numbers.get(index).and_then(|word| word.parse().ok()).unwrap_or(0);
-                let mut state = desk.lock();
+                let mut state = desk.state.lock();
                 state.delay = Delay { seat_ms: number(0), step_ms: number(1), synthesis_ms: number(2) };
                 state.seats = 0;
                 drop(state);
@@ -110,7 +111,7 @@ async fn serve(listener: TcpListener, desk: Shared) -> Outcome<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        desk.lock().seen.connections += 1;
+        desk.state.lock().seen.connections += 1;
         connections.spawn(answer_all(stream, Arc::clone(&desk)));
         while connections.try_join_next().is_some() {}
     }
@@ -139,7 +140,7 @@ async fn answer_all(mut stream: TcpStream, desk: Shared) -> std::io::Result<()> 
 impl Desk {
     /// Takes a call in, and says how long it is held.
     fn begin(&self, synthesis: bool) -> Duration {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.open += 1;
         let Delay { seat_ms, step_ms, synthesis_ms } = state.delay;
         if synthesis {
@@ -152,7 +153,7 @@ impl Desk {
 
     /// Notes a call whose reply has left.
     fn note(&self, call: Call, request: String) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.open -= 1;
         state.seen.calls.push(call);
         if state.requests.len() == KEPT {
@@ -164,12 +165,9 @@ impl Desk {
 
     /// What has been seen, once every call under way is in it.
     fn settled(&self) -> MutexGuard<'_, State> {
-        let settled = self.noted.wait_timeout_while(self.lock(), SETTLE_MAX, |state| state.open > 0);
-        settled.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.state.lock();
+        self.noted.wait_while_for(&mut state, |state| state.open > 0, SETTLE_MAX);
+        state
     }
 }
 

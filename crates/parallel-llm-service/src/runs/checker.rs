@@ -17,6 +17,7 @@ use tokio::process::Command;
 
 use parallel_llm_engine::text::safe;
 use parallel_llm_settings::child_process::{self, Errand, Helpers, Trouble};
+use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings::{CheckSettings, SEAT};
 
 /// What the name of a check's folder begins with.
@@ -102,11 +103,8 @@ impl Folder {
         let mut name = [0; 8];
         getrandom::fill(&mut name).map_err(io::Error::other)?;
         let path = parent.join(format!("{FOLDER}{:016x}", u64::from_le_bytes(name)));
-        let mut builder = std::fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         // What is there already is somebody else's, and fails.
-        builder.create(&path)?;
+        private_files::folder_builder().create(&path)?;
         Ok(Self { path })
     }
 }

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure};
 
+use crate::private_files;
+
 /// How long to wait for the others. Each takes milliseconds, so whoever waits longer waits for one that is stuck.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 /// Between two looks at the lock: short beside the writing it waits for.
@@ -50,14 +52,14 @@ fn open_private(path: &Path) -> std::io::Result<File> {
     if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
         return Err(std::io::Error::new(ErrorKind::AlreadyExists, "it is a link or no plain file"));
     }
-    let mut options = OpenOptions::new();
+    let mut options = private_files::private(OpenOptions::new());
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
         // Whatever is put there since the look is neither followed nor waited for.
         let at_once = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.mode(0o600).custom_flags(at_once.bits().cast_signed());
+        options.custom_flags(at_once.bits().cast_signed());
     }
     options.open(path)
 }

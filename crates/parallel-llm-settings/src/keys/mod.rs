@@ -203,9 +203,7 @@ fn make_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
     private_files::folder_builder().recursive(true).create(folder)?;
     // It may have been made by hand, for the settings; it is ours alone either way.
-    #[cfg(unix)]
-    std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-    Ok(())
+    private_files::make_private(folder)
 }
 
 fn write(path: &Path, keys: &KeptKeys) -> Result<(), Failure> {

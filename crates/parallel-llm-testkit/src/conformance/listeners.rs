@@ -1,7 +1,8 @@
 //! Who listens for changes, and is told of them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rmcp::service::{SubscriptionContext, SubscriptionSink};
 
 /// The most that may listen at once; the oldest is told nothing more.
@@ -42,6 +43,6 @@ impl Listeners {
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Vec<SubscriptionSink>) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.lock())
     }
 }

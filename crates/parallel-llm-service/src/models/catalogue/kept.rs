@@ -96,11 +96,8 @@ fn path(folder: &Path, provider: &ProviderId) -> Option<PathBuf> {
 
 /// Not flushed to the disk: what a power cut takes is fetched again.
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(bytes)
+    let mut options = private_files::private(OpenOptions::new());
+    options.write(true).create(true).truncate(true).open(path)?.write_all(bytes)
 }
 
 #[cfg(test)]
