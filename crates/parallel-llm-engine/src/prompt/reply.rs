@@ -74,7 +74,7 @@ pub fn written(reply: &str, codes: &[String]) -> String {
 
 /// What a judge made of the candidates it was shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Judgement {
+pub struct JudgeReply {
     /// Labels of candidates, the best first: known ones, each once.
     pub ranking: Vec<String>,
     /// Labels of candidates it thinks tried to instruct it; known ones only.
@@ -90,12 +90,12 @@ struct RankingForm {
 }
 
 /// Reads a judge's reply; `None` where it names no candidate. `labels` are the names the candidates were given.
-pub fn judgement(reply: &str, labels: &[String]) -> Option<Judgement> {
+pub fn judgement(reply: &str, labels: &[String]) -> Option<JudgeReply> {
     let form = last_object(reply, "ranking")?;
     let form = serde_json::from_value::<RankingForm>(form.into()).ok()?;
     let ranking = known(&form.ranking, labels);
     let suspected_injection = known(&form.suspected_injection, labels);
-    (!ranking.is_empty()).then_some(Judgement { ranking, suspected_injection })
+    (!ranking.is_empty()).then_some(JudgeReply { ranking, suspected_injection })
 }
 
 /// The labels that are named here, in a list or otherwise, each once.
@@ -410,6 +410,14 @@ mod tests {
         check("| | a | b |\n| |---|---|\n| | 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |");
         check("| 42", "42");
         assert_eq!(written("<<answer 5eed>>\n| Hi.\n<<end answer 5eed>>", &codes()), "Hi.");
+    }
+
+    #[test]
+    fn an_angle_bracket_before_the_end_is_text_however_it_arrives() {
+        let reply =
+            format!("<<analysis {CODE}>>\n{{\"base\":\"A\"}}\n<<answer {CODE}>>\n<*<<end answer {CODE}>>*");
+        assert_eq!(read(&reply).1, "<");
+        assert_eq!(streamed(&reply, &[1]).trim(), "<");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! out: markers with the code of the prompt, and what stands between the end of an answer and the next one; the fence
 //! of a form that was fenced; `| ` before lines that are no table and stand in no code.
 
-use super::marker::{EMPHASIS, MARKER_BYTES_MAX, Marker, Says, markers, may_begin};
+use super::marker::{EMPHASIS, MARKER_BYTES_MAX, Marker, Says, is_decoration, markers, may_begin};
 
 /// What stands before every line of a block of the prompt.
 const PREFIX: char = '|';
@@ -74,7 +74,8 @@ impl Body {
     fn line(&mut self, line: &str) {
         let Some(marker) = self.marker(line) else { return self.text(line) };
         let before = &line[..marker.start];
-        if self.is_within_line || !may_begin(before) {
+        // A lone `<` might have become a marker; with another one behind it, it is text like any.
+        if self.is_within_line || !may_begin(before) || !is_decoration(before) {
             self.text(before);
         }
         match marker.says {

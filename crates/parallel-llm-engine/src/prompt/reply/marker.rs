@@ -72,6 +72,11 @@ fn marker(line: &str, at: usize, codes: &[String]) -> Option<Marker> {
     Some(Marker { says, is_coded, is_first, start, end: line.len() - rest.len() })
 }
 
+/// Whether only Markdown stands here.
+pub(super) fn is_decoration(text: &str) -> bool {
+    text.trim_start_matches(DECORATION).is_empty()
+}
+
 /// Whether a line may still become one with a marker at its beginning, as far as it has come.
 pub(super) fn may_begin(line: &str) -> bool {
     let rest = line.trim_start_matches(DECORATION);
