@@ -21,8 +21,7 @@ use crate::run::Run;
 use crate::run::event::Event;
 use crate::run::outcome::Outcome;
 use crate::run::reopening::Reopening;
-use crate::strategy;
-use crate::strategy::annotate;
+use crate::strategy::{self, Answers, annotate};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use futures_util::FutureExt;
@@ -166,7 +165,8 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
                     () = context.stop.cancelled() => {}
                 }
                 let agreement = strategy::agreement(context, &usable);
-                let decided = strategy::decide(context, &usable, agreement.as_ref());
+                let answers = Answers { usable: &usable, agreement: agreement.as_ref() };
+                let decided = strategy::decide(context, answers);
                 let decided = AssertUnwindSafe(decided).catch_unwind().await;
                 let outcome = decided.unwrap_or_else(|_| strategy::fallback(context, &usable));
                 // Noted in the same breath as the synthesizer's answer, so that no commit takes that without this:

@@ -1,5 +1,5 @@
-//! A strategy is one file and one test file of the same name. What several are made of stands beside them and decides
-//! nothing by itself.
+//! A strategy is one file and one test file of the same name, and no strategy reaches for another one. What they are made of
+//! stands in `parts/` and decides nothing by itself.
 
 use super::Finding;
 use super::tree::Tree;
@@ -9,6 +9,10 @@ const FOLDER: &str = "crates/parallel-llm-engine/src/strategy/";
 const DECIDES: &str = "fn decide(";
 const TESTS: &str = "crates/parallel-llm-engine/tests/";
 
+/// How a strategy reaches for what lies in its folder, and the only thing there that it may reach for.
+const REACHES: &str = "crate::strategy::";
+const PARTS: &str = "parts::";
+
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     let tested: Vec<&str> = tree
         .rust
@@ -16,18 +20,33 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
         .filter(|file| file.path.starts_with(TESTS))
         .filter_map(|file| name(&file.path))
         .collect();
-    let strategies = tree.rust.iter().filter_map(|file| {
-        let rest = file.path.strip_prefix(FOLDER)?;
-        let decides = file.text.contains(DECIDES) && !rest.contains('/') && rest != "mod.rs";
-        decides.then_some((file.path.as_str(), name(rest)?))
-    });
+    let strategies: Vec<(&str, &str, &str)> = tree
+        .rust
+        .iter()
+        .filter_map(|file| {
+            let rest = file.path.strip_prefix(FOLDER)?;
+            let decides = file.text.contains(DECIDES) && !rest.contains('/') && rest != "mod.rs";
+            decides.then_some((file.path.as_str(), name(rest)?, file.text.as_str()))
+        })
+        .collect();
+    let mut findings = Vec::new();
+    for (path, _, text) in &strategies {
+        let lines = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| line.split(REACHES).skip(1).any(|reached| !reached.starts_with(PARTS)));
+        let text = "a strategy reaches for parts, not for another strategy";
+        findings.extend(lines.map(|(index, _)| Finding::new(path, index + 1, text)));
+    }
+    let strategies = strategies.into_iter().map(|(path, name, _)| (path, name));
     let (with, without): (Vec<_>, Vec<_>) = strategies.partition(|(_, name)| tested.contains(name));
     if with.is_empty() {
         // The first same-named test file turns the rule on.
-        return Vec::new();
+        return findings;
     }
     let text = |name| format!("the strategy has no test file `{name}.rs` in {TESTS}");
-    without.into_iter().map(|(path, name)| Finding::new(path, 0, text(name))).collect()
+    findings.extend(without.into_iter().map(|(path, name)| Finding::new(path, 0, text(name))));
+    findings
 }
 
 /// A file's name without folder and ending.
@@ -39,6 +58,16 @@ fn name(path: &str) -> Option<&str> {
 mod tests {
     use super::super::tree::found;
     use super::*;
+
+    #[test]
+    fn a_strategy_that_reaches_for_another_is_found() {
+        let path = "crates/parallel-llm-engine/src/strategy/race.rs";
+        let text = "use crate::strategy::parts::call;\nuse crate::strategy::vote;\nfn decide() {}";
+        assert_eq!(
+            found(rule, &[(path, text)]),
+            [format!("{path}:2 a strategy reaches for parts, not for another strategy")]
+        );
+    }
 
     #[test]
     fn a_strategy_without_its_test_is_found_once_there_are_any() {

@@ -465,10 +465,10 @@ impl Run {
         let is_of_several =
             |kind| matches!(kind, OutcomeKind::Fused | OutcomeKind::Selected | OutcomeKind::Listed);
         let Some(text) = self.outcome.as_ref().filter(|text| is_of_several(text.kind)) else { return false };
-        let is_told_of = |seat: &SeatNumber| self.seat(*seat).is_some_and(|view| view.told_of);
+        let is_reported = |seat: &SeatNumber| self.seat(*seat).is_some_and(|view| view.is_reported);
         !self.rewrites
             && seats.len() == text.considered.len()
-            && seats.all(|seat| text.considered.contains(&seat) && is_told_of(&seat))
+            && seats.all(|seat| text.considered.contains(&seat) && is_reported(&seat))
     }
 
     fn settle(&mut self, outcome: &Outcome, at_ms: u64) {
@@ -479,7 +479,7 @@ impl Run {
                 seat.late = seat.has_given() && !stands.considered.contains(&number);
             }
         }
-        self.places_mut().for_each(|view| view.told_of = true);
+        self.places_mut().for_each(SeatView::report);
         self.outcome = Some(stands);
         self.decided_ms = Some(at_ms);
         self.status = self.final_status();

@@ -97,9 +97,11 @@ pub struct SeatView {
     /// Of a text that was begun early: whose answers were there then.
     pub(crate) reads: Vec<SeatNumber>,
     /// Whether an outcome has been settled since it gave what it gave.
-    pub(crate) told_of: bool,
-    /// How it stood before it was asked again, until that request leaves.
-    stood: Option<SeatStatus>,
+    pub(crate) is_reported: bool,
+    /// What its requests had cost when the newest outcome was settled, and of how many nobody knew.
+    reported: Spending,
+    /// Its status before it was asked again, until that request leaves.
+    earlier_status: Option<SeatStatus>,
     /// Whether a request has left and nothing was heard of its end.
     under_way: bool,
     /// Requests that are over and of which nobody knows what they cost.
@@ -108,6 +110,15 @@ pub struct SeatView {
     newest_unpriced: bool,
     /// Whether those asked before it were enough.
     is_spared: bool,
+}
+
+/// What requests have cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Spending {
+    /// As far as known.
+    cost: PicoUsd,
+    /// Requests that are over and of which nobody knows it.
+    unpriced: u32,
 }
 
 impl SeatView {
@@ -130,8 +141,9 @@ impl SeatView {
             elapsed_ms: None,
             partial: String::new(),
             reads: Vec::new(),
-            told_of: false,
-            stood: None,
+            is_reported: false,
+            reported: Spending::default(),
+            earlier_status: None,
             under_way: false,
             unpriced: 0,
             newest_unpriced: false,
@@ -160,6 +172,18 @@ impl SeatView {
     /// knows what it cost.
     pub const fn cost_lacks_calls(&self) -> bool {
         self.under_way || self.unpriced > 0
+    }
+
+    /// What its requests have cost since the newest outcome was settled; `None` where that is not known of one.
+    pub(crate) fn unreported_cost(&self) -> Option<PicoUsd> {
+        let is_known = !self.under_way && self.unpriced <= self.reported.unpriced;
+        is_known.then(|| self.cost.unwrap_or_default().minus(self.reported.cost))
+    }
+
+    /// An outcome is settled: it reports what the seat has given and what that has cost.
+    pub(super) fn report(&mut self) {
+        self.is_reported = true;
+        self.reported = Spending { cost: self.cost.unwrap_or_default(), unpriced: self.unpriced };
     }
 
     /// Whether it was not asked because those asked before it were enough.
@@ -201,7 +225,7 @@ impl SeatView {
     /// The request of unknown cost, and its provider's name for it, where it can be looked up.
     pub fn unheard_of(&self) -> Option<(Attempt, &str)> {
         let attempt = Attempt { place: self.place, number: self.attempts };
-        let is_over = self.stood.unwrap_or(self.status).is_final();
+        let is_over = self.earlier_status.unwrap_or(self.status).is_final();
         self.generation_id.as_deref().filter(|_| is_over && self.newest_unpriced).map(|id| (attempt, id))
     }
 
@@ -209,7 +233,7 @@ impl SeatView {
     pub(super) fn reopen(&mut self, is_asked: bool) {
         self.retry_at_ms = None;
         if is_asked && self.status != SeatStatus::Answered {
-            self.stood = self.status.is_final().then_some(self.status);
+            self.earlier_status = self.status.is_final().then_some(self.status);
             self.status = SeatStatus::Waiting;
             self.late = false;
             self.is_spared = false;
@@ -233,7 +257,7 @@ impl SeatView {
 
     /// Its request is over, where one was under way. Says whether one was.
     fn hear_end(&mut self, cost: Option<PicoUsd>) -> bool {
-        self.stood = None;
+        self.earlier_status = None;
         let was_under_way = std::mem::take(&mut self.under_way);
         if was_under_way {
             self.newest_unpriced = cost.is_none();
@@ -258,7 +282,7 @@ impl SeatView {
         if !self.answer.as_ref().is_some_and(is_longer) {
             self.answer = Some(answer.clone());
         }
-        self.told_of = false;
+        self.is_reported = false;
         self.failure = None;
         self.partial = String::new();
         self.end(status, at_ms);
@@ -267,8 +291,8 @@ impl SeatView {
     /// Nobody will hear of its request any more, where one was under way: a call that waits to be sent (again) has
     /// none.
     pub(super) fn lose_track(&mut self) {
-        if let Some(stood) = self.stood.take() {
-            self.status = stood;
+        if let Some(status) = self.earlier_status.take() {
+            self.status = status;
         } else if self.hear_end(None) {
             self.status = SeatStatus::Unknown;
             self.cost_is_estimate = true;
@@ -282,9 +306,9 @@ impl SeatView {
             // Sent again although nothing was heard of the request before: another process took over.
             self.lose_track();
         }
-        if let (Some(stood), Event::Failed { .. } | Event::Cancelled { answer: None, .. }) =
-            (self.stood, event)
-            && matches!(stood, SeatStatus::Unknown | SeatStatus::Cancelled)
+        if let (Some(earlier), Event::Failed { .. } | Event::Cancelled { answer: None, .. }) =
+            (self.earlier_status, event)
+            && matches!(earlier, SeatStatus::Unknown | SeatStatus::Cancelled)
         {
             // It was to be asked again and was not: what may have been paid before is as unknown as it was.
             return self.lose_track();
@@ -294,7 +318,7 @@ impl SeatView {
             Event::Sent { .. } => {
                 self.sent_ms.get_or_insert(at_ms);
                 self.retry_at_ms = None;
-                (self.stood, self.under_way, self.newest_unpriced) = (None, true, true);
+                (self.earlier_status, self.under_way, self.newest_unpriced) = (None, true, true);
                 // The name of the request before is not its own.
                 self.generation_id = None;
                 self.status = SeatStatus::Waiting;

@@ -6,20 +6,15 @@
 
 use std::sync::Arc;
 
-use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
-use crate::panel::gather::Usable;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
+use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::{check, selection};
 
-pub(super) async fn decide(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
+pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if context.plan.knobs.is_checked() {
-        return check::choose(context, usable).await;
+        return check::choose(context, answers.usable).await;
     }
-    selection::first_of(context, Task::Judge, usable, agreement).await
+    selection::first_of(context, Task::Judge, answers).await
 }

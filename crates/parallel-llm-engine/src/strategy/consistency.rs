@@ -6,17 +6,12 @@
 
 use std::sync::Arc;
 
-use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
-use crate::panel::gather::Usable;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
+use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::selection;
 
-pub(super) async fn decide(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
-    selection::first_of(context, Task::Consistency, usable, agreement).await
+pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+    selection::first_of(context, Task::Consistency, answers).await
 }

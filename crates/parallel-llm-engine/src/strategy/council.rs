@@ -8,7 +8,6 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
@@ -16,11 +15,14 @@ use crate::plan::step::{Role, StepKey};
 use crate::prompt::{PeerRank, Task};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Judging, Outcome, Shortened};
+use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best_among;
+use crate::strategy::parts::call::Rests;
+use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::judge::{self, JudgeCall, Judgement};
-use crate::strategy::parts::shown::{Order, Shown};
+use crate::strategy::parts::shown::{Assignment, Order, Shown};
+use crate::strategy::parts::verbatim::{strongest, verbatim};
 use crate::strategy::parts::{call, chain, fusion};
-use crate::strategy::{gated, strongest, verbatim};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -29,15 +31,12 @@ use crate::value::warning::Warning;
 /// The word for whoever writes.
 const CHAIR: &str = "chair";
 
-pub(super) async fn decide(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
+pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+    let usable = answers.usable;
     if let [only] = usable {
         return verbatim(context, only, "only one answer came, so there was nothing to fuse");
     }
-    if let Some(outcome) = gated(context, usable, agreement) {
+    if let Some(outcome) = gated(context, answers) {
         return outcome;
     }
     let began_ms = context.deadline.elapsed_ms();
@@ -52,7 +51,7 @@ pub(super) async fn decide(
         worth.extra_ms = context.deadline.elapsed_ms().saturating_sub(began_ms);
         worth.extra_cost = worth.extra_cost.and_then(|cost| Some(cost.plus(reviews_cost(context)?)));
     }
-    reviews.told_in(context, outcome)
+    reviews.with_reviews(context, outcome)
 }
 
 /// What the members made of each other's answers.
@@ -64,7 +63,7 @@ struct Reviews {
 
 impl Reviews {
     /// The outcome with what is to be told of them.
-    fn told_in(self, context: &RunContext, mut outcome: Outcome) -> Outcome {
+    fn with_reviews(self, context: &RunContext, mut outcome: Outcome) -> Outcome {
         let failed = |(seat, failure): &(SeatNumber, Failure)| {
             let model = &context.plan.seats[seat.index()].model;
             Warning::of(format_args!("the reviewer `{model}` of seat {seat} gave no ranking"), failure)
@@ -92,18 +91,14 @@ async fn reviews(context: &Arc<RunContext>, usable: &[Usable]) -> Reviews {
         return reviews;
     }
     let calls = usable.iter().filter_map(|one| {
-        Some((
-            one.seat,
-            JudgeCall::over(context, review_of(one.seat), (Task::Review, Order::After(one.seat)), usable)?,
-        ))
+        let assignment = Assignment { task: Task::Review, order: Order::After(one.seat) };
+        let call = JudgeCall::about(context, review_of(one.seat), Rests::Text, assignment, usable)?;
+        Some((one.seat, call))
     });
     let (members, calls): (Vec<SeatNumber>, Vec<JudgeCall>) = calls.unzip();
     judge::shorten(&mut reviews.shortened, &calls);
-    // What a chair was told is not changed any more.
-    let chairs = context.hub.look(|run| run.chain().to_vec());
-    let is_past = chairs.iter().any(|chair| call::was_sent(context, Place::Synthesizer(chair.number)));
-    for (seat, judged) in members.into_iter().zip(judge::hold(context, &calls, |_| is_past).await) {
-        match judged {
+    for (seat, gave) in members.into_iter().zip(judge::ask(context, &calls).await) {
+        match gave {
             Ok(judgement) => reviews.judgements.push((seat, judgement)),
             Err(failure) => reviews.failures.push((seat, failure)),
         }
@@ -158,7 +153,7 @@ async fn write(
     ranks: &[Rank],
 ) -> Result<Outcome, Failure> {
     let place = Place::Synthesizer(chair.number);
-    let shown = Shown::to(context, place, (Task::Chair, Order::Forward), usable);
+    let shown = Shown::to(context, place, Assignment::once(Task::Chair), usable);
     let shown = shown.ranked(|seat| standing(ranks, seat));
     fusion::written(context, (CHAIR, &chair), shown, usable).await
 }
@@ -187,8 +182,5 @@ const fn review_of(seat: SeatNumber) -> StepKey {
 /// What the reviews for this text cost together; `None` where that is not known of one.
 fn reviews_cost(context: &RunContext) -> Option<PicoUsd> {
     let reviews = context.plan.seats.iter().filter_map(|seat| context.plan.step(review_of(seat.number)));
-    let mut sent =
-        reviews.map(|step| Place::Step(step.number)).filter(|place| call::was_sent(context, *place));
-    let cost = |place| context.hub.look(|run| run.place(place)?.known_cost());
-    sent.try_fold(PicoUsd::ZERO, |sum, place| Some(sum.plus(cost(place)?)))
+    call::cost(context, reviews.map(|step| Place::Step(step.number)))
 }

@@ -6,32 +6,27 @@
 
 use std::sync::Arc;
 
-use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
-use crate::panel::gather::Usable;
 use crate::plan::step::Role;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
+use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::counting;
 use crate::strategy::parts::rounds::{self, AfterRounds, Again};
-use crate::strategy::verbatim;
+use crate::strategy::parts::verbatim::verbatim;
 
 const REVISING: Again = Again { role: Role::Reviser, task: Task::Revise, word: "round", after: 0 };
 
-pub(super) async fn decide(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
-    if let [only] = usable {
+pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+    if let [only] = answers.usable {
         return verbatim(context, only, "only one answer came, so there was nothing to debate");
     }
     let rounds = 1..=u16::from(context.plan.knobs.rounds());
-    let after_rounds = match rounds::ask(context, (usable, agreement), REVISING, rounds).await {
+    let after_rounds = match rounds::ask(context, answers, REVISING, rounds).await {
         Ok(after_rounds) => after_rounds,
         Err(failure) => return Outcome::none(failure),
     };
-    let outcome = counting::counted(context, &after_rounds.newest, after_rounds.agreement.as_ref());
+    let outcome = counting::counted(context, after_rounds.answers());
     let after = match after_rounds.rounds() {
         0 => ", before anybody was asked again".to_owned(),
         1 if after_rounds.is_silent() => "; nobody answered when asked again".to_owned(),
@@ -39,7 +34,7 @@ pub(super) async fn decide(
         more => format!(", after {more} rounds{}", changes(&after_rounds)),
     };
     let reason = format!("{}{after}", outcome.reason);
-    after_rounds.told_in(Outcome { reason, ..outcome })
+    after_rounds.with_story(Outcome { reason, ..outcome })
 }
 
 /// How often a seat changed what its answer comes to, where that can be told.

@@ -6,41 +6,37 @@
 
 use std::sync::Arc;
 
-use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
-use crate::panel::gather::Usable;
 use crate::plan::step::Role;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
+use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::fusion;
+use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::rounds::{self, Again};
-use crate::strategy::{gated, verbatim};
+use crate::strategy::parts::verbatim::verbatim;
 
 const PROPOSING: Again = Again { role: Role::Proposer, task: Task::Propose, word: "layer", after: 1 };
 
-pub(super) async fn decide(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
-    if let [only] = usable {
+pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+    if let [only] = answers.usable {
         return verbatim(context, only, "only one answer came, so there was nothing to fuse");
     }
     let began_ms = context.deadline.elapsed_ms();
     // The panel is the first layer.
     let layers = 2..=u16::from(context.plan.knobs.layers());
-    let after_rounds = match rounds::ask(context, (usable, agreement), PROPOSING, layers).await {
+    let after_rounds = match rounds::ask(context, answers, PROPOSING, layers).await {
         Ok(after_rounds) => after_rounds,
         Err(failure) => return Outcome::none(failure),
     };
-    let mut outcome = match gated(context, &after_rounds.newest, after_rounds.agreement.as_ref()) {
+    let mut outcome = match gated(context, after_rounds.answers()) {
         Some(outcome) => outcome,
-        None => fusion::write(context, &after_rounds.newest, after_rounds.agreement.as_ref()).await,
+        None => fusion::write(context, after_rounds.answers()).await,
     };
     if let Some(worth) = &mut outcome.worth {
         let layers_cost = after_rounds.cost(context);
         worth.extra_cost = worth.extra_cost.and_then(|cost| Some(cost.plus(layers_cost?)));
         worth.extra_ms = context.deadline.elapsed_ms().saturating_sub(began_ms);
     }
-    after_rounds.told_in(outcome)
+    after_rounds.with_story(outcome)
 }

@@ -3,11 +3,12 @@
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::run::outcome::{Outcome, OutcomeKind};
+use crate::strategy::parts::answers::Answers;
 
 /// Stands before a line of an answer that reads like one of our headings: nobody speaks in another's name.
 const NOT_OURS: char = '\\';
 
-pub(super) fn decide(context: &RunContext, usable: &[Usable]) -> Outcome {
+pub(super) fn decide(context: &RunContext, Answers { usable, .. }: Answers<'_>) -> Outcome {
     let heading = |one: &Usable| format!("# {}. {}", one.seat, context.plan.seats[one.seat.index()].model);
     let headings: Vec<String> = usable.iter().map(heading).collect();
     let listed = usable.iter().zip(&headings).map(|(one, heading)| {

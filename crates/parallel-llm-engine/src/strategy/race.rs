@@ -5,9 +5,10 @@ use std::cmp::Reverse;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::run::outcome::Outcome;
-use crate::strategy::{selected, verbatim};
+use crate::strategy::parts::answers::Answers;
+use crate::strategy::parts::verbatim::{selected, verbatim};
 
-pub(super) fn decide(context: &RunContext, usable: &[Usable]) -> Outcome {
+pub(super) fn decide(context: &RunContext, Answers { usable, .. }: Answers<'_>) -> Outcome {
     let ended_ms = |one: &Usable| context.hub.look(|run| run.ended_ms(one.seat)).unwrap_or(u64::MAX);
     // Whole answers before cut ones; of those that came in the same moment the first of the panel.
     let first = usable.iter().max_by_key(|one| (!one.cut, Reverse((ended_ms(one), one.seat))));

@@ -3,16 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
-use crate::panel::gather::Usable;
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::fusion;
+use crate::strategy::parts::answers::Answers;
+use crate::strategy::parts::synthesis;
 
-pub(super) async fn decide(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
-    fusion::decide(context, usable, agreement).await
+pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+    synthesis::of(context, answers).await
 }

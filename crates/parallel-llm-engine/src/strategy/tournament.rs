@@ -9,18 +9,18 @@ use std::sync::Arc;
 use crate::agreement::{Agreement, Cluster};
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::Place;
 use crate::plan::seed::SeededRandom;
-use crate::plan::step::{Role, Step, StepKey};
 use crate::prompt::Task;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::request::recipe::Format;
 use crate::run::outcome::{Judging, Outcome, Shortened};
+use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best_first;
-use crate::strategy::parts::judge::{self, JudgeCall, Judgement};
-use crate::strategy::parts::shown::Order;
-use crate::strategy::parts::{call, chain};
-use crate::strategy::{by_default, gated, selected, strongest, unfused, verbatim};
+use crate::strategy::parts::call::Question;
+use crate::strategy::parts::chain;
+use crate::strategy::parts::gate::gated;
+use crate::strategy::parts::judge::{self, Judgement};
+use crate::strategy::parts::verbatim::{by_default, selected, strongest, unfused, verbatim};
 use crate::text::shingles;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -30,18 +30,14 @@ use crate::value::warning::Warning;
 const WIN: usize = 2;
 const TIE: usize = 1;
 
-pub(super) async fn decide(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
-    if let [only] = usable {
+pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+    if let [only] = answers.usable {
         return verbatim(context, only, "only one answer came, so there was nothing to judge");
     }
-    if let Some(outcome) = gated(context, usable, agreement) {
+    if let Some(outcome) = gated(context, answers) {
         return outcome;
     }
-    let mut tournament = Tournament::new(context, usable, agreement);
+    let mut tournament = Tournament::new(context, answers);
     let won = match context.plan.knobs.format.unwrap_or_default() {
         Format::Knockout => tournament.knockout().await,
         Format::League => tournament.league().await,
@@ -74,11 +70,6 @@ impl Match {
     fn is_flipped(&self) -> bool {
         self.winner().is_none() && !self.tops.is_empty()
     }
-
-    /// Its call in this order, the first being 1, among the calls of one judge.
-    fn round(&self, order: u16, orders: u16) -> u16 {
-        self.number * orders + order
-    }
 }
 
 /// Where the matches are played, and what has come of them so far.
@@ -108,7 +99,7 @@ struct Tournament<'a> {
 }
 
 impl<'a> Tournament<'a> {
-    fn new(context: &'a Arc<RunContext>, usable: &'a [Usable], agreement: Option<&'a Agreement>) -> Self {
+    fn new(context: &'a Arc<RunContext>, Answers { usable, agreement }: Answers<'a>) -> Self {
         Self {
             context,
             usable,
@@ -208,12 +199,11 @@ impl<'a> Tournament<'a> {
         self.matches += u16::try_from(matches.len()).unwrap_or(u16::MAX);
         let mut open: Vec<&mut Match> = matches.iter_mut().filter(|one| !self.is_same(one.pair)).collect();
         self.wanted += open.len();
-        let past = Past::of(self.context, (self.matches * self.orders, self.orders));
         for judge in self.chain.clone() {
             if open.is_empty() {
                 break;
             }
-            self.judged(&judge, &mut open, &past).await?;
+            self.judged(&judge, &mut open).await?;
             let count = open.len();
             open.retain(|one| one.tops.is_empty());
             if open.len() == count {
@@ -227,23 +217,19 @@ impl<'a> Tournament<'a> {
     }
 
     /// What one judge makes of these matches.
-    async fn judged(&mut self, judge: &Seat, open: &mut [&mut Match], past: &Past) -> Result<(), Failure> {
+    async fn judged(&mut self, judge: &Seat, open: &mut [&mut Match]) -> Result<(), Failure> {
         let mut calls = Vec::new();
         let mut whose = Vec::new();
         for (index, one) in open.iter().enumerate() {
             let pair = one.pair.map(|seat| self.answer(seat).clone());
-            for (order, number) in [Order::Forward, Order::Backward].into_iter().zip(1..=self.orders) {
-                let round = one.round(number, self.orders);
-                let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
-                let Some(call) = JudgeCall::over(self.context, key, (Task::Match, order), &pair) else {
-                    continue;
-                };
+            let question = Question { number: one.number, count: self.matches, orders: self.orders };
+            for call in judge::calls(self.context, judge, question, Task::Match, &pair) {
                 calls.push(call);
                 whose.push(index);
             }
         }
         judge::shorten(&mut self.shortened, &calls);
-        let ruled = judge::hold(self.context, &calls, |key| past.rests_on(key)).await;
+        let ruled = judge::ask(self.context, &calls).await;
         for (ruled, index) in ruled.into_iter().zip(whose) {
             match ruled {
                 Ok(judgement) => self.take(judgement, open[index]),
@@ -323,33 +309,5 @@ impl<'a> Tournament<'a> {
             });
         }
         warnings
-    }
-}
-
-/// The calls that an earlier part of the run has sent. It went on from what it had of a match, so nothing more is asked
-/// about one that others rest on: their calls would be read for other answers than they were shown.
-struct Past {
-    sent: Vec<StepKey>,
-    /// The last call about the matches now played.
-    last: u16,
-    orders: u16,
-}
-
-impl Past {
-    fn of(context: &RunContext, (last, orders): (u16, u16)) -> Self {
-        // Another text that was begun before, by judges of its own, is no concern of this one.
-        let chain = context.hub.look(|run| run.chain().to_vec());
-        let is_ours = |step: &Step| chain.iter().any(|judge| step.key.by == Place::Synthesizer(judge.number));
-        let is_sent = |step: &&Step| is_ours(step) && call::was_sent(context, Place::Step(step.number));
-        let sent = context.plan.steps.iter().filter(is_sent).map(|step| step.key).collect();
-        Self { sent, last, orders }
-    }
-
-    /// Whether a later match, or a later judge of the same match, was asked for already.
-    fn rests_on(&self, key: StepKey) -> bool {
-        let number = |key: StepKey| (key.round - 1) / self.orders;
-        let rests =
-            |sent: &StepKey| sent.round > self.last || (sent.by > key.by && number(*sent) == number(key));
-        self.sent.iter().any(rests)
     }
 }

@@ -6,22 +6,17 @@
 
 use std::sync::Arc;
 
-use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
-use crate::panel::gather::Usable;
 use crate::request::recipe::Extractor;
 use crate::run::outcome::Outcome;
-use crate::strategy::is_gated;
+use crate::strategy::parts::answers::Answers;
+use crate::strategy::parts::gate::is_gated;
 use crate::strategy::parts::{counting, extraction};
 
-pub(super) async fn decide(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
-    let is_read = context.plan.knobs.extractor() == Extractor::Llm && usable.len() > 1;
-    if is_read && !is_gated(context, agreement) {
-        return extraction::vote(context, usable, agreement).await;
+pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+    let is_read = context.plan.knobs.extractor() == Extractor::Llm && answers.usable.len() > 1;
+    if is_read && !is_gated(context, answers.agreement) {
+        return extraction::vote(context, answers).await;
     }
-    counting::counted(context, usable, agreement)
+    counting::counted(context, answers)
 }

@@ -1,4 +1,8 @@
-//! The calls of a strategy: made once, or taken from what an earlier part of the run has of them.
+//! The calls of a strategy. What the run has of a call is taken, and only what is missing is asked for.
+//!
+//! A strategy says which calls it wants and reads what they gave; that a run may have been interrupted, and has some of it
+//! already, is known here and nowhere above. What always holds: what was paid for is not asked for again, and neither is a
+//! call that the run has gone on without.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,29 +13,76 @@ use crate::call::deadline::Deadline;
 use crate::call::run_context::RunContext;
 use crate::call::upstream_call::{Admission, UpstreamCall};
 use crate::plan::caller_slot::Place;
+use crate::plan::step::StepKey;
 use crate::prompt::reply::Reveal;
 use crate::request::Message;
-use crate::run::SeatStatus;
 use crate::run::event::Event;
+use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
+use crate::value::money::PicoUsd;
 
-/// A call to be made.
-pub(crate) struct Call {
+/// A call that a strategy wants.
+pub(crate) struct PlannedCall {
     pub(crate) place: Place,
     pub(crate) messages: Arc<[Message]>,
     /// What of its reply is shown while it comes.
     pub(crate) reveal: Reveal,
+    pub(crate) rests: Rests,
+}
+
+/// What rests on a call, so that it may not be made any more once that was asked for: it would be read beside other replies
+/// than those that came after it.
+#[derive(Clone, Copy)]
+pub(crate) enum Rests {
+    /// Nothing that a later reply could contradict.
+    Nothing,
+    /// The same question put to a later judge, because this one had no verdict; and every later question.
+    Questions(Question),
+    /// The text that a synthesizer writes.
+    Text,
+}
+
+/// Which question a call puts to a judge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question {
+    /// Its number among those of this judge, from 0.
+    pub(crate) number: u16,
+    /// How many have been put, to whomever, once it and those put along with it are.
+    pub(crate) count: u16,
+    /// In how many orders of the answers each is put.
+    pub(crate) orders: u16,
+}
+
+impl Question {
+    /// One question and no other.
+    pub(crate) const fn only(orders: u16) -> Self {
+        Self { number: 0, count: 1, orders }
+    }
+
+    /// Its call in this order, the first being 1, among all calls of one judge.
+    pub(crate) const fn round(self, order: u16) -> u16 {
+        self.number * self.orders + order
+    }
+
+    /// Whether `sent` came after the call `own` of this question.
+    const fn is_before(self, own: StepKey, sent: StepKey) -> bool {
+        let is_later_question = sent.round > self.count * self.orders;
+        let is_same_question = (sent.round - 1) / self.orders == self.number;
+        is_later_question
+            || (is_same_question
+                && matches!((own.by, sent.by), (Place::Synthesizer(own), Place::Synthesizer(sent)) if own.0 < sent.0))
+    }
 }
 
 /// Makes a call of a place of the plan. What it gives goes along with the next commit.
-pub(crate) async fn make(context: &Arc<RunContext>, call: Call) -> Result<Answer, Failure> {
+pub(crate) async fn make(context: &Arc<RunContext>, call: PlannedCall) -> Result<Answer, Failure> {
     let mut gave = all(context, vec![call]).await;
     gave.pop().expect("one call, one end")
 }
 
 /// Makes these calls at once and returns what they gave, in their order.
-pub(crate) async fn all(context: &Arc<RunContext>, calls: Vec<Call>) -> Vec<Result<Answer, Failure>> {
+pub(crate) async fn all(context: &Arc<RunContext>, calls: Vec<PlannedCall>) -> Vec<Result<Answer, Failure>> {
     within(context, context.deadline, calls).await
 }
 
@@ -39,26 +90,29 @@ pub(crate) async fn all(context: &Arc<RunContext>, calls: Vec<Call>) -> Vec<Resu
 pub(crate) async fn within(
     context: &Arc<RunContext>,
     deadline: Deadline,
-    calls: Vec<Call>,
+    calls: Vec<PlannedCall>,
 ) -> Vec<Result<Answer, Failure>> {
     let open = AtomicUsize::new(calls.len());
+    let recorded = recorded(context, &calls);
     // All are admitted before the first goes on, so that those admitted at once share one commit.
-    let begun: Vec<Begun> = calls.into_iter().map(|call| begin(context, deadline, call)).collect();
+    let begun = recorded.into_iter().zip(calls).map(|(recorded, call)| match recorded {
+        Some(gave) => Begun::Before(gave),
+        None => begin(context, deadline, call),
+    });
+    let begun: Vec<Begun> = begun.collect();
     join_all(begun.into_iter().map(|begun| finish(context, begun, &open))).await
 }
 
 /// How far a call is.
 enum Begun {
-    /// An earlier part of the run made it.
+    /// The run has what it came to.
     Before(Result<Answer, Failure>),
     /// It is made now.
     Now(Box<UpstreamCall>, Admission),
 }
 
-fn begin(context: &Arc<RunContext>, deadline: Deadline, Call { place, messages, reveal }: Call) -> Begun {
-    if let Some(gave) = given_before(context, place) {
-        return Begun::Before(gave);
-    }
+fn begin(context: &Arc<RunContext>, deadline: Deadline, call: PlannedCall) -> Begun {
+    let PlannedCall { place, messages, reveal, .. } = call;
     let seat = context.plan.seat_at(place).expect("a strategy calls places of its plan only");
     let mut upstream = Box::new(UpstreamCall::new(context, place, seat, messages, reveal).within(deadline));
     let admission = upstream.admit();
@@ -82,26 +136,71 @@ async fn finish(context: &RunContext, begun: Begun, open: &AtomicUsize) -> Resul
     given(event)
 }
 
-/// What an earlier part of the run has of this call, where it may not be made again: a text was paid, and of a request
-/// nobody has heard the end of nobody knows.
-pub(crate) fn given_before(context: &RunContext, place: Place) -> Option<Result<Answer, Failure>> {
-    context.hub.look(|run| {
-        let view = run.place(place)?;
-        match (view.status, &view.answer, &view.failure) {
-            (SeatStatus::Unknown, ..) => Some(Err(unheard_of())),
-            // What an outcome tells of already was wanted of another part.
-            _ if view.told_of => None,
-            (SeatStatus::Answered, Some(answer), _) => Some(Ok(answer.clone())),
-            (SeatStatus::Cut, _, Some(failure)) => Some(Err(failure.clone())),
-            _ => None,
+/// What the run has of each of these calls already; `None` where it is to be made.
+fn recorded(context: &RunContext, calls: &[PlannedCall]) -> Vec<Option<Result<Answer, Failure>>> {
+    let sent = context.hub.look(Sent::of);
+    let passed = |call: &PlannedCall| sent.has_passed(context, call).then(|| Err(passed()));
+    context
+        .hub
+        .look(|run| calls.iter().map(|call| given_before(run, call.place).or_else(|| passed(call))).collect())
+}
+
+/// What the run has of a call that may not be made again: a text was paid, and of a request nobody has heard the end of
+/// nobody knows.
+fn given_before(run: &Run, place: Place) -> Option<Result<Answer, Failure>> {
+    let view = run.place(place)?;
+    match (view.status, &view.answer, &view.failure) {
+        (SeatStatus::Unknown, ..) => Some(Err(unheard_of())),
+        // What an outcome has reported already was wanted of another part.
+        _ if view.is_reported => None,
+        (SeatStatus::Answered, Some(answer), _) => Some(Ok(answer.clone())),
+        (SeatStatus::Cut, _, Some(failure)) => Some(Err(failure.clone())),
+        _ => None,
+    }
+}
+
+/// The calls of the synthesizers in force that were sent for the text that is made now.
+struct Sent {
+    steps: Vec<StepKey>,
+    /// Whether one of them was asked for the text itself.
+    has_text: bool,
+}
+
+impl Sent {
+    fn of(run: &Run) -> Self {
+        let is_sent =
+            |place: Place| run.place(place).is_some_and(|view| view.attempts > 0 && !view.is_reported);
+        // A text that was begun before, by synthesizers of its own, is no concern of this one.
+        let chain: Vec<Place> = run.chain().iter().map(|one| Place::Synthesizer(one.number)).collect();
+        let steps = run.plan.steps.iter().filter(|step| chain.contains(&step.key.by));
+        let steps = steps.filter(|step| is_sent(Place::Step(step.number))).map(|step| step.key).collect();
+        Self { steps, has_text: chain.into_iter().any(is_sent) }
+    }
+
+    /// Whether the run has gone on without this call.
+    fn has_passed(&self, context: &RunContext, call: &PlannedCall) -> bool {
+        match (call.rests, context.plan.step_at(call.place)) {
+            (Rests::Questions(question), Some(step)) => {
+                let mut later = self.steps.iter().filter(|sent| sent.role == step.key.role);
+                later.any(|sent| question.is_before(step.key, *sent))
+            }
+            (Rests::Text, _) => self.has_text,
+            (Rests::Nothing | Rests::Questions(_), _) => false,
         }
+    }
+}
+
+/// What these calls have cost for the text that is made now, as far as known; `None` where it is not known of one.
+pub(crate) fn cost(context: &RunContext, places: impl IntoIterator<Item = Place>) -> Option<PicoUsd> {
+    context.hub.look(|run| {
+        let views = places.into_iter().filter_map(|place| run.place(place));
+        views.map(SeatView::unreported_cost).sum()
     })
 }
 
-/// Whether this call was sent, for the text that is made now: in an earlier part of the run, where it was not yet wanted in
-/// this one.
-pub(crate) fn was_sent(context: &RunContext, place: Place) -> bool {
-    context.hub.look(|run| run.place(place).is_some_and(|view| view.attempts > 0 && !view.told_of))
+fn passed() -> Failure {
+    Failure::new(Code::Interrupted, "it gave none before the run went on without it")
+        .with_next("what came after rests on that, so it was not asked again")
 }
 
 fn unheard_of() -> Failure {

@@ -7,11 +7,9 @@ use tokio::time::Instant;
 use crate::call::reply_clock;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::Place;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::call;
-use crate::strategy::unfused;
+use crate::strategy::parts::verbatim::unfused;
 use crate::text::injection::Sign;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -71,12 +69,6 @@ fn out_of_time(context: &RunContext, who: &str) -> Failure {
     let failure = reply_clock::run_timeout(&context.plan.timers);
     let message = format!("{} before the {who} was done", failure.message);
     Failure { message, ..failure }
-}
-
-/// Whether a later one of the chain made a step already: it was asked because this one had failed.
-pub(crate) fn is_past(context: &RunContext, number: SeatNumber) -> bool {
-    let mut later = context.plan.steps.iter().filter(|step| step.key.by > Place::Synthesizer(number));
-    later.any(|step| call::was_sent(context, Place::Step(step.number)))
 }
 
 /// Why nobody of the chain did it: each failed, the last with this code and next step, or there is none.

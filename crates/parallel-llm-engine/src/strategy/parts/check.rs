@@ -16,7 +16,7 @@ use crate::request::StoreMode;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::{Checked, Outcome};
 use crate::strategy::parts::best::best_among;
-use crate::strategy::{by_default, selected, strongest, unfused, verbatim};
+use crate::strategy::parts::verbatim::{by_default, selected, strongest, unfused, verbatim};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::warning::Warning;

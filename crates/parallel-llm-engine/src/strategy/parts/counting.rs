@@ -11,8 +11,9 @@ use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::request::recipe::{Extractor, Weights};
 use crate::run::outcome::Outcome;
+use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best;
-use crate::strategy::{by_default, selected, strongest, unfused, verbatim};
+use crate::strategy::parts::verbatim::{by_default, selected, strongest, unfused, verbatim};
 use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -23,7 +24,7 @@ use crate::value::warning::Warning;
 const PARTS: f64 = 1e9;
 
 /// The vote on answers of which it is known which say the same, as far as that can be known.
-pub(crate) fn counted(context: &RunContext, usable: &[Usable], agreement: Option<&Agreement>) -> Outcome {
+pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Outcome {
     if let [only] = usable {
         return verbatim(context, only, "only one answer came, so there was nothing to vote on");
     }

@@ -4,6 +4,7 @@
 //! What always holds: a text of which a word has been shown is not taken back, and of one that is given up nobody sees a
 //! word. Until then an answer that says something else has the text begun anew, with that answer.
 
+use std::fmt::Write as _;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -16,13 +17,19 @@ use crate::plan::caller_slot::Place;
 use crate::plan::step::StepKey;
 use crate::request::panel::SeatNumber;
 use crate::run::event::Event;
-use crate::strategy::parts::call::Call;
-use crate::strategy::parts::fusion;
-use crate::strategy::{agreement, is_gated};
+use crate::run::outcome::Outcome;
+use crate::run::{SeatStatus, SeatView};
+use crate::strategy::parts::answers::{Answers, agreement};
+use crate::strategy::parts::call::PlannedCall;
+use crate::strategy::parts::fusion::{self, FusionCall, SYNTHESIZER};
+use crate::strategy::parts::gate::is_gated;
+use crate::strategy::parts::shown::{Limited, limited};
+use crate::value::money::PicoUsd;
+use crate::value::warning::Warning;
 
 /// Waits for the panel, and for a text begun early where that is wanted.
 pub(crate) async fn gather(context: &Arc<RunContext>, panel: &mut Panel) -> Gathered {
-    if fusion::standing(context).is_some() && !context.stop.is_cancelled() {
+    if text_of(context).is_some() && !context.stop.is_cancelled() {
         // A process that is gone had its text already, of the answers that were there then.
         return Gathered::Enough;
     }
@@ -50,6 +57,68 @@ pub(crate) async fn gather(context: &Arc<RunContext>, panel: &mut Panel) -> Gath
             return Gathered::Enough;
         }
     }
+}
+
+/// The call that has begun a text early, where it came to its end with one and no outcome tells of it yet.
+pub(crate) fn text_of(context: &RunContext) -> Option<SeatView> {
+    let given: Vec<SeatView> = context.hub.look(|run| {
+        let given = |view: &&SeatView| view.status == SeatStatus::Answered && !view.is_reported;
+        run.drafts().filter(given).cloned().collect()
+    });
+    given
+        .into_iter()
+        .find(|view| view.answer.as_ref().is_some_and(|reply| fusion::holds_text(context, view.place, reply)))
+}
+
+/// The text that was begun before all had answered, where it came to its end.
+pub(crate) fn outcome(context: &RunContext, answers: Answers<'_>) -> Option<Outcome> {
+    let view = text_of(context)?;
+    let Limited { shown, unshown } = limited(context, answers);
+    let draft = FusionCall::whole(context, view.place, &shown).read(context, view.answer.as_ref()?).ok()?;
+    let mut outcome = fusion::fused(context, (SYNTHESIZER, &view.model), draft, &shown);
+    outcome.unshown = unshown;
+    let is_given_up = |other: &&SeatView| {
+        let is_over = matches!(other.status, SeatStatus::Cancelled) || !other.status.is_final();
+        other.place != view.place && other.attempts > 0 && is_over
+    };
+    let (given_up, ended_ms) = context.hub.look(|run| {
+        let ended_ms = run.plan.seats.iter().filter_map(|seat| run.ended_ms(seat.number)).max();
+        (run.drafts().filter(is_given_up).count(), ended_ms)
+    });
+    let (there, seats) = (answers.usable.len(), context.plan.seats.len());
+    let _ = write!(outcome.reason, ", and began when {there} of {seats} had answered");
+    if given_up > 0 {
+        let _ = write!(outcome.reason, ", having given up {given_up} begun sooner");
+    }
+    if let Some(worth) = &mut outcome.worth {
+        // What ran beside the panel cost no time.
+        let since_ms = ended_ms.max(view.sent_ms).unwrap_or_default();
+        let until_ms = view.sent_ms.zip(view.elapsed_ms).map_or(since_ms, |(sent, elapsed)| sent + elapsed);
+        worth.extra_ms = until_ms.saturating_sub(since_ms);
+    }
+    Some(outcome)
+}
+
+/// What the texts begun early have cost for the text that is made now; `None` where nobody knows.
+pub(crate) fn cost(context: &RunContext) -> Option<PicoUsd> {
+    context.hub.look(|run| run.drafts().map(SeatView::unreported_cost).sum())
+}
+
+/// What is to be known of texts begun early that came to nothing by themselves.
+pub(crate) fn warnings(context: &RunContext) -> Vec<Warning> {
+    use SeatStatus::{Answered, Cut, Failed, Refused, Unknown};
+    let ended: Vec<SeatView> =
+        context.hub.look(|run| run.drafts().filter(|view| !view.is_reported).cloned().collect());
+    let failure = |view: SeatView| match view.status {
+        Cut | Failed | Refused | Unknown => view.failure,
+        Answered => view.answer.as_ref().map_or_else(
+            || Some(fusion::no_answer()),
+            |reply| fusion::lacks_text(context, view.place, reply),
+        ),
+        _ => None,
+    };
+    let failures = ended.into_iter().filter_map(failure);
+    failures.map(|failure| Warning::of("a text begun early failed", &failure)).collect()
 }
 
 /// The drafts of a part of a run.
@@ -114,7 +183,7 @@ impl<'a> Early<'a> {
         }
         let agreement = agreement(self.context, &usable);
         if !is_gated(self.context, agreement.as_ref()) {
-            self.begin(panel, &usable, agreement.as_ref());
+            self.begin(panel, Answers { usable: &usable, agreement: agreement.as_ref() });
         }
     }
 
@@ -127,11 +196,11 @@ impl<'a> Early<'a> {
         self.context.plan.seats.iter().any(|seat| seat.strongest && !has_ended(seat.number))
     }
 
-    fn begin(&mut self, panel: &mut Panel, usable: &[Usable], agreement: Option<&Agreement>) {
+    fn begin(&mut self, panel: &mut Panel, answers: Answers<'_>) {
         let plan = &self.context.plan;
         let Some(step) = plan.step(StepKey::draft(self.by, self.rounds + 1)) else { return };
         let place = Place::Step(step.number);
-        let Call { place, messages, reveal } = fusion::draft(self.context, place, usable, agreement);
+        let PlannedCall { place, messages, reveal, .. } = fusion::draft(self.context, place, answers);
         let seat = plan.seat_at(place).expect("a step of the plan has somebody to make it");
         let upstream = UpstreamCall::new(self.context, place, seat, messages, reveal);
         let (mut upstream, revocation) = upstream.revocable();
@@ -139,7 +208,7 @@ impl<'a> Early<'a> {
             admission @ Admission::Noted(_) => {
                 panel.ask_beside(upstream, admission);
                 self.rounds += 1;
-                let reads = usable.iter().map(|one| one.seat).collect();
+                let reads = answers.usable.iter().map(|one| one.seat).collect();
                 self.draft = Some(EarlyDraft { place, reads, revocation });
             }
             // By its turn others may have answered; and what may not be sent is told when it is needed.

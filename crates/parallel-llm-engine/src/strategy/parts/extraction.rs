@@ -13,11 +13,11 @@ use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::run::outcome::{Outcome, Shortened};
-use crate::strategy::kept;
-use crate::strategy::parts::call::{self, Call};
+use crate::strategy::parts::answers::{Answers, kept};
+use crate::strategy::parts::call::{self, PlannedCall, Question, Rests};
+use crate::strategy::parts::chain;
 use crate::strategy::parts::counting::counted;
-use crate::strategy::parts::shown::{Order, Shown};
-use crate::strategy::parts::{chain, judge};
+use crate::strategy::parts::shown::{Assignment, Shown};
 use crate::text::short_answer::{Form, Value};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -27,17 +27,13 @@ use crate::value::warning::Warning;
 const WHO: &str = "extractor";
 
 /// Counts the answers by what the first of the chain says that can; where none can, as they are counted without.
-pub(crate) async fn vote(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    without: Option<&Agreement>,
-) -> Outcome {
-    let (read, warnings) = chain::first(context, WHO, |by| read(context, by, usable)).await;
+pub(crate) async fn vote(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+    let (read, warnings) = chain::first(context, WHO, |by| read(context, by, answers.usable)).await;
     let mut outcome = match read {
-        Ok(read) => read.counted(context, usable),
+        Ok(read) => read.counted(context, answers.usable),
         Err(failure) if failure.code == Code::Cancelled => return Outcome::none(failure),
         Err(why) => {
-            let mut outcome = counted(context, usable, without);
+            let mut outcome = counted(context, answers);
             outcome.warnings.push(Warning::of("the answers were counted as with `extractor=auto`", &why));
             outcome
         }
@@ -58,7 +54,7 @@ struct Read {
 impl Read {
     fn counted(self, context: &RunContext, usable: &[Usable]) -> Outcome {
         let agreement = kept(context, Agreement::of_values(self.values));
-        let mut outcome = counted(context, usable, Some(&agreement));
+        let mut outcome = counted(context, Answers { usable, agreement: Some(&agreement) });
         outcome.reason = format!("by what the {WHO} `{}` reads, {}", self.by, outcome.reason);
         outcome.agreement = Some(agreement);
         outcome.shortened = self.shortened;
@@ -71,13 +67,10 @@ impl Read {
 async fn read(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<Read, Failure> {
     let key = StepKey { role: Role::Extractor, by: Place::Synthesizer(by.number), round: 1 };
     let place = context.plan.step(key).map(|step| Place::Step(step.number)).ok_or_else(unplanned)?;
-    let shown = Shown::to(context, place, (Task::Extract, Order::Forward), usable);
-    let reply = if chain::is_past(context, by.number) {
-        call::given_before(context, place).unwrap_or_else(|| Err(judge::passed()))?
-    } else {
-        call::make(context, Call { place, messages: shown.messages(context), reveal: Reveal::nothing() })
-            .await?
-    };
+    let shown = Shown::to(context, place, Assignment::once(Task::Extract), usable);
+    let rests = Rests::Questions(Question::only(1));
+    let call = PlannedCall { place, messages: shown.messages(context), reveal: Reveal::nothing(), rests };
+    let reply = call::make(context, call).await?;
     values(context, by.model, shown, &reply).ok_or_else(unreadable)
 }
 

@@ -8,12 +8,10 @@ mod draft;
 mod leave_one_out;
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use similar::TextDiff;
 
-use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::Place;
@@ -21,18 +19,17 @@ use crate::plan::seed;
 use crate::prompt::reply;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::run::outcome::{LeaveOneOut, Outcome, OutcomeKind, Without, Worth};
-use crate::run::{SeatStatus, SeatView};
-use crate::strategy::parts::call::Call;
-use crate::strategy::parts::shown::Shown;
+use crate::strategy::parts::answers::Answers;
+use crate::strategy::parts::call::PlannedCall;
+use crate::strategy::parts::shown::{Limited, Shown, limited};
 use crate::strategy::parts::{call, chain};
-use crate::strategy::{gated, limited, verbatim};
 use crate::text::injection::Sign;
 use crate::text::shingles::phrases;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
-use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
-use draft::{FusedText, FusionCall};
+use draft::FusedText;
+pub(crate) use draft::{FusionCall, no_answer};
 use leave_one_out::{Control, Finding, Text, Weighed};
 
 /// The longest pair of texts, in bytes, whose edit ratio is worth its time.
@@ -42,41 +39,11 @@ const EDIT_BYTES_MAX: usize = 200_000;
 const PHRASES_SHARE: usize = 50;
 
 /// The word for whoever writes.
-const SYNTHESIZER: &str = "synthesizer";
-
-pub(crate) async fn decide(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
-    if let [only] = usable {
-        return verbatim(context, only, "only one answer came, so there was nothing to fuse");
-    }
-    if let Some(outcome) = gated(context, usable, agreement) {
-        return outcome;
-    }
-    let early = begun_early(context, usable, agreement);
-    let is_early = early.is_some();
-    let mut outcome = match early {
-        Some(outcome) => outcome,
-        None => write(context, usable, agreement).await,
-    };
-    if let Some(worth) = &mut outcome.worth {
-        let written = (!is_early).then_some(worth.extra_cost);
-        worth.extra_cost = costs_of_drafts(context).into_iter().chain(written).sum();
-    }
-    outcome.warnings.extend(failed_early(context));
-    outcome
-}
+pub(crate) const SYNTHESIZER: &str = "synthesizer";
 
 /// The call that makes a text of these answers in one of the plan's steps.
-pub(crate) fn draft(
-    context: &RunContext,
-    place: Place,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Call {
-    FusionCall::whole(context, place, &limited(context, usable, agreement).0).call(context)
+pub(crate) fn draft(context: &RunContext, place: Place, answers: Answers<'_>) -> PlannedCall {
+    FusionCall::whole(context, place, &limited(context, answers).shown).call(context)
 }
 
 /// Whether the reply to such a call holds a text. One that declines is none: what is only quicker is not worth a doubt.
@@ -85,7 +52,7 @@ pub(crate) fn holds_text(context: &RunContext, place: Place, reply: &Answer) -> 
 }
 
 /// Why the reply to such a call holds no text, where it holds none.
-fn lacks_text(context: &RunContext, place: Place, reply: &Answer) -> Option<Failure> {
+pub(crate) fn lacks_text(context: &RunContext, place: Place, reply: &Answer) -> Option<Failure> {
     let text = reply::fusion(&reply.text, &seed::codes_of(&context.plan, place), &[]).text;
     if text.is_empty() {
         return Some(draft::no_answer());
@@ -93,81 +60,12 @@ fn lacks_text(context: &RunContext, place: Place, reply: &Answer) -> Option<Fail
     reply::is_refusal(&text).then(draft::refusal)
 }
 
-/// The call that has begun a text early, where it came to its end with one and no outcome tells of it yet.
-pub(crate) fn standing(context: &RunContext) -> Option<SeatView> {
-    let given: Vec<SeatView> = context.hub.look(|run| {
-        let given = |view: &&SeatView| view.status == SeatStatus::Answered && !view.told_of;
-        run.drafts().filter(given).cloned().collect()
-    });
-    given
-        .into_iter()
-        .find(|view| view.answer.as_ref().is_some_and(|reply| holds_text(context, view.place, reply)))
-}
-
-/// The text that was begun before all had answered, where it came to its end.
-fn begun_early(context: &RunContext, usable: &[Usable], agreement: Option<&Agreement>) -> Option<Outcome> {
-    let view = standing(context)?;
-    let (shown, unshown) = limited(context, usable, agreement);
-    let draft = FusionCall::whole(context, view.place, &shown).read(context, view.answer.as_ref()?).ok()?;
-    let mut outcome = fused(context, (SYNTHESIZER, &view.model), draft, &shown);
-    outcome.unshown = unshown;
-    let is_given_up = |other: &&SeatView| {
-        let is_over = matches!(other.status, SeatStatus::Cancelled) || !other.status.is_final();
-        other.place != view.place && other.attempts > 0 && is_over
-    };
-    let (given_up, ended_ms) = context.hub.look(|run| {
-        let ended_ms = run.plan.seats.iter().filter_map(|seat| run.ended_ms(seat.number)).max();
-        (run.drafts().filter(is_given_up).count(), ended_ms)
-    });
-    let (there, seats) = (usable.len(), context.plan.seats.len());
-    let _ = write!(outcome.reason, ", and began when {there} of {seats} had answered");
-    if given_up > 0 {
-        let _ = write!(outcome.reason, ", having given up {given_up} begun sooner");
-    }
-    if let Some(worth) = &mut outcome.worth {
-        // What ran beside the panel cost no time.
-        let since_ms = ended_ms.max(view.sent_ms).unwrap_or_default();
-        let until_ms = view.sent_ms.zip(view.elapsed_ms).map_or(since_ms, |(sent, elapsed)| sent + elapsed);
-        worth.extra_ms = until_ms.saturating_sub(since_ms);
-    }
-    Some(outcome)
-}
-
-/// What each text begun early cost in this part of the run; `None` where nobody knows.
-fn costs_of_drafts(context: &RunContext) -> Vec<Option<PicoUsd>> {
-    context.hub.look(|run| {
-        let made = run.drafts().filter(|view| view.attempts > 0 && !view.told_of);
-        made.map(|view| view.cost.filter(|_| !view.cost_lacks_calls())).collect()
-    })
-}
-
-/// What is to be known of texts begun early that came to nothing by themselves.
-fn failed_early(context: &RunContext) -> Vec<Warning> {
-    use SeatStatus::{Answered, Cut, Failed, Refused, Unknown};
-    let ended: Vec<SeatView> =
-        context.hub.look(|run| run.drafts().filter(|view| !view.told_of).cloned().collect());
-    let failure = |view: SeatView| match view.status {
-        Cut | Failed | Refused | Unknown => view.failure,
-        Answered => view
-            .answer
-            .as_ref()
-            .map_or_else(|| Some(draft::no_answer()), |reply| lacks_text(context, view.place, reply)),
-        _ => None,
-    };
-    let failures = ended.into_iter().filter_map(failure);
-    failures.map(|failure| Warning::of("a text begun early failed", &failure)).collect()
-}
-
 /// Has one text made of the answers by the first of the chain that can; if none can, the best answer stands.
-pub(crate) async fn write(
-    context: &Arc<RunContext>,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
+pub(crate) async fn write(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     let began_ms = context.deadline.elapsed_ms();
-    let (shown, unshown) = limited(context, usable, agreement);
+    let Limited { shown, unshown } = limited(context, answers);
     let fuse = |synthesizer| fuse(context, synthesizer, &shown);
-    let mut outcome = chain::ask(context, usable, SYNTHESIZER, fuse).await;
+    let mut outcome = chain::ask(context, answers.usable, SYNTHESIZER, fuse).await;
     outcome.unshown = unshown;
     if let Some(worth) = &mut outcome.worth {
         worth.extra_ms = context.deadline.elapsed_ms().saturating_sub(began_ms);
@@ -262,7 +160,12 @@ fn compared(
     Ok(outcome)
 }
 
-fn fused(context: &RunContext, (who, by): (&str, &ModelRef), draft: FusedText, usable: &[Usable]) -> Outcome {
+pub(crate) fn fused(
+    context: &RunContext,
+    (who, by): (&str, &ModelRef),
+    draft: FusedText,
+    usable: &[Usable],
+) -> Outcome {
     let how = match draft.base {
         Some(_) => "started from one answer and patched it from the others",
         None if draft::is_anchored(context) => {

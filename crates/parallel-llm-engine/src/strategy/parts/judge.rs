@@ -5,25 +5,25 @@ use std::sync::Arc;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::{Place, StepNumber};
-use crate::plan::step::StepKey;
+use crate::plan::step::{Role, StepKey};
 use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
-use crate::request::panel::{ModelRef, SeatNumber};
+use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::run::outcome::{Shortened, Verdict};
-use crate::strategy::parts::call::{self, Call};
-use crate::strategy::parts::shown::{Order, Shown};
-use crate::value::answer::{Answer, Failure};
+use crate::strategy::parts::call::{self, PlannedCall, Question, Rests};
+use crate::strategy::parts::shown::{Assignment, Order, Shown};
+use crate::value::answer::Failure;
 use crate::value::code::Code;
 
-/// A call that judges, and what its model is shown.
+/// A call in which a model judges answers, what it is shown of them, and what rests on it.
 pub(crate) struct JudgeCall {
-    key: StepKey,
     step: StepNumber,
     by: ModelRef,
     shown: Shown,
+    rests: Rests,
 }
 
-/// What a call came to.
+/// What a judge made of the answers it was shown.
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     /// Whose answers the judge thinks tried to instruct it.
@@ -31,17 +31,18 @@ pub(crate) struct Judgement {
 }
 
 impl JudgeCall {
-    /// The call over these answers in this step; `None` where the plan does not have it.
-    pub(crate) fn over(
+    /// The call about these answers in this step, and what rests on it; `None` where the plan does not have it.
+    pub(crate) fn about(
         context: &RunContext,
         key: StepKey,
-        task: (Task, Order),
+        rests: Rests,
+        assignment: Assignment,
         usable: &[Usable],
     ) -> Option<Self> {
         let step = context.plan.step(key)?.number;
         let place = Place::Step(step);
         let by = context.plan.seat_at(place)?.model.clone();
-        Some(Self { key, step, by, shown: Shown::to(context, place, task, usable) })
+        Some(Self { step, by, shown: Shown::to(context, place, assignment, usable), rests })
     }
 
     fn read(&self, reply: &str) -> Result<Judgement, Failure> {
@@ -52,30 +53,32 @@ impl JudgeCall {
     }
 }
 
-/// Holds these calls at once. What each came to, in their order; a failure means that it came to no verdict. Where
-/// `is_past` says that others rest on a call already, it is not held: what it gave before is all there is.
-pub(crate) async fn hold(
-    context: &Arc<RunContext>,
-    calls: &[JudgeCall],
-    is_past: impl Fn(StepKey) -> bool,
-) -> Vec<Result<Judgement, Failure>> {
-    let before = |call: &JudgeCall| {
-        let given = call::given_before(context, Place::Step(call.step));
-        is_past(call.key).then(|| given.unwrap_or_else(|| Err(passed())))
-    };
-    let before: Vec<_> = calls.iter().map(before).collect();
-    let open = calls.iter().zip(&before).filter(|(_, before)| before.is_none());
-    let asked = open.map(|(call, _)| Call {
+/// The calls that put a question about these answers to a judge: one in each order of the answers.
+pub(crate) fn calls(
+    context: &RunContext,
+    judge: &Seat,
+    question: Question,
+    task: Task,
+    usable: &[Usable],
+) -> impl Iterator<Item = JudgeCall> {
+    let orders = [Order::Forward, Order::Backward].into_iter().zip(1..=question.orders);
+    orders.filter_map(move |(order, number)| {
+        let round = question.round(number);
+        let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
+        JudgeCall::about(context, key, Rests::Questions(question), Assignment { task, order }, usable)
+    })
+}
+
+/// What each of these calls came to, in their order; a failure means that it came to no verdict.
+pub(crate) async fn ask(context: &Arc<RunContext>, calls: &[JudgeCall]) -> Vec<Result<Judgement, Failure>> {
+    let wanted = calls.iter().map(|call| PlannedCall {
         place: Place::Step(call.step),
         messages: call.shown.messages(context),
         reveal: Reveal::all(),
+        rests: call.rests,
     });
-    let mut gave = call::all(context, asked.collect()).await.into_iter();
-    let read = |(call, before): (&JudgeCall, Option<Result<Answer, Failure>>)| {
-        let gave = before.or_else(|| gave.next()).expect("one call, one end");
-        call.read(&gave?.text)
-    };
-    calls.iter().zip(before).map(read).collect()
+    let gave = call::all(context, wanted.collect()).await;
+    calls.iter().zip(gave).map(|(call, gave)| call.read(&gave?.text)).collect()
 }
 
 /// Notes which answers judges were shown only a part of, and of each the smallest part.
@@ -91,9 +94,4 @@ pub(crate) fn shorten(shortened: &mut Vec<Shortened>, calls: &[JudgeCall]) {
 
 pub(crate) fn no_verdict() -> Failure {
     Failure::new(Code::Protocol, "its reply names no answer").with_next("see what it wrote with `runs show`")
-}
-
-pub(crate) fn passed() -> Failure {
-    Failure::new(Code::Interrupted, "it gave none before the run went on without it")
-        .with_next("what came after rests on that, so it was not asked again")
 }

@@ -15,9 +15,10 @@ use crate::prompt::Task;
 use crate::prompt::reply::Reveal;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::{Outcome, Round};
-use crate::strategy::parts::call::{self, Call};
-use crate::strategy::parts::shown::{Order, Shown};
-use crate::strategy::{agreement, is_gated, limited};
+use crate::strategy::parts::answers::{Answers, agreement};
+use crate::strategy::parts::call::{self, PlannedCall, Rests};
+use crate::strategy::parts::gate::is_gated;
+use crate::strategy::parts::shown::{Assignment, Limited, Shown, limited};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -37,31 +38,28 @@ pub(crate) struct Again {
 /// How things stand after some rounds.
 pub(crate) struct AfterRounds {
     /// The newest answer of every seat, in the order of the panel.
-    pub(crate) newest: Vec<Usable>,
+    newest: Vec<Usable>,
     /// Which of these say the same.
-    pub(crate) agreement: Option<Agreement>,
+    agreement: Option<Agreement>,
     rounds: Vec<Round>,
     warnings: Vec<Warning>,
     steps: Vec<StepNumber>,
-    /// What these steps cost in parts of the run whose outcome has told it.
-    told_before: PicoUsd,
 }
 
 /// Asks round after round until all say the same, nobody answers any more, or there is no further one. A failure is that of
 /// the whole run.
 pub(crate) async fn ask(
     context: &Arc<RunContext>,
-    (usable, agreement): (&[Usable], Option<&Agreement>),
+    answers: Answers<'_>,
     again: Again,
     rounds: RangeInclusive<u16>,
 ) -> Result<AfterRounds, Failure> {
     let mut after = AfterRounds {
-        newest: usable.to_vec(),
-        agreement: agreement.cloned(),
+        newest: answers.usable.to_vec(),
+        agreement: answers.agreement.cloned(),
         rounds: Vec::new(),
         warnings: Vec::new(),
         steps: Vec::new(),
-        told_before: PicoUsd::ZERO,
     };
     for (round, left) in rounds.clone().zip((1..=u32::from(rounds.end() - rounds.start()) + 1).rev()) {
         // Where nobody has answered, the next round would ask the same once more.
@@ -92,16 +90,16 @@ impl AfterRounds {
 
     /// What the calls of all rounds cost; `None` where one is not known.
     pub(crate) fn cost(&self, context: &RunContext) -> Option<PicoUsd> {
-        context.hub.look(|run| {
-            let views = self.steps.iter().filter_map(|step| run.place(Place::Step(*step)));
-            let costs = views.map(|view| (!view.cost_lacks_calls()).then(|| view.cost.unwrap_or_default()));
-            let all: PicoUsd = costs.collect::<Option<Vec<_>>>()?.into_iter().sum();
-            Some(all.minus(self.told_before))
-        })
+        call::cost(context, self.steps.iter().map(|step| Place::Step(*step)))
+    }
+
+    /// The newest answers, and which of them say the same.
+    pub(crate) fn answers(&self) -> Answers<'_> {
+        Answers { usable: &self.newest, agreement: self.agreement.as_ref() }
     }
 
     /// What came of the newest answers, with the story of the rounds.
-    pub(crate) fn told_in(mut self, outcome: Outcome) -> Outcome {
+    pub(crate) fn with_story(mut self, outcome: Outcome) -> Outcome {
         self.warnings.extend(outcome.warnings);
         Outcome { rounds: self.rounds, warnings: self.warnings, ..outcome }
     }
@@ -113,22 +111,20 @@ impl AfterRounds {
         (round, left): (u16, u32),
     ) -> Result<(), Failure> {
         let round_name = format!("{} {round}", again.word);
-        let (mut asked, mut calls): (Vec<(SeatNumber, StepNumber)>, Vec<Call>) = (Vec::new(), Vec::new());
-        let (read, unshown) = limited(context, &self.newest, self.agreement.as_ref());
+        let (mut asked, mut calls): (Vec<(SeatNumber, StepNumber)>, Vec<PlannedCall>) =
+            (Vec::new(), Vec::new());
+        let Limited { shown: read, unshown } = limited(context, self.answers());
         for one in &self.newest {
             let key = StepKey { role: again.role, by: Place::Seat(one.seat), round };
             let Some(step) = context.plan.step(key).map(|step| step.number) else { continue };
             let place = Place::Step(step);
-            let shown = Shown::to(context, place, (again.task, Order::Forward), &read);
+            let shown = Shown::to(context, place, Assignment::once(again.task), &read);
             self.warnings.extend(shortened(one.seat, &round_name, &shown));
-            calls.push(Call { place, messages: shown.messages(context), reveal: Reveal::all() });
+            let messages = shown.messages(context);
+            calls.push(PlannedCall { place, messages, reveal: Reveal::all(), rests: Rests::Nothing });
             asked.push((one.seat, step));
         }
         self.steps.extend(asked.iter().map(|(_, step)| *step));
-        self.told_before = self.told_before.plus(context.hub.look(|run| {
-            let views = asked.iter().filter_map(|(_, step)| run.place(Place::Step(*step)));
-            views.filter(|view| view.told_of).filter_map(|view| view.cost).sum()
-        }));
         let gave = call::within(context, context.deadline.shared_by(left + again.after), calls).await;
         let is_over = |gave: &&Result<Answer, Failure>| {
             gave.as_ref().is_err_and(|failure| failure.code == Code::Cancelled)

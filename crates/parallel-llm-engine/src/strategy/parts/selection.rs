@@ -6,50 +6,46 @@
 
 use std::sync::Arc;
 
-use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::Place;
-use crate::plan::step::{Role, StepKey};
 use crate::prompt::Task;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Judging, Outcome, Shortened, Verdict};
+use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best_among;
+use crate::strategy::parts::call::Question;
 use crate::strategy::parts::chain;
+use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::judge::{self, JudgeCall};
-use crate::strategy::parts::shown::Order;
-use crate::strategy::{by_default, gated, limited, selected, strongest, verbatim};
+use crate::strategy::parts::shown::{Limited, limited};
+use crate::strategy::parts::verbatim::{by_default, selected, strongest, verbatim};
 use crate::value::answer::Failure;
 use crate::value::warning::Warning;
 
 /// The answer that a judge puts first who is shown all of them for this task.
-pub(crate) async fn first_of(
-    context: &Arc<RunContext>,
-    task: Task,
-    usable: &[Usable],
-    agreement: Option<&Agreement>,
-) -> Outcome {
+pub(crate) async fn first_of(context: &Arc<RunContext>, task: Task, answers: Answers<'_>) -> Outcome {
+    let usable = answers.usable;
     if let [only] = usable {
         return verbatim(context, only, "only one answer came, so there was nothing to judge");
     }
-    if let Some(outcome) = gated(context, usable, agreement) {
+    if let Some(outcome) = gated(context, answers) {
         return outcome;
     }
-    let (shown, unshown) = limited(context, usable, agreement);
-    let outcome =
-        chain::ask(context, usable, "judge", |judge| judged(context, judge, task, (usable, &shown))).await;
+    let Limited { shown, unshown } = limited(context, answers);
+    let judged =
+        async |judge: Seat| outcome(context, usable, &judge, judged(context, &judge, task, &shown).await);
+    let outcome = chain::ask(context, usable, "judge", judged).await;
     Outcome { unshown, ..outcome }
 }
 
-/// What one judge comes to that is shown these of the answers. A failure means that it gave no verdict at all.
-async fn judged(
-    context: &Arc<RunContext>,
-    judge: Seat,
-    task: Task,
-    (usable, shown): (&[Usable], &[Usable]),
+/// The outcome by what one judge has said. A failure means that it gave no verdict at all.
+fn outcome(
+    context: &RunContext,
+    usable: &[Usable],
+    judge: &Seat,
+    judged: Judged,
 ) -> Result<Outcome, Failure> {
-    let Judged { verdicts, suspected, shortened, mut failures } =
-        verdicts(context, &judge, task, shown).await;
+    let Judged { verdicts, suspected, shortened, mut failures } = judged;
     let tops: Vec<SeatNumber> =
         verdicts.iter().filter_map(|verdict| verdict.ranking.first().copied()).collect();
     let (chosen, how) = match (tops.as_slice(), failures.as_slice()) {
@@ -86,20 +82,14 @@ struct Judged {
     failures: Vec<Failure>,
 }
 
-async fn verdicts(context: &Arc<RunContext>, judge: &Seat, task: Task, shown: &[Usable]) -> Judged {
-    let orders = u16::from(context.plan.knobs.orders(context.plan.strategy));
-    let calls = [Order::Forward, Order::Backward].into_iter().zip(1..=orders);
-    let calls = calls.filter_map(|(order, round)| {
-        let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
-        JudgeCall::over(context, key, (task, order), shown)
-    });
-    let calls: Vec<JudgeCall> = calls.collect();
+async fn judged(context: &Arc<RunContext>, judge: &Seat, task: Task, shown: &[Usable]) -> Judged {
+    let question = Question::only(context.plan.knobs.orders(context.plan.strategy).into());
+    let calls: Vec<JudgeCall> = judge::calls(context, judge, question, task, shown).collect();
     let mut judged =
         Judged { verdicts: Vec::new(), suspected: Vec::new(), shortened: Vec::new(), failures: Vec::new() };
     judge::shorten(&mut judged.shortened, &calls);
-    let is_past = chain::is_past(context, judge.number);
-    for ruled in judge::hold(context, &calls, |_| is_past).await {
-        match ruled {
+    for gave in judge::ask(context, &calls).await {
+        match gave {
             Ok(judgement) => {
                 judged.suspected.extend(judgement.suspected);
                 judged.verdicts.push(judgement.verdict);

@@ -12,7 +12,9 @@ use crate::prompt::{self, Candidate, PeerRank, Task, Votes};
 use crate::request::Message;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Reading, Shortened};
-use crate::strategy::agreement;
+use crate::strategy::parts::answers::{Answers, agreement};
+use crate::strategy::parts::best::closest;
+use crate::strategy::parts::verbatim::strongest;
 use crate::value::answer::Answer;
 use crate::value::usage::tokens_in;
 
@@ -24,6 +26,20 @@ pub(crate) enum Order {
     /// Without the answer of this seat, whose model reads: those that come after it, then those before. In a circle of
     /// readers each answer so stands in each place once, and a habit of theirs decides nothing.
     After(SeatNumber),
+}
+
+/// What a reader is to do with the answers it is shown, and in which order it is shown them.
+#[derive(Clone, Copy)]
+pub(crate) struct Assignment {
+    pub(crate) task: Task,
+    pub(crate) order: Order,
+}
+
+impl Assignment {
+    /// A task for whoever reads the answers once.
+    pub(crate) const fn once(task: Task) -> Self {
+        Self { task, order: Order::Forward }
+    }
 }
 
 /// The answers one model is shown, and the code of its prompt.
@@ -41,21 +57,17 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// What the model of this place is shown for its task.
-    pub(crate) fn to(
-        context: &RunContext,
-        place: Place,
-        (task, order): (Task, Order),
-        usable: &[Usable],
-    ) -> Self {
-        Self::beside(context, place, (task, order), (usable, String::new()))
+    pub(crate) fn to(context: &RunContext, place: Place, assignment: Assignment, usable: &[Usable]) -> Self {
+        Self::beside(context, place, assignment, usable, String::new())
     }
 
     /// The same beside an analysis of these answers, in which they have the names they have here.
     pub(crate) fn beside(
         context: &RunContext,
         place: Place,
-        (task, order): (Task, Order),
-        (usable, analysis): (&[Usable], String),
+        Assignment { task, order }: Assignment,
+        usable: &[Usable],
+        analysis: String,
     ) -> Self {
         let key = match place {
             Place::Step(number) => context.plan.steps.get(number.index()).map(|step| step.key),
@@ -195,4 +207,20 @@ fn shorten(
     cut.into_iter()
         .map(|(seat, from)| Shortened { seat, from_chars: from as u64, to_chars: shown(seat) as u64 })
         .collect()
+}
+
+/// The answers that a reader is shown, and the seats whose answers it is not shown.
+pub(crate) struct Limited {
+    pub(crate) shown: Vec<Usable>,
+    pub(crate) unshown: Vec<SeatNumber>,
+}
+
+/// As many answers as a reader is to be shown: those closest to all. The strongest seat's is always among them, because
+/// leaving it out costs most.
+pub(crate) fn limited(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Limited {
+    let most = context.plan.knobs.shown_max(usable.len());
+    let shown = closest(usable, most, &strongest(context), agreement);
+    let is_shown = |seat: &SeatNumber| shown.iter().any(|one| one.seat == *seat);
+    let unshown = usable.iter().map(|one| one.seat).filter(|seat| !is_shown(seat)).collect();
+    Limited { shown, unshown }
 }

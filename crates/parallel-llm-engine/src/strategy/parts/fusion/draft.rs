@@ -11,8 +11,8 @@ use crate::prompt::{Candidate, Task};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::recipe::Mode;
 use crate::run::outcome::{Reading, Shortened};
-use crate::strategy::parts::call::{self, Call};
-use crate::strategy::parts::shown::{Order, Shown};
+use crate::strategy::parts::call::{self, PlannedCall, Rests};
+use crate::strategy::parts::shown::{Assignment, Shown};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -49,7 +49,7 @@ impl FusionCall {
         match step.and_then(|key| context.plan.step(key)) {
             Some(step) => {
                 let place = Place::Step(step.number);
-                let shown = shown(context, place, Task::Analyse, (usable, String::new()));
+                let shown = shown(context, place, Task::Analyse, usable, String::new());
                 Self { place, shown, is_analyst: true }
             }
             None => Self::whole(context, own, usable),
@@ -59,7 +59,7 @@ impl FusionCall {
     /// One call for all of it.
     pub(crate) fn whole(context: &RunContext, place: Place, usable: &[Usable]) -> Self {
         let task = if is_anchored(context) { Task::Synthesize } else { Task::Free };
-        Self::over(place, shown(context, place, task, (usable, String::new())))
+        Self::over(place, shown(context, place, task, usable, String::new()))
     }
 
     /// One call of whoever is shown this.
@@ -67,7 +67,7 @@ impl FusionCall {
         Self { place, shown, is_analyst: false }
     }
 
-    pub(crate) fn call(&self, context: &RunContext) -> Call {
+    pub(crate) fn call(&self, context: &RunContext) -> PlannedCall {
         // Of several texts nobody knows yet which stands.
         let is_last = match self.place {
             Place::Synthesizer(_) => true,
@@ -75,7 +75,12 @@ impl FusionCall {
         };
         let is_shown = is_last && !context.plan.knobs.is_paranoid();
         let reveal = if is_shown { Reveal::answer(&self.shown.nonce) } else { Reveal::nothing() };
-        Call { place: self.place, messages: self.shown.messages(context), reveal }
+        PlannedCall {
+            place: self.place,
+            messages: self.shown.messages(context),
+            reveal,
+            rests: Rests::Nothing,
+        }
     }
 
     /// The text that comes of it, for which an analyst's reply needs one call more.
@@ -116,11 +121,14 @@ impl FusionCall {
         let task = if is_anchored(context) { Task::Write } else { Task::WriteFree };
         let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(context)), ..analysis };
         let place = Place::Synthesizer(by.number);
-        let beside = (usable, analysis.rendered(&self.shown.names()));
-        let shown = shown(context, place, task, beside);
+        let shown = shown(context, place, task, usable, analysis.rendered(&self.shown.names()));
         let reveal =
             if context.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::text(&shown.nonce) };
-        let answer = call::make(context, Call { place, messages: shown.messages(context), reveal }).await?;
+        let answer = call::make(
+            context,
+            PlannedCall { place, messages: shown.messages(context), reveal, rests: Rests::Nothing },
+        )
+        .await?;
         let text = reply::written(&answer.text, &shown.codes(context));
         let written = FusedText {
             text,
@@ -178,8 +186,8 @@ pub(crate) fn refusal() -> Failure {
 }
 
 /// What the model of this place is shown of the answers, beside what is known of them already.
-fn shown(context: &RunContext, place: Place, task: Task, (usable, analysis): (&[Usable], String)) -> Shown {
-    Shown::beside(context, place, (task, Order::Forward), (usable, analysis)).counted(context, usable)
+fn shown(context: &RunContext, place: Place, task: Task, usable: &[Usable], analysis: String) -> Shown {
+    Shown::beside(context, place, Assignment::once(task), usable, analysis).counted(context, usable)
 }
 
 /// What is known of these costs together; `None` where nothing is.

@@ -17,7 +17,7 @@ use crate::plan::step::StepKey;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::recipe::CONTROLLED_MIN;
 use crate::strategy::parts::best::{SAME, overlap};
-use crate::strategy::parts::call::Call;
+use crate::strategy::parts::call::PlannedCall;
 use crate::text::shingles;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -41,7 +41,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    pub(crate) fn call(&self, context: &RunContext) -> Call {
+    pub(crate) fn call(&self, context: &RunContext) -> PlannedCall {
         self.sitting.call(context)
     }
 

@@ -1,0 +1,31 @@
+//! Which answers a text is made of.
+
+use crate::call::run_context::RunContext;
+use crate::panel::gather::Usable;
+use crate::plan::step::Role;
+use crate::run::{Run, SeatStatus, SeatView};
+use crate::strategy::parts::early;
+
+/// The answers that are considered, in the order of the panel. Where the run has begun to make a text of them before and
+/// has paid for some of it, those that came later were not shown to whomever it asked; nor were they where a text was begun
+/// early.
+pub(crate) fn considered(context: &RunContext, usable: &[Usable]) -> Vec<Usable> {
+    let has_given =
+        |view: &&SeatView| !view.is_reported && matches!(view.status, SeatStatus::Answered | SeatStatus::Cut);
+    let was_there = |run: &Run, one: &Usable, began_ms: u64| {
+        run.ended_ms(one.seat).is_some_and(|ended_ms| ended_ms <= began_ms)
+    };
+    let early = early::text_of(context);
+    let mut considered: Vec<Usable> = context.hub.look(|run| {
+        let is_text = |view: &&SeatView| context.plan.role_of(view.place) != Some(Role::Draft);
+        let began_ms = run.called().filter(has_given).filter(is_text).filter_map(|view| view.sent_ms).min();
+        let was_there = |one: &&Usable| began_ms.is_none_or(|began_ms| was_there(run, one, began_ms));
+        match &early {
+            Some(draft) => usable.iter().filter(|one| draft.reads.contains(&one.seat)).cloned().collect(),
+            None => usable.iter().filter(was_there).cloned().collect(),
+        }
+    });
+    // So that the order of arrival leaves no trace.
+    considered.sort_by_key(|one| one.seat);
+    considered
+}

@@ -1,0 +1,25 @@
+//! Whether there is anything to read at all: where all answers say the same, one of them stands and nobody is asked.
+
+use crate::agreement::Agreement;
+use crate::call::run_context::RunContext;
+use crate::request::recipe::Gate;
+use crate::run::outcome::Outcome;
+use crate::strategy::parts::answers::Answers;
+use crate::strategy::parts::best::best;
+use crate::strategy::parts::verbatim::{selected, strongest};
+
+/// Whether nobody is asked to read the answers because all say the same. Who asks for another text of them wants one.
+pub(crate) fn is_gated(context: &RunContext, agreement: Option<&Agreement>) -> bool {
+    let is_on = context.plan.knobs.gate.unwrap_or_default() == Gate::Unanimous
+        && !context.hub.look(|run| run.rewrites);
+    is_on && agreement.is_some_and(Agreement::is_unanimous)
+}
+
+/// One of the answers where all say the same, so that nobody is asked to read them; `None` where they differ, or where
+/// somebody is to be asked all the same.
+pub(crate) fn gated(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Option<Outcome> {
+    let agreement = agreement.filter(|_| is_gated(context, agreement))?;
+    let said = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));
+    let reason = format!("all {} answers say {said}, so nothing was fused", agreement.of);
+    Some(selected(context, best(usable, &strongest(context)), reason))
+}

@@ -1,0 +1,35 @@
+//! One text of the answers: the only answer, or one of answers that all say the same, or what a synthesizer writes of them,
+//! be it begun early or now.
+
+use std::sync::Arc;
+
+use crate::call::run_context::RunContext;
+use crate::run::outcome::Outcome;
+use crate::strategy::parts::answers::Answers;
+use crate::strategy::parts::gate::gated;
+use crate::strategy::parts::verbatim::verbatim;
+use crate::strategy::parts::{early, fusion};
+use crate::value::money::PicoUsd;
+
+/// Has the answers fused, unless there is nothing to fuse.
+pub(crate) async fn of(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+    if let [only] = answers.usable {
+        return verbatim(context, only, "only one answer came, so there was nothing to fuse");
+    }
+    if let Some(outcome) = gated(context, answers) {
+        return outcome;
+    }
+    let begun = early::outcome(context, answers);
+    let is_early = begun.is_some();
+    let mut outcome = match begun {
+        Some(outcome) => outcome,
+        None => fusion::write(context, answers).await,
+    };
+    if let Some(worth) = &mut outcome.worth {
+        // The text that was begun early is among the drafts already.
+        let written = if is_early { Some(PicoUsd::ZERO) } else { worth.extra_cost };
+        worth.extra_cost = written.zip(early::cost(context)).map(|(written, early)| written.plus(early));
+    }
+    outcome.warnings.extend(early::warnings(context));
+    outcome
+}
