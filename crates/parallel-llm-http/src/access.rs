@@ -18,13 +18,13 @@ use super::rate::Rates;
 use super::resource::{self, Resource};
 use super::status::Fault;
 use crate::failure;
-use parallel_llm_service::{Asker, discreet};
+use parallel_llm_service::{Principal, discreet};
 
 /// The longest token in bytes. Ours are short; those that others issue carry what they know of their holder.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
 
 /// Says whose a token is, or that it is nobody's.
-pub type Check = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Asker, Failure>> + Send + Sync>;
+pub type Check = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Principal, Failure>> + Send + Sync>;
 
 /// Who may ask.
 #[derive(Clone)]
@@ -58,9 +58,9 @@ impl Gate {
     }
 
     /// Who asks, where it may and does not ask too often.
-    async fn admit(&self, headers: &HeaderMap) -> Result<Asker, Failure> {
+    async fn admit(&self, headers: &HeaderMap) -> Result<Principal, Failure> {
         let check = match &self.access {
-            Access::Open(_) if !headers.contains_key(header::AUTHORIZATION) => return Ok(Asker::Owner),
+            Access::Open(_) if !headers.contains_key(header::AUTHORIZATION) => return Ok(Principal::Owner),
             Access::Open(check) | Access::Tokens(check) => check,
         };
         let none = || Failure::new(Code::TokenRefused, "the request brings no token");
@@ -68,9 +68,9 @@ impl Gate {
             Ok(token) => check(token).await,
             Err(failure) => Err(failure),
         };
-        let asker = checked.map_err(|failure| self.besides(failure))?;
-        self.count(&asker)?;
-        Ok(asker)
+        let principal = checked.map_err(|failure| self.besides(failure))?;
+        self.count(&principal)?;
+        Ok(principal)
     }
 
     /// A refusal, with the simplest way in.
@@ -81,8 +81,8 @@ impl Gate {
         }
     }
 
-    fn count(&self, asker: &Asker) -> Result<(), Failure> {
-        let Asker::Holder(grant) = asker else { return Ok(()) };
+    fn count(&self, principal: &Principal) -> Result<(), Failure> {
+        let Principal::TokenHolder(grant) = principal else { return Ok(()) };
         let Some(per_minute) = grant.requests_per_minute else { return Ok(()) };
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         rates.take(&grant.name, per_minute, Instant::now()).map_err(|wait| {
@@ -99,13 +99,13 @@ pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, n
     if let Some(description) = gate.resource.as_ref().and_then(|resource| resource.answer(&request)) {
         return description;
     }
-    let asker = match gate.admit(request.headers()).await {
-        Ok(asker) => asker,
+    let principal = match gate.admit(request.headers()).await {
+        Ok(principal) => principal,
         Err(failure) => return refuse(failure, gate.resource.as_ref()),
     };
     // What is behind has no use for it, and cannot show it.
     request.headers_mut().remove(header::AUTHORIZATION);
-    request.extensions_mut().insert(asker);
+    request.extensions_mut().insert(principal);
     next.run(request).await
 }
 

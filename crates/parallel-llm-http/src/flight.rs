@@ -1,7 +1,7 @@
 //! The requests under way: how many there may be, and what still holds the end of the server.
 //!
 //! A post is a call that somebody waits for, so the end waits for it. Any other answer may be a stream without an end,
-//! which the end closes. What always holds: no asker but the owner has more than half of the places.
+//! which the end closes. What always holds: no principal but the owner has more than half of the places.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::body::{Held, Holding};
 use super::intake::Room;
 use super::refusal;
 use super::share::Shares;
-use parallel_llm_service::Asker;
+use parallel_llm_service::Principal;
 
 /// The requests under way of one server.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Flight {
 
 /// Lets a request pass where there is a place for it, and holds the place until its answer has been read.
 pub(super) async fn admit(State(flight): State<Flight>, mut request: Request, next: Next) -> Response {
-    let name = request.extensions().get::<Asker>().and_then(Asker::name);
+    let name = request.extensions().get::<Principal>().and_then(Principal::name);
     let share = match name.map(|name| flight.shares.take(name)) {
         Some(None) => return refusal::busy("this token has too many requests under way"),
         Some(share) => share,

@@ -1,4 +1,4 @@
-//! How often one asker may ask: a bucket for each, that fills again with time. Pure: it is told what time it is.
+//! How often one principal may ask: a bucket for each, that fills again with time. Pure: it is told what time it is.
 //!
 //! A bucket is kept as the moment at which it is full again. It holds a minute's requests, so that a client may begin
 //! with a few at once.
@@ -10,18 +10,18 @@ use tokio::time::Instant;
 
 /// The time a rate counts for.
 const MINUTE: Duration = Duration::from_secs(60);
-/// Buckets at once. One that is full is as good as none, so only that many askers with requests in the last minute are
+/// Buckets at once. One that is full is as good as none, so only that many principals with requests in the last minute are
 /// told apart.
 const BUCKETS_MAX: usize = 4_096;
 
-/// The bucket of each asker who asked within the last minute.
+/// The bucket of each principal who asked within the last minute.
 #[derive(Debug, Default)]
 pub(super) struct Rates {
     full_at: HashMap<String, Instant>,
 }
 
 impl Rates {
-    /// Takes one request of this asker, or says how long to wait for the next.
+    /// Takes one request of this principal, or says how long to wait for the next.
     pub(super) fn take(&mut self, name: &str, per_minute: u32, now: Instant) -> Result<(), Duration> {
         if per_minute == 0 {
             return Err(MINUTE);
@@ -65,7 +65,7 @@ mod tests {
         }
         assert_eq!(rates.take("a", 3, at(0)), Err(Duration::from_secs(20)));
         assert_eq!(rates.take("a", 3, at(19_000)), Err(Duration::from_secs(1)));
-        assert_eq!(rates.take("b", 3, at(19_000)), Ok(()), "each asker has its own");
+        assert_eq!(rates.take("b", 3, at(19_000)), Ok(()), "each principal has its own");
         assert_eq!(rates.take("a", 3, at(20_000)), Ok(()));
         assert_eq!(rates.take("a", 3, at(20_000)), Err(Duration::from_secs(20)));
         assert_eq!(rates.take("c", 0, at(0)), Err(MINUTE));

@@ -1,20 +1,20 @@
-//! How many requests each asker has under way, so that none takes the room of all.
+//! How many requests each principal has under way, so that none takes the room of all.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The places of each asker by name; who has none is not there.
+/// The places of each principal by name; who has none is not there.
 type Places = Arc<Mutex<HashMap<String, usize>>>;
 
-/// What each asker has of the places of one server.
+/// What each principal has of the places of one server.
 #[derive(Clone, Debug)]
 pub(super) struct Shares {
     share_max: usize,
     places: Places,
 }
 
-/// One place of an asker, until it is dropped.
+/// One place of a principal, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
     name: String,
@@ -22,12 +22,12 @@ pub(super) struct Share {
 }
 
 impl Shares {
-    /// Nobody has a place yet, and each asker may have so many.
+    /// Nobody has a place yet, and each principal may have so many.
     pub(super) fn new(share_max: usize) -> Self {
         Self { share_max, places: Places::default() }
     }
 
-    /// One more place for this asker, unless it has its share already.
+    /// One more place for this principal, unless it has its share already.
     pub(super) fn take(&self, name: &str) -> Option<Share> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let held = places.get(name).copied().unwrap_or_default();

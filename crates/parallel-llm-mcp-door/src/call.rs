@@ -18,7 +18,7 @@ use super::recall::Recall;
 use super::task::{self, OpenTasks};
 use super::{version, wall};
 use parallel_llm_service::render::report::Report;
-use parallel_llm_service::{Asker, RunHandle, Scope, Service};
+use parallel_llm_service::{Principal, RunHandle, Scope, Services};
 
 /// The longest wait for room to tell a client that its user need not answer any more.
 const TAKE_BACK_MAX: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub(super) struct Host {
 /// One tool call.
 pub(super) struct Call {
     /// What does the work.
-    pub(super) service: Service,
+    pub(super) service: Services,
     context: RequestContext<RoleServer>,
     host: Arc<Host>,
     fingerprint: Fingerprint,
@@ -49,7 +49,7 @@ pub(super) struct Call {
 impl Call {
     /// A call that has just come, with what it brings of its user's word.
     pub(super) fn new(
-        service: Service,
+        service: Services,
         context: RequestContext<RoleServer>,
         host: Arc<Host>,
         (fingerprint, word): (Fingerprint, Option<Word>),
@@ -88,7 +88,7 @@ impl Call {
 
     fn client_wall(&self) -> Option<Duration> {
         let name = self.context.client_info().map(|client| client.name);
-        wall::of_client(name.as_deref(), self.service.settings().client_wall_ms)
+        wall::of_client(name.as_deref(), self.service.settings.client_wall_ms)
     }
 
     /// When to answer at the latest.
@@ -108,7 +108,7 @@ impl Call {
     fn takes_tasks(&self) -> bool {
         let client = self.context.client_capabilities();
         // Whoever may not read could never fetch the result.
-        let may_read = self.service.asker().check(Scope::Read).is_ok();
+        let may_read = self.service.principal.check(Scope::Read).is_ok();
         may_read && self.is_newest() && client.is_some_and(|client| client.supports_tasks())
     }
 
@@ -127,7 +127,7 @@ impl Call {
         let client = self.context.client_capabilities();
         let knows_forms = version::of(&self.context) >= ProtocolVersion::V_2025_06_18;
         knows_forms
-            && *self.service.asker() == Asker::Owner
+            && self.service.principal == Principal::Owner
             && client.is_some_and(|client| confirm::can_ask(&client))
     }
 

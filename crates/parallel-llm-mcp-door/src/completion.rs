@@ -1,6 +1,6 @@
 //! Completions: what may follow what a person has typed into a prompt's or an address's argument.
 //!
-//! What always holds: only what is at hand is told, the settings and lists on this machine and the runs of the asker,
+//! What always holds: only what is at hand is told, the settings and lists on this machine and the runs of the principal,
 //! so that a menu opens at once and nobody is asked for it.
 
 use std::cmp::Reverse;
@@ -12,7 +12,7 @@ use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
 
 use super::{address, prompts, resources};
 use parallel_llm_engine::text::safe::excerpt;
-use parallel_llm_service::{RunFilter, Service};
+use parallel_llm_service::{RunFilter, Services};
 
 /// The longest value that is completed, in bytes: longer than any panel of 64 models.
 const VALUE_BYTES_MAX: usize = 8_000;
@@ -23,7 +23,7 @@ const PARTS: [&str; 5] = ["answer", "prompt", "plan", "events", "report"];
 
 /// What may stand in the argument, the best first.
 pub(super) async fn complete(
-    service: &Service,
+    service: &Services,
     request: &CompleteRequestParams,
 ) -> Result<CompletionInfo, ErrorData> {
     let (argument, value) = (request.argument.name.as_str(), request.argument.value.as_str());
@@ -45,7 +45,7 @@ pub(super) async fn complete(
         }
         _ => return Err(ErrorData::invalid_params("`ref` is neither a prompt nor a resource", None)),
     };
-    found.map(told).map_err(|failure| resources::error_of(service.asker(), failure))
+    found.map(told).map_err(|failure| resources::error_of(&service.principal, failure))
 }
 
 fn unknown(template: &str, argument: &str) -> ErrorData {
@@ -66,11 +66,11 @@ fn told(mut found: Vec<String>) -> CompletionInfo {
 }
 
 /// The whole list with its last name completed, because the client puts it in the place of what was typed.
-async fn models(service: &Service, value: &str) -> Result<Vec<String>, Failure> {
+async fn models(service: &Services, value: &str) -> Result<Vec<String>, Failure> {
     if value.len() > VALUE_BYTES_MAX {
         return Ok(Vec::new());
     }
-    let names = service.names_at_hand().await?;
+    let names = service.models.cached_names().await?;
     Ok(completed(value, &names))
 }
 
@@ -105,17 +105,17 @@ fn plain(name: &str) -> String {
     name.trim_start_matches('~').to_lowercase()
 }
 
-async fn runs(service: &Service, value: &str) -> Result<Vec<String>, Failure> {
+async fn runs(service: &Services, value: &str) -> Result<Vec<String>, Failure> {
     let value = value.to_uppercase();
-    let runs = service.list(RunFilter { limit: RUNS_MAX, ..RunFilter::default() }).await?;
+    let runs = service.runs.list(RunFilter { limit: RUNS_MAX, ..RunFilter::default() }).await?;
     let ids = runs.into_iter().map(|run| run.run_id.to_string());
     Ok(ids.filter(|run_id| run_id.starts_with(&value)).collect())
 }
 
 /// The parts of this run; of any, where it is not known.
-async fn parts(service: &Service, run_id: Option<&str>, value: &str) -> Vec<String> {
+async fn parts(service: &Services, run_id: Option<&str>, value: &str) -> Vec<String> {
     let run = match run_id {
-        Some(run_id) => service.watch(run_id).await.ok(),
+        Some(run_id) => service.runs.watch(run_id).await.ok(),
         None => None,
     };
     let seats = run.map_or(1, |run| run.look(|run| run.seats.len()));

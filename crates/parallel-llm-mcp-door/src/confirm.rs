@@ -1,7 +1,7 @@
 //! The user's word on a call that may cost more than the settings allow: how it is asked for, and how it is believed.
 //!
 //! A client of the newest protocol is handed a sealed question and comes back with the answer in a new request, so what it
-//! brings is hostile until shown otherwise. What always holds: an approval is for one call of one asker with the same
+//! brings is hostile until shown otherwise. What always holds: an approval is for one call of one principal with the same
 //! arguments, for one amount, once, and only for a while; whatever else comes back approves nothing.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use parallel_llm_service::Asker;
+use parallel_llm_service::Principal;
 
 /// How long a question to the user may be answered: a coffee, not a night in which prices change.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(10 * 60);
@@ -53,13 +53,13 @@ pub(super) enum Word {
 pub(super) struct Fingerprint([u8; blake3::OUT_LEN]);
 
 impl Fingerprint {
-    /// Of a call of this asker.
-    pub(super) fn of(asker: &Asker, request: &CallToolRequestParams) -> Self {
+    /// Of a call of this principal.
+    pub(super) fn of(principal: &Principal, request: &CallToolRequestParams) -> Self {
         // In order of their names, because a client may write them anew.
         let arguments: BTreeMap<&String, &Value> = request.arguments.iter().flatten().collect();
         let mut hasher = blake3::Hasher::new();
         // Not by way of a text, which may be as long as all attachments.
-        serde_json::to_writer(&mut hasher, &(asker.name(), &request.name, arguments))
+        serde_json::to_writer(&mut hasher, &(principal.name(), &request.name, arguments))
             .expect("it is plain data with string keys, and hashing cannot fail");
         Self(*hasher.finalize().as_bytes())
     }
@@ -200,39 +200,43 @@ mod tests {
         call
     }
 
-    fn holder() -> Asker {
+    fn holder() -> Principal {
         let grant =
             Grant { name: "h".to_owned(), scopes: Vec::new(), budget_day: None, requests_per_minute: None };
-        Asker::Holder(Arc::new(grant))
+        Principal::TokenHolder(Arc::new(grant))
     }
 
     #[test]
     fn an_approval_is_for_one_call_once() {
         let desk = Confirmations::new();
         let yes = json!({"action": "accept", "content": {"approve": true}});
-        let fingerprint = Fingerprint::of(&Asker::Owner, &call("p"));
+        let fingerprint = Fingerprint::of(&Principal::Owner, &call("p"));
         let state = desk.ask(&fingerprint, EXCESS).unwrap().request_state.unwrap();
-        let redeem = |asker: &Asker, request: &CallToolRequestParams| {
-            desk.redeem(&Fingerprint::of(asker, request), request).map_err(|error| error.code.0)
+        let redeem = |principal: &Principal, request: &CallToolRequestParams| {
+            desk.redeem(&Fingerprint::of(principal, request), request).map_err(|error| error.code.0)
         };
-        assert_eq!(redeem(&Asker::Owner, &call("p")), Ok(None));
-        assert_eq!(redeem(&Asker::Owner, &answered("q", &state, &yes)), Err(-32602), "another question");
-        assert_eq!(redeem(&holder(), &answered("p", &state, &yes)), Err(-32602), "another asker");
+        assert_eq!(redeem(&Principal::Owner, &call("p")), Ok(None));
+        assert_eq!(redeem(&Principal::Owner, &answered("q", &state, &yes)), Err(-32602), "another question");
+        assert_eq!(redeem(&holder(), &answered("p", &state, &yes)), Err(-32602), "another principal");
         let mut flipped = state.clone().into_bytes();
         flipped[10] ^= 1;
         let flipped = String::from_utf8(flipped).unwrap();
-        assert_eq!(redeem(&Asker::Owner, &answered("p", &flipped, &yes)), Err(-32602), "tampered with");
+        assert_eq!(redeem(&Principal::Owner, &answered("p", &flipped, &yes)), Err(-32602), "tampered with");
         let theirs = Confirmations::new().ask(&fingerprint, EXCESS).unwrap().request_state.unwrap();
-        assert_eq!(redeem(&Asker::Owner, &answered("p", &theirs, &yes)), Err(-32602), "another process's");
-        let first = redeem(&Asker::Owner, &answered("p", &state, &yes));
+        assert_eq!(
+            redeem(&Principal::Owner, &answered("p", &theirs, &yes)),
+            Err(-32602),
+            "another process's"
+        );
+        let first = redeem(&Principal::Owner, &answered("p", &state, &yes));
         assert_eq!(first, Ok(Some(Word::Approved(EXCESS))));
-        assert_eq!(redeem(&Asker::Owner, &answered("p", &state, &yes)), Err(-32602), "a second time");
+        assert_eq!(redeem(&Principal::Owner, &answered("p", &state, &yes)), Err(-32602), "a second time");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_question_can_be_answered_for_ten_minutes_and_no_longer() {
         let desk = Confirmations::new();
-        let fingerprint = Fingerprint::of(&Asker::Owner, &call("p"));
+        let fingerprint = Fingerprint::of(&Principal::Owner, &call("p"));
         let yes = json!({"action": "accept", "content": {"approve": true}});
         let answered_after_ms = async |ms| {
             let state = desk.ask(&fingerprint, EXCESS).unwrap().request_state.unwrap();
@@ -256,7 +260,7 @@ mod tests {
             json!({"action": "accept", "content": {"approve": "true"}}),
             json!("accept"),
         ] {
-            let fingerprint = Fingerprint::of(&Asker::Owner, &call("p"));
+            let fingerprint = Fingerprint::of(&Principal::Owner, &call("p"));
             let state = desk.ask(&fingerprint, EXCESS).unwrap().request_state.unwrap();
             let said = desk.redeem(&fingerprint, &answered("p", &state, &no));
             assert_eq!(said.unwrap(), Some(Word::Declined(EXCESS)), "{no}");
@@ -266,7 +270,7 @@ mod tests {
     #[test]
     fn the_oldest_open_question_is_forgotten() {
         let desk = Confirmations::new();
-        let fingerprint = Fingerprint::of(&Asker::Owner, &call("p"));
+        let fingerprint = Fingerprint::of(&Principal::Owner, &call("p"));
         let first = desk.ask(&fingerprint, EXCESS).unwrap().request_state.unwrap();
         for _ in 0..OPEN_MAX {
             desk.ask(&fingerprint, EXCESS).unwrap();

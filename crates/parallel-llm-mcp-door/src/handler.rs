@@ -23,7 +23,7 @@ use super::call::{Call, Host};
 use super::confirm::{Confirmations, Fingerprint};
 use super::task::{self, OpenTasks};
 use super::{completion, outcome, prompts, resources, tools, version};
-use parallel_llm_service::{Asker, Service};
+use parallel_llm_service::{Principal, Services};
 
 /// What a client's model is told about this server. It stands in its context all the time, so it is short.
 const INSTRUCTIONS: &str = "process_prompt asks several language models one question at once and fuses their \
@@ -54,28 +54,28 @@ pub(super) enum Reach {
 #[derive(Clone)]
 pub(super) struct Handler {
     reach: Reach,
-    service: Service,
+    service: Services,
     host: Arc<Host>,
 }
 
 impl Handler {
     /// A server over this service, until `stop` and `stop_soft` longer for calls under way. Its clones are one server.
-    pub(super) fn new(reach: Reach, service: Service, stop: CancellationToken, stop_soft: Duration) -> Self {
+    pub(super) fn new(reach: Reach, service: Services, stop: CancellationToken, stop_soft: Duration) -> Self {
         let (confirmations, open_tasks) = (Confirmations::new(), OpenTasks::default());
         Self { reach, service, host: Arc::new(Host { stop, stop_soft, confirmations, open_tasks }) }
     }
 
     /// The service for whoever makes this request.
-    fn service(&self, extensions: &Extensions) -> Result<Service, ErrorData> {
-        let said = || extensions.get::<http::request::Parts>()?.extensions.get::<Asker>().cloned();
-        let asker = match self.reach {
-            Reach::Pipes => Asker::Owner,
+    fn service(&self, extensions: &Extensions) -> Result<Services, ErrorData> {
+        let said = || extensions.get::<http::request::Parts>()?.extensions.get::<Principal>().cloned();
+        let principal = match self.reach {
+            Reach::Pipes => Principal::Owner,
             // No door let it in.
             Reach::Network => {
                 said().ok_or_else(|| ErrorData::internal_error("nobody said who asks", None))?
             }
         };
-        Ok(self.service.acting_for(asker))
+        Ok(self.service.acting_for(principal))
     }
 }
 
@@ -131,7 +131,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let got = prompts::get(&request, self.service.settings().prompt_chars_max)?;
+        let got = prompts::get(&request, self.service.settings.prompt_chars_max)?;
         Ok(version::known(&version::of(&context), got).into())
     }
 
@@ -142,7 +142,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let service = self.service(&context.extensions)?;
         let cursor = page.and_then(|page| page.cursor);
-        let listed = unharmed(service.asker(), resources::list(&service, cursor.as_deref())).await?;
+        let listed = unharmed(&service.principal, resources::list(&service, cursor.as_deref())).await?;
         Ok(version::known(&version::of(&context), listed))
     }
 
@@ -161,7 +161,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let service = self.service(&context.extensions)?;
-        let read = unharmed(service.asker(), resources::read(&service, &request.uri)).await?;
+        let read = unharmed(&service.principal, resources::read(&service, &request.uri)).await?;
         Ok(version::known(&version::of(&context), read).into())
     }
 
@@ -171,7 +171,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(service.asker(), completion::complete(&service, &request)).await.map(CompleteResult::new)
+        unharmed(&service.principal, completion::complete(&service, &request)).await.map(CompleteResult::new)
     }
 
     async fn list_tools(
@@ -195,13 +195,13 @@ impl ServerHandler for Handler {
             return Err(unknown("tool", name, &tools::NAMES, ErrorCode::INVALID_PARAMS));
         }
         let service = self.service(&context.extensions)?;
-        let fingerprint = Fingerprint::of(service.asker(), &request);
+        let fingerprint = Fingerprint::of(&service.principal, &request);
         let word = self.host.confirmations.redeem(&fingerprint, &request)?;
         let version = version::of(&context);
         let call = Call::new(service, context, Arc::clone(&self.host), (fingerprint, word));
         // Boxed, because it is far larger than any other request, all of which have room for it.
         let response =
-            guard(call.service.asker(), Box::pin(tools::call(name, &call, request.arguments))).await;
+            guard(&call.service.principal, Box::pin(tools::call(name, &call, request.arguments))).await;
         Ok(version::known_response(&version, response))
     }
 
@@ -211,7 +211,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(service.asker(), task::get(&service, &request.task_id)).await
+        unharmed(&service.principal, task::get(&service, &request.task_id)).await
     }
 
     async fn update_task(
@@ -220,7 +220,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(service.asker(), task::update(&service, &request.task_id)).await
+        unharmed(&service.principal, task::update(&service, &request.task_id)).await
     }
 
     async fn cancel_task(
@@ -229,7 +229,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(service.asker(), task::cancel(&service, &self.host.open_tasks, &request.task_id)).await
+        unharmed(&service.principal, task::cancel(&service, &self.host.open_tasks, &request.task_id)).await
     }
 
     /// What the library could not read as a request it knows.
@@ -276,19 +276,19 @@ fn only_page(page: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
 
 /// Makes a result of whatever becomes of a call.
 async fn guard(
-    asker: &Asker,
+    principal: &Principal,
     call: impl Future<Output = Result<CallToolResponse, Failure>>,
 ) -> CallToolResponse {
     let done = unpanicked(call).await.and_then(|done| done);
-    done.unwrap_or_else(|failure| outcome::of_failure(asker, failure).into())
+    done.unwrap_or_else(|failure| outcome::of_failure(principal, failure).into())
 }
 
 /// Makes an answer of whatever becomes of a request that is no call of a tool.
 async fn unharmed<T>(
-    asker: &Asker,
+    principal: &Principal,
     work: impl Future<Output = Result<T, ErrorData>>,
 ) -> Result<T, ErrorData> {
-    unpanicked(work).await.map_err(|failure| resources::error_of(asker, failure))?
+    unpanicked(work).await.map_err(|failure| resources::error_of(principal, failure))?
 }
 
 /// Makes a failure of a panic: the library never answers a request whose handler panics.
@@ -307,7 +307,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_answer() {
-        let CallToolResponse::Complete(result) = guard(&Asker::Owner, async { panic!("no such luck") }).await
+        let CallToolResponse::Complete(result) =
+            guard(&Principal::Owner, async { panic!("no such luck") }).await
         else {
             panic!("it is no result")
         };

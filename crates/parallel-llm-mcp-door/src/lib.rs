@@ -55,20 +55,20 @@ use rmcp::{ServerHandler, ServiceExt};
 use tokio_util::sync::CancellationToken;
 
 use parallel_llm_http::Door;
-use parallel_llm_service::Service;
+use parallel_llm_service::Services;
 
 /// This server over HTTP. Once `stop` is set calls under way are answered in time, and at `end` streams
 /// end.
-pub fn door(service: &Service, stop: CancellationToken, end: CancellationToken) -> Door {
+pub fn door(service: &Services, stop: CancellationToken, end: CancellationToken) -> Door {
     tell_missing_key(service);
-    let stop_soft = wall::soft(Duration::from_millis(service.settings().drain_ms));
+    let stop_soft = wall::soft(Duration::from_millis(service.settings.drain_ms));
     let handler = handler::Handler::new(handler::Reach::Network, service.clone(), stop, stop_soft);
     streamable::door(move || handler.clone(), end)
 }
 
 /// Tells in the log where nothing can be asked for want of a key; the server starts all the same.
-fn tell_missing_key(service: &Service) {
-    if let Some(advice) = service.settings().panel_key_advice() {
+fn tell_missing_key(service: &Services) {
+    if let Some(advice) = service.settings.panel_key_advice() {
         tracing::warn!(
             "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({advice})"
         );

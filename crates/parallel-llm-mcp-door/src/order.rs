@@ -10,7 +10,7 @@ use rmcp::model::InputRequiredResult;
 
 use super::call::{Call, besides};
 use super::confirm::{Excess, Word};
-use parallel_llm_service::{Asker, Further, Proposal, Question, RunHandle, Service, Stake};
+use parallel_llm_service::{Continuation, Principal, Question, Quote, QuotedCost, RunHandle, Services};
 
 /// What is ordered.
 #[derive(Clone)]
@@ -18,7 +18,7 @@ pub(super) enum Order {
     /// The answers of a panel.
     Ask(Question),
     /// More of a run, by its name.
-    GoOn(String, Further),
+    GoOn(String, Continuation),
 }
 
 /// What came of an order.
@@ -36,19 +36,19 @@ pub(super) async fn begin(call: &Call, order: Order) -> Result<Begun, Failure> {
     }
     let (budget, thrift) = (order.budget(), order.thrift());
     let kept = call.can_ask_user().then(|| order.clone());
-    let proposal = order.propose(&call.service).await?;
-    let wish = Wish { stake: proposal.stake(), budget, allowed: call.service.settings().budget };
-    let Err(refused) = wish.check(proposal.check()) else {
-        return proposal.begin().await.map(Begun::Run);
+    let quote = order.propose(&call.service).await?;
+    let wish = Wish { cost: quote.cost(), budget, allowed: call.service.settings.budget };
+    let Err(refused) = wish.check(quote.check()) else {
+        return quote.begin().await.map(Begun::Run);
     };
-    let refused = refused.with_next(wish.next(thrift, call.service.asker()));
+    let refused = refused.with_next(wish.next(thrift, &call.service.principal));
     // It holds the question a second time, and the user may take minutes.
-    drop(proposal);
+    drop(quote);
     let Some(excess) = wish.excess() else { return Err(refused) };
     let Some(order) = kept else {
-        return Err(match call.service.asker() {
-            Asker::Owner => besides(&refused, "this client cannot ask its user to allow more"),
-            Asker::Holder(_) => refused,
+        return Err(match &call.service.principal {
+            Principal::Owner => besides(&refused, "this client cannot ask its user to allow more"),
+            Principal::TokenHolder(_) => refused,
         });
     };
     if call.carries_questions() {
@@ -63,8 +63,8 @@ async fn approved(call: &Call, order: Order, word: Word) -> Result<Begun, Failur
     let thrift = order.thrift();
     match word {
         Word::Approved(excess) => {
-            let proposal = order.within(excess.amount).propose(&call.service).await?;
-            proposal.begin().await.map(Begun::Run)
+            let quote = order.within(excess.amount).propose(&call.service).await?;
+            quote.begin().await.map(Begun::Run)
         }
         Word::Declined(Excess { worst_case, limit, .. }) => {
             let message = format!(
@@ -102,10 +102,10 @@ impl Order {
         }
     }
 
-    async fn propose(self, service: &Service) -> Result<Proposal, Failure> {
+    async fn propose(self, service: &Services) -> Result<Quote, Failure> {
         match self {
-            Self::Ask(question) => service.propose(question).await,
-            Self::GoOn(name, further) => service.propose_further(&name, further).await,
+            Self::Ask(question) => service.ask.quote(question).await,
+            Self::GoOn(name, further) => service.ask.quote_continuation(&name, further).await,
         }
     }
 }
@@ -113,7 +113,7 @@ impl Order {
 /// What an order may cost, beside what its call and the user's settings allow.
 #[derive(Clone, Copy)]
 struct Wish {
-    stake: Stake,
+    cost: QuotedCost,
     /// The call's own word.
     budget: Option<PicoUsd>,
     /// The user's setting. A model that calls a tool may spend less, never more by itself.
@@ -132,18 +132,18 @@ impl Wish {
     /// What the user would have to approve; `None` where that would change nothing, because the call's own budget does
     /// not hold its worst case.
     fn excess(self) -> Option<Excess> {
-        let Stake { worst_case, budget } = self.stake;
+        let QuotedCost { worst_case, budget } = self.cost;
         let limit = if self.budget.is_some() { self.allowed } else { budget };
         let amount = self.budget.unwrap_or(worst_case);
         (worst_case <= amount && amount > limit).then_some(Excess { worst_case, amount, limit })
     }
 
     /// What the caller itself can do, who cannot raise what the user allows.
-    fn next(self, thrift: &str, asker: &Asker) -> String {
-        let (worst_case, allowed) = (self.stake.worst_case, self.allowed);
+    fn next(self, thrift: &str, principal: &Principal) -> String {
+        let (worst_case, allowed) = (self.cost.worst_case, self.allowed);
         if worst_case <= allowed {
             format!("give a `budget_usd` from {} to {}", worst_case.as_usd(), allowed.as_usd())
-        } else if *asker == Asker::Owner {
+        } else if *principal == Principal::Owner {
             format!("{thrift}; or raise the setting `budget_usd`")
         } else {
             thrift.to_owned()
@@ -161,7 +161,7 @@ mod tests {
     fn a_calling_model_may_not_spend_more_than_the_user_allows() {
         let usd = PicoUsd::from_usd;
         let wish = |worst_case, budget: Option<i64>| Wish {
-            stake: Stake { worst_case: usd(worst_case), budget: usd(budget.unwrap_or(3)) },
+            cost: QuotedCost { worst_case: usd(worst_case), budget: usd(budget.unwrap_or(3)) },
             budget: budget.map(usd),
             allowed: usd(3),
         };
@@ -176,7 +176,7 @@ mod tests {
             (5, Some(4), false, None),
         ] {
             let wish = wish(worst_case, budget);
-            let within = budget::check("the run", wish.stake.worst_case, wish.stake.budget);
+            let within = budget::check("the run", wish.cost.worst_case, wish.cost.budget);
             let told = (wish.check(within).is_ok(), asked(wish));
             assert_eq!(told, (is_allowed, excess), "{worst_case} {budget:?}");
         }

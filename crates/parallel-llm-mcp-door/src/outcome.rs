@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{address, agreement, part, result};
 use parallel_llm_engine::text::safe::excerpt;
-use parallel_llm_service::Asker;
+use parallel_llm_service::Principal;
 use parallel_llm_service::render::age::seconds;
 use parallel_llm_service::render::next::for_callers;
 use parallel_llm_service::render::report::{ErrorReport, Report, Resuming, SeatReport};
@@ -42,9 +42,9 @@ const SLIMMING: [fn(&mut Value); 5] = [
     leave_out_answered,
 ];
 
-/// Tells this asker of a run.
-pub(super) fn of_report(asker: &Asker, report: Report) -> CallToolResult {
-    let mut report = asker.told_report(report);
+/// Tells this principal of a run.
+pub(super) fn of_report(principal: &Principal, report: Report) -> CallToolResult {
+    let mut report = principal.told_report(report);
     say_here(&mut report);
     let is_error = is_useless(&report);
     let answer_rest = cut_answer(&mut report);
@@ -95,9 +95,9 @@ fn links(report: &Report, answer_rest: Option<Rest>, left_out: &[usize]) -> Vec<
     answer.into_iter().chain(left_out.iter().map(of_seat)).take(LINKS_MAX).collect()
 }
 
-/// Tells this asker why there is no run to tell of.
-pub(super) fn of_failure(asker: &Asker, failure: Failure) -> CallToolResult {
-    let mut error = ErrorReport::of(&asker.told(failure));
+/// Tells this principal why there is no run to tell of.
+pub(super) fn of_failure(principal: &Principal, failure: Failure) -> CallToolResult {
+    let mut error = ErrorReport::of(&principal.told(failure));
     error.next = for_callers(&error.next);
     result::of(json!(error), told(&error), true)
 }
@@ -115,13 +115,13 @@ fn told(error: &ErrorReport) -> String {
     format!("{}: {} (next: {})", error.code, error.message, error.next)
 }
 
-/// Tells this asker that a run was begun and lost sight of.
+/// Tells this principal that a run was begun and lost sight of.
 pub(super) fn of_run_failure(
-    asker: &Asker,
+    principal: &Principal,
     run_id: impl std::fmt::Display,
     failure: Failure,
 ) -> CallToolResult {
-    let mut result = of_failure(asker, failure);
+    let mut result = of_failure(principal, failure);
     if let Some(told) = &mut result.structured_content {
         told["run_id"] = run_id.to_string().into();
     }
@@ -432,7 +432,7 @@ mod tests {
             ("partial", (1..=64).map(|number| seat(number, "failed", None)).collect::<Vec<_>>()),
             ("complete", (1..=64).map(|number| seat(number, "answered", Some("t".repeat(2_000)))).collect()),
         ] {
-            let result = of_report(&Asker::Owner, report(status, Some("the answer".to_owned()), seats));
+            let result = of_report(&Principal::Owner, report(status, Some("the answer".to_owned()), seats));
             let told = result.structured_content.as_ref().unwrap();
             assert_eq!(told["answer"], "the answer");
             assert!(told.to_string().len() <= RESULT_BYTES_MAX + 500, "{} bytes", told.to_string().len());
@@ -473,7 +473,7 @@ mod tests {
         };
         let seats = (1..=64).map(|number| seat(number, "answered", Some("t".repeat(2_000)))).collect();
         let whole = report("complete", Some("the answer".to_owned()), seats);
-        let result = of_report(&Asker::Owner, Report { agreement: Some(agreement), ..whole });
+        let result = of_report(&Principal::Owner, Report { agreement: Some(agreement), ..whole });
         let told = result.structured_content.as_ref().unwrap();
         assert!(told.to_string().len() <= RESULT_BYTES_MAX + 500, "{} bytes", told.to_string().len());
         let line = text(&result).lines().find(|line| line.contains("dissent")).unwrap();
@@ -485,7 +485,7 @@ mod tests {
     fn the_longest_texts_are_left_out_first_and_named() {
         let seats =
             vec![seat(1, "answered", Some("s".repeat(100))), seat(2, "answered", Some("l".repeat(20_000)))];
-        let told = of_report(&Asker::Owner, report("complete", Some("a".to_owned()), seats))
+        let told = of_report(&Principal::Owner, report("complete", Some("a".to_owned()), seats))
             .structured_content
             .unwrap();
         assert_eq!(
@@ -509,7 +509,7 @@ mod tests {
         });
         let report = report("complete", Some("the answer".to_owned()), seats.collect());
         let begun = tokio::time::Instant::now();
-        let told = of_report(&Asker::Owner, report).structured_content.unwrap();
+        let told = of_report(&Principal::Owner, report).structured_content.unwrap();
         // Writing each text out once takes longer than that, and once for each text minutes.
         assert!(begun.elapsed().as_secs() < 2, "{:?}", begun.elapsed());
         assert!(told.to_string().len() <= RESULT_BYTES_MAX + 500);
@@ -519,7 +519,7 @@ mod tests {
     fn what_is_left_out_is_linked_to() {
         let seats = (1..=64).map(|number| seat(number, "answered", Some("t".repeat(2_000)))).collect();
         let result =
-            of_report(&Asker::Owner, report("complete", Some("ä".repeat(ANSWER_CHARS_MAX + 1)), seats));
+            of_report(&Principal::Owner, report("complete", Some("ä".repeat(ANSWER_CHARS_MAX + 1)), seats));
         let links: Vec<Value> = result.content[1..].iter().map(|link| json!(link)).collect();
         assert_eq!(links.len(), LINKS_MAX);
         assert_eq!(
@@ -545,7 +545,7 @@ mod tests {
     #[test]
     fn an_answer_beyond_the_bound_is_cut_with_a_pointer() {
         let answer = "ä".repeat(ANSWER_CHARS_MAX + 1);
-        let told = of_report(&Asker::Owner, report("complete", Some(answer), Vec::new()))
+        let told = of_report(&Principal::Owner, report("complete", Some(answer), Vec::new()))
             .structured_content
             .unwrap();
         assert_eq!(told["answer"].as_str().unwrap().chars().count(), ANSWER_CHARS_MAX);
@@ -555,7 +555,7 @@ mod tests {
     #[test]
     fn an_answer_from_before_is_told_as_such() {
         let next = |status, answer: Option<&str>| {
-            let result = of_report(&Asker::Owner, report(status, answer.map(str::to_owned), Vec::new()));
+            let result = of_report(&Principal::Owner, report(status, answer.map(str::to_owned), Vec::new()));
             result.structured_content.unwrap()["next"].as_str().map(str::to_owned).unwrap_or_default()
         };
         let from_before = "`answer` is the one from before";
@@ -575,7 +575,7 @@ mod tests {
             }];
             let told = |code| ErrorReport::of(&Failure::new(code, "why"));
             let result =
-                of_report(&Asker::Owner, Report { error: code.map(told), ..report(status, None, seats) });
+                of_report(&Principal::Owner, Report { error: code.map(told), ..report(status, None, seats) });
             let has_code = result.structured_content.unwrap().get("code").is_some();
             assert_eq!(Some(has_code), result.is_error, "{status}");
             has_code

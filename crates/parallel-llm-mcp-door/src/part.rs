@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::result;
 use parallel_llm_service::attachment;
 use parallel_llm_service::render::next::for_callers_in;
-use parallel_llm_service::{Asker, RunHandle, Service};
+use parallel_llm_service::{Principal, RunHandle, Services};
 
 /// Characters on one page: below the 50,000 beyond which a common client puts a result into a file.
 const PAGE_CHARS: usize = 40_000;
@@ -56,8 +56,8 @@ impl Part {
         }
     }
 
-    /// The text of this part of a run as this asker is told it; the events are with whoever stores them.
-    pub(super) fn text(self, asker: &Asker, run: &Run) -> Result<Arc<str>, Failure> {
+    /// The text of this part of a run as this principal is told it; the events are with whoever stores them.
+    pub(super) fn text(self, principal: &Principal, run: &Run) -> Result<Arc<str>, Failure> {
         let missing = |what: String| {
             Err(Failure::new(Code::Usage, what).with_next("see `part` `report` for what there is"))
         };
@@ -82,7 +82,7 @@ impl Part {
             Self::Prompt if run.plan.messages.is_empty() => gone(),
             Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
             Self::Plan => {
-                let mut plan = attachment::plan_json(&asker.told_plan(&run.plan));
+                let mut plan = attachment::plan_json(&principal.told_plan(&run.plan));
                 for_callers_in(&mut plan);
                 Ok(format!("{plan:#}").into())
             }
@@ -92,20 +92,20 @@ impl Part {
 }
 
 /// The events of a run as far as they are durable, one on each line.
-pub(super) async fn events(service: &Service, run: &RunHandle) -> Result<String, Failure> {
+pub(super) async fn events(service: &Services, run: &RunHandle) -> Result<String, Failure> {
     if run.look(|run| run.plan.store) == StoreMode::None {
         let message = "the events of this run are not kept: its `store` is `none`";
         return Err(
             Failure::new(Code::RunNotFound, message).with_next("ask with \"store\":\"full\" or \"metadata\"")
         );
     }
-    lines(service.asker(), service.load(run.id()).await?.events)
+    lines(&service.principal, service.runs.load(run.id()).await?.events)
 }
 
-/// Events as this asker is told them, one on each line.
-pub(super) fn lines(asker: &Asker, events: Vec<Recorded>) -> Result<String, Failure> {
+/// Events as this principal is told them, one on each line.
+pub(super) fn lines(principal: &Principal, events: Vec<Recorded>) -> Result<String, Failure> {
     let line = |event| {
-        let line = serde_json::to_string(&asker.told_event(event))?;
+        let line = serde_json::to_string(&principal.told_event(event))?;
         if !line.contains("\"next\":\"") {
             return Ok(line);
         }

@@ -1,6 +1,6 @@
 //! Runs as resources: the newest are listed, and every run and each of its parts can be read by its address.
 //!
-//! What always holds: an asker finds its own runs only, because all is asked of the service that acts for it; a text is
+//! What always holds: a principal finds its own runs only, because all is asked of the service that acts for it; a text is
 //! whole or says where the rest is; what other models wrote is marked as theirs, in the list and in what is read.
 
 use base64::Engine as _;
@@ -23,7 +23,7 @@ use super::part::{self, Part};
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::render::cost::Cost;
 use parallel_llm_service::render::next::for_callers;
-use parallel_llm_service::{Asker, RunFilter, RunHandle, RunSummary, Service};
+use parallel_llm_service::{Principal, RunFilter, RunHandle, RunSummary, Services};
 use parallel_llm_settings::clock;
 
 /// Runs on one page of the list.
@@ -52,11 +52,12 @@ const STATUS: &str = "parallel-llm/status";
 const NEXT: &str = "parallel-llm/next";
 
 /// The newest runs, from this cursor on.
-pub(super) async fn list(service: &Service, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+pub(super) async fn list(service: &Services, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let from = Cursor::read(cursor)?;
     let room = RUNS_MAX.saturating_sub(from.listed).min(PAGE_RUNS);
     let filter = RunFilter { limit: room + 1, before: from.before, ..RunFilter::default() };
-    let mut runs = service.list(filter).await.map_err(|failure| error_of(service.asker(), failure))?;
+    let mut runs =
+        service.runs.list(filter).await.map_err(|failure| error_of(&service.principal, failure))?;
     let is_more = runs.len() > room;
     runs.truncate(room);
     let next = Cursor { listed: from.listed + runs.len(), before: runs.last().map(|run| run.run_id) };
@@ -84,7 +85,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 }
 
 /// What stands at an address.
-pub(super) async fn read(service: &Service, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(service: &Services, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let lost = |message: &str| ErrorData::resource_not_found(message.to_owned(), Some(json!({ "uri": uri })));
     let Some(address) = Address::read(uri) else {
         let shown = excerpt(uri, ADDRESS_CHARS);
@@ -94,9 +95,9 @@ pub(super) async fn read(service: &Service, uri: &str) -> Result<ReadResourceRes
     };
     let told = |failure: Failure| match failure.code {
         Code::RunNotFound | Code::Usage => lost(&sentence(&failure)),
-        _ => error_of(service.asker(), failure),
+        _ => error_of(&service.principal, failure),
     };
-    let run = service.watch(&address.run_id.to_string()).await.map_err(told)?;
+    let run = service.runs.watch(&address.run_id.to_string()).await.map_err(told)?;
     let text = text(&address, service, &run).await.map_err(told)?;
     let (status, is_closed) = run.look(|run| (run.status.as_str(), run.closed));
     let contents = contents(&address, uri, text, status);
@@ -104,9 +105,9 @@ pub(super) async fn read(service: &Service, uri: &str) -> Result<ReadResourceRes
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).with_cache_scope(CacheScope::Private))
 }
 
-/// A failure that is not about the address, as this asker is told of it in an error of the protocol.
-pub(super) fn error_of(asker: &Asker, failure: Failure) -> ErrorData {
-    let failure = asker.told(failure);
+/// A failure that is not about the address, as this principal is told of it in an error of the protocol.
+pub(super) fn error_of(principal: &Principal, failure: Failure) -> ErrorData {
+    let failure = principal.told(failure);
     let data = json!({ "code": failure.code, "next": for_callers(failure.next_step()) });
     match failure.code {
         Code::ScopeMissing | Code::TokenRefused => ErrorData::invalid_request(sentence(&failure), Some(data)),
@@ -165,13 +166,13 @@ impl Cursor {
 }
 
 /// What stands there.
-async fn text(address: &Address, service: &Service, run: &RunHandle) -> Result<String, Failure> {
-    let told = || outcome::of_report(service.asker(), run.report());
+async fn text(address: &Address, service: &Services, run: &RunHandle) -> Result<String, Failure> {
+    let told = || outcome::of_report(&service.principal, run.report());
     match address.part {
         None => Ok(first_text(&told().content)),
         Some(Part::Report) => Ok(told().structured_content.unwrap_or_default().to_string()),
         Some(Part::Events) => part::events(service, run).await,
-        Some(part) => Ok(run.look(|run: &Run| part.text(service.asker(), run))?.to_string()),
+        Some(part) => Ok(run.look(|run: &Run| part.text(&service.principal, run))?.to_string()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sessions of the protocol's versions that have them: how many there are, whose they are, and when they end.
 //!
 //! The library keeps a session for each client that begins one, without a bound, for whoever knows its id, and ends it
-//! after minutes even with a call in flight. Here the table is bounded, a session belongs to the asker who began it, and
+//! after minutes even with a call in flight. Here the table is bounded, a session belongs to the principal who began it, and
 //! it ends when it was idle for a day: a call in flight keeps it.
 //!
 //! The library also takes any number of requests, and leaves one without an answer where another comes with its id. Here
@@ -35,7 +35,7 @@ use super::recall::Recall;
 use super::{pending, refusal, wire};
 use parallel_llm_http::failure;
 use parallel_llm_http::status::Fault;
-use parallel_llm_service::Asker;
+use parallel_llm_service::Principal;
 
 /// The header that names a session.
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -49,13 +49,13 @@ const CLOSE_MAX: Duration = Duration::from_secs(1);
 pub struct SessionLimits {
     /// Sessions at once. The idlest makes room for a new one.
     pub sessions_max: usize,
-    /// Sessions at once of one asker, so that no asker takes the room of all.
+    /// Sessions at once of one principal, so that no principal takes the room of all.
     pub sessions_of_one_max: usize,
     /// How long a session may go without a request and without a call in flight.
     pub idle_max: Duration,
     /// Calls in flight in one session. One is in flight until it is answered, also where nobody listens any more.
     pub calls_max: usize,
-    /// Calls in flight in all sessions of one asker.
+    /// Calls in flight in all sessions of one principal.
     pub calls_of_one_max: usize,
 }
 
@@ -83,7 +83,7 @@ tokio::task_local! {
 /// Who makes a request, and how it was refused where the library would not say why.
 #[derive(Debug, Default)]
 struct Requester {
-    asker: Option<String>,
+    principal: Option<String>,
     refused: Mutex<Option<Response>>,
 }
 
@@ -91,7 +91,7 @@ struct Requester {
 #[derive(Debug)]
 struct Session {
     /// Who began it; `None` is the owner.
-    asker: Option<String>,
+    principal: Option<String>,
     used: Instant,
     /// Requests of the client that are not answered.
     calls: HashMap<RequestId, Recall>,
@@ -146,12 +146,12 @@ impl From<LocalSessionManagerError> for SessionsError {
     }
 }
 
-/// Lets a request pass unless it names another asker's session, and tells where there is no room for a new one.
+/// Lets a request pass unless it names another principal's session, and tells where there is no room for a new one.
 pub(super) async fn admit(State(sessions): State<Arc<Sessions>>, request: Request, next: Next) -> Response {
-    let asker = request.extensions().get::<Asker>().and_then(Asker::name).map(str::to_owned);
+    let principal = request.extensions().get::<Principal>().and_then(Principal::name).map(str::to_owned);
     let mut ids = request.headers().get_all(SESSION).iter();
     if let Some(id) = ids.next() {
-        let is_of = id.to_str().ok().and_then(|id| sessions.table.is_of(id, asker.as_deref()));
+        let is_of = id.to_str().ok().and_then(|id| sessions.table.is_of(id, principal.as_deref()));
         // One that is not there is the library's to refuse, which it does not where it is to be ended.
         if !is_of.unwrap_or(request.method() != Method::DELETE) || ids.next().is_some() {
             let failure = Failure::new(Code::Usage, "there is no such session")
@@ -159,7 +159,7 @@ pub(super) async fn admit(State(sessions): State<Arc<Sessions>>, request: Reques
             return failure::refusal(Fault::NotFound, &failure);
         }
     }
-    let requester = Arc::new(Requester { asker, refused: Mutex::default() });
+    let requester = Arc::new(Requester { principal, refused: Mutex::default() });
     let response = REQUESTER.scope(Arc::clone(&requester), next.run(request)).await;
     requester.refused.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(response)
 }
@@ -209,22 +209,22 @@ impl Table {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this asker began this session, where there is one.
-    fn is_of(&self, id: &str, asker: Option<&str>) -> Option<bool> {
-        self.lock().get(id).map(|session| session.asker.as_deref() == asker)
+    /// Whether this principal began this session, where there is one.
+    fn is_of(&self, id: &str, principal: Option<&str>) -> Option<bool> {
+        self.lock().get(id).map(|session| session.principal.as_deref() == principal)
     }
 
     /// Takes a new session in. Gives the one that makes room, where one must; fails where none can.
     fn take_in(
         &self,
         id: &SessionId,
-        asker: Option<String>,
+        principal: Option<String>,
         limits: &SessionLimits,
     ) -> Result<Option<SessionId>, SessionsError> {
         let mut sessions = self.lock();
-        let of_asker = sessions.values().filter(|session| session.asker == asker).count();
-        let leaves = if of_asker >= limits.sessions_of_one_max {
-            Some(idlest(&sessions, |session| session.asker == asker).ok_or(SessionsError::Full)?)
+        let of_principal = sessions.values().filter(|session| session.principal == principal).count();
+        let leaves = if of_principal >= limits.sessions_of_one_max {
+            Some(idlest(&sessions, |session| session.principal == principal).ok_or(SessionsError::Full)?)
         } else if sessions.len() >= limits.sessions_max {
             Some(idlest(&sessions, |_| true).ok_or(SessionsError::Full)?)
         } else {
@@ -233,7 +233,7 @@ impl Table {
         if let Some(leaves) = &leaves {
             sessions.remove(leaves);
         }
-        sessions.insert(Arc::clone(id), Session { asker, used: Instant::now(), calls: HashMap::new() });
+        sessions.insert(Arc::clone(id), Session { principal, used: Instant::now(), calls: HashMap::new() });
         Ok(leaves)
     }
 
@@ -249,10 +249,10 @@ impl Table {
         if session.calls.contains_key(request) {
             return Err(pending::repeated(request));
         }
-        let of_asker = sessions.values().filter(|other| other.asker == session.asker);
+        let of_principal = sessions.values().filter(|other| other.principal == session.principal);
         let bounds = [
             (session.calls.len(), limits.calls_max),
-            (of_asker.map(|session| session.calls.len()).sum(), limits.calls_of_one_max),
+            (of_principal.map(|session| session.calls.len()).sum(), limits.calls_of_one_max),
         ];
         if let Some((_, calls_max)) = bounds.into_iter().find(|(calls, calls_max)| calls >= calls_max) {
             return Err(pending::too_many(request, calls_max));
@@ -308,7 +308,7 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Counted), SessionsError> {
         let requester = REQUESTER.try_with(Arc::clone).unwrap_or_default();
         let (id, transport) = self.inner.create_session().await?;
-        match self.table.take_in(&id, requester.asker.clone(), &self.limits) {
+        match self.table.take_in(&id, requester.principal.clone(), &self.limits) {
             Ok(None) => {}
             Ok(Some(leaves)) => self.close(&leaves).await?,
             Err(full) => {

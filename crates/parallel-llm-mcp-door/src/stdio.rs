@@ -15,7 +15,7 @@ use super::handler::{Handler, Reach};
 use super::outbox::outbox;
 use super::wire::{Stopping, Wire};
 use super::{pipe, wall};
-use parallel_llm_service::Service;
+use parallel_llm_service::Services;
 use parallel_llm_settings::signals::{Signal, Signals};
 
 /// The longest wait for a client to read what was written to it, once all is done.
@@ -35,7 +35,7 @@ struct End {
 }
 
 /// Serves the client on stdin and stdout to its end, and gives the second signal where that has ended it.
-pub async fn run(service: Service) -> Option<Signal> {
+pub async fn run(service: Services) -> Option<Signal> {
     super::tell_missing_key(&service);
     let mut signals = Signals::new();
     let end = End::default();
@@ -57,7 +57,7 @@ pub async fn run(service: Service) -> Option<Signal> {
 }
 
 /// Serves one client on these two pipes to its end, and closes the service.
-async fn connect<R, W>(service: &Service, end: &End, (source, sink): (R, W))
+async fn connect<R, W>(service: &Services, end: &End, (source, sink): (R, W))
 where
     R: Read + Send + 'static,
     W: Write + Send + 'static,
@@ -68,7 +68,7 @@ where
         Ok(ends) => ends,
         Err(error) => return tracing::error!("no thread can be started for the client: {error}"),
     };
-    let drain = Duration::from_millis(service.settings().drain_ms);
+    let drain = Duration::from_millis(service.settings.drain_ms);
     let stop = &end.stop;
     let wire = Wire::new(input, output, Stopping::new(stop.clone(), drain));
     let close_by = async {

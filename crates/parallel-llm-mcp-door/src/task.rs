@@ -15,7 +15,7 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::{outcome, progress, resources};
-use parallel_llm_service::{Hold, RunHandle, Scope, Service};
+use parallel_llm_service::{Hold, RunHandle, Scope, Services};
 use parallel_llm_settings::clock;
 
 /// How often a client should ask: people read no faster, and a run takes half a minute.
@@ -62,13 +62,13 @@ pub(super) fn create(open_tasks: &OpenTasks, handle: &RunHandle) -> Option<Creat
 }
 
 /// `tasks/get`: how a task is, and the result of its call once there is one.
-pub(super) async fn get(service: &Service, task_id: &str) -> Result<GetTaskResult, ErrorData> {
+pub(super) async fn get(service: &Services, task_id: &str) -> Result<GetTaskResult, ErrorData> {
     let handle = find(service, task_id).await?;
     let payload = match handle.look(|run| run.status) {
         RunStatus::Running => TaskPayload::Working,
         RunStatus::Cancelled => TaskPayload::Cancelled,
         // Also where it was interrupted: its report says so, and how to go on.
-        _ => completed(&outcome::of_report(service.asker(), handle.wait(None).await)),
+        _ => completed(&outcome::of_report(&service.principal, handle.wait(None).await)),
     };
     let task = seed(&handle, payload.status());
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
@@ -77,12 +77,15 @@ pub(super) async fn get(service: &Service, task_id: &str) -> Result<GetTaskResul
 /// `tasks/cancel`: gives the run up. A task that is over stays as it is; one that another process does cannot be given up
 /// here, which is said: its client would take silence for the end of its costs.
 pub(super) async fn cancel(
-    service: &Service,
+    service: &Services,
     open_tasks: &OpenTasks,
     task_id: &str,
 ) -> Result<(), ErrorData> {
     let handle = find(service, task_id).await?;
-    service.asker().check(Scope::Ask).map_err(|failure| resources::error_of(service.asker(), failure))?;
+    service
+        .principal
+        .check(Scope::Ask)
+        .map_err(|failure| resources::error_of(&service.principal, failure))?;
     if handle.look(|run| run.is_decided() || run.status != RunStatus::Running) {
         return Ok(());
     }
@@ -92,7 +95,7 @@ pub(super) async fn cancel(
         let failure =
             Failure::new(Code::Busy, "another server does this run, and only that one can give it up");
         return Err(resources::error_of(
-            service.asker(),
+            &service.principal,
             failure.with_next("cancel the task at the server that answered its call"),
         ));
     }
@@ -101,16 +104,16 @@ pub(super) async fn cancel(
 }
 
 /// `tasks/update`: no task asks its client anything, so there is nothing to be told.
-pub(super) async fn update(service: &Service, task_id: &str) -> Result<(), ErrorData> {
+pub(super) async fn update(service: &Services, task_id: &str) -> Result<(), ErrorData> {
     find(service, task_id).await.map(drop)
 }
 
 /// The run of a task. Its id must be whole: a beginning of it, which a person may type, names no task.
-async fn find(service: &Service, task_id: &str) -> Result<RunHandle, ErrorData> {
+async fn find(service: &Services, task_id: &str) -> Result<RunHandle, ErrorData> {
     let id: RunId = task_id.parse().map_err(|_| unknown())?;
-    service.watch(&id.to_string()).await.map_err(|failure| match failure.code {
+    service.runs.watch(&id.to_string()).await.map_err(|failure| match failure.code {
         Code::RunNotFound => unknown(),
-        _ => resources::error_of(service.asker(), failure),
+        _ => resources::error_of(&service.principal, failure),
     })
 }
 

@@ -22,13 +22,13 @@ use parallel_llm_service::files::AroundFiles;
 use parallel_llm_service::telemetry;
 use parallel_llm_service::{
     CalibrationFile, Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Later,
-    LookAtCircuits, Parts, ReadDocument, Runs, Service,
+    LookAtCircuits, Parts, ReadDocument, Runs, Services,
 };
 use parallel_llm_settings::keys;
 use parallel_llm_settings::settings::{KeyWish, Origin, ProviderSettings, Settings};
 
 /// The program over these settings.
-pub fn wire(settings: &Settings) -> Service {
+pub fn wire(settings: &Settings) -> Services {
     wire_with(settings, |journal| journal)
 }
 
@@ -36,7 +36,7 @@ pub fn wire(settings: &Settings) -> Service {
 pub fn wire_with(
     settings: &Settings,
     wrap: impl Fn(Arc<dyn Journal>) -> Arc<dyn Journal> + Send + Sync + 'static,
-) -> Service {
+) -> Services {
     wire_around(settings, wrap, None)
 }
 
@@ -45,7 +45,7 @@ pub fn wire_around(
     settings: &Settings,
     wrap: impl Fn(Arc<dyn Journal>) -> Arc<dyn Journal> + Send + Sync + 'static,
     around_files: Option<AroundFiles>,
-) -> Service {
+) -> Services {
     let store = later_store(settings);
     let upstream = later_upstream(settings);
     let catalogues = Catalogues::new(settings, {
@@ -90,11 +90,9 @@ pub fn wire_around(
         })
     };
     let issuer = settings.issuer.clone().map(|terms| Issuer::new(terms, document_reader(settings)));
-    let providers = settings.providers.iter().map(|provider| provider.id.clone()).collect();
     let settings = settings.clone();
-    Service::new(Parts {
+    Services::new(Parts {
         settings,
-        providers,
         catalogues,
         check_key,
         fetch_credit,
@@ -124,7 +122,7 @@ fn asking<T: 'static>(
 
 /// The program against a pretend provider it starts itself, under the demo's settings, in a data folder that is emptied
 /// first.
-pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Service), Failure> {
+pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Services), Failure> {
     empty(&settings.data_dir)?;
     let simulator = Simulator::start(SimulatorConfig::demo()).await.map_err(|error| {
         Failure::new(Code::OutputUnwritable, format!("the demo cannot use a local port: {error}"))

@@ -18,7 +18,7 @@ use crate::exit;
 use crate::terminal::console::Console;
 use crate::watchdog;
 use parallel_llm_service::telemetry;
-use parallel_llm_service::{Service, TokenState};
+use parallel_llm_service::{Services, TokenState};
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings::{Environment, Settings};
 use parallel_llm_settings::signals::Signals;
@@ -27,7 +27,7 @@ use parallel_llm_settings::signals::Signals;
 const TOKENS_LOOK_MAX: Duration = Duration::from_secs(2);
 
 /// Reads the arguments, puts the program together with `wire`, does the command, returns the exit code.
-pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
+pub fn run(wire: impl Fn(&Settings) -> Services) -> ExitCode {
     let environment = Environment::read();
     let console = Console::new(&environment);
     let code = perform(&environment, &wire, &console);
@@ -41,7 +41,7 @@ pub fn run(wire: impl Fn(&Settings) -> Service) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Service, console: &Console) -> u8 {
+fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Services, console: &Console) -> u8 {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let arguments = match command::parse(console, &arguments) {
         Ok(arguments) => arguments,
@@ -68,7 +68,7 @@ fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Service, conso
 /// beside it.
 fn start(
     environment: &Environment,
-    wire: &dyn Fn(&Settings) -> Service,
+    wire: &dyn Fn(&Settings) -> Services,
     console: &Console,
     command: Command,
 ) -> Result<u8, Failure> {
@@ -103,7 +103,7 @@ fn start(
 }
 
 async fn dispatch(
-    wire: &dyn Fn(&Settings) -> Service,
+    wire: &dyn Fn(&Settings) -> Services,
     settings: &Settings,
     console: Console,
     command: Command,
@@ -161,11 +161,11 @@ fn listening(settings: &Settings, address: SocketAddr, access: Access) -> Result
 }
 
 /// Says whose a token of this service is.
-fn check_of(service: &Service) -> Check {
+fn check_of(service: &Services) -> Check {
     let service = service.clone();
     Arc::new(move |secret| {
         let service = service.clone();
-        Box::pin(async move { service.check_token(&secret).await })
+        Box::pin(async move { service.access.check_token(&secret).await })
     })
 }
 
@@ -181,13 +181,15 @@ fn tell_unwritable(settings: &Settings) {
 }
 
 /// Tells in the log where nobody can come in; a token that is made later is taken from the next request on.
-async fn tell_tokenless(service: &Service) {
+async fn tell_tokenless(service: &Services) {
     let advice = "make a token with `parallel-llm-mcp keys create NAME`";
     // A database that is busy does not hold the start up.
-    let Ok(tokens) = tokio::time::timeout(TOKENS_LOOK_MAX, service.list_tokens()).await else { return };
+    let Ok(tokens) = tokio::time::timeout(TOKENS_LOOK_MAX, service.access.list_tokens()).await else {
+        return;
+    };
     match tokens {
         Ok(tokens) if tokens.iter().any(|token| token.state == TokenState::Active) => {}
-        Ok(_) if service.settings().issuer.is_some() => {}
+        Ok(_) if service.settings.issuer.is_some() => {}
         Ok(_) => tracing::warn!("no token is in force, so every request is answered 401: {advice}"),
         Err(failure) => tracing::warn!(
             "tokens cannot be looked up, so those who bring one are answered 503: {failure}; {}",
@@ -198,11 +200,11 @@ async fn tell_tokenless(service: &Service) {
 
 /// Serves over HTTP until a signal comes, and `drain` longer for what is under way; a second signal ends it at once,
 /// which the exit code says.
-async fn serve_http(service: &Service, config: Config, drain: Duration) -> Result<u8, Failure> {
+async fn serve_http(service: &Services, config: Config, drain: Duration) -> Result<u8, Failure> {
     let mut signals = Signals::new();
     let wants_tokens = matches!(config.access, Access::Tokens(_));
     let listener = parallel_llm_http::bind(config).await?;
-    tell_unwritable(service.settings());
+    tell_unwritable(&service.settings);
     if wants_tokens {
         tell_tokenless(service).await;
     }

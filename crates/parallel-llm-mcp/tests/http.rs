@@ -24,10 +24,10 @@ use client::{SOON, Server, Wire, tcp};
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_http::{Access, Check, Config, Door, Limits, Policy, TlsFiles, bind};
 use parallel_llm_mcp_door::streamable;
-use parallel_llm_service::{Asker, Grant, Scope};
+use parallel_llm_service::{Grant, Principal, Scope};
 use tokio::time::Instant;
 
-/// A token of this asker, without a limit; see [`tokens`].
+/// A token of this principal, without a limit; see [`tokens`].
 pub(crate) const ANNA: &str = "Authorization: Bearer anna\r\n";
 pub(crate) const BERT: &str = "Authorization: Bearer bert\r\n";
 
@@ -54,7 +54,7 @@ fn check() -> Check {
             }
             let scopes = Scope::ALL.to_vec();
             let grant = Grant { name: secret, scopes, budget_day: None, requests_per_minute };
-            Ok(Asker::Holder(Arc::new(grant)))
+            Ok(Principal::TokenHolder(Arc::new(grant)))
         })
     })
 }
@@ -297,8 +297,8 @@ fn a_page_of_a_listed_origin_asks_before_it_asks_and_reads_its_answer() {
 #[test]
 fn where_no_token_is_wanted_one_that_is_brought_is_checked_all_the_same() {
     let who = |_| {
-        let tell = |Extension(asker): Extension<Asker>| async move {
-            asker.name().unwrap_or("the owner").to_owned()
+        let tell = |Extension(principal): Extension<Principal>| async move {
+            principal.name().unwrap_or("the owner").to_owned()
         };
         Router::new().route("/who", any(tell))
     };

@@ -15,8 +15,8 @@ use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunId, RunPlan, RunRequest, RunStatus, SeatNumber};
 use parallel_llm_mcp::app;
 use parallel_llm_service::{
-    Asker, CostBy, Depth, Doomed, Further, Grant, Kept, ModelQuery, Question, RunFilter, RunHandle, Scope,
-    Service, TokenState, TokenWish,
+    Continuation, CostBy, Depth, Doomed, Grant, Kept, ModelQuery, Principal, Question, RunFilter, RunHandle,
+    Scope, Services, TokenState, TokenWish,
 };
 use parallel_llm_settings::settings::{Environment, Folders, Settings};
 use parallel_llm_store::{Store, StoreConfig};
@@ -33,7 +33,7 @@ const NOBODYS: &str = "01KB3V00000000000000000000";
 struct House {
     home: TempDir,
     simulator: Simulator,
-    owner: Service,
+    owner: Services,
 }
 
 impl House {
@@ -59,14 +59,14 @@ impl House {
     }
 
     /// The service for the holder of a new token, who comes with the token itself.
-    async fn holder(&self, wish: TokenWish) -> Service {
-        let made = self.owner.create_token(wish).await.unwrap();
-        let asker = self.owner.check_token(made.secret.expose_secret()).await.unwrap();
-        self.owner.acting_for(asker)
+    async fn holder(&self, wish: TokenWish) -> Services {
+        let made = self.owner.access.create_token(wish).await.unwrap();
+        let principal = self.owner.access.check_token(made.secret.expose_secret()).await.unwrap();
+        self.owner.acting_for(principal)
     }
 
     fn database(&self) -> PathBuf {
-        self.owner.settings().database()
+        self.owner.settings.database()
     }
 }
 
@@ -86,28 +86,28 @@ fn request(model: &str, question: &str) -> RunRequest {
     RunRequest { models: Some(vec![model.to_owned()]), ..RunRequest::prompt(question) }
 }
 
-async fn ask(service: &Service, request: RunRequest) -> Result<RunHandle, Failure> {
-    service.ask(Question::of(request)).await
+async fn ask(service: &Services, request: RunRequest) -> Result<RunHandle, Failure> {
+    service.ask.ask(Question::of(request)).await
 }
 
 /// A holder with these scopes, as a door makes one of other things than tokens.
-fn granted(scopes: &[Scope]) -> Asker {
+fn granted(scopes: &[Scope]) -> Principal {
     let scopes = scopes.to_vec();
     let grant = Grant { name: "claims/7".to_owned(), scopes, budget_day: None, requests_per_minute: None };
-    Asker::Holder(std::sync::Arc::new(grant))
+    Principal::TokenHolder(std::sync::Arc::new(grant))
 }
 
-/// What one asker has.
+/// What one principal has.
 struct Tenant {
     name: &'static str,
-    service: Service,
+    service: Services,
     over: String,
     under_way: RunHandle,
     interrupted: String,
 }
 
 impl Tenant {
-    async fn new(house: &House, name: &'static str, service: Service) -> Self {
+    async fn new(house: &House, name: &'static str, service: Services) -> Self {
         let over = ask(&service, request(QUICK, "How heavy is gold?")).await.unwrap();
         over.wait_closed().await;
         let under_way = ask(&service, request(HANGING, "How heavy is gold?")).await.unwrap();
@@ -156,38 +156,42 @@ async fn tenants(house: &House) -> [Tenant; 3] {
     ]
 }
 
-type Operation = for<'a> fn(&'a Service, &'a str) -> BoxFuture<'a, Result<(), Failure>>;
+type Operation = for<'a> fn(&'a Services, &'a str) -> BoxFuture<'a, Result<(), Failure>>;
 
 /// Everything that is done with one run by its name.
 const OPERATIONS: &[(&str, Operation)] = &[
-    ("find", |service, name| Box::pin(async move { service.find(name).await.map(drop) })),
-    ("watch", |service, name| Box::pin(async move { service.watch(name).await.map(drop) })),
-    ("load", |service, name| Box::pin(async move { service.load(name.parse().unwrap()).await.map(drop) })),
-    ("run_id", |service, name| Box::pin(async move { service.run_id(name).await.map(drop) })),
+    ("find", |service, name| Box::pin(async move { service.runs.find(name).await.map(drop) })),
+    ("watch", |service, name| Box::pin(async move { service.runs.watch(name).await.map(drop) })),
+    ("load", |service, name| {
+        Box::pin(async move { service.runs.load(name.parse().unwrap()).await.map(drop) })
+    }),
+    ("run_id", |service, name| Box::pin(async move { service.runs.run_id(name).await.map(drop) })),
     ("resume", |service, name| {
-        let further = Further::Resume { resend: true, budget: None };
-        Box::pin(async move { service.go_on(name, further).await.map(drop) })
+        let continuation = Continuation::Resume { resend: true, budget: None };
+        Box::pin(async move { service.ask.continue_run(name, continuation).await.map(drop) })
     }),
     ("add", |service, name| {
-        let further =
-            Further::Add(RunRequest { models: Some(vec![QUICK.to_owned()]), ..RunRequest::default() });
-        Box::pin(async move { service.go_on(name, further).await.map(drop) })
+        let continuation =
+            Continuation::Add(RunRequest { models: Some(vec![QUICK.to_owned()]), ..RunRequest::default() });
+        Box::pin(async move { service.ask.continue_run(name, continuation).await.map(drop) })
     }),
     ("rewrite", |service, name| {
-        let further =
-            Further::Rewrite(RunRequest { synthesizer: Some(QUICK.to_owned()), ..RunRequest::default() });
-        Box::pin(async move { service.go_on(name, further).await.map(drop) })
+        let continuation = Continuation::Rewrite(RunRequest {
+            synthesizer: Some(QUICK.to_owned()),
+            ..RunRequest::default()
+        });
+        Box::pin(async move { service.ask.continue_run(name, continuation).await.map(drop) })
     }),
     ("export", |service, name| {
-        Box::pin(async move { service.export(name.parse().unwrap(), None).await.map(drop) })
+        Box::pin(async move { service.runs.export(name.parse().unwrap(), None).await.map(drop) })
     }),
     ("purgeable", |service, name| {
         let doomed = Doomed::Named(vec![name.to_owned()]);
-        Box::pin(async move { service.purgeable(&doomed).await.map(drop) })
+        Box::pin(async move { service.retention.purgeable(&doomed).await.map(drop) })
     }),
     ("purge", |service, name| {
         let doomed = Doomed::Named(vec![name.to_owned()]);
-        Box::pin(async move { service.purge(&doomed, |_| ()).await.map(drop) })
+        Box::pin(async move { service.retention.purge(&doomed, |_| ()).await.map(drop) })
     }),
 ];
 
@@ -211,21 +215,21 @@ async fn the_runs_of_others_are_word_for_word_as_if_there_were_none() {
     let house = House::new().await;
     let tenants = tenants(&house).await;
     let mut cases = 0;
-    for asker in tenants.iter().filter(|tenant| tenant.name != "owner") {
+    for principal in tenants.iter().filter(|tenant| tenant.name != "owner") {
         for (operation, perform) in OPERATIONS {
-            let nobodys = told(&perform(&asker.service, NOBODYS).await, NOBODYS);
+            let nobodys = told(&perform(&principal.service, NOBODYS).await, NOBODYS);
             let expected = if OWNERS.contains(operation) { "ScopeMissing: " } else { "RunNotFound: " };
             assert!(nobodys.starts_with(expected), "{operation}: {nobodys}");
-            for other in tenants.iter().filter(|other| other.name != asker.name) {
+            for other in tenants.iter().filter(|other| other.name != principal.name) {
                 for (kind, id) in other.runs() {
-                    let refused = perform(&asker.service, &id).await;
-                    let of = format!("{} tries {operation} on {}'s run {kind}", asker.name, other.name);
+                    let refused = perform(&principal.service, &id).await;
+                    let of = format!("{} tries {operation} on {}'s run {kind}", principal.name, other.name);
                     assert_eq!(told(&refused, &id), nobodys, "{of}");
                     // The beginning of an id is as good as the id to whoever may see the run.
                     let beginning = &id[..22];
                     if !matches!(*operation, "load" | "export") {
-                        let refused = told(&perform(&asker.service, beginning).await, beginning);
-                        let nobodys = perform(&asker.service, &NOBODYS[..22]).await;
+                        let refused = told(&perform(&principal.service, beginning).await, beginning);
+                        let nobodys = perform(&principal.service, &NOBODYS[..22]).await;
                         assert_eq!(refused, told(&nobodys, &NOBODYS[..22]), "{of}, by its beginning");
                     }
                     cases += 1;
@@ -266,57 +270,57 @@ async fn lists_searches_and_sums_hold_ones_own_runs_only() {
         let Tenant { name, service, .. } = tenant;
         let own: BTreeSet<String> = tenant.runs().map(|(_, id)| id).into();
         let visible = if *name == "owner" { &all } else { &own };
-        let listed = service.list(RunFilter::default()).await.unwrap();
+        let listed = service.runs.list(RunFilter::default()).await.unwrap();
         let listed: BTreeSet<String> = listed.iter().map(|run| run.run_id.to_string()).collect();
         assert_eq!(&listed, visible, "{name}");
-        let ids = service.run_ids(None, None).await.unwrap();
+        let ids = service.runs.run_ids(None, None).await.unwrap();
         assert_eq!(&ids.iter().map(ToString::to_string).collect::<BTreeSet<_>>(), visible, "{name}");
-        let left = service.interrupted_since(0).await.unwrap();
+        let left = service.runs.interrupted_since(0).await.unwrap();
         assert_eq!(left.len(), visible.len() / 3, "{name}");
-        let found = service.search("heavy gold", 99).await.unwrap().found;
+        let found = service.runs.search("heavy gold", 99).await.unwrap().found;
         let found: BTreeSet<String> = found.iter().map(|found| found.run_id.to_string()).collect();
         assert_eq!(&found, visible, "{name}");
-        let costs = service.costs(CostBy::Model, None).await.unwrap();
+        let costs = service.statistics.costs(CostBy::Model, None).await.unwrap();
         let runs: u64 = costs.lines.iter().filter_map(|line| line.runs).sum();
         assert_eq!(runs, visible.len() as u64, "{name}");
-        let spent = service.costs(CostBy::Asker, None).await.unwrap();
+        let spent = service.statistics.costs(CostBy::Asker, None).await.unwrap();
         let spent: BTreeSet<String> = spent.lines.into_iter().filter_map(|line| line.name).collect();
         let names: &[&str] = if *name == "owner" { &["-", "anna", "bert"] } else { &[*name] };
         assert_eq!(spent.iter().collect::<Vec<_>>(), names, "{name}");
-        let newest = service.find("@").await.unwrap().run().plan.asked_by.clone();
+        let newest = service.runs.find("@").await.unwrap().run().plan.asked_by.clone();
         let expected = if *name == "owner" { newest.clone() } else { Some((*name).to_owned()) };
         assert_eq!(newest, expected, "{name}");
-        service.insights(None).await.unwrap();
+        service.statistics.insights(None).await.unwrap();
     }
     let stranger = house.owner.acting_for(granted(&Scope::ALL));
-    assert_eq!(stranger.list(RunFilter::default()).await.unwrap(), []);
-    assert_eq!(told(&stranger.find("@").await.map(drop), "@"), told(&no_runs().await, "@"));
+    assert_eq!(stranger.runs.list(RunFilter::default()).await.unwrap(), []);
+    assert_eq!(told(&stranger.runs.find("@").await.map(drop), "@"), told(&no_runs().await, "@"));
     house.owner.close(Duration::ZERO).await;
 }
 
 /// What is said of the newest run where there is none at all.
 async fn no_runs() -> Result<(), Failure> {
     let house = House::new().await;
-    house.owner.find("@").await.map(drop)
+    house.owner.runs.find("@").await.map(drop)
 }
 
 #[tokio::test]
 async fn the_same_question_of_two_askers_is_two_runs() {
     let house = House::new().await;
     let (a, b) = (house.holder(wish("anna")).await, house.holder(wish("bert")).await);
-    let askers = [&a, &b, &house.owner];
+    let principals = [&a, &b, &house.owner];
     // Under way.
     let mut ids = BTreeSet::new();
-    for service in askers {
+    for service in principals {
         let first = ask(service, request(HANGING, "Why?")).await.unwrap();
         let again = ask(service, request(HANGING, "Why?")).await.unwrap();
         assert_eq!((first.id(), again.note().is_some()), (again.id(), true));
-        assert_eq!(first.look(|run| run.plan.asked_by.clone()).as_deref(), service.asker().name());
+        assert_eq!(first.look(|run| run.plan.asked_by.clone()).as_deref(), service.principal.name());
         ids.insert(first.id());
     }
     assert_eq!(ids.len(), 3);
     // Under the same key: neither the same run, nor in the way of another question.
-    for (service, question) in askers.into_iter().zip(["One?", "Two?", "One?"]) {
+    for (service, question) in principals.into_iter().zip(["One?", "Two?", "One?"]) {
         let keyed = || RunRequest { idempotency_key: Some("k".to_owned()), ..request(QUICK, question) };
         let first = ask(service, keyed()).await.unwrap();
         first.wait_closed().await;
@@ -326,10 +330,10 @@ async fn the_same_question_of_two_askers_is_two_runs() {
     assert_eq!(ids.len(), 6);
     // From the history.
     let cached = |question| Question { cache_ms: Some(600_000), ..Question::of(request(QUICK, question)) };
-    for service in askers {
-        let first = service.ask(cached("Old?")).await.unwrap();
+    for service in principals {
+        let first = service.ask.ask(cached("Old?")).await.unwrap();
         first.wait_closed().await;
-        assert_eq!(service.ask(cached("Old?")).await.unwrap().id(), first.id());
+        assert_eq!(service.ask.ask(cached("Old?")).await.unwrap().id(), first.id());
         ids.insert(first.id());
     }
     assert_eq!(ids.len(), 9);
@@ -348,7 +352,7 @@ async fn a_run_that_is_stored_nowhere_is_its_askers_alone() {
     let handle = ask(&a, unstored).await.unwrap();
     handle.wait_closed().await;
     let id = handle.id().to_string();
-    assert!(a.find(&id).await.is_ok() && house.owner.find(&id).await.is_ok());
+    assert!(a.runs.find(&id).await.is_ok() && house.owner.runs.find(&id).await.is_ok());
     for (operation, perform) in OPERATIONS {
         let nobodys = told(&perform(&b, NOBODYS).await, NOBODYS);
         assert_eq!(told(&perform(&b, &id).await, &id), nobodys, "{operation}");
@@ -360,24 +364,24 @@ async fn a_run_that_is_stored_nowhere_is_its_askers_alone() {
 async fn a_holder_goes_on_with_its_own_runs_and_gives_up_its_own() {
     let house = House::new().await;
     let anna = Tenant::new(&house, "anna", house.holder(wish("anna")).await).await;
-    let further = Further::Resume { resend: true, budget: None };
-    let resumed = anna.service.go_on(&anna.interrupted, further).await.unwrap();
+    let continuation = Continuation::Resume { resend: true, budget: None };
+    let resumed = anna.service.ask.continue_run(&anna.interrupted, continuation).await.unwrap();
     assert_eq!(resumed.wait_closed().await.status, "complete");
-    let Kept::Live(seen) = anna.service.find(&anna.under_way.id().to_string()).await.unwrap() else {
+    let Kept::Live(seen) = anna.service.runs.find(&anna.under_way.id().to_string()).await.unwrap() else {
         panic!("it is under way")
     };
     // To read is not to give up.
-    let reader = house.owner.acting_for(Asker::Holder(std::sync::Arc::new(Grant {
+    let reader = house.owner.acting_for(Principal::TokenHolder(std::sync::Arc::new(Grant {
         name: "anna".to_owned(),
         scopes: vec![Scope::Read],
         budget_day: None,
         requests_per_minute: None,
     })));
-    let Kept::Live(looked_at) = reader.find(&seen.id().to_string()).await.unwrap() else {
+    let Kept::Live(looked_at) = reader.runs.find(&seen.id().to_string()).await.unwrap() else {
         panic!("it is under way")
     };
     looked_at.cancel();
-    reader.watch(&seen.id().to_string()).await.unwrap().abort();
+    reader.runs.watch(&seen.id().to_string()).await.unwrap().abort();
     assert!(!looked_at.is_here() && seen.look(|run| !run.closed));
     seen.cancel();
     assert_eq!(seen.wait_closed().await.status, "cancelled");
@@ -403,64 +407,61 @@ const BOTH: Rule = Rule::Scopes(&[Scope::Ask, Scope::Read]);
 
 /// Every public function of the service. What is in no row is not to be there: a new one is for nobody until it is here.
 const RULES: &[(&str, Rule)] = &[
-    ("acting_for", Rule::Wiring),
-    ("without_checks", Rule::Wiring),
-    ("ask", ASK),
-    ("asker", Rule::Wiring),
-    ("back_up", Rule::Owner),
-    ("bundle", Rule::Owner),
-    ("check_store", Rule::Owner),
-    ("check_token", Rule::Anyone),
-    ("close", Rule::Wiring),
-    ("costs", READ),
-    ("create_token", Rule::Owner),
-    ("examine", Rule::Owner),
-    ("export", Rule::Owner),
-    ("find", READ),
-    ("find_models", READ),
-    ("find_token", Rule::Owner),
-    ("go_on", BOTH),
-    ("insights", READ),
-    ("interrupted_since", READ),
-    ("list", READ),
-    ("list_tokens", Rule::Owner),
-    ("load", READ),
-    ("names_at_hand", READ),
-    ("new", Rule::Wiring),
-    ("output_dir", Rule::Wiring),
-    ("overview", READ),
-    ("plan_probe", Rule::Owner),
-    ("probe", Rule::Owner),
-    ("propose", ASK),
-    ("propose_further", BOTH),
-    ("purge", Rule::Owner),
-    ("purgeable", Rule::Owner),
-    ("read_import", Rule::Owner),
-    ("restore", Rule::Owner),
-    ("revoke_token", Rule::Owner),
-    ("roll_call", READ),
-    ("run_id", READ),
-    ("run_ids", READ),
-    ("search", READ),
-    ("settings", Rule::Wiring),
-    ("watch", READ),
+    ("Access::check_token", Rule::Anyone),
+    ("Access::create_token", Rule::Owner),
+    ("Access::find_token", Rule::Owner),
+    ("Access::list_tokens", Rule::Owner),
+    ("Access::revoke_token", Rule::Owner),
+    ("Asking::ask", ASK),
+    ("Asking::continue_run", BOTH),
+    ("Asking::quote", ASK),
+    ("Asking::quote_continuation", BOTH),
+    ("Database::back_up", Rule::Owner),
+    ("Database::check", Rule::Owner),
+    ("Database::restore", Rule::Owner),
+    ("Doctor::bundle", Rule::Owner),
+    ("Doctor::examine", Rule::Owner),
+    ("Doctor::plan_probe", Rule::Owner),
+    ("Doctor::probe", Rule::Owner),
+    ("History::export", Rule::Owner),
+    ("History::find", READ),
+    ("History::interrupted_since", READ),
+    ("History::list", READ),
+    ("History::load", READ),
+    ("History::run_id", READ),
+    ("History::run_ids", READ),
+    ("History::search", READ),
+    ("History::watch", READ),
+    ("Importing::read", Rule::Owner),
+    ("Models::cached_names", READ),
+    ("Models::check", READ),
+    ("Models::find", READ),
+    ("Models::overview", READ),
+    ("Retention::purge", Rule::Owner),
+    ("Retention::purgeable", Rule::Owner),
+    ("Services::acting_for", Rule::Wiring),
+    ("Services::close", Rule::Wiring),
+    ("Services::new", Rule::Wiring),
+    ("Services::without_checks", Rule::Wiring),
+    ("Statistics::costs", READ),
+    ("Statistics::insights", READ),
 ];
 
 /// Calls a function of the service; what it gives does not matter.
-async fn call(service: &Service, name: &str) -> Result<(), Failure> {
+async fn call(service: &Services, name: &str) -> Result<(), Failure> {
     let nobodys: RunId = NOBODYS.parse().unwrap();
     let doomed = Doomed::Named(vec![NOBODYS.to_owned()]);
     match name {
-        "ask" => ask(service, RunRequest::prompt("")).await.map(drop),
-        "bundle" => {
-            let diagnosis = service.examine(Depth::Quick).await;
-            service.bundle(&diagnosis).await.map(drop)
+        "Asking::ask" => ask(service, RunRequest::prompt("")).await.map(drop),
+        "Doctor::bundle" => {
+            let diagnosis = service.doctor.examine(Depth::Quick).await;
+            service.doctor.bundle(&diagnosis).await.map(drop)
         }
-        "check_token" => service.check_token("plm_").await.map(drop),
-        "costs" => service.costs(CostBy::Day, None).await.map(drop),
-        "create_token" => service.create_token(wish("-")).await.map(drop),
-        "examine" => {
-            let found = service.examine(Depth::Quick).await.findings;
+        "Access::check_token" => service.access.check_token("plm_").await.map(drop),
+        "Statistics::costs" => service.statistics.costs(CostBy::Day, None).await.map(drop),
+        "Access::create_token" => service.access.create_token(wish("-")).await.map(drop),
+        "Doctor::examine" => {
+            let found = service.doctor.examine(Depth::Quick).await.findings;
             let refusal = Failure::new(Code::ScopeMissing, "refused");
             if found.iter().any(|finding| finding.found.contains("no token allows")) {
                 Err(refusal)
@@ -468,40 +469,40 @@ async fn call(service: &Service, name: &str) -> Result<(), Failure> {
                 Ok(())
             }
         }
-        "export" => service.export(nobodys, None).await.map(drop),
-        "find" => service.find(NOBODYS).await.map(drop),
-        "find_models" => service.find_models(&ModelQuery::default()).await.map(drop),
-        "find_token" => service.find_token("x").await.map(drop),
-        "go_on" => {
-            let further = Further::Resume { resend: false, budget: None };
-            service.go_on(NOBODYS, further).await.map(drop)
+        "History::export" => service.runs.export(nobodys, None).await.map(drop),
+        "History::find" => service.runs.find(NOBODYS).await.map(drop),
+        "Models::find" => service.models.find(&ModelQuery::default()).await.map(drop),
+        "Access::find_token" => service.access.find_token("x").await.map(drop),
+        "Asking::continue_run" => {
+            let continuation = Continuation::Resume { resend: false, budget: None };
+            service.ask.continue_run(NOBODYS, continuation).await.map(drop)
         }
-        "insights" => service.insights(None).await.map(drop),
-        "interrupted_since" => service.interrupted_since(0).await.map(drop),
-        "list" => service.list(RunFilter::default()).await.map(drop),
-        "list_tokens" => service.list_tokens().await.map(drop),
-        "load" => service.load(nobodys).await.map(drop),
-        "names_at_hand" => service.names_at_hand().await.map(drop),
-        "overview" => service.overview("").await.map(drop),
+        "Statistics::insights" => service.statistics.insights(None).await.map(drop),
+        "History::interrupted_since" => service.runs.interrupted_since(0).await.map(drop),
+        "History::list" => service.runs.list(RunFilter::default()).await.map(drop),
+        "Access::list_tokens" => service.access.list_tokens().await.map(drop),
+        "History::load" => service.runs.load(nobodys).await.map(drop),
+        "Models::cached_names" => service.models.cached_names().await.map(drop),
+        "Models::overview" => service.models.overview("").await.map(drop),
         // What was planned is all that can be asked.
-        "plan_probe" | "probe" => service.plan_probe().await.map(drop),
-        "purge" => service.purge(&doomed, |_| ()).await.map(drop),
-        "purgeable" => service.purgeable(&doomed).await.map(drop),
-        "read_import" => service.read_import(Path::new("nowhere")).await.map(drop),
-        "back_up" => service.back_up(Path::new("nowhere/at/all")).await.map(drop),
-        "check_store" => service.check_store(false).await.map(drop),
-        "restore" => service.restore(Path::new("nowhere")).await.map(drop),
-        "revoke_token" => service.revoke_token("x").await.map(drop),
-        "roll_call" => service.roll_call().await.map(drop),
-        "run_id" => service.run_id(NOBODYS).await.map(drop),
-        "run_ids" => service.run_ids(None, None).await.map(drop),
-        "propose" => service.propose(Question::of(RunRequest::prompt(""))).await.map(drop),
-        "propose_further" => {
-            let further = Further::Resume { resend: false, budget: None };
-            service.propose_further(NOBODYS, further).await.map(drop)
+        "Doctor::plan_probe" | "Doctor::probe" => service.doctor.plan_probe().await.map(drop),
+        "Retention::purge" => service.retention.purge(&doomed, |_| ()).await.map(drop),
+        "Retention::purgeable" => service.retention.purgeable(&doomed).await.map(drop),
+        "Importing::read" => service.import.read(Path::new("nowhere")).await.map(drop),
+        "Database::back_up" => service.database.back_up(Path::new("nowhere/at/all")).await.map(drop),
+        "Database::check" => service.database.check(false).await.map(drop),
+        "Database::restore" => service.database.restore(Path::new("nowhere")).await.map(drop),
+        "Access::revoke_token" => service.access.revoke_token("x").await.map(drop),
+        "Models::check" => service.models.check().await.map(drop),
+        "History::run_id" => service.runs.run_id(NOBODYS).await.map(drop),
+        "History::run_ids" => service.runs.run_ids(None, None).await.map(drop),
+        "Asking::quote" => service.ask.quote(Question::of(RunRequest::prompt(""))).await.map(drop),
+        "Asking::quote_continuation" => {
+            let continuation = Continuation::Resume { resend: false, budget: None };
+            service.ask.quote_continuation(NOBODYS, continuation).await.map(drop)
         }
-        "search" => service.search("gold", 1).await.map(drop),
-        "watch" => service.watch(NOBODYS).await.map(drop),
+        "History::search" => service.runs.search("gold", 1).await.map(drop),
+        "History::watch" => service.runs.watch(NOBODYS).await.map(drop),
         other => panic!("`{other}` is in the table and is not tried"),
     }
 }
@@ -531,7 +532,21 @@ async fn every_function_asks_for_what_the_table_says() {
     assert_eq!(missing.unwrap_err().message, "this token lacks the scope `ask`");
 }
 
-/// The names of the functions that anybody outside may call on a [`Service`].
+/// The holder of the rooms, and what does something in each.
+const ROOMS: [&str; 10] = [
+    "Services",
+    "Asking",
+    "History",
+    "Statistics",
+    "Retention",
+    "Database",
+    "Models",
+    "Access",
+    "Doctor",
+    "Importing",
+];
+
+/// The names of the functions that anybody outside may call on one of the rooms of a [`Services`].
 fn public_functions(folder: &Path, names: &mut BTreeSet<String>) {
     for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
@@ -539,13 +554,19 @@ fn public_functions(folder: &Path, names: &mut BTreeSet<String>) {
             continue;
         }
         let code = std::fs::read_to_string(&path).unwrap();
-        let mut is_inside = false;
+        let mut room = None;
         for line in code.lines() {
-            is_inside = line == "impl Service {" || is_inside && line != "}";
-            let declared =
-                line.strip_prefix("    pub ").filter(|_| is_inside).and_then(|rest| rest.split_once("fn "));
-            // What is declared `pub(super)` begins otherwise.
-            names.extend(declared.map(|(_, rest)| rest.split(['(', '<']).next().unwrap().to_owned()));
+            match line.strip_prefix("impl ").and_then(|line| line.strip_suffix(" {")) {
+                Some(name) => room = ROOMS.into_iter().find(|room| *room == name),
+                None if line == "}" => room = None,
+                None => {}
+            }
+            let Some(room) = room else { continue };
+            let declared = line.strip_prefix("    pub ").and_then(|rest| rest.split_once("fn "));
+            // What is declared `pub(super)` or `pub(crate)` begins otherwise.
+            names.extend(
+                declared.map(|(_, rest)| format!("{room}::{}", rest.split(['(', '<']).next().unwrap())),
+            );
         }
     }
 }
@@ -569,7 +590,7 @@ async fn a_holder_can_never_raise_its_own_limits() {
     assert_eq!(house.simulator.requests().iter().filter(|request| request.path.contains("chat")).count(), 0);
 
     let bert = house.holder(wish("bert")).await;
-    let above = house.owner.settings().budget.plus(PicoUsd::from_usd(1));
+    let above = house.owner.settings.budget.plus(PicoUsd::from_usd(1));
     let dear = RunRequest { budget: Some(above), ..request(QUICK, "Why?") };
     let failure = ask(&bert, dear.clone()).await.map(drop).unwrap_err();
     assert_eq!(
@@ -578,12 +599,13 @@ async fn a_holder_can_never_raise_its_own_limits() {
     );
     let over = ask(&bert, request(QUICK, "Why?")).await.unwrap();
     over.wait_closed().await;
-    for further in [
-        Further::Resume { resend: false, budget: Some(above) },
-        Further::Add(RunRequest { budget: Some(above), ..request(QUICK, "") }),
-        Further::Rewrite(RunRequest { budget: Some(above), ..RunRequest::default() }),
+    for continuation in [
+        Continuation::Resume { resend: false, budget: Some(above) },
+        Continuation::Add(RunRequest { budget: Some(above), ..request(QUICK, "") }),
+        Continuation::Rewrite(RunRequest { budget: Some(above), ..RunRequest::default() }),
     ] {
-        let failure = bert.go_on(&over.id().to_string(), further).await.map(drop).unwrap_err();
+        let failure =
+            bert.ask.continue_run(&over.id().to_string(), continuation).await.map(drop).unwrap_err();
         assert_eq!(failure.code, Code::Budget, "{}", failure.message);
     }
     // A person at the terminal may.
@@ -598,13 +620,13 @@ async fn a_holder_calls_no_server_that_the_owner_has_not_set_up() {
     let over = ask(&anna, request(QUICK, "Why?")).await.unwrap();
     over.wait_closed().await;
     for name in ["vllm:x", "ollama:x", "lmstudio:x"] {
-        let added = Further::Add(request(name, ""));
+        let added = Continuation::Add(request(name, ""));
         let refused = [
             ask(&anna, request(name, "Why?")).await.map(drop),
             ask(&anna, RunRequest { synthesizer: Some(name.to_owned()), ..request(QUICK, "Why?") })
                 .await
                 .map(drop),
-            anna.go_on(&over.id().to_string(), added).await.map(drop),
+            anna.ask.continue_run(&over.id().to_string(), added).await.map(drop),
         ];
         for failure in refused.map(Result::unwrap_err) {
             let provider = name.trim_end_matches(":x");
@@ -619,9 +641,9 @@ async fn a_preset_of_the_owners_gives_a_holder_no_more_to_spend() {
     let house = House::with_dear_preset().await;
     let anna = house.holder(wish("anna")).await;
     let dear = || Question { preset: Some("dear".to_owned()), ..Question::of(request(QUICK, "Why?")) };
-    let failure = anna.ask(dear()).await.map(drop).unwrap_err();
+    let failure = anna.ask.ask(dear()).await.map(drop).unwrap_err();
     assert_eq!(failure.code, Code::Budget, "{}", failure.message);
-    assert!(house.owner.ask(dear()).await.is_ok(), "it is the owner's own wish");
+    assert!(house.owner.ask.ask(dear()).await.is_ok(), "it is the owner's own wish");
     house.owner.close(Duration::ZERO).await;
 }
 
@@ -645,8 +667,8 @@ async fn a_check_command_is_run_for_its_owner_alone() {
     // What is chosen for a holder is not checked either, and nothing turns a run of its own into one that is.
     let handle = ask(&anna, request(QUICK, "Which design?")).await.unwrap();
     assert_eq!(handle.wait_closed().await.strategy, "synthesize");
-    let rewrite = Further::Rewrite(RunRequest { models: None, ..checked() });
-    let failure = anna.go_on(&handle.id().to_string(), rewrite).await.map(drop).unwrap_err();
+    let rewrite = Continuation::Rewrite(RunRequest { models: None, ..checked() });
+    let failure = anna.ask.continue_run(&handle.id().to_string(), rewrite).await.map(drop).unwrap_err();
     assert_eq!(refused(failure), (Code::ScopeMissing, told.to_owned()));
     // Who reaches a server without a token is no holder, and still not known to be the owner.
     let reached = house.owner.clone().without_checks();
@@ -670,27 +692,35 @@ async fn a_holder_writes_no_files_and_is_told_no_path() {
     let report = handle.wait_closed().await;
     let home = house.home.path().display().to_string();
     assert!(!report.line().contains(&home), "{}", report.line());
-    assert!(!house.owner.output_dir().join(&report.run_id).exists());
+    assert!(!house.owner.settings.data_dir.join("runs").join(&report.run_id).exists());
     // The owner may have its files made. Where they are is told to nobody else.
-    assert!(house.owner.export(handle.id(), None).await.unwrap().starts_with(house.owner.output_dir()));
-    assert!(!anna.load(handle.id()).await.unwrap().report().line().contains(&home));
+    assert!(
+        house
+            .owner
+            .runs
+            .export(handle.id(), None)
+            .await
+            .unwrap()
+            .starts_with(house.owner.settings.data_dir.join("runs"))
+    );
+    assert!(!anna.runs.load(handle.id()).await.unwrap().report().line().contains(&home));
     house.owner.close(Duration::ZERO).await;
 }
 
 #[tokio::test]
 async fn a_holder_is_warned_of_a_broken_calibration_table_and_not_told_where_it_lies() {
     let house = House::new().await;
-    let data_dir = &house.owner.settings().data_dir;
+    let data_dir = &house.owner.settings.data_dir;
     std::fs::create_dir_all(data_dir).unwrap();
     std::fs::write(data_dir.join("calibration.json"), "{").unwrap();
     let handle = ask(&house.holder(wish("anna")).await, request(QUICK, "Why?")).await.unwrap();
     let (report, plan) = (handle.wait_closed().await, handle.look(|run| run.plan.clone()));
-    let told = |asker: &Asker| {
-        let plan = serde_json::to_string(&*asker.told_plan(&plan)).unwrap();
-        [asker.told_report(report.clone()).line(), plan]
+    let told = |principal: &Principal| {
+        let plan = serde_json::to_string(&*principal.told_plan(&plan)).unwrap();
+        [principal.told_report(report.clone()).line(), plan]
     };
     let home = house.home.path().display().to_string();
-    assert!(told(&Asker::Owner).iter().all(|told| told.contains(&home)));
+    assert!(told(&Principal::Owner).iter().all(|told| told.contains(&home)));
     let softened =
         |told: &String| !told.contains(&home) && told.contains("a setting of this server cannot be used");
     assert!(told(&granted(&[])).iter().all(softened), "{:?}", told(&granted(&[])));
@@ -706,35 +736,36 @@ async fn a_token_lets_in_until_it_is_over_or_revoked() {
         requests_per_minute: Some(60),
         ..wish("ci")
     };
-    let made = house.owner.create_token(limited).await.unwrap();
+    let made = house.owner.access.create_token(limited).await.unwrap();
     let secret = made.secret.expose_secret();
-    let asker = house.owner.check_token(secret).await.unwrap();
+    let principal = house.owner.access.check_token(secret).await.unwrap();
     let expected = Grant {
         name: "ci".to_owned(),
         scopes: Scope::ALL.to_vec(),
         budget_day: PicoUsd::from_decimal("2.5"),
         requests_per_minute: Some(60),
     };
-    assert_eq!(asker, Asker::Holder(std::sync::Arc::new(expected)));
+    assert_eq!(principal, Principal::TokenHolder(std::sync::Arc::new(expected)));
     // Another process revokes it.
     let other = app::wire(&settings(house.home.path(), &house.simulator));
-    assert_eq!(other.revoke_token("ci").await.unwrap().state, TokenState::Revoked);
-    let revoked = house.owner.check_token(secret).await.unwrap_err();
-    let brief = house.owner.create_token(TokenWish { lifetime_ms: Some(1), ..wish("brief") }).await.unwrap();
+    assert_eq!(other.access.revoke_token("ci").await.unwrap().state, TokenState::Revoked);
+    let revoked = house.owner.access.check_token(secret).await.unwrap_err();
+    let brief =
+        house.owner.access.create_token(TokenWish { lifetime_ms: Some(1), ..wish("brief") }).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
-    let over = house.owner.check_token(brief.secret.expose_secret()).await.unwrap_err();
+    let over = house.owner.access.check_token(brief.secret.expose_secret()).await.unwrap_err();
     let elsewhere = House::new().await;
-    let unknown = elsewhere.owner.check_token(secret).await.unwrap_err();
+    let unknown = elsewhere.owner.access.check_token(secret).await.unwrap_err();
     assert_eq!(
         (revoked.code, revoked.message.as_str()),
         (Code::TokenRefused, "this token is unknown, revoked or over")
     );
     assert_eq!((&revoked, &revoked), (&over, &unknown));
     for mistyped in ["", "plm_", &secret[..52], &secret.to_uppercase(), "Bearer x"] {
-        let failure = house.owner.check_token(mistyped).await.unwrap_err();
+        let failure = house.owner.access.check_token(mistyped).await.unwrap_err();
         assert_eq!(failure.message, "this is no whole token of this server", "{mistyped}");
     }
-    let listed = house.owner.list_tokens().await.unwrap();
+    let listed = house.owner.access.list_tokens().await.unwrap();
     let told: Vec<_> = listed.iter().map(|token| (token.id, token.name.as_str(), token.state)).collect();
     assert_eq!(told, [(1, "ci", TokenState::Revoked), (2, "brief", TokenState::Expired)]);
     other.close(Duration::ZERO).await;
@@ -755,25 +786,25 @@ fn everything(folder: &Path, bytes: &mut Vec<u8>) {
 #[tokio::test]
 async fn a_token_is_nowhere_but_in_the_hands_of_its_holder() {
     let house = House::new().await;
-    let made = house.owner.create_token(wish("anna")).await.unwrap();
+    let made = house.owner.access.create_token(wish("anna")).await.unwrap();
     let secret = made.secret.expose_secret();
     let mut said = format!("{made:?}").into_bytes();
-    let asker = house.owner.check_token(secret).await.unwrap();
-    said.extend(format!("{asker:?}").into_bytes());
-    let anna = house.owner.acting_for(asker);
+    let principal = house.owner.access.check_token(secret).await.unwrap();
+    said.extend(format!("{principal:?}").into_bytes());
+    let anna = house.owner.acting_for(principal);
     let handle = ask(&anna, request(QUICK, "Why?")).await.unwrap();
     said.extend(handle.wait_closed().await.pretty().into_bytes());
-    said.extend(format!("{:?}", house.owner.list_tokens().await).into_bytes());
+    said.extend(format!("{:?}", house.owner.access.list_tokens().await).into_bytes());
     for failure in [
-        house.owner.check_token(&secret[..52]).await.map(drop).unwrap_err(),
-        house.owner.find_token(secret).await.map(drop).unwrap_err(),
-        house.owner.revoke_token(secret).await.map(drop).unwrap_err(),
-        house.owner.create_token(wish(secret)).await.map(drop).unwrap_err(),
+        house.owner.access.check_token(&secret[..52]).await.map(drop).unwrap_err(),
+        house.owner.access.find_token(secret).await.map(drop).unwrap_err(),
+        house.owner.access.revoke_token(secret).await.map(drop).unwrap_err(),
+        house.owner.access.create_token(wish(secret)).await.map(drop).unwrap_err(),
     ] {
         said.extend(format!("{failure:?} {}", failure.next_step()).into_bytes());
     }
-    house.owner.revoke_token("anna").await.unwrap();
-    said.extend(format!("{:?}", house.owner.check_token(secret).await).into_bytes());
+    house.owner.access.revoke_token("anna").await.unwrap();
+    said.extend(format!("{:?}", house.owner.access.check_token(secret).await).into_bytes());
     for request in house.simulator.requests() {
         said.extend(format!("{request:?}").into_bytes());
     }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunPlan};
 
-use super::Asker;
+use super::Principal;
 use crate::render::report::{ErrorReport, Report};
 
 /// How a failure of some code is told to others.
@@ -152,14 +152,14 @@ fn tell(code: Code, message: &mut String, next: &mut String) {
     }
 }
 
-impl Asker {
-    /// A failure as this asker is told of it.
+impl Principal {
+    /// A failure as this principal is told of it.
     #[must_use]
     pub fn told(&self, failure: Failure) -> Failure {
         if *self == Self::Owner { failure } else { discreet(failure) }
     }
 
-    /// A run's report as this asker is told it.
+    /// A run's report as this principal is told it.
     #[must_use]
     pub fn told_report(&self, mut report: Report) -> Report {
         if *self == Self::Owner {
@@ -182,7 +182,7 @@ impl Asker {
         report
     }
 
-    /// What was planned as this asker is told it. What a persona says is the owner's: others use it by its name. A model
+    /// What was planned as this principal is told it. What a persona says is the owner's: others use it by its name. A model
     /// may repeat it to whoever asks for it.
     pub fn told_plan<'a>(&self, plan: &'a RunPlan) -> Cow<'a, RunPlan> {
         if *self == Self::Owner {
@@ -193,7 +193,7 @@ impl Asker {
         Cow::Owned(plan)
     }
 
-    /// What happened in a run as this asker is told it.
+    /// What happened in a run as this principal is told it.
     #[must_use]
     pub fn told_event(&self, mut recorded: Recorded) -> Recorded {
         if *self == Self::Owner {
@@ -265,7 +265,7 @@ mod tests {
             (Code::TokenRefused, "copy the token again", "copy the token again"),
         ] {
             let failure = Failure::new(code, "`/home/x`").with_next(next);
-            assert_eq!(Asker::Owner.told(failure.clone()), failure);
+            assert_eq!(Principal::Owner.told(failure.clone()), failure);
             let told = discreet(failure);
             assert_eq!(told.next_step(), expected);
             assert_eq!(told.message == "`/home/x`", code != Code::Storage, "{}", told.message);

@@ -5,6 +5,7 @@
 //! exchanged in silence; no key is shown, and none is kept before [`Import::write`].
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use parallel_llm_engine::request::panel::ModelRef;
 use parallel_llm_engine::{Code, Failure};
@@ -14,7 +15,8 @@ use serde::Serialize;
 use serde_json::Value;
 use toml_edit::DocumentMut;
 
-use super::{OPENROUTER, Present, Service, Standing};
+use crate::models::check::ConfiguredModels;
+use crate::{OPENROUTER, Present, Principal, Standing};
 use parallel_llm_install::clients;
 use parallel_llm_install::clients::file;
 use parallel_llm_settings::keys::{self, KeptKey};
@@ -116,11 +118,19 @@ impl Item {
     }
 }
 
-impl Service {
+/// Takes over the settings of the Python server, for one principal.
+#[derive(Clone)]
+pub struct Importing {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) principal: Principal,
+    pub(crate) configured: ConfiguredModels,
+}
+
+impl Importing {
     /// Reads what there is at a path: a folder with the files of the Python server, or one of them.
-    pub async fn read_import(&self, path: &Path) -> Result<Import, Failure> {
-        self.asker().check_owner()?;
-        let places = self.settings().places.as_ref().ok_or_else(|| {
+    pub async fn read(&self, path: &Path) -> Result<Import, Failure> {
+        self.principal.check_owner()?;
+        let places = self.settings.places.as_ref().ok_or_else(|| {
             Failure::new(Code::SettingsInvalid, "there is no home folder to keep settings in")
                 .with_next("set `HOME`")
         })?;
@@ -130,7 +140,7 @@ impl Service {
         let before = file::read(&places.user_file)?;
         let after = draft.lay_under(before.as_deref().unwrap_or_default(), &places.user_file)?;
         let key = match draft.secret {
-            Some(_) => key_import(self.settings())?,
+            Some(_) => key_import(&self.settings)?,
             None => KeyImport::None,
         };
         let secret = draft.secret.filter(|_| key == KeyImport::Keep);
@@ -153,14 +163,17 @@ impl Service {
         if named.is_empty() {
             return;
         }
-        draft.models = self.call_roll_of(&named).await.models;
+        draft.models = self.configured.check_others(&named).await.models;
         for found in &mut draft.found {
             let stands = |name: &String| {
-                let model = self.model_of(name)?;
-                draft
-                    .models
-                    .iter()
-                    .find(|present| self.model_of(&present.id).is_some_and(|known| is_same(&known, &model)))
+                let model = self.configured.lists.providers.model_of(name)?;
+                draft.models.iter().find(|present| {
+                    self.configured
+                        .lists
+                        .providers
+                        .model_of(&present.id)
+                        .is_some_and(|known| is_same(&known, &model))
+                })
             };
             let (good, bad): (Vec<String>, Vec<String>) = found
                 .models

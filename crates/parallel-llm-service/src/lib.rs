@@ -21,22 +21,29 @@ use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::{Circuit, Credit};
 use parallel_llm_store::Store;
 
-pub use access::{Asker, Grant, Issuer, MadeToken, ReadDocument, Scope, TokenLine, TokenState, TokenWish};
-pub use ask::{Further, Proposal, Question, Stake};
+pub use access::{
+    Access, Grant, Issuer, MadeToken, Principal, ReadDocument, Scope, TokenLine, TokenState, TokenWish,
+};
+pub use ask::{Asking, Continuation, Question, Quote, QuotedCost};
 pub use discretion::discreet;
-pub use doctor::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport, size};
-pub use import::{Import, Item, KeyImport};
+pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, size};
+pub use import::{Import, Importing, Item, KeyImport};
 pub use later::Later;
 pub use models::{
-    Catalogues, Fetch, FoundModels, KeyUse, ListLine, LocalServer, ModelLine, ModelQuery, ModelSort,
+    Catalogues, Fetch, FoundModels, KeyUse, ListLine, LocalServer, ModelLine, ModelQuery, ModelSort, Models,
     Overview, Present, RollCall, Standing,
 };
 pub use parallel_llm_store::{CostBy, Found, FoundIn, Matches, RunFilter, RunSummary, Soundness};
 pub use runs::{
-    CalibrationFile, Costs, Doomed, Hold, Insights, Journals, Kept, ModelInsight, PastRun, PurgeStage,
-    Purging, RunHandle, Runs, Spending, StoreCheck, Verdict, checker, files,
+    CalibrationFile, Costs, Database, Doomed, History, Hold, Insights, Journals, Kept, ModelInsight, PastRun,
+    PurgeStage, Purging, Retention, RunHandle, Runs, Spending, Statistics, StoreCheck, Verdict, checker,
+    files,
 };
 
+use ask::Planner;
+use models::check::ConfiguredModels;
+use models::lists::Lists;
+use models::providers::Providers;
 use parallel_llm_settings::settings::Settings;
 
 /// The name of the provider that is always configured.
@@ -58,22 +65,40 @@ pub type FetchTime =
 /// Tells which models are not asked for a while, because they keep failing.
 pub type LookAtCircuits = Box<dyn Fn() -> Vec<Circuit> + Send + Sync>;
 
-/// Everything a door may ask for, on behalf of one asker.
+/// The use cases, each on behalf of one principal.
 #[derive(Clone)]
-pub struct Service {
-    parts: Arc<Parts>,
-    asker: Asker,
-    /// Whether the owner may have answers run through the check command.
+pub struct Services {
+    shared: Arc<Shared>,
     checks: bool,
+    /// On whose behalf.
+    pub principal: Principal,
+    /// The settings in force.
+    pub settings: Arc<Settings>,
+    /// Questions, and further parts of runs.
+    pub ask: Asking,
+    /// Runs under way and remembered.
+    pub runs: History,
+    /// What they come to as numbers.
+    pub statistics: Statistics,
+    /// What is kept of them.
+    pub retention: Retention,
+    /// The database they lie in.
+    pub database: Database,
+    /// The models that can be asked.
+    pub models: Models,
+    /// Tokens.
+    pub access: Access,
+    /// Whether everything is as it must be.
+    pub doctor: Doctor,
+    /// The settings of the Python server.
+    pub import: Importing,
 }
 
-/// What a service is made of. What takes time or may fail is made when it is first needed, so that a server
+/// What the services are made of. What takes time or may fail is made when it is first needed, so that a server
 /// starts at once and says what is missing to whoever asks for it.
 pub struct Parts {
     /// The settings in force.
     pub settings: Settings,
-    /// The configured providers, the default one first.
-    pub providers: Vec<ProviderId>,
     /// The models known.
     pub catalogues: Catalogues,
     /// Whether a provider has the key it needs.
@@ -94,53 +119,118 @@ pub struct Parts {
     pub store: Arc<Later<Store>>,
 }
 
-impl Service {
-    /// A service of these parts, for the owner of the data folder.
+/// What the services of all principals have in common.
+struct Shared {
+    settings: Arc<Settings>,
+    lists: Lists,
+    circuits: Arc<LookAtCircuits>,
+    issuer: Option<Arc<Issuer>>,
+    fetch_credit: Arc<FetchCredit>,
+    fetch_time: Arc<FetchTime>,
+    calibration: Arc<CalibrationFile>,
+    live: Arc<Later<Runs>>,
+    store: Arc<Later<Store>>,
+}
+
+impl Services {
+    /// Services of these parts, for the owner of the data folder.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), asker: Asker::Owner, checks: true }
+        let settings = Arc::new(parts.settings);
+        let providers = Providers::new(&settings, parts.check_key);
+        let shared = Shared {
+            settings,
+            lists: Lists { providers, catalogues: Arc::new(parts.catalogues) },
+            circuits: Arc::new(parts.circuits),
+            issuer: parts.issuer,
+            fetch_credit: Arc::new(parts.fetch_credit),
+            fetch_time: Arc::new(parts.fetch_time),
+            calibration: parts.calibration,
+            live: Arc::new(parts.runs),
+            store: parts.store,
+        };
+        Self::of(Arc::new(shared), Principal::Owner, true)
     }
 
-    /// The same service for this asker.
+    /// The same services for this principal.
     #[must_use]
-    pub fn acting_for(&self, asker: Asker) -> Self {
-        Self { parts: Arc::clone(&self.parts), asker, checks: self.checks }
+    pub fn acting_for(&self, principal: Principal) -> Self {
+        Self::of(Arc::clone(&self.shared), principal, self.checks)
     }
 
-    /// The same service where nobody may have answers checked. Whoever chooses the question has a say in what the check command
-    /// is given, and whoever reaches a server need not be who owns the machine.
+    /// The same services where nobody may have answers checked. Whoever chooses the question has a say in what the check
+    /// command is given, and whoever reaches a server need not be who owns the machine.
     #[must_use]
     pub fn without_checks(self) -> Self {
-        Self { checks: false, ..self }
+        Self::of(self.shared, self.principal, false)
     }
 
-    /// The settings in force.
-    pub fn settings(&self) -> &Settings {
-        &self.parts.settings
-    }
-
-    /// Where runs' folders lie.
-    pub fn output_dir(&self) -> PathBuf {
-        let settings = self.settings();
-        settings.output_dir.clone().unwrap_or_else(|| settings.data_dir.join("runs"))
+    fn of(shared: Arc<Shared>, principal: Principal, checks: bool) -> Self {
+        let who = || principal.clone();
+        let (settings, store) = (|| Arc::clone(&shared.settings), || Arc::clone(&shared.store));
+        let configured = ConfiguredModels { lists: shared.lists.clone() };
+        let history = History {
+            store: store(),
+            live: Arc::clone(&shared.live),
+            calibration: Arc::clone(&shared.calibration),
+            output_dir: output_dir(&shared.settings),
+            principal: who(),
+        };
+        let planner = Planner {
+            principal: who(),
+            checks,
+            lists: shared.lists.clone(),
+            calibration: Arc::clone(&shared.calibration),
+        };
+        let ask = Asking { planner, history: history.clone(), live: Arc::clone(&shared.live) };
+        let issuer = shared.issuer.clone();
+        let access = Access { settings: settings(), store: store(), issuer, principal: who() };
+        let doctor = Doctor {
+            settings: settings(),
+            principal: who(),
+            access: access.clone(),
+            configured: configured.clone(),
+            history: history.clone(),
+            store: store(),
+            asking: ask.clone(),
+            fetch_credit: Arc::clone(&shared.fetch_credit),
+            fetch_time: Arc::clone(&shared.fetch_time),
+        };
+        Self {
+            statistics: Statistics { store: store(), principal: who() },
+            retention: Retention { history: history.clone() },
+            database: Database { settings: settings(), store: store(), principal: who() },
+            models: Models {
+                lists: shared.lists.clone(),
+                configured: configured.clone(),
+                circuits: Arc::clone(&shared.circuits),
+                principal: who(),
+            },
+            import: Importing { settings: settings(), principal: who(), configured },
+            settings: settings(),
+            runs: history,
+            ask,
+            access,
+            doctor,
+            shared,
+            principal,
+            checks,
+        }
     }
 
     /// Lets the runs under way end, but no longer than this, and closes the store. Runs that do not make it are
     /// found `interrupted` later, with what they had.
     pub async fn close(&self, within: Duration) {
-        if let Some(runs) = self.parts.runs.made() {
+        if let Some(runs) = self.shared.live.made() {
             runs.drain(within).await;
         }
-        if let Some(store) = self.parts.store.made() {
+        if let Some(store) = self.shared.store.made() {
             // What was acknowledged is on the disk already; closing only tidies up.
             let _ = tokio::time::timeout(within.max(CLOSE_MIN), store.close()).await;
         }
     }
+}
 
-    async fn runs(&self) -> Result<&Runs, Failure> {
-        self.parts.runs.get().await
-    }
-
-    async fn store(&self) -> Result<&Store, Failure> {
-        self.parts.store.get().await
-    }
+/// Where runs' folders lie.
+fn output_dir(settings: &Settings) -> PathBuf {
+    settings.output_dir.clone().unwrap_or_else(|| settings.data_dir.join("runs"))
 }

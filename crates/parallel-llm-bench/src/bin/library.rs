@@ -15,7 +15,7 @@ use parallel_llm_engine::{Engine, ProviderId, RunId, RunPlan, RunRequest};
 use parallel_llm_mcp::app;
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig, embedded_catalogue};
 use parallel_llm_service::render::report::Report;
-use parallel_llm_service::{OPENROUTER, Question, Runs, Service};
+use parallel_llm_service::{OPENROUTER, Question, Runs, Services};
 use parallel_llm_settings::settings::{Environment, KeyWish, Settings};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::ExposeSecret;
@@ -64,7 +64,7 @@ fn say(line: &str) -> Outcome<()> {
 }
 
 /// Answers each line that has an id.
-async fn serve(service: &Service) -> Outcome<()> {
+async fn serve(service: &Services) -> Outcome<()> {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut answering = JoinSet::new();
     loop {
@@ -85,7 +85,7 @@ async fn serve(service: &Service) -> Outcome<()> {
     Ok(())
 }
 
-async fn answer(service: Service, message: Value) -> Outcome<()> {
+async fn answer(service: Services, message: Value) -> Outcome<()> {
     let Some(id) = message.get("id") else { return Ok(()) };
     let Some(prompt) = message["params"]["arguments"]["prompt"].as_str() else {
         return say(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string());
@@ -95,9 +95,9 @@ async fn answer(service: Service, message: Value) -> Outcome<()> {
         .to_string())
 }
 
-async fn report(service: &Service, prompt: &str) -> Outcome<Report> {
+async fn report(service: &Services, prompt: &str) -> Outcome<Report> {
     let question = Question::of(RunRequest::prompt(prompt));
-    let handle = service.ask(question).await.map_err(told)?;
+    let handle = service.ask.ask(question).await.map_err(told)?;
     Ok(handle.wait(None).await)
 }
 

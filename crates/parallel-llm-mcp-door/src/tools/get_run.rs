@@ -72,11 +72,11 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     let wait = Duration::from_secs(values.whole("wait_s").unwrap_or_default());
     let report = wait_for(call, run_id.trim(), wait).await?;
     if part == Part::Report {
-        return Ok(outcome::of_report(call.service.asker(), report));
+        return Ok(outcome::of_report(&call.service.principal, report));
     }
     let text = match part {
         Part::Events => events(call, &report.run_id).await?.into(),
-        part => part.text(call.service.asker(), &call.service.find(&report.run_id).await?.run())?,
+        part => part.text(&call.service.principal, &call.service.runs.find(&report.run_id).await?.run())?,
     };
     let offset = values.whole("offset").and_then(|offset| usize::try_from(offset).ok()).unwrap_or_default();
     Ok(part::page(&report.run_id, &name, &text, offset))
@@ -84,7 +84,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
 
 /// The run's report, as soon as it has an answer or the caller has waited as long as it wished.
 async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, Failure> {
-    let handle = call.service.watch(run_id).await?;
+    let handle = call.service.runs.watch(run_id).await?;
     if handle.look(|run| run.status != RunStatus::Running) {
         // At once, because a run that is over is told even to a client that has just left.
         return Ok(handle.wait(None).await);
@@ -96,8 +96,8 @@ async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, F
 async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
     let give_up = Instant::now() + CLOSING_MAX;
     loop {
-        match call.service.find(run_id).await? {
-            Kept::Past(past) => return part::lines(call.service.asker(), past.events),
+        match call.service.runs.find(run_id).await? {
+            Kept::Past(past) => return part::lines(&call.service.principal, past.events),
             // Over, but remembered here because its texts are not stored; its events may be.
             Kept::Live(handle) if handle.is_closed() => return part::events(&call.service, &handle).await,
             Kept::Live(_) => {}

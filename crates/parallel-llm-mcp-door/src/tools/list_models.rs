@@ -47,7 +47,7 @@ pub(super) fn tool() -> Tool {
 /// Lists them.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
     let search = Values::read(ARGUMENTS, arguments)?.text("search").unwrap_or_default();
-    Ok(tell(&call.service.overview(search.trim()).await?))
+    Ok(tell(&call.service.models.overview(search.trim()).await?))
 }
 
 fn tell(list: &Overview) -> CallToolResult {

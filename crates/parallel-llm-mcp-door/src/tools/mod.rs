@@ -62,10 +62,10 @@ async fn fulfil(call: &Call, order: Order) -> Result<CallToolResponse, Failure> 
 /// Tells what comes of a run that this call pays for, in time; a call that is taken back gives the run up.
 async fn told(call: &Call, handle: &RunHandle, progress: &mut Progress) -> CallToolResult {
     match call.wait(handle, progress, None).await {
-        Ok(report) => outcome::of_report(call.service.asker(), report),
+        Ok(report) => outcome::of_report(&call.service.principal, report),
         Err(taken_back) => {
             handle.cancel();
-            outcome::of_run_failure(call.service.asker(), handle.id(), taken_back)
+            outcome::of_run_failure(&call.service.principal, handle.id(), taken_back)
         }
     }
 }

@@ -111,7 +111,7 @@ pub(super) fn tool() -> Tool {
 
 /// Asks, and waits as long as the client does.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResponse, Failure> {
-    let settings = call.service.settings();
+    let settings = &call.service.settings;
     let mut question = read(arguments, Attachments::new(settings.attachment_bytes_max))?;
     let wall = call.wall(question.request.store.unwrap_or(settings.store));
     question.request.client_wall_ms = wall.and_then(|wall| u64::try_from(wall.as_millis()).ok());

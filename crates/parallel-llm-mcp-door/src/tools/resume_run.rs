@@ -9,7 +9,7 @@ use crate::arguments::{self, Argument, Kind, Values};
 use crate::call::Call;
 use crate::order::Order;
 use crate::schema;
-use parallel_llm_service::Further;
+use parallel_llm_service::Continuation;
 
 pub(super) const NAME: &str = "resume_run";
 
@@ -78,14 +78,14 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     };
     let resend = values.switch("resend").unwrap_or_default();
     let further = match (&request.models, request.synthesizer.is_some() || request.strategy.is_some()) {
-        (None, false) => Further::Resume { resend, budget: request.budget },
+        (None, false) => Continuation::Resume { resend, budget: request.budget },
         _ if resend => {
             let message =
                 "`resend` asks the run's own seats; it goes with none of `models`, `synthesizer`, `strategy`";
             return Err(Failure::new(Code::Usage, message).with_next("make two calls of it"));
         }
-        (Some(_), _) => Further::Add(request),
-        (None, true) => Further::Rewrite(request),
+        (Some(_), _) => Continuation::Add(request),
+        (None, true) => Continuation::Rewrite(request),
     };
     super::fulfil(call, Order::GoOn(run_id.trim().to_owned(), further)).await
 }

@@ -183,7 +183,7 @@ impl Ask {
 
     /// What is asked, with what goes along.
     async fn message(&self, desk: &Desk<'_>) -> Result<Message, Failure> {
-        let mut attachments = Attachments::new(desk.service.settings().attachment_bytes_max);
+        let mut attachments = Attachments::new(desk.service.settings.attachment_bytes_max);
         if self.allow_secret_file {
             attachments = attachments.with_secrets();
         }
@@ -233,7 +233,7 @@ fn parse_effort(word: &str) -> Result<Effort, Failure> {
 
 /// Asks and tells the answer.
 pub(super) async fn run(desk: &Desk<'_>, mut ask: Ask) -> Result<u8, Failure> {
-    let settings = desk.service.settings();
+    let settings = &desk.service.settings;
     ask.set_check();
     ask.set_paranoid(settings)?;
     let message = ask.message(desk).await?;
@@ -242,7 +242,7 @@ pub(super) async fn run(desk: &Desk<'_>, mut ask: Ask) -> Result<u8, Failure> {
         Some(path) => Some(AnswerFile::reserve(path).await?),
         None => None,
     };
-    let handle = desk.service.ask(question).await?;
+    let handle = desk.service.ask.ask(question).await?;
     finish(desk, &handle, &ask, file).await
 }
 
@@ -313,11 +313,11 @@ async fn remind(desk: &Desk<'_>, ask: &Ask) {
     let week_ago_ms = clock::unix_ms().saturating_sub(REMINDED_MS);
     let since_ms = i64::try_from(week_ago_ms).unwrap_or(i64::MAX);
     // A history that cannot be read is told to whoever asks for it.
-    let runs = desk.service.interrupted_since(since_ms).await.unwrap_or_default();
+    let runs = desk.service.runs.interrupted_since(since_ms).await.unwrap_or_default();
     let line = match runs.as_slice() {
         [] => return,
         [run] => {
-            let past = desk.service.load(run.run_id).await.ok();
+            let past = desk.service.runs.load(run.run_id).await.ok();
             let Some(command) = past.and_then(|past| past.run.resuming()) else { return };
             format!("run {} was interrupted: {command} finishes it", run.run_id)
         }

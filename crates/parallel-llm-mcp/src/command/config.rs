@@ -17,7 +17,7 @@ pub enum ConfigCommand {
 /// Does the command.
 pub(super) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> u8 {
     let ConfigCommand::Show { origin } = command;
-    let shown = desk.service.settings().shown();
+    let shown = desk.service.settings.shown();
     let widest = shown.iter().map(|setting| setting.name.len()).max().unwrap_or(0);
     let lines = shown.iter().map(|setting| {
         let from = if *origin { format!("  # {}", setting.origin) } else { String::new() };

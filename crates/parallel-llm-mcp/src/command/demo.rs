@@ -32,7 +32,7 @@ pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<
     let handle = if demo.kill {
         killed::resume_after_kill(desk, question, simulator).await?
     } else {
-        desk.service.ask(Question::of(RunRequest::prompt(question))).await?
+        desk.service.ask.ask(Question::of(RunRequest::prompt(question))).await?
     };
     let mut signals = Signals::new();
     let report = match view::follow(desk, &handle, (View::People, Leaving::Cancel), &mut signals).await {

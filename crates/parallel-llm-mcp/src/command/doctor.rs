@@ -52,7 +52,7 @@ pub(super) async fn run(desk: &Desk<'_>, doctor: &Doctor) -> Result<u8, Failure>
         check_new(path)?;
     }
     let depth = if doctor.deep { Depth::Deep } else { Depth::Quick };
-    let mut diagnosis = desk.service.examine(depth).await;
+    let mut diagnosis = desk.service.doctor.examine(depth).await;
     diagnosis.add([terminal(&desk.console)]);
     if doctor.deep
         && let Some(code) = probe(desk, doctor.yes, &mut diagnosis).await
@@ -60,7 +60,7 @@ pub(super) async fn run(desk: &Desk<'_>, doctor: &Doctor) -> Result<u8, Failure>
         return Ok(code);
     }
     if let Some(path) = &doctor.bundle {
-        write(path, &pretty(&desk.service.bundle(&diagnosis).await?))?;
+        write(path, &pretty(&desk.service.doctor.bundle(&diagnosis).await?))?;
     }
     tell(desk, doctor, &diagnosis);
     Ok(match diagnosis.state {
@@ -72,7 +72,7 @@ pub(super) async fn run(desk: &Desk<'_>, doctor: &Doctor) -> Result<u8, Failure>
 
 /// Asks each model of the panel once, where that is agreed to. The exit code, where it was stopped in the middle.
 async fn probe(desk: &Desk<'_>, is_agreed: bool, diagnosis: &mut Diagnosis) -> Option<u8> {
-    let planned = match desk.service.plan_probe().await {
+    let planned = match desk.service.doctor.plan_probe().await {
         Ok(planned) => planned,
         Err(failure) => {
             diagnosis.add([ProbeReport::refused(&failure)]);
@@ -83,7 +83,7 @@ async fn probe(desk: &Desk<'_>, is_agreed: bool, diagnosis: &mut Diagnosis) -> O
         desk.console.say("no model was asked");
         return None;
     }
-    let handle = match desk.service.probe(planned).await {
+    let handle = match desk.service.doctor.probe(planned).await {
         Ok(handle) => handle,
         Err(failure) => {
             diagnosis.add([ProbeReport::refused(&failure)]);

@@ -7,7 +7,7 @@ use super::ask::{self, Ask};
 use super::view::{self, Followed, Leaving, View};
 use crate::exit;
 use crate::terminal::summary;
-use parallel_llm_service::Further;
+use parallel_llm_service::Continuation;
 use parallel_llm_settings::signals::Signals;
 
 /// What a run's name may be, told once for every command.
@@ -126,7 +126,7 @@ pub struct Replay {
 
 /// Watches a run to its answer. Whoever leaves ends nothing.
 pub(super) async fn wait(desk: &Desk<'_>, wait: &Wait) -> Result<u8, Failure> {
-    let handle = desk.service.watch(&wait.run).await?;
+    let handle = desk.service.runs.watch(&wait.run).await?;
     let mut signals = Signals::new();
     let view = if wait.json { View::Nothing } else { View::People };
     let report = match view::follow(desk, &handle, (view, Leaving::Watch), &mut signals).await {
@@ -147,29 +147,29 @@ pub(super) async fn wait(desk: &Desk<'_>, wait: &Wait) -> Result<u8, Failure> {
 
 /// Asks the seats without an answer.
 pub(super) async fn resume(desk: &Desk<'_>, resume: &Resume) -> Result<u8, Failure> {
-    let further = Further::Resume { resend: resume.resend, budget: resume.allowance.budget };
+    let further = Continuation::Resume { resend: resume.resend, budget: resume.allowance.budget };
     go_on(desk, &resume.run, further, &resume.shown).await
 }
 
 /// Asks further models.
 pub(super) async fn add(desk: &Desk<'_>, add: Add) -> Result<u8, Failure> {
     let request = RunRequest { models: Some(add.models), ..add.means.request() };
-    go_on(desk, &add.run, Further::Add(request), &add.shown).await
+    go_on(desk, &add.run, Continuation::Add(request), &add.shown).await
 }
 
 /// Makes another text.
 pub(super) async fn synthesize(desk: &Desk<'_>, synthesize: Synthesize) -> Result<u8, Failure> {
-    go_on(desk, &synthesize.run, Further::Rewrite(synthesize.means.request()), &synthesize.shown).await
+    go_on(desk, &synthesize.run, Continuation::Rewrite(synthesize.means.request()), &synthesize.shown).await
 }
 
 /// Tries another strategy.
 pub(super) async fn replay(desk: &Desk<'_>, replay: Replay) -> Result<u8, Failure> {
     let request = RunRequest { strategy: Some(replay.strategy), ..replay.means.request() };
-    go_on(desk, &replay.run, Further::Rewrite(request), &replay.shown).await
+    go_on(desk, &replay.run, Continuation::Rewrite(request), &replay.shown).await
 }
 
-async fn go_on(desk: &Desk<'_>, run: &str, further: Further, shown: &Shown) -> Result<u8, Failure> {
-    let handle = desk.service.go_on(run, further).await?;
+async fn go_on(desk: &Desk<'_>, run: &str, further: Continuation, shown: &Shown) -> Result<u8, Failure> {
+    let handle = desk.service.ask.continue_run(run, further).await?;
     let ask = Ask { json: shown.json, linger: shown.linger, ..Ask::default() };
     ask::finish(desk, &handle, &ask, None).await
 }

@@ -38,12 +38,12 @@ pub struct Import {
 pub(super) async fn run(desk: &Desk<'_>, import: &Import) -> Result<u8, Failure> {
     let here = &install::places(desk)?.current_dir;
     let path = import.path.as_ref().map_or_else(|| here.clone(), |path| here.join(path));
-    let found = desk.service.read_import(&path).await?;
+    let found = desk.service.import.read(&path).await?;
     if !import.json {
         tell(desk, &found);
     }
     let written = !found.is_done() && consent(desk, import)?;
-    let (kept, copy) = if written { found.write(desk.service.settings()).await? } else { (None, None) };
+    let (kept, copy) = if written { found.write(&desk.service.settings).await? } else { (None, None) };
     if import.json {
         let told = json!({
             "schema": 1,

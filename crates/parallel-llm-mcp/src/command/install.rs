@@ -67,7 +67,7 @@ pub(super) fn run(desk: &Desk<'_>, install: &Install) -> Result<u8, Failure> {
     let path = file_of(client, places, install.project)?;
     let reach = reach(install, places)?;
     if !install.remove {
-        check_variables(install, desk.service.settings())?;
+        check_variables(install, &desk.service.settings)?;
     }
     let wish = Wish { reach, variables: install.variables.clone() };
     if client.is_by_hand() {
@@ -84,7 +84,7 @@ pub(super) fn run(desk: &Desk<'_>, install: &Install) -> Result<u8, Failure> {
 
 /// The user's folders.
 pub(super) fn places<'d>(desk: &'d Desk<'_>) -> Result<&'d Places, Failure> {
-    desk.service.settings().places.as_ref().ok_or_else(|| {
+    desk.service.settings.places.as_ref().ok_or_else(|| {
         let failure = Failure::new(Code::SettingsInvalid, "there is no home folder to look for settings in");
         failure.with_next("set `HOME`")
     })
@@ -325,7 +325,7 @@ pub(super) fn ask(desk: &Desk<'_>, question: &str) -> Result<bool, Failure> {
 
 /// Whether a key is found whoever starts the program.
 fn has_lasting_key(desk: &Desk<'_>) -> bool {
-    let lines = keys::list(desk.service.settings()).unwrap_or_default();
+    let lines = keys::list(&desk.service.settings).unwrap_or_default();
     lines.iter().any(|line| matches!(line.source, KeySource::Kept | KeySource::Command))
 }
 

@@ -53,7 +53,7 @@ pub(super) async fn run(desk: &Desk<'_>, command: KeysCommand) -> Result<u8, Fai
         KeysCommand::Set { provider } => set(desk, &provider).await,
         KeysCommand::List { json } => list(desk, json).await,
         KeysCommand::Remove { provider } => {
-            let path = keys::remove(desk.service.settings(), &provider).await?;
+            let path = keys::remove(&desk.service.settings, &provider).await?;
             desk.console.say(&format!("the key of `{provider}` is no longer in {}", path.display()));
             Ok(exit::ANSWER)
         }
@@ -63,7 +63,7 @@ pub(super) async fn run(desk: &Desk<'_>, command: KeysCommand) -> Result<u8, Fai
 }
 
 async fn set(desk: &Desk<'_>, provider: &str) -> Result<u8, Failure> {
-    let settings = desk.service.settings();
+    let settings = &desk.service.settings;
     // A name nobody knows is told before anything is typed.
     settings.provider(provider)?;
     let Some(text) = read(desk, provider)? else { return Ok(exit::INTERRUPTED) };
@@ -99,9 +99,9 @@ fn read(desk: &Desk<'_>, provider: &str) -> Result<Option<String>, Failure> {
 }
 
 async fn list(desk: &Desk<'_>, as_json: bool) -> Result<u8, Failure> {
-    let lines = keys::list(desk.service.settings())?;
+    let lines = keys::list(&desk.service.settings)?;
     if as_json {
-        let tokens = desk.service.list_tokens().await?;
+        let tokens = desk.service.access.list_tokens().await?;
         desk.console.data(&json!({ "schema": 1, "keys": lines, "tokens": tokens }).to_string());
         return Ok(exit::ANSWER);
     }
@@ -109,7 +109,7 @@ async fn list(desk: &Desk<'_>, as_json: bool) -> Result<u8, Failure> {
     let told = lines.iter().map(|line| format!("{:<widest$}  {}", line.provider, tell(line)));
     desk.console.page(&told.collect::<Vec<_>>().join("\n"));
     // The keys are told first, because a database that cannot be read does not concern them.
-    tokens::tell(desk, &desk.service.list_tokens().await?);
+    tokens::tell(desk, &desk.service.access.list_tokens().await?);
     Ok(exit::ANSWER)
 }
 

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::Desk;
 use crate::terminal::console::{Console, Tone};
 use crate::terminal::summary;
-use parallel_llm_service::{Further, RunHandle};
+use parallel_llm_service::{Continuation, RunHandle};
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings;
 
@@ -47,7 +47,7 @@ pub(super) async fn resume_after_kill(
         .await
         .map_err(|error| Failure::new(Code::Internal, format!("the child lives on: {error}")))?;
     console.say(&console.tone(Tone::Bad, "\nThe process was killed (SIGKILL) in the middle of the run."));
-    let run = desk.service.find("@").await?.run();
+    let run = desk.service.runs.find("@").await?.run();
     console.say(&format!(
         "What the store has of run {}, which is now {}:",
         run.plan.run_id,
@@ -56,7 +56,7 @@ pub(super) async fn resume_after_kill(
     summary::tell_seats(console, &run);
     console.say("\nThis process takes the run up. Answers it has are not asked for again, and a seat that was sent and");
     console.say("never heard of is left alone, because it may have been paid.\n");
-    desk.service.go_on("@", Further::Resume { resend: false, budget: None }).await
+    desk.service.ask.continue_run("@", Continuation::Resume { resend: false, budget: None }).await
 }
 
 /// Tells what the provider was asked, by the provider's own record.
@@ -72,7 +72,7 @@ pub(super) fn account(console: &Console, run: &Run, simulator: &Simulator) {
 }
 
 async fn saved_answers(desk: &Desk<'_>) -> usize {
-    match desk.service.find("@").await {
+    match desk.service.runs.find("@").await {
         Ok(kept) => kept.run().answered(),
         Err(_) => 0,
     }
@@ -83,7 +83,7 @@ fn start(desk: &Desk<'_>, question: &str, simulator: &Simulator) -> Result<Child
         |error: std::io::Error| Failure::new(Code::Internal, format!("the child cannot start: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
     // A home of its own: what the user has set is no more its business than the demo's.
-    let home = &desk.service.settings().data_dir;
+    let home = &desk.service.settings.data_dir;
     private_files::folder_builder().recursive(true).create(home).map_err(failed)?;
     Command::new(program)
         .args(["ask", "--", question])

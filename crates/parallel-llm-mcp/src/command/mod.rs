@@ -35,7 +35,7 @@ pub use serve::Serve;
 
 use crate::exit;
 use crate::terminal::console::Console;
-use parallel_llm_service::Service;
+use parallel_llm_service::Services;
 
 /// What the program is called.
 const PROGRAM: &str = "parallel-llm-mcp";
@@ -203,7 +203,7 @@ impl Command {
 /// What a command works with.
 pub struct Desk<'a> {
     /// The service over the settings in force.
-    pub service: &'a Service,
+    pub service: &'a Services,
     /// The standard streams.
     pub console: Console,
 }

@@ -99,7 +99,7 @@ impl Models {
 /// Does the command.
 pub(super) async fn run(desk: &Desk<'_>, models: &Models) -> Result<u8, Failure> {
     if models.check {
-        let roll_call = desk.service.roll_call().await?;
+        let roll_call = desk.service.models.check().await?;
         if models.json {
             desk.console.data(&pretty(&roll_call));
         } else {
@@ -107,7 +107,7 @@ pub(super) async fn run(desk: &Desk<'_>, models: &Models) -> Result<u8, Failure>
         }
         return Ok(if roll_call.has_dead { exit::USAGE } else { exit::ANSWER });
     }
-    let found = desk.service.find_models(&models.query()).await?;
+    let found = desk.service.models.find(&models.query()).await?;
     if models.json {
         desk.console.data(&pretty(&found));
     } else {

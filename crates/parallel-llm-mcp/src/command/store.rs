@@ -93,7 +93,7 @@ pub(super) async fn run(desk: &Desk<'_>, command: StoreCommand) -> Result<u8, Fa
 }
 
 async fn check(desk: &Desk<'_>, check: &Check) -> Result<u8, Failure> {
-    let looked = desk.service.check_store(check.read_data).await?;
+    let looked = desk.service.database.check(check.read_data).await?;
     if check.json {
         desk.console.data(&format!("{:#}", checked(&looked, check.read_data)));
     } else {
@@ -169,7 +169,7 @@ fn name(desk: &Desk<'_>, damaged: &[RunId]) {
 }
 
 async fn backup(desk: &Desk<'_>, backup: &Backup) -> Result<u8, Failure> {
-    let (made, waiting) = desk.service.back_up(&backup.file).await?;
+    let (made, waiting) = desk.service.database.back_up(&backup.file).await?;
     if backup.json {
         let object = json!({
             "schema": SCHEMA, "path": made.path, "runs": made.runs, "bytes": made.bytes, "files_waiting": waiting,
@@ -189,7 +189,7 @@ async fn backup(desk: &Desk<'_>, backup: &Backup) -> Result<u8, Failure> {
 }
 
 async fn restore(desk: &Desk<'_>, restore: &Restore) -> Result<u8, Failure> {
-    let restored = desk.service.restore(&restore.file).await?;
+    let restored = desk.service.database.restore(&restore.file).await?;
     if restore.json {
         let object = json!({
             "schema": SCHEMA, "path": restored.path, "runs": restored.runs, "before": restored.before,

@@ -82,7 +82,7 @@ pub(super) async fn create(desk: &Desk<'_>, create: Create) -> Result<u8, Failur
         requests_per_minute: create.per_minute,
         lifetime_ms: create.expires,
     };
-    let MadeToken { line, secret } = desk.service.create_token(wish).await?;
+    let MadeToken { line, secret } = desk.service.access.create_token(wish).await?;
     if create.json {
         let mut object = json!(line);
         object["schema"] = SCHEMA.into();
@@ -103,9 +103,9 @@ pub(super) async fn create(desk: &Desk<'_>, create: Create) -> Result<u8, Failur
 pub(super) async fn revoke(desk: &Desk<'_>, revoke: &Revoke) -> Result<u8, Failure> {
     let service = desk.service;
     let token = if revoke.yes {
-        service.revoke_token(&revoke.name).await?
+        service.access.revoke_token(&revoke.name).await?
     } else {
-        service.find_token(&revoke.name).await?
+        service.access.find_token(&revoke.name).await?
     };
     if revoke.json {
         let object = json!({ "schema": SCHEMA, "done": revoke.yes, "token": token });

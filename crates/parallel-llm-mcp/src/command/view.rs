@@ -121,7 +121,7 @@ async fn give_up(desk: &Desk<'_>, handle: &RunHandle, signals: &mut Signals) {
     let closed = async {
         if tokio::time::timeout(AT_ONCE, handle.wait_closed()).await.is_err() {
             let open = handle.look(|run| run.awaited().count());
-            let limit_s = desk.service.settings().drain_ms / 1000;
+            let limit_s = desk.service.settings.drain_ms / 1000;
             let answers = if open == 1 { "an answer that is" } else { "answers that are" };
             if open > 0 {
                 desk.console.say(&format!(

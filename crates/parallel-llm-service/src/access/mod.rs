@@ -5,5 +5,5 @@ mod principal;
 mod tokens;
 
 pub use issuer::{Issuer, ReadDocument};
-pub use principal::{Asker, Grant, Scope};
-pub use tokens::{MadeToken, TokenLine, TokenState, TokenWish};
+pub use principal::{Grant, Principal, Scope};
+pub use tokens::{Access, MadeToken, TokenLine, TokenState, TokenWish};

@@ -1,27 +1,24 @@
 //! Who asks, and what that allows: the owner of the data folder everything, the holder of a token what was granted
 //! with it.
 //!
-//! What always holds: an asker who is not the owner sees the runs it asked for itself, and to it no other run exists; it
+//! What always holds: a principal who is not the owner sees the runs it asked for itself, and to it no other run exists; it
 //! spends no more than it was granted, and no more than the owner's settings allow; and nothing it asks for touches the
 //! owner's files. Every use case of the service begins with one of the checks here, so that no door can leave it out.
 
 use std::sync::Arc;
 
-use parallel_llm_engine::plan::{DayLimit, Defaults};
-use parallel_llm_engine::request::recipe::Recipe;
+use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
 use parallel_llm_store::Whose;
 
-use crate::Service;
-
 /// Who asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Asker {
+pub enum Principal {
     /// The user whose data folder this is.
     #[default]
     Owner,
     /// Somebody who came over the network with a token.
-    Holder(Arc<Grant>),
+    TokenHolder(Arc<Grant>),
 }
 
 /// What the holder of a token may do.
@@ -70,12 +67,12 @@ impl Scope {
     }
 }
 
-impl Asker {
+impl Principal {
     /// What its runs are asked by; `None` for the owner.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Owner => None,
-            Self::Holder(grant) => Some(&grant.name),
+            Self::TokenHolder(grant) => Some(&grant.name),
         }
     }
 
@@ -91,7 +88,7 @@ impl Asker {
 
     /// What its own runs may cost in a day, where that has a limit.
     pub(crate) fn day_limit(&self) -> Option<DayLimit> {
-        let Self::Holder(grant) = self else { return None };
+        let Self::TokenHolder(grant) = self else { return None };
         Some(DayLimit {
             provider: None,
             asked_by: Some(grant.name.clone()),
@@ -104,7 +101,7 @@ impl Asker {
     pub fn check_owner(&self) -> Result<(), Failure> {
         match self {
             Self::Owner => Ok(()),
-            Self::Holder(_) => {
+            Self::TokenHolder(_) => {
                 let message = "no token allows this: it is for the owner of the data folder";
                 Err(Failure::new(Code::ScopeMissing, message)
                     .with_next("have the owner do it on that machine"))
@@ -133,60 +130,11 @@ impl Asker {
     /// Refuses what was not granted.
     pub fn check(&self, scope: Scope) -> Result<(), Failure> {
         match self {
-            Self::Holder(grant) if !grant.scopes.iter().any(|granted| granted.allows(scope)) => {
+            Self::TokenHolder(grant) if !grant.scopes.iter().any(|granted| granted.allows(scope)) => {
                 let message = format!("this token lacks the scope `{}`", scope.word());
                 Err(Failure::new(Code::ScopeMissing, message))
             }
             _ => Ok(()),
         }
-    }
-}
-
-impl Service {
-    /// Who asks.
-    pub const fn asker(&self) -> &Asker {
-        &self.asker
-    }
-
-    /// What holds where this asker's request says nothing. The check command runs on the owner's machine, for the owner alone.
-    pub(crate) fn defaults(&self) -> Defaults {
-        let defaults = self.settings().defaults();
-        let checker = defaults.checker.filter(|_| self.may_check());
-        Defaults { checker, ..defaults }
-    }
-
-    fn may_check(&self) -> bool {
-        self.checks && self.asker == Asker::Owner
-    }
-
-    /// Refuses a recipe by which answers are checked where there is no check command, or where it is not the asker's.
-    pub(crate) fn check_checker(&self, recipe: Recipe) -> Result<(), Failure> {
-        let check = self.settings().check.as_ref();
-        if !recipe.knobs.is_checked() {
-            return match check.filter(|check| check.is_asked_for) {
-                Some(_) => Err(Failure::new(
-                    Code::Usage,
-                    format!("`{recipe}` checks nothing, so `--check` would do nothing"),
-                )
-                .with_next("name a strategy that checks with it: `--strategy best-of-n@by=check`")),
-                None => Ok(()),
-            };
-        }
-        if !self.may_check() {
-            let message =
-                format!("`{recipe}` runs the owner's check command, which is run for nobody over HTTP");
-            return Err(Failure::new(Code::ScopeMissing, message)
-                .with_next("name another strategy, such as `best-of-n`"));
-        }
-        let none = || {
-            let message = format!("`{recipe}` needs a check command, and none is set");
-            Failure::new(Code::CheckUnavailable, message)
-        };
-        check.ok_or_else(none)?.check()
-    }
-
-    /// What may be spent in a day by what this asker begins: its own limit, then those of the settings.
-    pub(crate) fn day_limits(&self) -> Vec<DayLimit> {
-        self.asker.day_limit().into_iter().chain(self.settings().defaults().limits).collect()
     }
 }

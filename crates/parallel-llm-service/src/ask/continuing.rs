@@ -12,8 +12,11 @@ use parallel_llm_engine::run::{RESEND, Run, SeatView};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
 use tokio::time::timeout;
 
-use crate::ask::quote::{Proposal, What};
-use crate::{Kept, RunHandle, Scope, Service};
+use super::Asking;
+use super::fitness;
+use super::plan::Planner;
+use super::quote::{Quote, Resolved};
+use crate::{Kept, RunHandle};
 
 /// How long the end of a run is waited for that has its answer: longer than it is asked what lost requests cost. Seats
 /// that are waited for may take longer, which is worth being told.
@@ -21,7 +24,7 @@ const CLOSING_MAX: Duration = Duration::from_secs(12);
 
 /// What is wanted of a run that is at a stand.
 #[derive(Clone, Debug)]
-pub enum Further {
+pub enum Continuation {
     /// An answer: its seats without one are asked. Those sent and never heard of are asked again only where `resend`
     /// says so, because they may have been paid.
     Resume {
@@ -37,8 +40,8 @@ pub enum Further {
     Rewrite(RunRequest),
 }
 
-impl Further {
-    /// What of it may be more than the asker is allowed.
+impl Continuation {
+    /// What of it may be more than the principal is allowed.
     fn wishes(&self) -> RunRequest {
         let files = match self {
             Self::Resume { .. } => None,
@@ -67,49 +70,41 @@ impl Further {
     }
 }
 
-impl Service {
-    /// Goes on with a run. Whatever is wrong is said before anything is paid.
-    pub async fn go_on(&self, name: &str, further: Further) -> Result<RunHandle, Failure> {
-        self.propose_further(name, further).await?.begin().await
-    }
-
-    /// Resolves what is wanted of a run without beginning it. Fails where it cannot be gone on with whatever it costs.
-    pub async fn propose_further(&self, name: &str, further: Further) -> Result<Proposal, Failure> {
-        // The answers it has are given too.
-        self.asker().check(Scope::Ask)?;
-        self.asker().check(Scope::Read)?;
-        self.further(name, further).await
-    }
-
-    /// The same for a run that this very asker asks for.
-    pub(crate) async fn further(&self, name: &str, further: Further) -> Result<Proposal, Failure> {
-        self.asker().check_wishes(&further.wishes(), self.settings().budget)?;
-        let is_resume = matches!(further, Further::Resume { .. });
-        let (run, is_open) = match self.seek(name).await? {
+impl Asking {
+    /// What continuing a run comes to, for whoever asks for that very run or for its question again.
+    pub(super) async fn resolve_continuation(
+        &self,
+        name: &str,
+        continuation: Continuation,
+    ) -> Result<Quote, Failure> {
+        self.planner.principal.check_wishes(&continuation.wishes(), self.planner.settings().budget)?;
+        let is_resume = matches!(continuation, Continuation::Resume { .. });
+        let (run, is_open) = match self.history.seek(name).await? {
             Kept::Live(handle) if is_resume && handle.is_wanted() && handle.look(is_undecided) => {
-                return Ok(Proposal::new(self, What::Join(handle)));
+                return Ok(Quote::new(self, Resolved::Join(handle)));
             }
             Kept::Live(handle) => self.ended(&handle).await?,
             Kept::Past(past) => (past.run, false),
         };
-        let mut reopening = self.part(&run, &further).await?;
-        self.check_checker(reopening.recipe())?;
+        let mut reopening = self.part(&run, &continuation).await?;
+        self.planner.check_checker(reopening.recipe())?;
         if is_open {
             return Err(still_running(&run));
         }
-        reopening.limits = self.day_limits();
-        self.check_part(&run, &reopening, &further).await?;
-        let budget = match further {
-            Further::Resume { budget, .. } => budget,
-            Further::Add(_) | Further::Rewrite(_) => {
-                Some(further.budget().unwrap_or_else(|| self.settings().defaults().budget))
+        reopening.limits = self.planner.day_limits();
+        self.check_part(&run, &reopening, &continuation).await?;
+        let budget = match continuation {
+            Continuation::Resume { budget, .. } => budget,
+            Continuation::Add(_) | Continuation::Rewrite(_) => {
+                Some(continuation.budget().unwrap_or_else(|| self.planner.settings().defaults().budget))
             }
         };
-        Ok(Proposal::new(self, What::GoOn(Box::new(run), Box::new(reopening), budget)))
+        let (run, part) = (Box::new(run), Box::new(reopening));
+        Ok(Quote::new(self, Resolved::Continue { run, part, budget }))
     }
 
     /// Begins a further part of a run.
-    pub(crate) async fn begin_part(
+    pub(super) async fn begin_part(
         &self,
         run: Run,
         mut reopening: Reopening,
@@ -118,32 +113,40 @@ impl Service {
         if let Some(budget) = budget {
             reopening = reopening.within((&run.plan, run.chain()), (run.cost_max(), budget))?;
         }
-        self.runs().await?.reopen(run, reopening, self.output_dir()).await
+        self.live.get().await?.reopen(run, reopening, self.history.output_dir.clone()).await
     }
 
     /// What is wanted, resolved; it may cost more than it is allowed to. Fails where there is nothing to be had of the run.
-    async fn part(&self, run: &Run, further: &Further) -> Result<Reopening, Failure> {
-        check(run, further)?;
-        match further {
-            Further::Resume { resend, .. } => resume(run, *resend),
-            Further::Add(request) | Further::Rewrite(request) => self.resolve(run, request).await,
+    async fn part(&self, run: &Run, continuation: &Continuation) -> Result<Reopening, Failure> {
+        check(run, continuation)?;
+        match continuation {
+            Continuation::Resume { resend, .. } => resume(run, *resend),
+            Continuation::Add(request) | Continuation::Rewrite(request) => {
+                self.planner.part(run, request).await
+            }
         }
     }
 
     /// Fails where those that this part asks have no key: new seats and a synthesizer that was named each, of the earlier
     /// seats and of the other synthesizers all. What was paid for is not fused by choosing one answer of it.
-    async fn check_part(&self, run: &Run, reopening: &Reopening, further: &Further) -> Result<(), Failure> {
+    async fn check_part(
+        &self,
+        run: &Run,
+        reopening: &Reopening,
+        continuation: &Continuation,
+    ) -> Result<(), Failure> {
+        let providers = &self.planner.lists.providers;
         let new = reopening.seats.iter().collect::<Vec<_>>();
         let again: Vec<&Seat> =
             run.plan.seats.iter().filter(|seat| reopening.ask.contains(&seat.number)).collect();
-        let named: Vec<&Seat> = match &further {
-            Further::Rewrite(request) if request.synthesizer.is_some() => {
+        let named: Vec<&Seat> = match &continuation {
+            Continuation::Rewrite(request) if request.synthesizer.is_some() => {
                 reopening.synthesizers.iter().take(1).collect()
             }
             _ => Vec::new(),
         };
-        self.check_keys(&[new, named].concat(), &again).await?;
-        self.check_keys(&[], &fusing(run, reopening)).await
+        fitness::check_keys(providers, &[new, named].concat(), &again).await?;
+        fitness::check_keys(providers, &[], &fusing(run, reopening)).await
     }
 
     /// A run of this process that has its answer, and whether it is still under way.
@@ -160,22 +163,26 @@ impl Service {
         if handle.look(|run| run.plan.store) != StoreMode::Full {
             return Ok(handle.snapshot());
         }
-        let mut run = self.recall(handle.id()).await?.run;
+        let mut run = self.history.read(handle.id()).await?.run;
         // The store may not know yet that nobody writes it any more.
         run.interrupt();
         Ok(run)
     }
+}
 
-    async fn resolve(&self, run: &Run, request: &RunRequest) -> Result<Reopening, Failure> {
-        self.check_reach(request)?;
+impl Planner {
+    /// A further part of a run, resolved; it may cost more than it is allowed to.
+    async fn part(&self, run: &Run, request: &RunRequest) -> Result<Reopening, Failure> {
+        let providers = &self.lists.providers;
+        fitness::check_reach(providers, &self.principal, request)?;
         let defaults = self.defaults();
-        let catalogues = self.catalogues_for(request, &defaults).await;
-        let terms = Terms { defaults: &defaults, providers: &self.parts.providers, catalogues: &catalogues };
+        let catalogues = self.lists.for_request(request, &defaults).await;
+        let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
         let unbounded = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };
         let mut reopening =
             Reopening::resolve(&unbounded, &terms, (&run.plan, run.chain()), (Vec::new(), run.cost_max()))?;
         let places = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];
-        let unable = self.inabilities(&run.plan.routing, places);
+        let unable = fitness::inabilities(providers, &run.plan.routing, places);
         reopening.warnings.extend(unable);
         Ok(reopening)
     }
@@ -196,7 +203,7 @@ fn lacks_text(run: &Run) -> bool {
 }
 
 /// Whether there is anything to be had of the run.
-fn check(run: &Run, further: &Further) -> Result<(), Failure> {
+fn check(run: &Run, continuation: &Continuation) -> Result<(), Failure> {
     let id = run.plan.run_id;
     if run.status == RunStatus::Running {
         return Err(still_running(run));
@@ -205,8 +212,8 @@ fn check(run: &Run, further: &Further) -> Result<(), Failure> {
         let message = format!("the texts of run {id} were not kept, so it cannot be gone on with");
         return Err(Failure::new(Code::Usage, message).with_next("ask again; `--store full` keeps texts"));
     }
-    match further {
-        Further::Resume { .. } if run.status == RunStatus::Complete && !lacks_text(run) => {
+    match continuation {
+        Continuation::Resume { .. } if run.status == RunStatus::Complete && !lacks_text(run) => {
             let message = format!("the run {id} is complete; there is nothing to resume");
             let next = if run.seats.iter().any(|seat| seat.late) {
                 "make one text of all its answers with `runs synthesize`"
@@ -215,7 +222,7 @@ fn check(run: &Run, further: &Further) -> Result<(), Failure> {
             };
             Err(Failure::new(Code::Usage, message).with_next(next))
         }
-        Further::Rewrite(_) if run.seats.iter().all(|seat| seat.answer.is_none()) => {
+        Continuation::Rewrite(_) if run.seats.iter().all(|seat| seat.answer.is_none()) => {
             let message = format!("the run {id} has no answers to make a text of");
             Err(Failure::new(Code::Usage, message).with_next("ask its seats with `runs resume`"))
         }

@@ -9,8 +9,9 @@ use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, ProviderId, Routing, RunPlan, RunRequest};
 use parallel_llm_provider::{Dialect, EffortField};
 
-use crate::{Asker, Service};
-use parallel_llm_settings::settings::{Origin, Shown};
+use crate::Principal;
+use crate::models::providers::Providers;
+use parallel_llm_settings::settings::{Origin, Settings, Shown};
 
 /// What of a plan was typed in this call, and so is refused where it cannot be; the rest fails its own seat.
 #[derive(Clone, Copy, Debug)]
@@ -31,70 +32,79 @@ impl Typed {
     }
 }
 
-impl Service {
-    /// Fails where one of these typed places has no key, and where none of these seats has one. Said before a run is
-    /// begun.
-    pub(crate) async fn check_keys(&self, typed: &[&Seat], seats: &[&Seat]) -> Result<(), Failure> {
-        let places = typed.iter().chain(seats);
-        let providers: BTreeSet<&ProviderId> = places.map(|seat| &seat.model.provider).collect();
-        let checks =
-            providers.into_iter().map(|id| async move { Some((id, self.check_key(id).await.err()?)) });
-        let keyless: BTreeMap<&ProviderId, Failure> = join_all(checks).await.into_iter().flatten().collect();
-        let failure = |seat: &&Seat| keyless.get(&seat.model.provider);
-        let all = || seats.iter().all(|seat| failure(seat).is_some());
-        let refused = typed.iter().find_map(failure);
-        refused.or_else(|| seats.first().and_then(failure).filter(|_| all())).cloned().map_or(Ok(()), Err)
-    }
+/// Fails where one of these typed places has no key, and where none of these seats has one. Said before a run is
+/// begun.
+pub(super) async fn check_keys(
+    providers: &Providers,
+    typed: &[&Seat],
+    seats: &[&Seat],
+) -> Result<(), Failure> {
+    let places = typed.iter().chain(seats);
+    let ids: BTreeSet<&ProviderId> = places.map(|seat| &seat.model.provider).collect();
+    let checks = ids.into_iter().map(|id| async move { Some((id, providers.check_key(id).await.err()?)) });
+    let keyless: BTreeMap<&ProviderId, Failure> = join_all(checks).await.into_iter().flatten().collect();
+    let failure = |seat: &&Seat| keyless.get(&seat.model.provider);
+    let all = || seats.iter().all(|seat| failure(seat).is_some());
+    let refused = typed.iter().find_map(failure);
+    refused.or_else(|| seats.first().and_then(failure).filter(|_| all())).cloned().map_or(Ok(()), Err)
+}
 
-    /// Fails where somebody other than the owner names a provider that the owner has not set up. A server that is only
-    /// presumed to be on this machine may be anything that listens there, and is not for others to call.
-    pub(crate) fn check_reach(&self, request: &RunRequest) -> Result<(), Failure> {
-        if *self.asker() == Asker::Owner {
-            return Ok(());
-        }
-        let is_set_up = |model: &ModelRef| {
-            self.provider(&model.provider).is_some_and(|provider| !self.is_presumed(provider))
-        };
-        let typed = request.models.iter().flatten().chain(&request.synthesizer);
-        match typed.filter_map(|reference| self.model_of(reference)).find(|model| !is_set_up(model)) {
-            None => Ok(()),
-            Some(model) => {
-                let message = format!("`{}` is no provider that can be asked here", model.provider);
-                Err(Failure::new(Code::ModelUnknown, message))
-            }
+/// Fails where somebody other than the owner names a provider that the owner has not set up. A server that is only
+/// presumed to be on this machine may be anything that listens there, and is not for others to call.
+pub(super) fn check_reach(
+    providers: &Providers,
+    principal: &Principal,
+    request: &RunRequest,
+) -> Result<(), Failure> {
+    if *principal == Principal::Owner {
+        return Ok(());
+    }
+    let is_set_up = |model: &ModelRef| {
+        providers.find(&model.provider).is_some_and(|provider| !providers.is_presumed(provider))
+    };
+    let typed = request.models.iter().flatten().chain(&request.synthesizer);
+    match typed.filter_map(|reference| providers.model_of(reference)).find(|model| !is_set_up(model)) {
+        None => Ok(()),
+        Some(model) => {
+            let message = format!("`{}` is no provider that can be asked here", model.provider);
+            Err(Failure::new(Code::ModelUnknown, message))
         }
     }
+}
 
-    /// Fails where a typed seat's provider has no way to be sent a file of the question. A seat from the settings is
-    /// left out of the asking by itself.
-    pub(crate) fn check_inputs(&self, plan: &RunPlan, typed: Typed) -> Result<(), Failure> {
-        let seats = plan.seats.iter().filter(|_| typed.panel);
-        let mut providers = seats.filter_map(|seat| self.provider(&seat.model.provider));
-        providers.try_for_each(|provider| provider.dialect.check_inputs(&provider.id, &plan.messages))
-    }
+/// Fails where a typed seat's provider has no way to be sent a file of the question. A seat from the settings is
+/// left out of the asking by itself.
+pub(super) fn check_inputs(providers: &Providers, plan: &RunPlan, typed: Typed) -> Result<(), Failure> {
+    let seats = plan.seats.iter().filter(|_| typed.panel);
+    let mut asked = seats.filter_map(|seat| providers.find(&seat.model.provider));
+    asked.try_for_each(|provider| provider.dialect.check_inputs(&provider.id, &plan.messages))
+}
 
-    /// Fails where this call wants more answers to be waited for than the panel can give. The settings may, because they
-    /// are for other panels, too: that is a warning, because all seats are waited for then.
-    pub(crate) fn check_wait(&self, plan: &RunPlan) -> Result<Option<Warning>, Failure> {
-        let Wait::Seats { count } = plan.wait else { return Ok(None) };
-        let seats = plan.seats.len();
-        if usize::from(count) <= seats {
-            return Ok(None);
-        }
-        let message = format!("`quorum:{count}` wants more answers than a panel of {seats} can give");
-        let is_typed = |shown: &Shown| shown.name == "wait" && matches!(shown.origin, Origin::Flag(_));
-        if self.settings().shown().iter().any(is_typed) {
-            let next = format!("use `--wait quorum:{seats}` or less, or `--wait all`");
-            return Err(Failure::new(Code::Usage, message).with_next(next));
-        }
-        let next = "all are waited for; set `wait` to less, or to `all`".to_owned();
-        Ok(Some(Warning { code: Code::SettingsInvalid, message, next }))
+/// Fails where this call wants more answers to be waited for than the panel can give. The settings may, because they
+/// are for other panels, too: that is a warning, because all seats are waited for then.
+pub(super) fn check_wait(settings: &Settings, plan: &RunPlan) -> Result<Option<Warning>, Failure> {
+    let Wait::Seats { count } = plan.wait else { return Ok(None) };
+    let seats = plan.seats.len();
+    if usize::from(count) <= seats {
+        return Ok(None);
     }
+    let message = format!("`quorum:{count}` wants more answers than a panel of {seats} can give");
+    let is_typed = |shown: &Shown| shown.name == "wait" && matches!(shown.origin, Origin::Flag(_));
+    if settings.shown().iter().any(is_typed) {
+        let next = format!("use `--wait quorum:{seats}` or less, or `--wait all`");
+        return Err(Failure::new(Code::Usage, message).with_next(next));
+    }
+    let next = "all are waited for; set `wait` to less, or to `all`".to_owned();
+    Ok(Some(Warning { code: Code::SettingsInvalid, message, next }))
+}
 
-    /// What is asked for and some provider of these places cannot do; each list comes with what its places are called.
-    pub(crate) fn inabilities(&self, routing: &Routing, places: [(&str, &[Seat]); 2]) -> Vec<Warning> {
-        INABILITIES.iter().filter_map(|inability| inability.warning(routing, places, self)).collect()
-    }
+/// What is asked for and some provider of these places cannot do; each list comes with what its places are called.
+pub(super) fn inabilities(
+    providers: &Providers,
+    routing: &Routing,
+    places: [(&str, &[Seat]); 2],
+) -> Vec<Warning> {
+    INABILITIES.iter().filter_map(|inability| inability.warning(routing, places, providers)).collect()
 }
 
 /// Something that can be asked for and that some providers have no word for.
@@ -118,9 +128,14 @@ const INABILITIES: &[Inability] = &[
 ];
 
 impl Inability {
-    fn warning(&self, routing: &Routing, places: [(&str, &[Seat]); 2], service: &Service) -> Option<Warning> {
+    fn warning(
+        &self,
+        routing: &Routing,
+        places: [(&str, &[Seat]); 2],
+        providers: &Providers,
+    ) -> Option<Warning> {
         let is_met = |seat: &&Seat| {
-            let provider = service.provider(&seat.model.provider);
+            let provider = providers.find(&seat.model.provider);
             provider.is_some_and(|provider| (self.is_met)(routing, seat, &provider.dialect))
         };
         let names = places.into_iter().flat_map(|(kind, seats)| {

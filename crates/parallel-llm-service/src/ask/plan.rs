@@ -1,20 +1,16 @@
 //! Asking: a request is resolved into a plan, and the plan becomes a run under way.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures_util::future::join_all;
 use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::request::panel::{ModelRef, PanelEntry};
-use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunPlan, RunRequest};
+use parallel_llm_engine::{Code, Failure, RunPlan, RunRequest};
 
-use crate::ask::fitness::Typed;
-use crate::ask::quote::{Proposal, What};
-use crate::models::catalogue::Wanted;
-use crate::{Asker, RunHandle, Scope, Service};
+use super::fitness::{self, Typed};
+use crate::models::lists::Lists;
+use crate::{CalibrationFile, Principal};
 use parallel_llm_settings::clock;
+use parallel_llm_settings::settings::Settings;
 
 /// A question as a door hands it over.
 #[derive(Clone, Debug, Default)]
@@ -34,67 +30,32 @@ impl Question {
     }
 }
 
-impl Service {
-    /// Begins a run. Whatever is wrong is said here, before anything is paid. Where the same question is being answered
-    /// already, or was asked under the same idempotency key, that run is given instead.
-    pub async fn ask(&self, question: Question) -> Result<RunHandle, Failure> {
-        // Boxed, because every door holds what a question waits in, and a plan is large.
-        Box::pin(async { self.propose(question).await?.begin().await }).await
-    }
+/// Makes plans of questions, for one principal.
+#[derive(Clone)]
+pub(crate) struct Planner {
+    pub(crate) principal: Principal,
+    /// Whether the owner may have answers run through the check command.
+    pub(crate) checks: bool,
+    pub(crate) lists: Lists,
+    pub(crate) calibration: Arc<CalibrationFile>,
+}
 
-    /// Resolves a question without beginning it. Fails where it cannot be asked whatever it costs.
-    pub async fn propose(&self, question: Question) -> Result<Proposal, Failure> {
-        self.asker().check(Scope::Ask)?;
-        let cache_ms = question.cache_ms;
-        if cache_ms.is_some() {
-            // What is in the history is read.
-            self.asker().check(Scope::Read)?;
-        }
-        let plan = self.plan(question).await?;
-        Ok(Proposal::new(self, What::Ask(Box::new(plan), cache_ms)))
-    }
-
-    /// Begins what was proposed, or gives the answer there is to it.
-    pub(crate) async fn begin_asking(
-        &self,
-        plan: RunPlan,
-        cache_ms: Option<u64>,
-    ) -> Result<RunHandle, Failure> {
-        if let Some(handle) = self.answered_before(&plan, cache_ms).await? {
-            return Ok(handle);
-        }
-        self.begin(plan).await
-    }
-
-    /// The newest answer to the very same question, where one is wanted and not too old.
-    async fn answered_before(
-        &self,
-        plan: &RunPlan,
-        cache_ms: Option<u64>,
-    ) -> Result<Option<RunHandle>, Failure> {
-        let Some(within_ms) = cache_ms else { return Ok(None) };
-        let within_ms = i64::try_from(within_ms).unwrap_or(i64::MAX);
-        let asked_by = plan.asked_by.as_deref();
-        let same = self.store().await?.find_same(&plan.plan_hash, asked_by, within_ms).await?;
-        let Some(id) = same else { return Ok(None) };
-        let note = Failure::new(Code::Repeated, format!("this is the answer of run {id}"));
-        let past = self.recall(id).await?;
-        let cost = past.run.cost();
-        let handle = past.join(plan.budget).await?.spending_since(cost);
-        Ok(Some(handle.with_note(Warning::of("nothing was asked anew", &note))))
+impl Planner {
+    pub(super) fn settings(&self) -> &Settings {
+        &self.lists.providers.settings
     }
 
     /// What is asked, resolved; it may cost more than its budget.
-    async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
-        let mut request = question.request;
-        self.asker().check_wishes(&request, self.settings().budget)?;
-        self.check_reach(&request)?;
+    pub(super) async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
+        let (providers, mut request) = (&self.lists.providers, question.request);
+        self.principal.check_wishes(&request, self.settings().budget)?;
+        fitness::check_reach(providers, &self.principal, &request)?;
         let mut defaults = self.defaults();
         defaults.limits = self.day_limits();
         if let Some(name) = &question.preset {
             self.settings().preset(name)?.fill(&mut request, &mut defaults);
         }
-        if *self.asker() != Asker::Owner {
+        if self.principal != Principal::Owner {
             // A preset's own budget is the owner's wish for the owner's runs.
             defaults.budget = defaults.budget.min(self.settings().budget);
         }
@@ -107,66 +68,29 @@ impl Service {
         mut request: RunRequest,
         defaults: Defaults,
     ) -> Result<RunPlan, Failure> {
-        request.asked_by = self.asker().name().map(str::to_owned);
+        let providers = &self.lists.providers;
+        request.asked_by = self.principal.name().map(str::to_owned);
         // Whoever wants no text stored wants none in files either, unless this call says so.
         let stored = request.store.unwrap_or(self.settings().store) == StoreMode::Full;
-        let has_files = stored && *self.asker() == Asker::Owner;
+        let has_files = stored && self.principal == Principal::Owner;
         request.files = request.files.or_else(|| (!has_files).then_some(false));
-        let catalogues = self.catalogues_for(&request, &defaults).await;
-        let terms = Terms { defaults: &defaults, providers: &self.parts.providers, catalogues: &catalogues };
+        let catalogues = self.lists.for_request(&request, &defaults).await;
+        let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
         let identity = clock::new_identity().map_err(|error| {
             Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))
         })?;
         let typed = Typed::of(&request);
         let mut plan = RunPlan::draft(request, &terms, identity)?;
         self.check_checker(plan.recipe())?;
-        self.check_inputs(&plan, typed)?;
-        self.check_keys(&typed.places(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
+        fitness::check_inputs(providers, &plan, typed)?;
+        fitness::check_keys(providers, &typed.places(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
         check_memory(&plan)?;
-        plan.warnings.extend(self.check_wait(&plan)?);
+        plan.warnings.extend(fitness::check_wait(self.settings(), &plan)?);
         let places = [("seat", &*plan.seats), ("synthesizer", &*plan.synthesizers)];
-        let unable = self.inabilities(&plan.routing, places);
+        let unable = fitness::inabilities(providers, &plan.routing, places);
         plan.warnings.extend(unable);
-        plan.warnings.extend(self.check_calibration().await);
+        plan.warnings.extend(self.calibration.warning().await);
         Ok(plan)
-    }
-
-    /// The list of each provider that is named. A provider is asked for its own only where a typed name is in no
-    /// fresh list; all are asked at once.
-    pub(crate) async fn catalogues_for(
-        &self,
-        request: &RunRequest,
-        defaults: &Defaults,
-    ) -> BTreeMap<ProviderId, Arc<Catalogue>> {
-        let typed = request.models.iter().flatten().chain(&request.synthesizer);
-        let settled =
-            defaults.panel.iter().filter(|_| request.models.is_none()).chain(&defaults.synthesizers);
-        let mut names: BTreeMap<ProviderId, Vec<String>> = BTreeMap::new();
-        for model in typed.filter_map(|reference| self.model_of(reference)) {
-            names.entry(model.provider).or_default().push(model.model);
-        }
-        for model in settled.filter_map(|reference| self.model_of(reference)) {
-            names.entry(model.provider).or_default();
-        }
-        let known = names.into_iter().map(|(provider, names)| async move {
-            let settings = self.provider(&provider)?;
-            let wanted = if names.is_empty() { Wanted::AtHand } else { Wanted::Names(&names) };
-            let list = self.shelf(settings, wanted).await.known.list?;
-            Some((provider, list.catalogue))
-        });
-        join_all(known).await.into_iter().flatten().collect()
-    }
-
-    /// The model a reference names; `None` where it cannot be read, which resolving says.
-    pub(crate) fn model_of(&self, reference: &str) -> Option<ModelRef> {
-        self.entry_of(reference).map(|entry| entry.model)
-    }
-
-    /// The same with all that the reference says.
-    pub(crate) fn entry_of(&self, reference: &str) -> Option<PanelEntry> {
-        let is_provider = |id: &str| self.parts.providers.iter().any(|known| known.0 == id);
-        let default = self.parts.providers.first()?;
-        PanelEntry::parse(reference, default, is_provider).ok()
     }
 }
 

@@ -10,9 +10,11 @@ use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunId, RunPlan, RunStatus};
 use tokio::time::Instant;
 
-use crate::{Further, Kept, PastRun, RunHandle, Service};
+use super::Asking;
+use super::continuing::Continuation;
+use crate::{Kept, PastRun, RunHandle};
 
-/// What the asker is told before anything else of a run that answers the question and was there already.
+/// What the principal is told before anything else of a run that answers the question and was there already.
 const NOT_ANEW: &str = "nothing was asked anew";
 /// What can be done where an earlier run is in the way.
 const FRESH: &str = "`--fresh` asks all of it anew";
@@ -23,20 +25,20 @@ const TAKING_UP_MAX: Duration = Duration::from_secs(10);
 /// How often the one looks what has become of the other.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-impl Service {
+impl Asking {
     /// Begins the run of a plan. Where the same is under way already, that run is given instead; where it was left
     /// without an answer, that run is gone on with.
     pub(crate) async fn begin(&self, plan: RunPlan) -> Result<RunHandle, Failure> {
-        let (runs, anew) = (self.runs().await?, RunPlan { fresh: true, ..plan.clone() });
-        let id = match runs.start(plan, self.output_dir()).await {
+        let (runs, anew) = (self.live.get().await?, RunPlan { fresh: true, ..plan.clone() });
+        let id = match runs.start(plan, self.history.output_dir.clone()).await {
             Err(Failure { code: Code::Repeated, run_id: Some(id), .. }) => *id,
             begun => return begun,
         };
-        let why = match self.seek(&id.to_string()).await? {
+        let why = match self.history.seek(&id.to_string()).await? {
             Kept::Live(handle) => match handle.join() {
                 Some(joined) => return Ok(joined.with_note(asked_before(id))),
                 None if handle.look(|run| run.plan.store) == StoreMode::Full => {
-                    let handle = self.recall(id).await?.join(anew.budget).await?;
+                    let handle = self.join(self.history.read(id).await?, anew.budget).await?;
                     return Ok(handle.with_note(going_on(id, RunStatus::Cancelled)));
                 }
                 None => Failure::new(
@@ -60,7 +62,7 @@ impl Service {
                     _ => asked_before(id),
                 };
                 let over = past.run.closed.then(|| past.run.cost());
-                let handle = past.join(anew.budget).await?.with_note(note);
+                let handle = self.join(*past, anew.budget).await?.with_note(note);
                 return Ok(match over {
                     Some(cost) => handle.spending_since(cost),
                     None => handle,
@@ -70,7 +72,7 @@ impl Service {
         if anew.idempotency_key.is_some() {
             return Err(why.with_next("ask again when it is over, under another idempotency key"));
         }
-        let begun = runs.start(anew, self.output_dir()).await?;
+        let begun = runs.start(anew, self.history.output_dir.clone()).await?;
         Ok(begun.with_note(Warning::of("all of it is asked anew", &why)))
     }
 
@@ -80,17 +82,18 @@ impl Service {
         let name = id.to_string();
         let give_up = Instant::now() + TAKING_UP_MAX;
         loop {
-            let resume = Further::Resume { resend: false, budget: Some(budget) };
+            let resume = Continuation::Resume { resend: false, budget: Some(budget) };
             // Boxed, because beginning what was proposed may come here again.
-            let begun = Box::pin(async { self.further(&name, resume).await?.begin().await }).await;
+            let begun =
+                Box::pin(async { self.resolve_continuation(&name, resume).await?.begin().await }).await;
             let Err(failure) = begun else { return begun };
-            match self.seek(&name).await? {
+            match self.history.seek(&name).await? {
                 Kept::Live(handle) => {
                     if let Some(joined) = handle.join() {
                         return Ok(joined);
                     }
                 }
-                Kept::Past(past) if !is_at_a_stand(&past) => return past.join(budget).await,
+                Kept::Past(past) if !is_at_a_stand(&past) => return self.join(*past, budget).await,
                 Kept::Past(_) if failure.code != Code::Busy => return Err(failure),
                 Kept::Past(_) => {}
             }

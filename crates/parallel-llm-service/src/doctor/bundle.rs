@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::redaction::Redaction;
-use super::{Diagnosis, Service, VERSION};
+use super::{Diagnosis, Doctor, VERSION};
 use parallel_llm_settings::clock;
 
 /// Lines of the log that are taken: the newest.
@@ -51,12 +51,12 @@ struct Line {
     origin: String,
 }
 
-impl Service {
+impl Doctor {
     /// The report, as one JSON object.
     pub async fn bundle(&self, diagnosis: &Diagnosis) -> Result<Value, Failure> {
-        self.asker().check_owner()?;
-        let settings = self.settings();
-        let state = match self.store().await {
+        self.principal.check_owner()?;
+        let settings = &self.settings;
+        let state = match self.store.get().await {
             Ok(store) => store.state().await.ok(),
             // Why it cannot be opened is among the findings.
             Err(_) => None,

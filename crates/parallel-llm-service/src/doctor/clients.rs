@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::system::quoted;
-use super::{Finding, Service};
+use super::{Doctor, Finding};
 use parallel_llm_install::clients::{self, Client, Content, InstallState, Installed, Reach};
 
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let wall_ms = service.settings().client_wall_ms;
-    let Some(places) = service.settings().places.clone() else { return Vec::new() };
+pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+    let wall_ms = doctor.settings.client_wall_ms;
+    let Some(places) = doctor.settings.places.clone() else { return Vec::new() };
     let read = move || {
         clients::ALL.iter().filter_map(|client| Some((client, clients::state(client, &places)?))).collect()
     };

@@ -5,21 +5,22 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use parallel_llm_engine::Failure;
 
-use super::{Finding, Service};
+use super::{Doctor, Finding};
 use parallel_llm_settings::clock::unix_ms;
 
 /// A difference above this is told: certificates, the leases of runs and the day of a budget go by the clock, and what
 /// the network takes, and the second to which providers tell the time, are far below it.
 const SKEW_MS_MAX: u64 = 30_000;
 
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let named: BTreeSet<_> = service.named_models().into_iter().map(|named| named.model.provider).collect();
-    let providers = service.providers().filter(|provider| named.contains(&provider.id));
+pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+    let named: BTreeSet<_> =
+        doctor.configured.models().into_iter().map(|named| named.model.provider).collect();
+    let providers = doctor.providers().all().filter(|provider| named.contains(&provider.id));
     let asked = providers.map(async |provider| {
         // Who cannot be called is not asked for this alone; why is told by the check of keys.
-        service.check_key(&provider.id).await.ok()?;
+        doctor.providers().check_key(&provider.id).await.ok()?;
         let before_ms = unix_ms();
-        let told_ms = (service.parts.fetch_time)(provider.id.clone()).await;
+        let told_ms = (*doctor.fetch_time)(provider.id.clone()).await;
         finding(&provider.name, told_ms, before_ms.midpoint(unix_ms()))
     });
     let told: Vec<Finding> = join_all(asked).await.into_iter().flatten().collect();

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use parallel_llm_engine::{Code, Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::Credit;
 
-use super::{Finding, Service};
+use super::{Doctor, Finding};
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::ProviderSettings;
 
@@ -15,23 +15,23 @@ const CREDIT_MAX: Duration = Duration::from_secs(5);
 /// A key that is good for fewer days than this is told: long enough to make another in peace.
 const EXPIRES_SOON_DAYS: i64 = 14;
 
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let routers = service.settings().providers.iter().filter(|provider| provider.dialect.routes);
+pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+    let routers = doctor.settings.providers.iter().filter(|provider| provider.dialect.routes);
     let asked = routers.map(|provider| async move {
-        findings(&provider.id, &provider.name, credit_of(service, provider).await)
+        findings(&provider.id, &provider.name, credit_of(doctor, provider).await)
     });
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-async fn credit_of(service: &Service, provider: &ProviderSettings) -> Result<Option<Credit>, Failure> {
+async fn credit_of(doctor: &Doctor, provider: &ProviderSettings) -> Result<Option<Credit>, Failure> {
     // A program that keeps the key has a limit of its own.
-    service.check_key(&provider.id).await?;
+    doctor.providers().check_key(&provider.id).await?;
     let late = |_| {
         let limit_s = CREDIT_MAX.as_secs();
         let message = format!("{} did not say within {limit_s} s what is left of its key", provider.name);
         Failure::new(Code::Timeout, message).with_next("try again; the network or the provider is slow")
     };
-    let fetched = (service.parts.fetch_credit)(provider.id.clone());
+    let fetched = (*doctor.fetch_credit)(provider.id.clone());
     tokio::time::timeout(CREDIT_MAX, fetched).await.map_err(late)?
 }
 

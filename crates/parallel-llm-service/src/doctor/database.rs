@@ -8,7 +8,7 @@ use parallel_llm_engine::{Failure, RunStatus};
 use parallel_llm_store::{DatabaseState, RunFilter, Soundness, SpillState, Thoroughness};
 
 use super::system::size;
-use super::{Depth, Finding, Health, Service};
+use super::{Depth, Doctor, Finding, Health};
 
 /// Interrupted runs that are looked for. More would say the same.
 const INTERRUPTED_MAX: usize = 100;
@@ -19,15 +19,15 @@ pub(super) const WHOLE_MAX: Duration = Duration::from_secs(300);
 /// A write-ahead log beyond this is told. It is brought home at 32 MB, unless somebody reads on and on.
 const LOG_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
-pub(super) async fn look(service: &Service, depth: Depth) -> Vec<Finding> {
-    match examine(service, depth).await {
+pub(super) async fn look(doctor: &Doctor, depth: Depth) -> Vec<Finding> {
+    match examine(doctor, depth).await {
         Ok(findings) => findings,
         Err(failure) => vec![Finding::failed(failure.message.clone(), failure.next_step())],
     }
 }
 
-async fn examine(service: &Service, depth: Depth) -> Result<Vec<Finding>, Failure> {
-    let store = service.store().await?;
+async fn examine(doctor: &Doctor, depth: Depth) -> Result<Vec<Finding>, Failure> {
+    let store = doctor.store.get().await?;
     let state = store.state().await?;
     let mut findings =
         vec![Finding::ok("it opens, and is of this program's version"), extent(&state), log(state.log_bytes)];
@@ -38,7 +38,7 @@ async fn examine(service: &Service, depth: Depth) -> Result<Vec<Finding>, Failur
     findings.extend(state.has_purged_words.then(unpurged));
     findings.push(whole(store.check(thoroughness, within).await?, within));
     findings.extend(spilled(&store.spills()));
-    findings.extend(interrupted(service).await?);
+    findings.extend(interrupted(doctor).await?);
     Ok(findings)
 }
 
@@ -109,17 +109,17 @@ fn spilled(spills: &SpillState) -> Vec<Finding> {
     kinds.into_iter().filter_map(finding).collect()
 }
 
-async fn interrupted(service: &Service) -> Result<Option<Finding>, Failure> {
+async fn interrupted(doctor: &Doctor) -> Result<Option<Finding>, Failure> {
     let filter =
         RunFilter { limit: INTERRUPTED_MAX, status: Some(RunStatus::Interrupted), ..RunFilter::default() };
-    let interrupted = service.list(filter).await?;
+    let interrupted = doctor.history.list(filter).await?;
     let Some(newest) = interrupted.first() else { return Ok(None) };
     let (runs, or_more) = match interrupted.len() {
         1 => ("run was", ""),
         INTERRUPTED_MAX => ("runs were", " or more"),
         _ => ("runs were", ""),
     };
-    let command = service.load(newest.run_id).await?.run.resuming();
+    let command = doctor.history.load(newest.run_id).await?.run.resuming();
     Ok(Some(Finding::warning(
         format!("{}{or_more} {runs} interrupted; the newest is {}", interrupted.len(), newest.run_id),
         command.map_or_else(

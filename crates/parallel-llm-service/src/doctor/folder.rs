@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::system::{OTHERS, Room, foreign_owner, mode, quoted, room, size, unsafe_file_system};
-use super::{Finding, Service, aside};
+use super::{Doctor, Finding, aside};
 use crate::runs::calibration::{MEND, table_of};
 use parallel_llm_settings::private_files;
 
@@ -20,8 +20,8 @@ const ENTRIES_MAX: usize = 10_000;
 const ELSEWHERE: &str = "set `PARALLEL_LLM_DATA_DIR` to another folder";
 
 /// The data folder.
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let folder = service.settings().data_dir.clone();
+pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+    let folder = doctor.settings.data_dir.clone();
     aside(move || {
         let mut findings = folder_findings(&folder, ELSEWHERE);
         findings.extend(loose_entries(&folder));
@@ -40,9 +40,9 @@ fn calibration(folder: &Path) -> Option<Finding> {
 }
 
 /// The folder of the runs' files, where it is not in the data folder.
-pub(super) async fn look_at_runs(service: &Service) -> Vec<Finding> {
-    let (folder, data_dir) = (service.output_dir(), service.settings().data_dir.clone());
-    if !service.settings().files {
+pub(super) async fn look_at_runs(doctor: &Doctor) -> Vec<Finding> {
+    let (folder, data_dir) = (doctor.history.output_dir.clone(), doctor.settings.data_dir.clone());
+    if !doctor.settings.files {
         return vec![Finding::ok("no files are written (`files` is `off`)")];
     }
     if folder.starts_with(&data_dir) {

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use parallel_llm_engine::{Failure, ProviderId};
 
-use super::{Finding, Service};
+use super::{Doctor, Finding};
 use parallel_llm_settings::settings::KeyWish;
 
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let named = service.named_models();
+pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+    let named = doctor.configured.models();
     let providers: BTreeSet<&ProviderId> = named.iter().map(|named| &named.model.provider).collect();
     // All at once: each may have a program that takes its time.
-    let check = async |provider| (provider, service.check_key(provider).await);
+    let check = async |provider| (provider, doctor.providers().check_key(provider).await);
     let checked = join_all(providers.into_iter().map(check)).await;
     let finding = |(provider, key): (&ProviderId, Result<(), Failure>)| {
-        let settings = service.provider(provider);
+        let settings = doctor.providers().find(provider);
         let name = settings.map_or(provider.0.as_str(), |settings| settings.name.as_str());
         match key {
             Ok(()) => Finding::ok(match settings.map(|settings| &settings.key) {

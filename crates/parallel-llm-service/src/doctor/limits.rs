@@ -3,22 +3,23 @@
 use std::collections::BTreeSet;
 
 use super::system::{self, Limits};
-use super::{Finding, Health, Service};
+use super::{Doctor, Finding, Health};
 
 /// Open files besides the connections of calls: the database, the log, the files of runs, standard streams, clients.
 const FILES_BESIDE: u64 = 64;
 
-pub(super) fn look(service: &Service) -> Vec<Finding> {
+pub(super) fn look(doctor: &Doctor) -> Vec<Finding> {
     match system::limits() {
         None => vec![Finding::ok("how many files may be open, this system does not tell")],
-        Some(limits) => vec![open_files(limits.open_files, calls(service)), memory(&limits)],
+        Some(limits) => vec![open_files(limits.open_files, calls(doctor)), memory(&limits)],
     }
 }
 
 /// The most calls at once to the providers that the settings name.
-fn calls(service: &Service) -> u64 {
-    let settings = service.settings();
-    let named: BTreeSet<_> = service.named_models().into_iter().map(|named| named.model.provider).collect();
+fn calls(doctor: &Doctor) -> u64 {
+    let settings = &doctor.settings;
+    let named: BTreeSet<_> =
+        doctor.configured.models().into_iter().map(|named| named.model.provider).collect();
     let providers = settings.providers.iter().filter(|provider| named.contains(&provider.id));
     let calls: usize =
         providers.map(|provider| provider.calls_max.unwrap_or(settings.calls_per_key_max)).sum();

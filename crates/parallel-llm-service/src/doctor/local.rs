@@ -1,9 +1,9 @@
 //! Model servers on this machine that could be asked.
 
-use super::{Finding, Service};
+use super::{Doctor, Finding};
 
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let servers = service.look_for_local_servers().await;
+pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+    let servers = doctor.configured.lists.local_servers().await;
     if servers.is_empty() {
         return vec![Finding::ok("none found running")];
     }

@@ -1,10 +1,10 @@
 //! The log: where it goes, and who else may read it.
 
 use super::system::{OTHERS, mode, quoted, size};
-use super::{Finding, Service, aside};
+use super::{Doctor, Finding, aside};
 
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let settings = service.settings();
+pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+    let settings = &doctor.settings;
     let level = settings.log_level.clone();
     let Some(path) = settings.log_file.clone() else {
         return vec![Finding::ok(format!("a server logs to stderr only, at `{level}`"))];

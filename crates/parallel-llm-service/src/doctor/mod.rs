@@ -27,14 +27,22 @@ mod tokens;
 
 use std::collections::BTreeSet;
 use std::future::ready;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
 use parallel_llm_engine::{Code, Failure, ProviderId};
+use parallel_llm_store::Store;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::Service;
+use crate::access::Access;
+use crate::ask::Asking;
+use crate::models::check::ConfiguredModels;
+use crate::models::providers::Providers;
+use crate::runs::History;
+use crate::{FetchCredit, FetchTime, Later, Principal};
+use parallel_llm_settings::settings::Settings;
 
 pub use probe::{Probe, ProbeReport};
 pub use system::size;
@@ -72,31 +80,31 @@ pub enum Depth {
 struct Check {
     name: &'static str,
     within: fn(Depth) -> Duration,
-    look: fn(&Service, Depth) -> BoxFuture<'_, Vec<Finding>>,
+    look: fn(&Doctor, Depth) -> BoxFuture<'_, Vec<Finding>>,
 }
 
 /// Every check, in the order they are told: what others rest on comes first.
 const CHECKS: &[Check] = &[
     Check { name: "program", within: HERE, look: |_, _| Box::pin(ready(program::look())) },
-    Check { name: "settings", within: HERE, look: |service, _| Box::pin(settings::look(service)) },
-    Check { name: "network", within: HERE, look: |service, _| Box::pin(ready(network::look(service))) },
-    Check { name: "keys", within: THERE, look: |service, _| Box::pin(keys::look(service)) },
-    Check { name: "credit", within: THERE, look: |service, _| Box::pin(credit::look(service)) },
-    Check { name: "models", within: THERE, look: |service, _| Box::pin(models::look(service)) },
-    Check { name: "local servers", within: THERE, look: |service, _| Box::pin(local::look(service)) },
-    Check { name: "clock", within: THERE, look: |service, _| Box::pin(clock::look(service)) },
-    Check { name: "data folder", within: HERE, look: |service, _| Box::pin(folder::look(service)) },
-    Check { name: "run folder", within: HERE, look: |service, _| Box::pin(folder::look_at_runs(service)) },
+    Check { name: "settings", within: HERE, look: |doctor, _| Box::pin(settings::look(doctor)) },
+    Check { name: "network", within: HERE, look: |doctor, _| Box::pin(ready(network::look(doctor))) },
+    Check { name: "keys", within: THERE, look: |doctor, _| Box::pin(keys::look(doctor)) },
+    Check { name: "credit", within: THERE, look: |doctor, _| Box::pin(credit::look(doctor)) },
+    Check { name: "models", within: THERE, look: |doctor, _| Box::pin(models::look(doctor)) },
+    Check { name: "local servers", within: THERE, look: |doctor, _| Box::pin(local::look(doctor)) },
+    Check { name: "clock", within: THERE, look: |doctor, _| Box::pin(clock::look(doctor)) },
+    Check { name: "data folder", within: HERE, look: |doctor, _| Box::pin(folder::look(doctor)) },
+    Check { name: "run folder", within: HERE, look: |doctor, _| Box::pin(folder::look_at_runs(doctor)) },
     Check {
         name: "database",
         within: IN_DATABASE,
-        look: |service, depth| Box::pin(database::look(service, depth)),
+        look: |doctor, depth| Box::pin(database::look(doctor, depth)),
     },
-    Check { name: "log", within: HERE, look: |service, _| Box::pin(log::look(service)) },
-    Check { name: "limits", within: HERE, look: |service, _| Box::pin(ready(limits::look(service))) },
+    Check { name: "log", within: HERE, look: |doctor, _| Box::pin(log::look(doctor)) },
+    Check { name: "limits", within: HERE, look: |doctor, _| Box::pin(ready(limits::look(doctor))) },
     Check { name: "http", within: HERE, look: |_, _| Box::pin(http::look()) },
-    Check { name: "tokens", within: HERE, look: |service, _| Box::pin(tokens::look(service)) },
-    Check { name: "clients", within: HERE, look: |service, _| Box::pin(clients::look(service)) },
+    Check { name: "tokens", within: HERE, look: |doctor, _| Box::pin(tokens::look(doctor)) },
+    Check { name: "clients", within: HERE, look: |doctor, _| Box::pin(clients::look(doctor)) },
 ];
 
 /// How a thing is.
@@ -156,11 +164,29 @@ pub struct Diagnosis {
     pub probe: Option<ProbeReport>,
 }
 
-impl Service {
+/// Looks whether everything is as it must be for a run, for one principal.
+#[derive(Clone)]
+pub struct Doctor {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) principal: Principal,
+    pub(crate) access: Access,
+    pub(crate) configured: ConfiguredModels,
+    pub(crate) history: History,
+    pub(crate) store: Arc<Later<Store>>,
+    pub(crate) asking: Asking,
+    pub(crate) fetch_credit: Arc<FetchCredit>,
+    pub(crate) fetch_time: Arc<FetchTime>,
+}
+
+impl Doctor {
+    fn providers(&self) -> &Providers {
+        &self.configured.lists.providers
+    }
+
     /// Does every check, all at once.
     pub async fn examine(&self, depth: Depth) -> Diagnosis {
         let began = Instant::now();
-        let findings = match self.asker().check_owner() {
+        let findings = match self.principal.check_owner() {
             Ok(()) => join_all(CHECKS.iter().map(|check| check.run(self, depth))).await,
             Err(failure) => vec![vec![Finding::failed(failure.message.clone(), failure.next_step())]],
         };
@@ -183,7 +209,7 @@ impl Service {
     /// One provider that can be asked is enough for a run. Where the panel has none, what is wrong with each of its own is
     /// in the way of every run.
     fn weigh(&self, findings: &mut [Finding]) {
-        let named = self.named_models();
+        let named = self.configured.models();
         let panel: BTreeSet<&ProviderId> =
             named.iter().filter(|named| named.is_of_panel()).map(|named| &named.model.provider).collect();
         let mutes = |provider: &ProviderId| findings.iter().any(|it| it.mutes.as_ref() == Some(provider));
@@ -221,8 +247,8 @@ impl Diagnosis {
 }
 
 impl Check {
-    async fn run(&self, service: &Service, depth: Depth) -> Vec<Finding> {
-        let found = told_within((self.within)(depth), (self.look)(service, depth)).await;
+    async fn run(&self, doctor: &Doctor, depth: Depth) -> Vec<Finding> {
+        let found = told_within((self.within)(depth), (self.look)(doctor, depth)).await;
         found.into_iter().map(|finding| Finding { check: self.name, ..finding }).collect()
     }
 }
@@ -261,7 +287,7 @@ impl Finding {
         Self::of(Health::Failed, found, Some(next.into()))
     }
 
-    /// Why a provider cannot be asked. How bad that is depends on the others: see [`Service::weigh`].
+    /// Why a provider cannot be asked. How bad that is depends on the others: see [`Doctor::weigh`].
     fn muting(provider: &ProviderId, found: impl Into<String>, next: impl Into<String>) -> Self {
         Self { mutes: Some(provider.clone()), ..Self::warning(found, next) }
     }

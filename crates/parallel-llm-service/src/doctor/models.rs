@@ -3,7 +3,7 @@
 
 use parallel_llm_engine::{Code, PicoUsd, ProviderId};
 
-use super::{Finding, Health, Service, is_in_the_way};
+use super::{Doctor, Finding, Health, is_in_the_way};
 use crate::models::check::{Present, Standing};
 use crate::models::find::ListLine;
 use crate::render::age::age;
@@ -11,8 +11,8 @@ use crate::render::age::age;
 /// Models that are named where several lack the same; `models --check` names all.
 const NAMED_MAX: usize = 3;
 
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let roll_call = service.call_roll().await;
+pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+    let roll_call = doctor.configured.check().await;
     let count = |standing| roll_call.models.iter().filter(|model| model.standing == standing).count();
     let well = count(Standing::Alive) + count(Standing::Expiring);
     let all = roll_call.models.len();

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Service};
+use super::{Doctor, Finding};
 use parallel_llm_settings::settings::{Proxy, Surroundings};
 
-pub(super) fn look(service: &Service) -> Vec<Finding> {
-    let settings = service.settings();
-    let named: BTreeSet<_> = service.named_models().into_iter().map(|named| named.model.provider).collect();
+pub(super) fn look(doctor: &Doctor) -> Vec<Finding> {
+    let settings = &doctor.settings;
+    let named: BTreeSet<_> =
+        doctor.configured.models().into_iter().map(|named| named.model.provider).collect();
     let at = |id: &str| {
         let name = format!("providers.{id}.base_url");
         settings.shown().iter().find(move |shown| shown.name == name)

@@ -9,7 +9,7 @@ use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest, plan::budget};
 use serde::Serialize;
 
-use super::{Finding, Health, Service};
+use super::{Doctor, Finding, Health};
 use crate::RunHandle;
 use crate::models::check::Named;
 use crate::render::report::{ErrorReport, Report, SeatReport};
@@ -75,12 +75,12 @@ pub struct ProbedModel {
     pub error: Option<ErrorReport>,
 }
 
-impl Service {
+impl Doctor {
     /// Plans to ask each model of the panel once. Fails where nobody can be asked, or the budget does not hold it.
     pub async fn plan_probe(&self) -> Result<Probe, Failure> {
-        self.asker().check_owner()?;
-        let mut defaults = self.settings().defaults();
-        let named = self.named_models().into_iter().filter(Named::is_of_panel);
+        self.principal.check_owner()?;
+        let mut defaults = self.settings.defaults();
+        let named = self.configured.models().into_iter().filter(Named::is_of_panel);
         // From the settings, so that one model that is gone stops none of the others; and nobody fuses.
         defaults.panel = named.map(|named| named.model.to_string()).collect();
         defaults.synthesizers = Vec::new();
@@ -94,15 +94,15 @@ impl Service {
             strategy: Some(Strategy::Panel.name().to_owned()),
             ..RunRequest::prompt(PROMPT)
         };
-        let plan = self.plan_with(request, defaults).await?;
+        let plan = self.asking.planner.plan_with(request, defaults).await?;
         budget::check("the run", plan.worst_case, plan.budget)?;
         Ok(Probe { plan })
     }
 
     /// Asks them.
     pub async fn probe(&self, probe: Probe) -> Result<RunHandle, Failure> {
-        self.asker().check_owner()?;
-        self.begin(probe.plan).await
+        self.principal.check_owner()?;
+        self.asking.begin(probe.plan).await
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::request::persona;
 
 use super::system::{OTHERS, OTHERS_WRITE, foreign_owner, mode, quoted};
-use super::{Finding, Health, Service, aside};
+use super::{Doctor, Finding, Health, aside};
 
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let settings = service.settings();
+pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+    let settings = &doctor.settings;
     let named = [("your own", &settings.user_file), ("the project's", &settings.project_file)];
     let found: Vec<String> = named
         .iter()
@@ -21,7 +21,7 @@ pub(super) async fn look(service: &Service) -> Vec<Finding> {
     };
     let (presets, personas) = (settings.presets.len(), settings.personas.len());
     let mut findings = vec![Finding::ok(format!("{found}; {presets} presets, {personas} personas"))];
-    findings.extend(miscast(service));
+    findings.extend(miscast(doctor));
     let holds_secret = settings.providers.iter().any(|provider| !provider.headers.is_empty());
     let own = settings.user_file.clone().map(|path| (path, holds_secret));
     // It is refused where others may read it; that is known by now.
@@ -32,20 +32,20 @@ pub(super) async fn look(service: &Service) -> Vec<Finding> {
 }
 
 /// Seats of the settings that no run can cast: nobody has said who they are to be, or they are no seats of the panel.
-fn miscast(service: &Service) -> Vec<Finding> {
+fn miscast(doctor: &Doctor) -> Vec<Finding> {
     let wrong = |(place, reference): (String, &String)| {
-        let entry = service.entry_of(reference)?;
+        let entry = doctor.providers().entry_of(reference)?;
         let failure = if place.ends_with("synthesizer") {
             persona::refuse(&entry).err()?
         } else {
-            persona::find(entry.options.persona.as_deref()?, &service.settings().personas).err()?
+            persona::find(entry.options.persona.as_deref()?, &doctor.settings.personas).err()?
         };
         // A preset is asked by name only.
         let state = if place.starts_with("presets.") { Health::Warning } else { Health::Failed };
         let found = format!("{reference} ({place}): {}", failure.message);
         Some(Finding::of(state, found, Some(failure.next_step().to_owned())))
     };
-    service.references().into_iter().filter_map(wrong).collect()
+    doctor.configured.references().into_iter().filter_map(wrong).collect()
 }
 
 /// The user's own files and their folders: who may write them decides where keys go.

@@ -1,11 +1,11 @@
 //! Who is let in over HTTP.
 
-use super::{Finding, Service};
+use super::{Doctor, Finding};
 use crate::TokenState;
 
 /// Why the database cannot be read is told by the check of it.
-pub(super) async fn look(service: &Service) -> Vec<Finding> {
-    let Ok(tokens) = service.list_tokens().await else { return Vec::new() };
+pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+    let Ok(tokens) = doctor.access.list_tokens().await else { return Vec::new() };
     let active = tokens.iter().filter(|token| token.state == TokenState::Active).count();
     let over = tokens.len() - active;
     let own = match (active, over) {
@@ -14,6 +14,6 @@ pub(super) async fn look(service: &Service) -> Vec<Finding> {
         (active, over) => format!("{active} in force, {over} revoked or over"),
     };
     let issuer =
-        service.settings().issuer.as_ref().map(|issuer| format!("; those of {} are taken", issuer.address));
+        doctor.settings.issuer.as_ref().map(|issuer| format!("; those of {} are taken", issuer.address));
     vec![Finding::ok(format!("over HTTP: {own}{}", issuer.unwrap_or_default()))]
 }

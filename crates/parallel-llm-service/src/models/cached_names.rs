@@ -4,26 +4,27 @@ use std::collections::BTreeSet;
 
 use parallel_llm_engine::Failure;
 
-use crate::models::catalogue::{KeyUse, Wanted};
-use crate::models::providers::has_key;
-use crate::{Scope, Service};
+use super::Models;
+use super::catalogue::{KeyUse, Wanted};
+use super::providers::has_key;
+use crate::Scope;
 
-impl Service {
+impl Models {
     /// Names of models as one types them, each once: those of the user's settings first, then the lists at hand of the
     /// default provider and of every provider with a key, in the providers' order. No provider is asked, and no server
     /// on this machine is looked for.
-    pub async fn names_at_hand(&self) -> Result<Vec<String>, Failure> {
-        self.asker().check(Scope::Read)?;
+    pub async fn cached_names(&self) -> Result<Vec<String>, Failure> {
+        self.principal.check(Scope::Read)?;
         let settings = self.settings();
         let mut names: Vec<String> = settings.panel.iter().chain(&settings.synthesizer).cloned().collect();
         let default = &settings.default_provider().id;
-        for provider in self.providers() {
+        for provider in self.lists.providers.all() {
             if provider.id != *default && !has_key(provider) {
                 continue;
             }
-            let known = self.parts.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
+            let known = self.lists.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
             let models = known.list.iter().flat_map(|list| list.catalogue.models());
-            names.extend(models.map(|info| crate::models::find::name(&provider.id, &info.id)));
+            names.extend(models.map(|info| super::find::name(&provider.id, &info.id)));
         }
         let mut seen = BTreeSet::new();
         names.retain(|name| seen.insert(name.clone()));

@@ -9,10 +9,12 @@ use parallel_llm_engine::request::panel::ModelRef;
 use parallel_llm_engine::{Failure, ProviderId};
 use serde::Serialize;
 
-use crate::models::catalogue::{List, Source, Wanted};
-use crate::models::find::{ListLine, Shelf, per_million};
-use crate::models::providers::has_key;
-use crate::{Scope, Service};
+use super::Models;
+use super::catalogue::{List, Source, Wanted};
+use super::find::{ListLine, per_million};
+use super::lists::{Lists, Shelf};
+use super::providers::has_key;
+use crate::Scope;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::ProviderSettings;
 
@@ -100,21 +102,31 @@ impl Named {
     }
 }
 
-impl Service {
+impl Models {
     /// Looks for every configured model in its provider's list, all providers at once.
-    pub async fn roll_call(&self) -> Result<RollCall, Failure> {
-        self.asker().check(Scope::Read)?;
-        Ok(self.look_for(self.named_models(), Wanted::Fresh).await)
+    pub async fn check(&self) -> Result<RollCall, Failure> {
+        self.principal.check(Scope::Read)?;
+        Ok(self.configured.look_for(self.configured.models(), Wanted::Fresh).await)
     }
+}
 
-    /// The same for a use case that may do more than read, in lists of now: who gives none is not there.
-    pub(crate) async fn call_roll(&self) -> RollCall {
-        self.look_for(self.named_models(), Wanted::New).await
+/// The models that the settings name.
+#[derive(Clone)]
+pub(crate) struct ConfiguredModels {
+    pub(crate) lists: Lists,
+}
+
+impl ConfiguredModels {
+    /// Looks for each in a list of now: who gives none is not there.
+    pub(crate) async fn check(&self) -> RollCall {
+        self.look_for(self.models(), Wanted::New).await
     }
 
     /// Looks for other models the same way. What is no reference to a model is left out.
-    pub(crate) async fn call_roll_of(&self, models: &[String]) -> RollCall {
-        let named = |reference: &String| Some(Named { model: self.model_of(reference)?, places: Vec::new() });
+    pub(crate) async fn check_others(&self, models: &[String]) -> RollCall {
+        let named = |reference: &String| {
+            Some(Named { model: self.lists.providers.model_of(reference)?, places: Vec::new() })
+        };
         self.look_for(models.iter().filter_map(named).collect(), Wanted::Fresh).await
     }
 
@@ -124,7 +136,7 @@ impl Service {
             names.entry(&model.provider).or_default().push(model.model.clone());
         }
         // Those without an address too: what to set is told as if it were a key.
-        let providers = self.settings().providers.iter();
+        let providers = self.lists.providers.settings.providers.iter();
         let asked = providers.filter_map(|provider| Some((provider, names.get(&provider.id)?)));
         let shelves = join_all(asked.map(|(provider, names)| self.searched(provider, names, wanted))).await;
         let stands = |Named { model, places }| {
@@ -154,17 +166,17 @@ impl Service {
         names: &[String],
         wanted: Wanted<'_>,
     ) -> (Shelf<'a>, Result<(), Failure>) {
-        let is_ready = self.check_key(&provider.id).await;
-        let shelf = self.shelf(provider, wanted).await;
+        let is_ready = self.lists.providers.check_key(&provider.id).await;
+        let shelf = self.lists.of(provider, wanted).await;
         // A name that a kept list does not have may be newer than the list.
         let is_lacking = shelf.known.failure.is_none() && !shelf.has_all(names);
-        let shelf = if is_lacking { self.shelf(provider, Wanted::Names(names)).await } else { shelf };
+        let shelf = if is_lacking { self.lists.of(provider, Wanted::Names(names)).await } else { shelf };
         (shelf, is_ready)
     }
 
     /// Every reference of the settings, with the place that it stands in.
     pub(crate) fn references(&self) -> Vec<(String, &String)> {
-        let settings = self.settings();
+        let settings = &self.lists.providers.settings;
         let mut references: Vec<(String, &String)> = Vec::new();
         references.extend(settings.panel.iter().map(|model| ("panel".to_owned(), model)));
         references.extend(settings.synthesizer.iter().map(|model| ("synthesizer".to_owned(), model)));
@@ -177,10 +189,10 @@ impl Service {
     }
 
     /// Every model that the settings name, once, with each place that names it.
-    pub(crate) fn named_models(&self) -> Vec<Named> {
+    pub(crate) fn models(&self) -> Vec<Named> {
         let mut named: Vec<Named> = Vec::new();
         for (place, reference) in self.references() {
-            let Some(model) = self.model_of(reference) else { continue };
+            let Some(model) = self.lists.providers.model_of(reference) else { continue };
             match named.iter_mut().find(|named| named.model == model) {
                 Some(known) if known.places.contains(&place) => {}
                 Some(known) => known.places.push(place),

@@ -9,13 +9,15 @@ use parallel_llm_engine::{Code, Failure, ModelInfo, PicoUsd, ProviderId};
 use parallel_llm_provider::EMBEDDED_ON;
 use serde::Serialize;
 
-use crate::models::catalogue::{KeyUse, Lookup, Source, Wanted};
-use crate::models::local::LocalServer;
-use crate::models::providers::{has_key, lists_for_all};
+use super::Models;
+use super::catalogue::{Source, Wanted};
+use super::lists::Shelf;
+use super::local::LocalServer;
+use super::providers::has_key;
+use crate::Scope;
 use crate::render::report::ErrorReport;
-use crate::{Scope, Service};
 use parallel_llm_settings::clock;
-use parallel_llm_settings::settings::{KeyWish, ProviderSettings};
+use parallel_llm_settings::settings::ProviderSettings;
 
 /// Prices are told for so many tokens.
 const TOLD_TOKENS: u64 = 1_000_000;
@@ -130,31 +132,24 @@ pub struct OverrideLine {
     pub output_usd_per_million: Option<f64>,
 }
 
-/// A provider and what is known of its models.
-pub(crate) struct Shelf<'a> {
-    pub(crate) provider: &'a ProviderSettings,
-    pub(crate) known: Lookup,
-}
-
-impl Service {
+impl Models {
     /// The models that fit. Fails where a provider is named that nobody knows.
-    pub async fn find_models(&self, query: &ModelQuery) -> Result<FoundModels, Failure> {
-        self.asker().check(Scope::Read)?;
+    pub async fn find(&self, query: &ModelQuery) -> Result<FoundModels, Failure> {
+        self.principal.check(Scope::Read)?;
         let named = self.named(&query.providers)?;
-        let servers =
-            if query.providers.is_empty() { self.look_for_local_servers().await } else { Vec::new() };
+        let servers = if query.providers.is_empty() { self.lists.local_servers().await } else { Vec::new() };
         let providers = if query.providers.is_empty() { self.usual_providers(&servers) } else { named };
         let wanted = if query.refresh { Wanted::New } else { Wanted::Fresh };
         let shelf = async |provider| {
             if query.providers.is_empty() {
-                self.shelf_unasked(provider, wanted).await
+                self.lists.of_unnamed(provider, wanted).await
             } else {
-                self.shelf(provider, wanted).await
+                self.lists.of(provider, wanted).await
             }
         };
         let shelves = join_all(providers.into_iter().map(shelf)).await;
         let mut models: Vec<(ModelLine, &ModelInfo)> =
-            shelves.iter().flat_map(Shelf::models).filter(|(line, info)| query.fits(line, info)).collect();
+            shelves.iter().flat_map(models_of).filter(|(line, info)| query.fits(line, info)).collect();
         if let Some(sort) = query.sort {
             sort.apply(&mut models);
         }
@@ -191,64 +186,17 @@ impl Service {
         let default = &self.settings().default_provider().id;
         let runs_here = |id: &ProviderId| servers.iter().any(|server| server.provider == id.0);
         let is_usual = |provider: &&ProviderSettings| {
-            let is_set_up = has_key(provider) && !self.is_presumed(provider);
+            let is_set_up = has_key(provider) && !self.lists.providers.is_presumed(provider);
             provider.id == *default || is_set_up || runs_here(&provider.id)
         };
-        self.providers().filter(is_usual).collect()
-    }
-
-    /// What is known of the models of a provider that somebody named. Who would refuse for want of a key is not asked.
-    pub(crate) async fn shelf<'a>(&self, provider: &'a ProviderSettings, wanted: Wanted<'_>) -> Shelf<'a> {
-        let needs_no_key = matches!(wanted, Wanted::AtHand) || lists_for_all(provider);
-        let checked = if needs_no_key { Ok(()) } else { self.check_key(&provider.id).await };
-        let known = match checked {
-            Ok(()) => self.parts.catalogues.look_up(&provider.id, wanted, KeyUse::Sent).await,
-            Err(failure) => self.at_hand(provider, Some(failure)).await,
-        };
-        Shelf { provider, known }
-    }
-
-    /// What is known of the models of a provider that nobody named: for a mere look no key goes where nobody sent it,
-    /// and no program is run for one.
-    async fn shelf_unasked<'a>(&self, provider: &'a ProviderSettings, wanted: Wanted<'_>) -> Shelf<'a> {
-        let is_from_program = matches!(provider.key, KeyWish::Command(_));
-        if self.is_presumed(provider) || (is_from_program && lists_for_all(provider)) {
-            let known = self.parts.catalogues.look_up(&provider.id, wanted, KeyUse::Withheld).await;
-            return Shelf { provider, known };
-        }
-        if !is_from_program {
-            return self.shelf(provider, wanted).await;
-        }
-        let mut known = self.at_hand(provider, None).await;
-        let is_fresh = known.list.as_ref().is_some_and(|list| self.parts.catalogues.is_fresh(list));
-        if !is_fresh || matches!(wanted, Wanted::New) {
-            let id = &provider.id;
-            let message =
-                format!("the program that keeps the key of `{id}` is run only when `{id}` is named");
-            let failure = Failure::new(Code::KeyMissing, message);
-            known.failure = Some(failure.with_next(format!("name it: `models --provider {id}`")));
-        }
-        Shelf { provider, known }
-    }
-
-    async fn at_hand(&self, provider: &ProviderSettings, failure: Option<Failure>) -> Lookup {
-        let known = self.parts.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
-        Lookup { failure, ..known }
+        self.lists.providers.all().filter(is_usual).collect()
     }
 }
 
-impl Shelf<'_> {
-    /// Whether its list has all of these names.
-    pub(crate) fn has_all(&self, names: &[String]) -> bool {
-        let list = self.known.list.as_ref();
-        names.iter().all(|name| list.is_some_and(|list| list.catalogue.find(name).is_some()))
-    }
-
-    /// Its models, each as it is told and as its list has it.
-    fn models(&self) -> impl Iterator<Item = (ModelLine, &ModelInfo)> {
-        let models = self.known.list.as_ref().map_or(&[][..], |list| list.catalogue.models());
-        models.iter().map(|info| (ModelLine::of(&self.provider.id, info), info))
-    }
+/// Its models, each as it is told and as its list has it.
+fn models_of<'a>(shelf: &'a Shelf<'_>) -> impl Iterator<Item = (ModelLine, &'a ModelInfo)> {
+    let models = shelf.known.list.as_ref().map_or(&[][..], |list| list.catalogue.models());
+    models.iter().map(|info| (ModelLine::of(&shelf.provider.id, info), info))
 }
 
 impl ModelQuery {
@@ -350,7 +298,7 @@ mod tests {
     use parallel_llm_engine::Catalogue;
 
     use super::*;
-    use crate::{CalibrationFile, Catalogues, Fetch, Later, Parts};
+    use crate::{CalibrationFile, Catalogues, Fetch, Later, Parts, Services};
     use parallel_llm_settings::settings::{Environment, Folders, Settings};
 
     /// A key for a server on this machine, in the variable of the program that such servers come with.
@@ -380,8 +328,7 @@ mod tests {
             })
         };
         let nothing = || Failure::new(Code::Internal, "no list needs this");
-        let service = Service::new(Parts {
-            providers: settings.providers.iter().map(|provider| provider.id.clone()).collect(),
+        let services = Services::new(Parts {
             catalogues: Catalogues::new(&settings, fetch),
             calibration: Arc::new(CalibrationFile::of(home.path())),
             settings,
@@ -394,7 +341,7 @@ mod tests {
             store: Arc::new(Later::new(move || Box::pin(async move { Err(nothing()) }))),
         });
         let providers = providers.iter().map(|id| (*id).to_owned()).collect();
-        service.find_models(&ModelQuery { providers, ..ModelQuery::default() }).await.unwrap();
+        services.models.find(&ModelQuery { providers, ..ModelQuery::default() }).await.unwrap();
         let mut asked = asked.lock().unwrap().clone();
         asked.retain(|line| !line.starts_with("lmstudio") && !line.starts_with("vllm"));
         // All are asked at once, so in any order.

@@ -10,9 +10,9 @@ use parallel_llm_engine::Catalogue;
 use parallel_llm_engine::request::panel::ModelRef;
 use serde::Serialize;
 
-use crate::Service;
-use crate::models::catalogue::KeyUse;
-use crate::models::providers::{has_key, is_local};
+use super::catalogue::KeyUse;
+use super::lists::Lists;
+use super::providers::{has_key, is_local};
 use parallel_llm_settings::settings::ProviderSettings;
 
 /// How long a server on this machine is looked for. One that runs answers in milliseconds, and a port nobody
@@ -34,25 +34,25 @@ pub struct LocalServer {
     pub example: Option<String>,
 }
 
-impl Service {
+impl Lists {
     /// Looks for all of them at once. One with an address and a key of its own is no find: somebody has set it up.
-    pub(crate) async fn look_for_local_servers(&self) -> Vec<LocalServer> {
+    pub(crate) async fn local_servers(&self) -> Vec<LocalServer> {
         let is_find = |provider: &&ProviderSettings| {
-            is_local(provider) && (self.is_presumed(provider) || !has_key(provider))
+            is_local(provider) && (self.providers.is_presumed(provider) || !has_key(provider))
         };
         let look = async |provider: &ProviderSettings| {
-            let key = if self.is_presumed(provider) {
+            let key = if self.providers.is_presumed(provider) {
                 KeyUse::Withheld
             } else {
                 // Where a key would be needed, it is another machine.
-                self.check_key(&provider.id).await.ok()?;
+                self.providers.check_key(&provider.id).await.ok()?;
                 KeyUse::Sent
             };
-            let fetched = self.parts.catalogues.fetch_now(&provider.id, key);
+            let fetched = self.catalogues.fetch_now(&provider.id, key);
             let list = tokio::time::timeout(LOOK_MAX, fetched).await.ok()?.ok()?;
             Some(LocalServer::of(provider, &list.catalogue))
         };
-        join_all(self.providers().filter(is_find).map(look)).await.into_iter().flatten().collect()
+        join_all(self.providers.all().filter(is_find).map(look)).await.into_iter().flatten().collect()
     }
 }
 

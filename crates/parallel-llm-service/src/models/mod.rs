@@ -4,12 +4,35 @@ mod cached_names;
 pub(crate) mod catalogue;
 pub(crate) mod check;
 pub(crate) mod find;
+pub(crate) mod lists;
 mod local;
 mod overview;
 pub(crate) mod providers;
+
+use std::sync::Arc;
+
+use crate::{LookAtCircuits, Principal};
+use check::ConfiguredModels;
+use lists::Lists;
+use parallel_llm_settings::settings::Settings;
 
 pub use catalogue::{Catalogues, Fetch, KeyUse};
 pub use check::{Present, RollCall, Standing};
 pub use find::{FoundModels, ListLine, ModelLine, ModelQuery, ModelSort};
 pub use local::LocalServer;
 pub use overview::Overview;
+
+/// The models that can be asked.
+#[derive(Clone)]
+pub struct Models {
+    pub(crate) lists: Lists,
+    pub(crate) configured: ConfiguredModels,
+    pub(crate) circuits: Arc<LookAtCircuits>,
+    pub(crate) principal: Principal,
+}
+
+impl Models {
+    fn settings(&self) -> &Settings {
+        &self.lists.providers.settings
+    }
+}

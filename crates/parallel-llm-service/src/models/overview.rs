@@ -4,8 +4,9 @@ use parallel_llm_engine::Failure;
 use parallel_llm_provider::{Circuit, CircuitState};
 use serde::Serialize;
 
-use crate::models::find::{ModelLine, ModelQuery};
-use crate::{Asker, OPENROUTER, Service};
+use super::Models;
+use super::find::{ModelLine, ModelQuery};
+use crate::{OPENROUTER, Principal};
 
 /// Failing models that are told of: more than a panel has labs, and still a small part of a result.
 const CIRCUITS_MAX: usize = 8;
@@ -80,11 +81,10 @@ pub struct ProviderLine {
     pub list: &'static str,
 }
 
-impl Service {
+impl Models {
     /// The settings in force, and the models whose names hold these words.
     pub async fn overview(&self, search: &str) -> Result<Overview, Failure> {
-        let found =
-            self.find_models(&ModelQuery { search: search.to_owned(), ..ModelQuery::default() }).await?;
+        let found = self.find(&ModelQuery { search: search.to_owned(), ..ModelQuery::default() }).await?;
         let settings = self.settings();
         let runs_here = |id: &str| found.servers.iter().any(|server| server.provider == id);
         Ok(Overview {
@@ -113,8 +113,8 @@ impl Service {
     }
 
     fn circuits(&self) -> Vec<CircuitLine> {
-        let told = (self.parts.circuits)().into_iter().take(CIRCUITS_MAX).map(CircuitLine::of);
-        let is_owner = *self.asker() == Asker::Owner;
+        let told = (*self.circuits)().into_iter().take(CIRCUITS_MAX).map(CircuitLine::of);
+        let is_owner = self.principal == Principal::Owner;
         told.map(|line| if is_owner { line } else { CircuitLine { last: String::new(), ..line } }).collect()
     }
 }

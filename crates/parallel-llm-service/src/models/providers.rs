@@ -2,11 +2,14 @@
 //!
 //! Never a key itself: whether there is one is all that needs to be known here.
 
+use std::sync::Arc;
+
+use parallel_llm_engine::request::panel::{ModelRef, PanelEntry};
 use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::Known;
 
-use crate::Service;
-use parallel_llm_settings::settings::{KeyWish, Origin, ProviderSettings};
+use crate::CheckKey;
+use parallel_llm_settings::settings::{KeyWish, Origin, ProviderSettings, Settings};
 
 /// Whether a key is set, or a program that prints one.
 pub(crate) const fn has_key(provider: &ProviderSettings) -> bool {
@@ -23,27 +26,57 @@ pub(crate) fn is_local(provider: &ProviderSettings) -> bool {
     Known::by_id(&provider.id.0).is_some_and(Known::is_local)
 }
 
-impl Service {
+/// The configured providers.
+#[derive(Clone)]
+pub(crate) struct Providers {
+    pub(crate) settings: Arc<Settings>,
+    ids: Arc<[ProviderId]>,
+    check_key: Arc<CheckKey>,
+}
+
+impl Providers {
+    /// Those of the settings, the default one first.
+    pub(crate) fn new(settings: &Arc<Settings>, check_key: CheckKey) -> Self {
+        let ids = settings.providers.iter().map(|provider| provider.id.clone()).collect();
+        Self { settings: Arc::clone(settings), ids, check_key: Arc::new(check_key) }
+    }
+
+    /// Their ids, the default one's first.
+    pub(crate) fn ids(&self) -> &[ProviderId] {
+        &self.ids
+    }
+
     /// Every provider that has an address, the default one first.
-    pub(crate) fn providers(&self) -> impl Iterator<Item = &ProviderSettings> {
-        self.settings().providers.iter().filter(|provider| provider.base_url.is_some())
+    pub(crate) fn all(&self) -> impl Iterator<Item = &ProviderSettings> {
+        self.settings.providers.iter().filter(|provider| provider.base_url.is_some())
     }
 
     /// One of them.
-    pub(crate) fn provider(&self, id: &ProviderId) -> Option<&ProviderSettings> {
-        self.providers().find(|provider| provider.id == *id)
+    pub(crate) fn find(&self, id: &ProviderId) -> Option<&ProviderSettings> {
+        self.all().find(|provider| provider.id == *id)
     }
 
     /// Whether it is only presumed to be there: a local server at its usual address, which nobody has set. Anybody may
     /// listen there, so that no key goes there before a model of it is asked for.
     pub(crate) fn is_presumed(&self, provider: &ProviderSettings) -> bool {
         let name = format!("providers.{}.base_url", provider.id);
-        let mut shown = self.settings().shown().iter();
+        let mut shown = self.settings.shown().iter();
         is_local(provider) && !shown.any(|shown| shown.name == name && shown.origin != Origin::Default)
     }
 
     /// Fails where a call to this provider needs a key and there is none, with what to set.
     pub(crate) async fn check_key(&self, id: &ProviderId) -> Result<(), Failure> {
-        (self.parts.check_key)(id.clone()).await
+        (*self.check_key)(id.clone()).await
+    }
+
+    /// The model a reference names; `None` where it cannot be read, which resolving says.
+    pub(crate) fn model_of(&self, reference: &str) -> Option<ModelRef> {
+        self.entry_of(reference).map(|entry| entry.model)
+    }
+
+    /// The same with all that the reference says.
+    pub(crate) fn entry_of(&self, reference: &str) -> Option<PanelEntry> {
+        let is_provider = |id: &str| self.ids.iter().any(|known| known.0 == id);
+        PanelEntry::parse(reference, self.ids.first()?, is_provider).ok()
     }
 }

@@ -1,12 +1,14 @@
 //! Looking after the database: whether it is what was written, a copy of it, and a copy put in its place.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_store::{BackedUp, Restored, Soundness, SpillState, Thoroughness};
+use parallel_llm_store::{BackedUp, Restored, Soundness, SpillState, Store, Thoroughness};
 
-use crate::Service;
+use crate::{Later, Principal};
+use parallel_llm_settings::settings::Settings;
 
 /// How long a database is read: some hundred gigabytes.
 const READ_MAX: Duration = Duration::from_secs(3_600);
@@ -24,11 +26,19 @@ pub struct StoreCheck {
     pub spills: SpillState,
 }
 
-impl Service {
+/// The database as a whole.
+#[derive(Clone)]
+pub struct Database {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) store: Arc<Later<Store>>,
+    pub(crate) principal: Principal,
+}
+
+impl Database {
     /// Whether the database is whole: its pages, or each text and each row as well.
-    pub async fn check_store(&self, reads_data: bool) -> Result<StoreCheck, Failure> {
+    pub async fn check(&self, reads_data: bool) -> Result<StoreCheck, Failure> {
         self.check_there()?;
-        let store = self.store().await?;
+        let store = self.store.get().await?;
         let state = store.state().await?;
         let thoroughness = if reads_data { Thoroughness::Whole } else { Thoroughness::Quick };
         Ok(StoreCheck {
@@ -42,25 +52,25 @@ impl Service {
     /// Writes a backup of the database to this new file; and how many files wait that are not in it.
     pub async fn back_up(&self, to: &Path) -> Result<(BackedUp, usize), Failure> {
         self.check_there()?;
-        let store = self.store().await?;
+        let store = self.store.get().await?;
         let backed_up = store.back_up(to).await?;
         Ok((backed_up, store.spills().waiting.len()))
     }
 
     /// Puts a backup in the place of the database, which is kept beside it.
     pub async fn restore(&self, from: &Path) -> Result<Restored, Failure> {
-        self.asker().check_owner()?;
-        if self.parts.store.made().is_some() {
+        self.principal.check_owner()?;
+        if self.store.made().is_some() {
             return Err(Failure::new(Code::Busy, "this process has the run database open"));
         }
-        let settings = self.settings();
+        let settings = &self.settings;
         parallel_llm_store::restore(&settings.database(), &settings.spill_folders(), from).await
     }
 
     /// Refuses whoever is not the owner; and a database that is not there, which opening would make.
     fn check_there(&self) -> Result<(), Failure> {
-        self.asker().check_owner()?;
-        let path = self.settings().database();
+        self.principal.check_owner()?;
+        let path = self.settings.database();
         if path.exists() {
             return Ok(());
         }

@@ -13,8 +13,6 @@ use parallel_llm_engine::run::calibration::{Calibration, Table};
 use parallel_llm_engine::value::warning::Warning;
 use tokio::sync::OnceCell;
 
-use crate::Service;
-
 /// The file in the data folder.
 const NAME: &str = "calibration.json";
 /// What to do where it is wrong.
@@ -54,10 +52,10 @@ impl CalibrationFile {
     }
 }
 
-impl Service {
-    /// What is wrong with the calibration table, where there is one.
-    pub(crate) async fn check_calibration(&self) -> Option<Warning> {
-        match &*self.parts.calibration.get().await {
+impl CalibrationFile {
+    /// What is wrong with it, where there is one.
+    pub(crate) async fn warning(&self) -> Option<Warning> {
+        match &*self.get().await {
             Calibration::Unusable(warning) => Some(warning.clone()),
             Calibration::Absent | Calibration::Table(_) => None,
         }

@@ -4,7 +4,8 @@ use parallel_llm_engine::{Failure, PicoUsd};
 use parallel_llm_store::{CostBy, CostLine, CostQuery};
 use serde::Serialize;
 
-use crate::{Scope, Service};
+use super::statistics::Statistics;
+use crate::Scope;
 
 /// Stands for the owner among the names of tokens, none of which begins so.
 const OWNER: &str = "-";
@@ -52,11 +53,11 @@ pub struct Spending {
     pub calls_of_estimated_cost: u64,
 }
 
-impl Service {
+impl Statistics {
     /// What the calls since then, in milliseconds since 1970, cost.
     pub async fn costs(&self, by: CostBy, since_ms: Option<i64>) -> Result<Costs, Failure> {
-        self.asker().check(Scope::Read)?;
-        let lines = self.store().await?.costs(self.asker().whose(), CostQuery { by, since_ms }).await?;
+        self.principal.check(Scope::Read)?;
+        let lines = self.store.get().await?.costs(self.principal.whose(), CostQuery { by, since_ms }).await?;
         let lines: Vec<Spending> = lines.into_iter().map(Spending::of).collect();
         let total = lines.iter().fold(Spending::default(), Spending::plus).reckoned();
         Ok(Costs { lines, total })

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, RunId};
 
+use super::history::History;
 use crate::files;
-use crate::{RunFilter, Scope, Service};
+use crate::{RunFilter, Scope};
 
 /// Runs of the list that are read at once.
 const PAGE_RUNS: usize = 500;
 
-impl Service {
-    /// The run of this name, as [`Service::find`] takes it.
+impl History {
+    /// The run of this name, as [`History::find`] takes it.
     pub async fn run_id(&self, name: &str) -> Result<RunId, Failure> {
-        self.asker().check(Scope::Read)?;
-        self.store().await?.find_prefix(self.asker().whose(), name).await
+        self.principal.check(Scope::Read)?;
+        self.store.get().await?.find_prefix(self.principal.whose(), name).await
     }
 
     /// The runs that began since then and before, both in milliseconds since 1970, oldest first. Only their ids, sixteen
@@ -25,15 +26,15 @@ impl Service {
         since_ms: Option<i64>,
         before_ms: Option<i64>,
     ) -> Result<Vec<RunId>, Failure> {
-        self.asker().check(Scope::Read)?;
-        let store = self.store().await?;
+        self.principal.check(Scope::Read)?;
+        let store = self.store.get().await?;
         let unix_ms = |ms: Option<i64>| ms.map(|ms| u64::try_from(ms).unwrap_or(0));
         let since_ms = unix_ms(since_ms).unwrap_or(0);
         let mut before = unix_ms(before_ms).map(|ms| RunId::from_parts(ms, 0));
         let filter = |before| RunFilter { limit: PAGE_RUNS, before, status: None };
         let mut found = Vec::new();
         loop {
-            let page = store.list(self.asker().whose(), filter(before)).await?;
+            let page = store.list(self.principal.whose(), filter(before)).await?;
             let ids = page.iter().map(|run| run.run_id);
             found.extend(ids.take_while(|run_id| run_id.unix_ms() >= since_ms));
             before = page.last().map(|run| run.run_id).filter(|run_id| run_id.unix_ms() >= since_ms);
@@ -47,7 +48,7 @@ impl Service {
 
     /// Writes the files of a run anew into its folder inside `dir`, or where they lie usually, and gives that folder.
     pub async fn export(&self, run_id: RunId, dir: Option<&Path>) -> Result<PathBuf, Failure> {
-        self.asker().check_owner()?;
+        self.principal.check_owner()?;
         let run = self.load(run_id).await?.run;
         if run.plan.store != StoreMode::Full {
             let message = format!("the texts of run {run_id} were not kept, so it has no files");
@@ -55,12 +56,12 @@ impl Service {
             return Err(Failure::new(Code::Usage, message).with_next(next));
         }
         // Its answer may be there while late seats are waited for, whose files are written then.
-        if !self.store().await?.is_over(run_id).await? {
+        if !self.store.get().await?.is_over(run_id).await? {
             let message = format!("the run {run_id} is under way and writes its files itself");
             return Err(Failure::new(Code::Busy, message).with_next("wait until it has ended"));
         }
-        let calibration = self.parts.calibration.get().await;
-        let base = dir.map_or_else(|| self.output_dir(), Path::to_owned);
+        let calibration = self.calibration.get().await;
+        let base = dir.map_or_else(|| self.output_dir.clone(), Path::to_owned);
         let write = move || files::rebuild(&base, &run, &calibration);
         let failed = |error| Failure::new(Code::Internal, format!("the files were not written: {error}"));
         tokio::task::spawn_blocking(write).await.map_err(failed)?

@@ -1,6 +1,6 @@
-//! One asker's hold on a run: watching it, waiting for it, giving it up.
+//! One principal's hold on a run: watching it, waiting for it, giving it up.
 //!
-//! A run may have several askers, because the same question asked twice is one run. What always holds: it is given up
+//! A run may have several principals, because the same question asked twice is one run. What always holds: it is given up
 //! only when all of them have given it up, and dropping a handle gives up nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ use parallel_llm_settings::clock;
 /// second or two. A folder that does not answer keeps nobody from what was paid for.
 const FILES_MAX: Duration = Duration::from_secs(5);
 
-/// A run under way, or just over. Clones are the same asker's.
+/// A run under way, or just over. Clones are the same principal's.
 #[derive(Clone)]
 pub struct RunHandle {
     id: RunId,
@@ -34,9 +34,9 @@ pub struct RunHandle {
     interest: Arc<Interest>,
     /// The run from its first event on, for the first who follows its events.
     beginning: Arc<Mutex<Option<(Run, Watch)>>>,
-    /// What the asker should know besides what the run itself tells.
+    /// What the principal should know besides what the run itself tells.
     note: Option<Warning>,
-    /// What the run had cost before this asker wanted it, where it was over then.
+    /// What the run had cost before this principal wanted it, where it was over then.
     cost_before: Option<PicoUsd>,
     /// Keep up with a run of another process; they end with the last clone.
     tasks: Option<Arc<JoinSet<()>>>,
@@ -45,7 +45,7 @@ pub struct RunHandle {
 /// What somebody who asked wants of a run: that it goes on, until it is given up once.
 struct Interest {
     has_given_up: AtomicBool,
-    /// How many askers still want the run; `None` for whoever only looks, and where another process does it.
+    /// How many principals still want the run; `None` for whoever only looks, and where another process does it.
     wanted_by: Option<Arc<AtomicUsize>>,
     stop: Stop,
     /// The same run as this process goes on with it, once it does; for whoever asked what another process was at.
@@ -120,7 +120,7 @@ impl Heirship {
 }
 
 impl RunHandle {
-    /// The first asker's hold on a run that begins in this process.
+    /// The first principal's hold on a run that begins in this process.
     pub(crate) fn here(hub: Arc<Hub>, calibration: Arc<Calibration>, stop: Stop) -> Self {
         let beginning = Some(hub.watch_events());
         let interest = Interest::new(Some(Arc::new(AtomicUsize::new(1))), stop);
@@ -139,7 +139,7 @@ impl RunHandle {
         Self { files, tasks: Some(Arc::new(tasks)), ..handle }
     }
 
-    /// What takes the run up for this asker, should whoever does it give it up or be gone.
+    /// What takes the run up for this principal, should whoever does it give it up or be gone.
     pub(crate) fn heirship(&self) -> Heirship {
         Heirship(Arc::clone(&self.interest))
     }
@@ -168,7 +168,7 @@ impl RunHandle {
         self.of(Interest::of_none())
     }
 
-    /// The hold of another asker on the same run; `None` where all have given it up, so that no answer is to come of it.
+    /// The hold of another principal on the same run; `None` where all have given it up, so that no answer is to come of it.
     pub(crate) fn join(&self) -> Option<Self> {
         let wanted_by = self.interest.wanted_by.clone();
         let has_answer = self.look(|run| run.is_decided() && run.status != RunStatus::Cancelled);
@@ -196,7 +196,7 @@ impl RunHandle {
         self.id
     }
 
-    /// What the asker should know besides what the run itself tells: that it joined one that was there already.
+    /// What the principal should know besides what the run itself tells: that it joined one that was there already.
     pub const fn note(&self) -> Option<&Warning> {
         self.note.as_ref()
     }
@@ -318,7 +318,7 @@ impl RunHandle {
         report
     }
 
-    /// Gives the run up, for this asker: connections are closed where that stops their cost, what has come is kept.
+    /// Gives the run up, for this principal: connections are closed where that stops their cost, what has come is kept.
     pub fn cancel(&self) {
         self.interest.give_up();
     }

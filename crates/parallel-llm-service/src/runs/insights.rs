@@ -10,7 +10,8 @@ use parallel_llm_engine::{Failure, OutcomeKind, PicoUsd, RunId, SeatStatus};
 use parallel_llm_store::SeatFact;
 use serde::Serialize;
 
-use crate::{Scope, Service};
+use super::statistics::Statistics;
+use crate::Scope;
 
 /// The version of the shape.
 const SCHEMA: u32 = 1;
@@ -99,11 +100,11 @@ pub enum Verdict {
     Open,
 }
 
-impl Service {
+impl Statistics {
     /// What the runs since then, in milliseconds since 1970, say of the models of the panel.
     pub async fn insights(&self, since_ms: Option<i64>) -> Result<Insights, Failure> {
-        self.asker().check(Scope::Read)?;
-        let facts = self.store().await?.seat_facts(self.asker().whose(), since_ms).await?;
+        self.principal.check(Scope::Read)?;
+        let facts = self.store.get().await?.seat_facts(self.principal.whose(), since_ms).await?;
         Ok(of(&facts, since_ms))
     }
 }

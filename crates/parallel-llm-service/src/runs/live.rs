@@ -242,15 +242,15 @@ impl Runs {
     }
 }
 
-/// Lets go of a run that is remembered nowhere else, for one more of the same kind: the oldest of its asker, else of any
+/// Lets go of a run that is remembered nowhere else, for one more of the same kind: the oldest of its principal, else of any
 /// holder of a token, else of the owner; but a holder never takes a place of the owner's.
 fn make_room(unstored: &mut VecDeque<RunHandle>, newest: &RunHandle) -> bool {
-    let asker = |handle: &RunHandle| handle.look(|run| run.plan.asked_by.clone());
-    let of_newest = asker(newest);
+    let principal = |handle: &RunHandle| handle.look(|run| run.plan.asked_by.clone());
+    let of_newest = principal(newest);
     let oldest = |is_meant: &dyn Fn(&Option<String>) -> bool| {
-        unstored.iter().position(|handle| is_meant(&asker(handle)))
+        unstored.iter().position(|handle| is_meant(&principal(handle)))
     };
-    let of_same = oldest(&|asker| *asker == of_newest);
+    let of_same = oldest(&|principal| *principal == of_newest);
     let of_anybody = || if of_newest.is_none() { Some(0) } else { None };
     let place = match &of_newest {
         Some(_) => of_same.or_else(|| oldest(&Option::is_some)),

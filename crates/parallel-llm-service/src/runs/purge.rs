@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use parallel_llm_engine::{Code, Failure, RunId};
 use serde::Serialize;
 
-use crate::Service;
+use super::history::History;
 use crate::render::report::ErrorReport;
 use crate::runs::files::{self, Erased};
 
@@ -22,7 +22,7 @@ const SCHEMA: u32 = 1;
 pub enum Doomed {
     /// Those that began before this moment, in milliseconds since 1970.
     Before(i64),
-    /// Those of these names, as [`Service::find`] takes them.
+    /// Those of these names, as [`History::find`] takes them.
     Named(Vec<String>),
 }
 
@@ -67,10 +67,16 @@ pub struct Purging {
     pub log_cleared: Option<bool>,
 }
 
-impl Service {
+/// What is kept of runs, and what goes.
+#[derive(Clone)]
+pub struct Retention {
+    pub(crate) history: History,
+}
+
+impl Retention {
     /// What would go.
     pub async fn purgeable(&self, doomed: &Doomed) -> Result<Purging, Failure> {
-        self.asker().check_owner()?;
+        self.history.principal.check_owner()?;
         let (runs, under_way) = self.doomed(doomed).await?;
         Ok(Purging::of(&runs, under_way))
     }
@@ -82,9 +88,9 @@ impl Service {
         doomed: &Doomed,
         mut tell: impl FnMut(PurgeStage) + Send,
     ) -> Result<Purging, Failure> {
-        self.asker().check_owner()?;
+        self.history.principal.check_owner()?;
         let (runs, mut under_way) = self.doomed(doomed).await?;
-        let store = self.store().await?;
+        let store = self.history.store.get().await?;
         let (mut gone, mut rest) = (Vec::new(), Purging::default());
         // Refused while another process purges, before a file is removed.
         store.purge(&[]).await?;
@@ -121,18 +127,18 @@ impl Service {
 
     /// The runs that are meant: those that can go, and those that are under way. Both oldest first.
     async fn doomed(&self, doomed: &Doomed) -> Result<(Vec<RunId>, Vec<RunId>), Failure> {
-        let store = self.store().await?;
+        let store = self.history.store.get().await?;
         let names = match doomed {
             Doomed::Before(ms) => {
                 let free: BTreeSet<RunId> = store.purgeable(*ms).await?.into_iter().collect();
-                let meant = self.run_ids(None, Some(*ms)).await?;
+                let meant = self.history.run_ids(None, Some(*ms)).await?;
                 return Ok(meant.into_iter().partition(|run_id| free.contains(run_id)));
             }
             Doomed::Named(names) => names,
         };
         let mut meant = BTreeSet::new();
         for name in names {
-            meant.insert(self.run_id(name).await?);
+            meant.insert(self.history.run_id(name).await?);
         }
         let (mut free, mut under_way) = (Vec::new(), Vec::new());
         for run_id in meant {
@@ -143,11 +149,11 @@ impl Service {
     }
 
     async fn erase_files(&self, run_id: RunId) -> Result<Erased, Failure> {
-        let base = self.output_dir();
+        let base = self.history.output_dir.clone();
         if !files::has_folder(&base, run_id) {
             return Ok(Erased::default());
         }
-        let run = match self.load(run_id).await {
+        let run = match self.history.load(run_id).await {
             Ok(past) => past.run,
             // Another process has purged it meanwhile, with its files.
             Err(failure) if failure.code == Code::RunNotFound => return Ok(Erased::default()),

@@ -62,7 +62,7 @@ impl By {
 pub(super) async fn run(desk: &Desk<'_>, cost: &Cost) -> Result<u8, Failure> {
     let (by, word, title) = cost.by.words();
     let since_ms = cost.since.map(Moment::unix_ms);
-    let costs = desk.service.costs(by, since_ms).await?;
+    let costs = desk.service.statistics.costs(by, since_ms).await?;
     if cost.json {
         let object = json!({
             "schema": SCHEMA,

@@ -67,11 +67,11 @@ pub(super) async fn run(desk: &Desk<'_>, export: &Export) -> Result<u8, Failure>
 /// The runs, each once, the oldest first. All names are looked up before anything is written.
 async fn wanted(desk: &Desk<'_>, export: &Export) -> Result<Vec<RunId>, Failure> {
     if export.runs.is_empty() {
-        return desk.service.run_ids(export.since.map(Moment::unix_ms), None).await;
+        return desk.service.runs.run_ids(export.since.map(Moment::unix_ms), None).await;
     }
     let mut runs = Vec::new();
     for name in &export.runs {
-        runs.push(desk.service.run_id(name).await?);
+        runs.push(desk.service.runs.run_id(name).await?);
     }
     runs.sort_unstable();
     runs.dedup();
@@ -81,8 +81,8 @@ async fn wanted(desk: &Desk<'_>, export: &Export) -> Result<Vec<RunId>, Failure>
 /// Exports one run, and gives what is told of it: its report or its folder.
 async fn one(desk: &Desk<'_>, export: &Export, run_id: RunId) -> Result<String, Failure> {
     if export.jsonl {
-        return Ok(desk.service.load(run_id).await?.report().line());
+        return Ok(desk.service.runs.load(run_id).await?.report().line());
     }
-    let folder = desk.service.export(run_id, export.dir.as_deref()).await?;
+    let folder = desk.service.runs.export(run_id, export.dir.as_deref()).await?;
     Ok(folder.display().to_string())
 }

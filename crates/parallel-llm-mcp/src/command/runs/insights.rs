@@ -30,7 +30,7 @@ pub struct Insights {
 
 /// Does the command.
 pub(super) async fn run(desk: &Desk<'_>, insights: &Insights) -> Result<u8, Failure> {
-    let found = desk.service.insights(insights.since.map(Moment::unix_ms)).await?;
+    let found = desk.service.statistics.insights(insights.since.map(Moment::unix_ms)).await?;
     if insights.json {
         desk.console.data(&models::pretty(&found));
     } else {

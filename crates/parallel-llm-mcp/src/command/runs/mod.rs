@@ -119,9 +119,9 @@ async fn list(desk: &Desk<'_>, limit: usize, before: Option<&str>, as_json: bool
         None => None,
         // A whole id is a moment, whether or not its run is still there.
         Some((_, Ok(id))) => Some(id),
-        Some((name, Err(_))) => Some(desk.service.run_id(name).await?),
+        Some((name, Err(_))) => Some(desk.service.runs.run_id(name).await?),
     };
-    let runs = desk.service.list(RunFilter { limit, before, status: None }).await?;
+    let runs = desk.service.runs.list(RunFilter { limit, before, status: None }).await?;
     if runs.is_empty() && !as_json {
         desk.console.say(&before.map_or_else(
             || "no runs yet: try `parallel-llm-mcp ask \"...\"`".to_owned(),

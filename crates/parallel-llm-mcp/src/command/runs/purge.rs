@@ -52,9 +52,9 @@ pub(super) async fn run(desk: &Desk<'_>, purge: Purge) -> Result<u8, Failure> {
     };
     let purging = if purge.yes {
         let mut progress = Progress { desk, told: Instant::now() };
-        desk.service.purge(&doomed, |stage| progress.tell(stage)).await?
+        desk.service.retention.purge(&doomed, |stage| progress.tell(stage)).await?
     } else {
-        desk.service.purgeable(&doomed).await?
+        desk.service.retention.purgeable(&doomed).await?
     };
     if purge.json {
         desk.console.data(&models::pretty(&purging));

@@ -41,7 +41,7 @@ pub struct Search {
 /// Does the command.
 pub(super) async fn run(desk: &Desk<'_>, search: &Search) -> Result<u8, Failure> {
     let asked = search.words.join(" ");
-    let Matches { found, unindexed, is_cut } = desk.service.search(&asked, search.limit).await?;
+    let Matches { found, unindexed, is_cut } = desk.service.runs.search(&asked, search.limit).await?;
     if search.json {
         let found: Vec<Value> = found.iter().map(json).collect();
         let object =

@@ -33,7 +33,7 @@ pub struct Show {
 }
 
 pub(super) async fn run(desk: &Desk<'_>, show: &Show) -> Result<u8, Failure> {
-    let Kept::Past(past) = desk.service.find(&show.run).await? else {
+    let Kept::Past(past) = desk.service.runs.find(&show.run).await? else {
         return Err(Failure::new(Code::Internal, "a run of another process cannot be live in this one"));
     };
     if show.json {

@@ -14,7 +14,9 @@ use parallel_llm_store::{NewToken, Store, Token};
 use secrecy::SecretString;
 use serde::Serialize;
 
-use crate::{Asker, Grant, Issuer, Scope, Service};
+use super::{Grant, Issuer, Principal, Scope};
+use crate::Later;
+use parallel_llm_settings::settings::Settings;
 use secret::Secret;
 
 /// The longest name of a token, in characters.
@@ -97,15 +99,24 @@ impl TokenState {
     }
 }
 
-impl Service {
+/// The tokens of this server, and of whoever issues others for it.
+#[derive(Clone)]
+pub struct Access {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) store: Arc<Later<Store>>,
+    pub(crate) issuer: Option<Arc<Issuer>>,
+    pub(crate) principal: Principal,
+}
+
+impl Access {
     /// Who comes with this token. Fails with `token_refused` where nobody is let in with it; made to be called for every
     /// request, so that a token that was revoked is refused from the next one on.
-    pub async fn check_token(&self, secret: &str) -> Result<Asker, Failure> {
-        let grant = match &self.parts.issuer {
+    pub async fn check_token(&self, secret: &str) -> Result<Principal, Failure> {
+        let grant = match &self.issuer {
             Some(issuer) if Issuer::is_token(secret) => issuer.check(secret).await?,
             _ => self.check_own_token(secret).await?,
         };
-        Ok(Asker::Holder(Arc::new(grant)))
+        Ok(Principal::TokenHolder(Arc::new(grant)))
     }
 
     async fn check_own_token(&self, secret: &str) -> Result<Grant, Failure> {
@@ -113,7 +124,7 @@ impl Service {
             let failure = Failure::new(Code::TokenRefused, "this is no whole token of this server");
             return Err(failure.with_next("copy the token again: it was mistyped or cut off"));
         };
-        let store = self.store().await?;
+        let store = self.store.get().await?;
         let found = store.find_token(secret.hash()).await?;
         let Some(token) = found.filter(|token| token.is_in_force(Store::now_ms())) else {
             return Err(Failure::new(Code::TokenRefused, "this token is unknown, revoked or over"));
@@ -124,7 +135,7 @@ impl Service {
 
     /// Makes a token. Fails with `usage` where its name cannot be one, or was ever given to another.
     pub async fn create_token(&self, wish: TokenWish) -> Result<MadeToken, Failure> {
-        self.asker().check_owner()?;
+        self.principal.check_owner()?;
         check_name(&wish.name)?;
         let random = |error| {
             Failure::new(Code::Internal, format!("the system gives no random bytes for a token: {error}"))
@@ -143,23 +154,23 @@ impl Service {
             requests_per_minute: wish.requests_per_minute,
             expires_at_ms: lifetime_ms.map(|ms| Store::now_ms().saturating_add(ms)),
         };
-        let token = self.store().await?.create_token(new).await?;
+        let token = self.store.get().await?.create_token(new).await?;
         Ok(MadeToken { line: TokenLine::of(token), secret: secret.into_inner() })
     }
 
     /// Every token that was ever made, the oldest first. No database is made for it.
     pub async fn list_tokens(&self) -> Result<Vec<TokenLine>, Failure> {
-        self.asker().check_owner()?;
-        if !self.settings().database().exists() {
+        self.principal.check_owner()?;
+        if !self.settings.database().exists() {
             return Ok(Vec::new());
         }
-        let tokens = self.store().await?.list_tokens().await?;
+        let tokens = self.store.get().await?.list_tokens().await?;
         Ok(tokens.into_iter().map(TokenLine::of).collect())
     }
 
     /// The token of this number or name. Fails with `usage` where there is none.
     pub async fn find_token(&self, name: &str) -> Result<TokenLine, Failure> {
-        self.asker().check_owner()?;
+        self.principal.check_owner()?;
         if name.starts_with(secret::PREFIX) {
             // Pasted by mistake: it is not told again.
             let failure =
@@ -175,7 +186,7 @@ impl Service {
     /// stays as it was.
     pub async fn revoke_token(&self, name: &str) -> Result<TokenLine, Failure> {
         let token = self.find_token(name).await?;
-        let revoked = self.store().await?.revoke_token(token.id).await?;
+        let revoked = self.store.get().await?.revoke_token(token.id).await?;
         revoked.map(TokenLine::of).ok_or_else(|| no_token(name))
     }
 }

@@ -1,0 +1,52 @@
+//! What holds for a question where it says nothing, and what its principal may not have at all.
+
+use parallel_llm_engine::plan::{DayLimit, Defaults};
+use parallel_llm_engine::request::recipe::Recipe;
+use parallel_llm_engine::{Code, Failure};
+
+use super::plan::Planner;
+use crate::Principal;
+
+impl Planner {
+    /// What holds where this principal's request says nothing. The check command runs on the owner's machine, for the owner alone.
+    pub(super) fn defaults(&self) -> Defaults {
+        let defaults = self.settings().defaults();
+        let checker = defaults.checker.filter(|_| self.may_check());
+        Defaults { checker, ..defaults }
+    }
+
+    fn may_check(&self) -> bool {
+        self.checks && self.principal == Principal::Owner
+    }
+
+    /// Refuses a recipe by which answers are checked where there is no check command, or where it is not the principal's.
+    pub(super) fn check_checker(&self, recipe: Recipe) -> Result<(), Failure> {
+        let check = self.settings().check.as_ref();
+        if !recipe.knobs.is_checked() {
+            return match check.filter(|check| check.is_asked_for) {
+                Some(_) => Err(Failure::new(
+                    Code::Usage,
+                    format!("`{recipe}` checks nothing, so `--check` would do nothing"),
+                )
+                .with_next("name a strategy that checks with it: `--strategy best-of-n@by=check`")),
+                None => Ok(()),
+            };
+        }
+        if !self.may_check() {
+            let message =
+                format!("`{recipe}` runs the owner's check command, which is run for nobody over HTTP");
+            return Err(Failure::new(Code::ScopeMissing, message)
+                .with_next("name another strategy, such as `best-of-n`"));
+        }
+        let none = || {
+            let message = format!("`{recipe}` needs a check command, and none is set");
+            Failure::new(Code::CheckUnavailable, message)
+        };
+        check.ok_or_else(none)?.check()
+    }
+
+    /// What may be spent in a day by what this principal begins: its own limit, then those of the settings.
+    pub(super) fn day_limits(&self) -> Vec<DayLimit> {
+        self.principal.day_limit().into_iter().chain(self.settings().defaults().limits).collect()
+    }
+}

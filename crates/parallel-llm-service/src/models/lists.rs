@@ -1,0 +1,107 @@
+//! What is known of each provider's models, asked for as its key allows.
+//!
+//! What always holds: a provider that would refuse for want of a key is not asked, and for a mere look no key goes where
+//! nobody sent it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
+
+use super::catalogue::{Catalogues, KeyUse, Lookup, Wanted};
+use super::providers::{Providers, lists_for_all};
+use parallel_llm_settings::settings::{KeyWish, ProviderSettings};
+
+/// A provider and what is known of its models.
+pub(crate) struct Shelf<'a> {
+    pub(crate) provider: &'a ProviderSettings,
+    pub(crate) known: Lookup,
+}
+
+/// The lists of models of the configured providers.
+#[derive(Clone)]
+pub(crate) struct Lists {
+    pub(crate) providers: Providers,
+    pub(crate) catalogues: Arc<Catalogues>,
+}
+
+impl Lists {
+    /// What is known of the models of a provider that somebody named. Who would refuse for want of a key is not asked.
+    pub(crate) async fn of<'a>(&self, provider: &'a ProviderSettings, wanted: Wanted<'_>) -> Shelf<'a> {
+        let needs_no_key = matches!(wanted, Wanted::AtHand) || lists_for_all(provider);
+        let checked = if needs_no_key { Ok(()) } else { self.providers.check_key(&provider.id).await };
+        let known = match checked {
+            Ok(()) => self.catalogues.look_up(&provider.id, wanted, KeyUse::Sent).await,
+            Err(failure) => self.cached(provider, Some(failure)).await,
+        };
+        Shelf { provider, known }
+    }
+
+    /// What is known of the models of a provider that nobody named: for a mere look no key goes where nobody sent it,
+    /// and no program is run for one.
+    pub(crate) async fn of_unnamed<'a>(
+        &self,
+        provider: &'a ProviderSettings,
+        wanted: Wanted<'_>,
+    ) -> Shelf<'a> {
+        let is_from_program = matches!(provider.key, KeyWish::Command(_));
+        if self.providers.is_presumed(provider) || (is_from_program && lists_for_all(provider)) {
+            let known = self.catalogues.look_up(&provider.id, wanted, KeyUse::Withheld).await;
+            return Shelf { provider, known };
+        }
+        if !is_from_program {
+            return self.of(provider, wanted).await;
+        }
+        let mut known = self.cached(provider, None).await;
+        let is_fresh = known.list.as_ref().is_some_and(|list| self.catalogues.is_fresh(list));
+        if !is_fresh || matches!(wanted, Wanted::New) {
+            let id = &provider.id;
+            let message =
+                format!("the program that keeps the key of `{id}` is run only when `{id}` is named");
+            let failure = Failure::new(Code::KeyMissing, message);
+            known.failure = Some(failure.with_next(format!("name it: `models --provider {id}`")));
+        }
+        Shelf { provider, known }
+    }
+
+    async fn cached(&self, provider: &ProviderSettings, failure: Option<Failure>) -> Lookup {
+        let known = self.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
+        Lookup { failure, ..known }
+    }
+
+    /// The list of each provider that is named. A provider is asked for its own only where a typed name is in no
+    /// fresh list; all are asked at once.
+    pub(crate) async fn for_request(
+        &self,
+        request: &RunRequest,
+        defaults: &Defaults,
+    ) -> BTreeMap<ProviderId, Arc<Catalogue>> {
+        let typed = request.models.iter().flatten().chain(&request.synthesizer);
+        let settled =
+            defaults.panel.iter().filter(|_| request.models.is_none()).chain(&defaults.synthesizers);
+        let mut names: BTreeMap<ProviderId, Vec<String>> = BTreeMap::new();
+        for model in typed.filter_map(|reference| self.providers.model_of(reference)) {
+            names.entry(model.provider).or_default().push(model.model);
+        }
+        for model in settled.filter_map(|reference| self.providers.model_of(reference)) {
+            names.entry(model.provider).or_default();
+        }
+        let known = names.into_iter().map(|(provider, names)| async move {
+            let settings = self.providers.find(&provider)?;
+            let wanted = if names.is_empty() { Wanted::AtHand } else { Wanted::Names(&names) };
+            let list = self.of(settings, wanted).await.known.list?;
+            Some((provider, list.catalogue))
+        });
+        join_all(known).await.into_iter().flatten().collect()
+    }
+}
+
+impl Shelf<'_> {
+    /// Whether its list has all of these names.
+    pub(crate) fn has_all(&self, names: &[String]) -> bool {
+        let list = self.known.list.as_ref();
+        names.iter().all(|name| list.is_some_and(|list| list.catalogue.find(name).is_some()))
+    }
+}
