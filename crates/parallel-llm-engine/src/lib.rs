@@ -13,6 +13,10 @@
 //! in exactly one state.
 #![warn(missing_docs)]
 
+// First, because the folders below take their rows from its table.
+#[macro_use]
+mod strategy;
+
 pub mod agreement;
 pub mod call;
 pub mod engine;
@@ -22,7 +26,6 @@ pub mod port;
 pub mod prompt;
 pub mod request;
 pub mod run;
-mod strategy;
 pub mod text;
 pub mod value;
 

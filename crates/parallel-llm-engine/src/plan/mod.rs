@@ -237,10 +237,8 @@ impl RunPlan {
         recipe.check_seats(&seats)?;
         let plan_hash = hash(&request, terms, recipe);
         let Recipe { strategy, knobs } = recipe;
-        let seats = match strategy {
-            Strategy::SelfMoa => samples::of(seats, knobs, &mut warnings),
-            _ => seats,
-        };
+        let seats =
+            if strategy.samples_one_model() { samples::of(seats, knobs, &mut warnings) } else { seats };
         let mut plan = Self {
             version: VERSION,
             run_id: identity.run_id,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::caller_slot::{Place, StepNumber};
 use crate::request::panel::{Seat, SeatNumber};
-use crate::request::recipe::{CONTROLLED_MIN, Extractor, Format, Knobs, Recipe, Strategy};
+use crate::request::recipe::{CONTROLLED_MIN, Calls, Extractor, Format, Knobs, Recipe};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::usage::tokens_in;
@@ -132,30 +132,26 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
     if seats.len() < 2 {
         return planner.steps;
     }
-    match recipe.strategy {
-        Strategy::Vote => {
-            if knobs.extractor() == Extractor::Llm {
-                planner.read_once(Role::Extractor);
-            }
-        }
-        Strategy::Synthesize | Strategy::Cascade | Strategy::Race | Strategy::Panel | Strategy::SelfMoa => {}
-        Strategy::BestOfN if knobs.is_checked() => {}
-        Strategy::BestOfN | Strategy::Consistency => {
-            planner.judged(u16::from(recipe.knobs.orders(recipe.strategy)), longest(knobs, seats, shown_max));
-        }
-        Strategy::Tournament => {
+    match recipe.strategy.calls() {
+        Calls::None => {}
+        // The user's own check takes the judge's place.
+        Calls::Verdict if knobs.is_checked() => {}
+        Calls::Verdict => planner.judged(recipe.orders(), longest(knobs, seats, shown_max)),
+        Calls::Matches => {
             let count = u16::try_from(seats.len()).unwrap_or(u16::MAX);
-            let matches = match recipe.knobs.format.unwrap_or_default() {
+            let matches = match knobs.format.unwrap_or_default() {
                 Format::Knockout => count - 1,
                 Format::League => (count - 1).saturating_mul(count) / 2,
             };
-            let orders = u16::from(recipe.knobs.orders(recipe.strategy));
-            planner.judged(matches.saturating_mul(orders), longest(knobs, seats, 2));
+            planner.judged(matches.saturating_mul(recipe.orders()), longest(knobs, seats, 2));
         }
-        Strategy::Council => planner.reviewed(),
+        Calls::Reviews => planner.reviewed(),
         // The panel is the first layer.
-        Strategy::Moa => planner.asked_again(Role::Proposer, 2..=u16::from(recipe.knobs.layers())),
-        Strategy::Debate => planner.asked_again(Role::Reviser, 1..=u16::from(recipe.knobs.rounds())),
+        Calls::Layers => planner.asked_again(Role::Proposer, 2..=u16::from(knobs.layers())),
+        Calls::Revisions => planner.asked_again(Role::Reviser, 1..=u16::from(knobs.rounds())),
+    }
+    if knobs.extractor() == Extractor::Llm {
+        planner.read_once(Role::Extractor);
     }
     // Whichever strategy has these knobs ends in a text that a synthesizer writes.
     if knobs.is_analysis_separate() {

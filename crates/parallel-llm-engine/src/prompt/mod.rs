@@ -13,63 +13,53 @@ use crate::request::{Message, Part, Role};
 use crate::value::invisible::seen;
 use crate::value::usage::{BYTES_PER_TOKEN, tokens_in};
 
-/// The tasks, each with the folder of its two templates. One list, so that nothing can be true of all tasks but one.
-macro_rules! tasks {
-    ($( $(#[$doc:meta])* $task:ident = $folder:literal, )*) => {
-        /// What a model is asked to do with the answers it is shown. Each has two templates of our own words.
+macro_rules! define {
+    ($(
+        $(#[$doc:meta])*
+        $strategy:ident = $name:literal in $file:ident,
+        $traits:expr,
+        prompts { $( $(#[$task_doc:meta])* $task:ident = $folder:literal $($answers:ident)?, )* }
+    )*) => {
+        /// What a model is asked to do with the answers it is shown. Each has two templates of our own words, in a folder that
+        /// its strategy names.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Task { $( $(#[$doc])* $task, )* }
+        pub enum Task { $($( $(#[$task_doc])* $task, )*)* }
 
         impl Task {
             /// Every task.
-            pub const ALL: &[Self] = &[$( Self::$task, )*];
+            pub const ALL: &[Self] = &[$($( Self::$task, )*)*];
 
             const fn system(self) -> &'static str {
-                match self { $( Self::$task => include_str!(concat!("../../prompts/", $folder, "/system.md")), )* }
+                match self {
+                    $($( Self::$task => include_str!(concat!("../../prompts/", $folder, "/system.md")), )*)*
+                }
             }
 
             const fn user(self) -> &'static str {
-                match self { $( Self::$task => include_str!(concat!("../../prompts/", $folder, "/user.md")), )* }
+                match self {
+                    $($( Self::$task => include_str!(concat!("../../prompts/", $folder, "/user.md")), )*)*
+                }
+            }
+
+            /// Whether the question itself is to be answered, for which the files that came with it are needed.
+            pub(crate) const fn answers(self) -> bool {
+                match self { $($( Self::$task => is!($($answers)?), )*)* }
             }
         }
     };
 }
 
-tasks! {
-    /// Make one answer of them, starting from the best.
-    Synthesize = "synthesize",
-    /// Make one answer of them, starting from none.
-    Free = "synthesize/free",
-    /// Compare them, for whoever makes one answer of them.
-    Analyse = "synthesize/analyse",
-    /// Make one answer of them, starting from the best, with an analysis at hand.
-    Write = "synthesize/write",
-    /// The same, starting from none.
-    WriteFree = "synthesize/write_free",
-    /// Say which are better than others.
-    Judge = "best-of-n",
-    /// Say which the others most support.
-    Consistency = "consistency",
-    /// Say what each comes to.
-    Extract = "vote",
-    /// Say which of two is better.
-    Match = "tournament",
-    /// Rank those of one's fellows.
-    Review = "council/review",
-    /// Make one answer of them, being told how their authors ranked each other.
-    Chair = "council",
-    /// Answer again, having read them.
-    Propose = "moa",
-    /// Keep its own answer or change it.
-    Revise = "debate",
+/// Whether a row of the table has this word.
+macro_rules! is {
+    () => {
+        false
+    };
+    (answers) => {
+        true
+    };
 }
 
-impl Task {
-    /// Whether the question itself is to be answered, for which the files that came with it are needed.
-    pub(crate) const fn answers(self) -> bool {
-        matches!(self, Self::Propose | Self::Revise)
-    }
-}
+strategies!(define);
 
 /// What stands before every line of a stranger's text.
 const LINE_PREFIX: &str = "| ";

@@ -4,10 +4,9 @@
 
 mod extractor;
 mod knob;
+mod strategy;
 
 use std::fmt;
-
-use serde::{Deserialize, Serialize};
 
 use crate::request::panel::Seat;
 use crate::request::wait::Wait;
@@ -16,137 +15,23 @@ use crate::value::answer::Failure;
 use crate::value::code::Code;
 pub(crate) use knob::CONTROLLED_MIN;
 use knob::Knob;
+pub(crate) use strategy::Calls;
 
 pub use extractor::Extractor;
 pub use knob::{AnalysisCall, By, Format, Gate, Knobs, Mode, Switch, Weights};
+pub use strategy::Strategy;
 
 /// Stands for the strategy that suits the question.
 pub const AUTO: &str = "auto";
 /// How many are asked first where the question has one short right answer. Over published per-item outputs, asking two and
 /// three more only where they differ lost nothing against asking five (facts of fusing, finding 10).
 const FIRST_OF_CLOSED: u8 = 2;
-/// How many of a cascade are asked before it is known whether the others are: a trio is the smallest panel whose agreement
-/// says much (facts of fusing, finding 9: right in 95 to 98 % of the cases).
-const FIRST_OF_CASCADE: u8 = 3;
 const WHY_CLOSED: &str = "the question has one short right answer, so two are asked first, the others only where these differ, \
      and nobody fuses where all agree";
 const WHY_CHECKED: &str =
     "a check command is set, and what an answer does when it is run says more of it than any judge";
 const WHY_OPEN: &str =
     "the question is an open one, so all are asked and a synthesizer patches the best answer";
-
-/// A way of making one text of many answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// A synthesizer starts from the best answer and patches it only where it can say why.
-    Synthesize,
-    /// The answer that most others agree with is taken as it is.
-    Vote,
-    /// A judge says which answer is best, and that one is taken as it is.
-    BestOfN,
-    /// Some are asked first; only where they do not agree, the others are, and a synthesizer fuses all.
-    Cascade,
-    /// The answer that comes first is taken as it is.
-    Race,
-    /// All answers, side by side.
-    Panel,
-    /// A judge says which answer the others most support, and that one is taken as it is.
-    Consistency,
-    /// A judge compares the answers two by two, and the winner is taken as it is.
-    Tournament,
-    /// Those who answered rank each other's answers, and a chair that is told the ranking writes the text.
-    Council,
-    /// Every seat answers again, having read all answers, before a synthesizer makes one text of the newest.
-    Moa,
-    /// One model is asked several times, and a synthesizer makes one text of what it gave.
-    SelfMoa,
-    /// Every seat holds its answer against the others and keeps or changes it; then the most frequent one stands.
-    Debate,
-}
-
-/// What is known of a strategy before it runs.
-struct Traits {
-    name: &'static str,
-    /// Whether it asks the synthesizers for a text.
-    fuses: bool,
-    knobs: &'static [Knob],
-}
-
-impl Strategy {
-    /// Every strategy.
-    pub const ALL: &[Self] = &[
-        Self::Synthesize,
-        Self::Vote,
-        Self::BestOfN,
-        Self::Cascade,
-        Self::Race,
-        Self::Panel,
-        Self::Consistency,
-        Self::Tournament,
-        Self::Council,
-        Self::Moa,
-        Self::SelfMoa,
-        Self::Debate,
-    ];
-
-    const fn traits(self) -> Traits {
-        use Knob::{
-            Analysis, By, Early, Extractor, First, Format, Gate, HedgeAfterMs, Layers, MinShare, Mode,
-            Orders, Paranoid, Rounds, Samples, ShowVotes, ShownTokensMax, TopK, Weights,
-        };
-        let (name, fuses, knobs): (_, _, &[Knob]) = match self {
-            Self::Synthesize => (
-                "synthesize",
-                true,
-                &[Gate, First, Early, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
-            ),
-            Self::Vote => ("vote", false, &[First, Weights, Extractor, MinShare]),
-            Self::BestOfN => ("best-of-n", false, &[By, Orders, Gate, First, ShownTokensMax]),
-            Self::Cascade => {
-                ("cascade", true, &[First, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes])
-            }
-            Self::Race => ("race", false, &[HedgeAfterMs]),
-            Self::Panel => ("panel", false, &[]),
-            Self::Consistency => ("consistency", false, &[Orders, Gate, First, TopK, ShownTokensMax]),
-            Self::Tournament => ("tournament", false, &[Format, Orders, Gate, First, ShownTokensMax]),
-            Self::Council => ("council", true, &[Gate, First, ShownTokensMax]),
-            Self::Moa => ("moa", true, &[Layers, Gate, First, Mode, Analysis, TopK, ShowVotes]),
-            Self::SelfMoa => (
-                "self-moa",
-                true,
-                &[Samples, Gate, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
-            ),
-            Self::Debate => ("debate", false, &[Rounds, Gate, First]),
-        };
-        Traits { name, fuses, knobs }
-    }
-
-    /// The name used in flags, settings and JSON.
-    pub const fn name(self) -> &'static str {
-        self.traits().name
-    }
-
-    /// Those of a chain of synthesizers whom it may ask for a text: all or none.
-    pub const fn fusers(self, chain: &[Seat]) -> &[Seat] {
-        if self.traits().fuses { chain } else { &[] }
-    }
-
-    /// Whether one answer is enough for it, whichever comes first: the others are then not missed.
-    pub(crate) const fn needs_one(self) -> bool {
-        matches!(self, Self::Race)
-    }
-
-    /// What may stand where a strategy is named.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        Self::ALL.iter().map(|strategy| strategy.name()).chain([AUTO])
-    }
-
-    fn by_name(name: &str) -> Result<Self, Failure> {
-        let named = Self::ALL.iter().copied().find(|strategy| strategy.name() == name);
-        named.ok_or_else(|| unknown(format!("there is no strategy `{name}`"), Self::names()))
-    }
-}
 
 /// A strategy with its knobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,12 +84,12 @@ impl Recipe {
         let mut knobs = Knobs::default();
         for pair in pairs.into_iter().flat_map(|pairs| pairs.split(',')) {
             let (word, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let known = strategy.traits().knobs;
-            let knob = known.iter().find(|knob| knob.name() == word).ok_or_else(|| {
+            let known = strategy.knobs();
+            let knob = Knob::by_name(word).filter(|knob| known.contains(knob)).ok_or_else(|| {
                 let message = format!("the strategy `{name}` has no knob `{word}`");
                 unknown(message, known.iter().map(|knob| knob.name()))
             })?;
-            knobs.set(*knob, value)?;
+            knobs.set(knob, value)?;
         }
         knobs.check()?;
         Ok(Self { strategy, knobs })
@@ -227,11 +112,16 @@ impl Recipe {
 impl Recipe {
     /// How many of so many seats are asked at once; the others wait for what those come to.
     pub(crate) fn first(self, seats: usize) -> usize {
-        match self.strategy {
-            Strategy::Cascade => usize::from(self.knobs.first.unwrap_or(FIRST_OF_CASCADE)),
-            _ if self.knobs.hedge_after_ms.is_some() => 1,
-            _ => self.knobs.first.map_or(seats, usize::from),
+        match self.knobs.first.or(self.strategy.first()) {
+            Some(first) => usize::from(first),
+            None if self.knobs.hedge_after_ms.is_some() => 1,
+            None => seats,
         }
+    }
+
+    /// In how many orders a judge is shown the answers. In one alone, the place in the list may decide.
+    pub(crate) fn orders(self) -> u16 {
+        self.knobs.orders.unwrap_or(self.strategy.orders()).into()
     }
 
     /// The rule that says when to stop waiting, where `wait` is the one that was set.
@@ -243,7 +133,7 @@ impl Recipe {
 impl fmt::Display for Recipe {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.strategy.name())?;
-        let set = self.strategy.traits().knobs.iter();
+        let set = self.strategy.knobs().iter();
         let set = set.filter_map(|knob| Some((knob.name(), self.knobs.shown(*knob)?)));
         for ((name, value), sign) in set.zip(std::iter::once('@').chain(std::iter::repeat(','))) {
             write!(out, "{sign}{name}={value}")?;

@@ -1,9 +1,9 @@
-//! How answers become one text. One strategy is one file, one same-named test, one name in
-//! [`crate::request::recipe::Strategy`] and one line here.
+//! How answers become one text. A strategy is one file, its prompts, one row of the table here, one same-named test, and a
+//! section of `docs/strategies.md`.
 //!
-//! A strategy builds text only through [`crate::prompt`], calls models only through the same path as a seat,
-//! and reads replies only through [`crate::prompt::reply`]. If everything it tries fails, the best answer is returned
-//! word for word and the outcome says so: what was paid for is never lost.
+//! A strategy builds text only through [`crate::prompt`], calls models only through [`parts::call`], and reads replies only
+//! through [`crate::prompt::reply`]. If everything it tries fails, the best answer is returned word for word and the outcome
+//! says so: what was paid for is never lost.
 
 pub(crate) mod annotate;
 mod best_of_n;
@@ -31,20 +31,153 @@ pub(crate) use parts::considered::considered;
 pub(crate) use parts::early::gather;
 pub(crate) use parts::verbatim::fallback;
 
-/// Makes one text of the answers, of which there is at least one.
-pub(crate) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
-    match context.plan.strategy {
-        Strategy::Synthesize => synthesize::decide(context, answers).await,
-        Strategy::Vote => vote::decide(context, answers).await,
-        Strategy::BestOfN => best_of_n::decide(context, answers).await,
-        Strategy::Cascade => cascade::decide(context, answers).await,
-        Strategy::Race => race::decide(context, answers),
-        Strategy::Panel => panel::decide(context, answers),
-        Strategy::Consistency => consistency::decide(context, answers).await,
-        Strategy::Tournament => tournament::decide(context, answers).await,
-        Strategy::Council => council::decide(context, answers).await,
-        Strategy::Moa => moa::decide(context, answers).await,
-        Strategy::SelfMoa => self_moa::decide(context, answers).await,
-        Strategy::Debate => debate::decide(context, answers).await,
-    }
+/// Every strategy: its name in flags, settings and JSON, its file, what the engine knows of it before it runs, and its own
+/// prompts by folder. The folders below take from it what is theirs: `request` the names and what can be set, `plan` the calls,
+/// `prompt` the templates. A prompt marked `answers` asks for an answer to the question itself.
+macro_rules! strategies {
+    ($define:ident) => {
+        $define! {
+            /// A synthesizer starts from the best answer and patches it only where it can say why.
+            Synthesize = "synthesize" in synthesize,
+                Traits {
+                    fuses: true,
+                    knobs: &[Gate, First, Early, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+                    ..Traits::PLAIN
+                },
+                prompts {
+                    /// Make one answer of them, starting from the best.
+                    Synthesize = "synthesize",
+                    /// Make one answer of them, starting from none.
+                    Free = "synthesize/free",
+                    /// Compare them, for whoever makes one answer of them.
+                    Analyse = "synthesize/analyse",
+                    /// Make one answer of them, starting from the best, with an analysis at hand.
+                    Write = "synthesize/write",
+                    /// The same, starting from none.
+                    WriteFree = "synthesize/write_free",
+                }
+            /// The answer that most others agree with is taken as it is.
+            Vote = "vote" in vote,
+                Traits { knobs: &[First, Weights, Extractor, MinShare], ..Traits::PLAIN },
+                prompts {
+                    /// Say what each comes to.
+                    Extract = "vote",
+                }
+            /// A judge says which answer is best, and that one is taken as it is.
+            BestOfN = "best-of-n" in best_of_n,
+                Traits {
+                    calls: Calls::Verdict,
+                    knobs: &[By, Orders, Gate, First, ShownTokensMax],
+                    ..Traits::PLAIN
+                },
+                prompts {
+                    /// Say which are better than others.
+                    Judge = "best-of-n",
+                }
+            /// Some are asked first; only where they do not agree, the others are, and a synthesizer fuses all.
+            Cascade = "cascade" in cascade,
+                Traits {
+                    fuses: true,
+                    first: Some(FIRST_OF_CASCADE),
+                    knobs: &[First, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+                    ..Traits::PLAIN
+                },
+                prompts {}
+            /// The answer that comes first is taken as it is.
+            Race = "race" in race,
+                Traits { needs_one: true, knobs: &[HedgeAfterMs], ..Traits::PLAIN },
+                prompts {}
+            /// All answers, side by side.
+            Panel = "panel" in panel,
+                Traits::PLAIN,
+                prompts {}
+            /// A judge says which answer the others most support, and that one is taken as it is.
+            Consistency = "consistency" in consistency,
+                Traits {
+                    orders: 1,
+                    calls: Calls::Verdict,
+                    knobs: &[Orders, Gate, First, TopK, ShownTokensMax],
+                    ..Traits::PLAIN
+                },
+                prompts {
+                    /// Say which the others most support.
+                    Consistency = "consistency",
+                }
+            /// A judge compares the answers two by two, and the winner is taken as it is.
+            Tournament = "tournament" in tournament,
+                Traits {
+                    calls: Calls::Matches,
+                    knobs: &[Format, Orders, Gate, First, ShownTokensMax],
+                    ..Traits::PLAIN
+                },
+                prompts {
+                    /// Say which of two is better.
+                    Match = "tournament",
+                }
+            /// Those who answered rank each other's answers, and a chair that is told the ranking writes the text.
+            Council = "council" in council,
+                Traits {
+                    fuses: true,
+                    calls: Calls::Reviews,
+                    knobs: &[Gate, First, ShownTokensMax],
+                    ..Traits::PLAIN
+                },
+                prompts {
+                    /// Rank those of one's fellows.
+                    Review = "council/review",
+                    /// Make one answer of them, being told how their authors ranked each other.
+                    Chair = "council",
+                }
+            /// Every seat answers again, having read all answers, before a synthesizer makes one text of the newest.
+            Moa = "moa" in moa,
+                Traits {
+                    fuses: true,
+                    calls: Calls::Layers,
+                    knobs: &[Layers, Gate, First, Mode, Analysis, TopK, ShowVotes],
+                    ..Traits::PLAIN
+                },
+                prompts {
+                    /// Answer again, having read them.
+                    Propose = "moa" answers,
+                }
+            /// One model is asked several times, and a synthesizer makes one text of what it gave.
+            SelfMoa = "self-moa" in self_moa,
+                Traits {
+                    fuses: true,
+                    samples_one_model: true,
+                    knobs: &[Samples, Gate, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+                    ..Traits::PLAIN
+                },
+                prompts {}
+            /// Every seat holds its answer against the others and keeps or changes it; then the most frequent one stands.
+            Debate = "debate" in debate,
+                Traits {
+                    calls: Calls::Revisions,
+                    knobs: &[Rounds, Gate, First],
+                    ..Traits::PLAIN
+                },
+                prompts {
+                    /// Keep its own answer or change it.
+                    Revise = "debate" answers,
+                }
+        }
+    };
 }
+
+macro_rules! define {
+    ($(
+        $(#[$doc:meta])*
+        $strategy:ident = $name:literal in $file:ident,
+        $traits:expr,
+        prompts { $($prompts:tt)* }
+    )*) => {
+        /// Makes one text of the answers, of which there is at least one.
+        pub(crate) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+            match context.plan.strategy {
+                $( Strategy::$strategy => $file::decide(context, answers).await, )*
+            }
+        }
+    };
+}
+
+strategies!(define);

@@ -1,5 +1,7 @@
 //! The panel as it is: all answers one after the other, each under its model's name, and nothing made of them.
 
+use std::future::{Ready, ready};
+
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::run::outcome::{Outcome, OutcomeKind};
@@ -8,7 +10,11 @@ use crate::strategy::parts::answers::Answers;
 /// Stands before a line of an answer that reads like one of our headings: nobody speaks in another's name.
 const NOT_OURS: char = '\\';
 
-pub(super) fn decide(context: &RunContext, Answers { usable, .. }: Answers<'_>) -> Outcome {
+pub(super) fn decide(context: &RunContext, answers: Answers<'_>) -> Ready<Outcome> {
+    ready(outcome(context, answers.usable))
+}
+
+fn outcome(context: &RunContext, usable: &[Usable]) -> Outcome {
     let heading = |one: &Usable| format!("# {}. {}", one.seat, context.plan.seats[one.seat.index()].model);
     let headings: Vec<String> = usable.iter().map(heading).collect();
     let listed = usable.iter().zip(&headings).map(|(one, heading)| {

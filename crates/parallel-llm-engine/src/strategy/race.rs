@@ -1,6 +1,7 @@
 //! A race: the answer that comes first is taken as it is. Whom it asks when is decided in [`crate::panel::escalation`].
 
 use std::cmp::Reverse;
+use std::future::{Ready, ready};
 
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
@@ -8,7 +9,11 @@ use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::verbatim::{selected, verbatim};
 
-pub(super) fn decide(context: &RunContext, Answers { usable, .. }: Answers<'_>) -> Outcome {
+pub(super) fn decide(context: &RunContext, answers: Answers<'_>) -> Ready<Outcome> {
+    ready(outcome(context, answers.usable))
+}
+
+fn outcome(context: &RunContext, usable: &[Usable]) -> Outcome {
     let ended_ms = |one: &Usable| context.hub.look(|run| run.ended_ms(one.seat)).unwrap_or(u64::MAX);
     // Whole answers before cut ones; of those that came in the same moment the first of the panel.
     let first = usable.iter().max_by_key(|one| (!one.cut, Reverse((ended_ms(one), one.seat))));

@@ -106,7 +106,7 @@ impl<'a> Tournament<'a> {
             closest: best_first(usable, &strongest(context)),
             agreement,
             texts: usable.iter().map(|one| (one.seat, shingles::exact(&one.answer.text))).collect(),
-            orders: u16::from(context.plan.knobs.orders(context.plan.strategy)),
+            orders: context.plan.recipe().orders(),
             chain: context.hub.look(|run| run.chain().to_vec()),
             matches: 0,
             wanted: 0,

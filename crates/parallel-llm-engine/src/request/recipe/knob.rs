@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::extractor::Extractor;
-use super::{Strategy, unknown};
+use super::unknown;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 
@@ -88,53 +88,48 @@ words! {
 /// Of two answers each one decides where the other is left out; of three, two are left to compare.
 pub(crate) const CONTROLLED_MIN: usize = 3;
 
-/// A thing that can be set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Knob {
-    Gate,
-    First,
-    By,
-    Orders,
-    HedgeAfterMs,
-    Format,
-    Layers,
-    Samples,
-    Rounds,
-    Weights,
-    Extractor,
-    MinShare,
-    Mode,
-    Analysis,
-    Paranoid,
-    Early,
-    TopK,
-    ShownTokensMax,
-    ShowVotes,
+/// The things that can be set, each with its name. One list, so that nothing can be true of all but one.
+macro_rules! knobs {
+    ($( $knob:ident = $name:literal, )*) => {
+        /// A thing that can be set.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Knob { $( $knob, )* }
+
+        impl Knob {
+            const ALL: &[Self] = &[$( Self::$knob, )*];
+
+            pub(super) const fn name(self) -> &'static str {
+                match self { $( Self::$knob => $name, )* }
+            }
+        }
+    };
+}
+
+knobs! {
+    Gate = "gate",
+    First = "first",
+    By = "by",
+    Orders = "orders",
+    HedgeAfterMs = "hedge_after_ms",
+    Format = "format",
+    Layers = "layers",
+    Samples = "samples",
+    Rounds = "rounds",
+    Weights = "weights",
+    Extractor = "extractor",
+    MinShare = "min_share",
+    Mode = "mode",
+    Analysis = "analysis",
+    Paranoid = "paranoid",
+    Early = "early",
+    TopK = "top_k",
+    ShownTokensMax = "shown_tokens_max",
+    ShowVotes = "show_votes",
 }
 
 impl Knob {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Gate => "gate",
-            Self::First => "first",
-            Self::By => "by",
-            Self::Orders => "orders",
-            Self::HedgeAfterMs => "hedge_after_ms",
-            Self::Format => "format",
-            Self::Layers => "layers",
-            Self::Samples => "samples",
-            Self::Rounds => "rounds",
-            Self::Weights => "weights",
-            Self::Extractor => "extractor",
-            Self::MinShare => "min_share",
-            Self::Mode => "mode",
-            Self::Analysis => "analysis",
-            Self::Paranoid => "paranoid",
-            Self::Early => "early",
-            Self::TopK => "top_k",
-            Self::ShownTokensMax => "shown_tokens_max",
-            Self::ShowVotes => "show_votes",
-        }
+    pub(super) fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|knob| knob.name() == name)
     }
 }
 
@@ -209,12 +204,6 @@ impl Knobs {
     /// Whether the user's own check command says which answer is best.
     pub fn is_checked(&self) -> bool {
         self.by == Some(By::Check)
-    }
-
-    /// In how many orders a judge is shown the answers. In one alone, the place in the list may decide.
-    pub fn orders(&self, strategy: Strategy) -> u8 {
-        // What an answer comes to is seen from any place; which of two is nicer is not.
-        self.orders.unwrap_or(if strategy == Strategy::Consistency { 1 } else { 2 })
     }
 
     /// How many layers of answers there are, the panel included.
