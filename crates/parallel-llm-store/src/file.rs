@@ -1,7 +1,6 @@
 //! Files and folders of the store, for their owner's eyes only: folders 0700, files 0600, whatever the umask.
 //!
-//! What is there already keeps the mode its owner gave it. SQLite gives its own files beside a database the mode
-//! of the database. A link or a pipe in the place of a file is refused: what it leads to is not ours to change, and a
+//! What is there already keeps the mode its owner gave it. A link or a pipe in the place of a file is refused: what it leads to is not ours to change, and a
 //! pipe that nobody reads would hold its opener for ever.
 
 use std::ffi::OsString;
@@ -24,7 +23,7 @@ pub(crate) fn make_folder_of(path: &Path) -> io::Result<()> {
 }
 
 /// Makes an empty file where there is none. One that is there is not even opened: closing it would take away the
-/// locks that SQLite holds on it in this process.
+/// locks that this process holds on it.
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     match private(OpenOptions::new().write(true).create_new(true)).open(path) {
         Ok(_) => set_mode(path, 0o600),
@@ -83,8 +82,8 @@ pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
     File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
-/// Refuses a database that another process has open: under write-ahead logging each holds a lock of SQLite's on it until it
-/// lets go. This process must not have it open, because closing the file here would take its own locks away.
+/// Refuses a file on which another process holds a lock. This process must not have it open, because closing the file here
+/// would take its own locks away.
 #[cfg(unix)]
 pub(crate) fn check_unused(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;

@@ -7,9 +7,9 @@ use parallel_llm_engine::RunId;
 /// What the database is, and how much is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseState {
-    /// The version of SQLite that reads it, such as `3.51.3`.
-    pub sqlite_version: String,
-    /// The version of its format: the `user_version` in its file.
+    /// The name and version of what reads and writes it.
+    pub version: String,
+    /// The version of its format.
     pub format: u32,
     /// Its size in bytes, without the write-ahead log.
     pub bytes: u64,
@@ -51,7 +51,7 @@ pub enum Soundness {
 /// What is wrong with a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damages {
-    /// The first troubles, those of its pages in SQLite's words.
+    /// The first troubles, those of its pages in the words of what reads them.
     pub troubles: Vec<String>,
     /// The runs of which something is not what was written, oldest first; at most 1,000. None where only pages were looked at.
     pub runs: Vec<RunId>,

@@ -12,9 +12,9 @@ use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, Place, Recorded, RunId, RunPlan};
 
-use crate::row::entries::{Entries, NewRun};
-use crate::sqlite::write::EPOCH_FIRST;
+use crate::row::new_run::NewRun;
 use crate::store::Store;
+use crate::writer::lease::EPOCH_FIRST;
 
 impl Journal for Store {
     fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
@@ -23,7 +23,7 @@ impl Journal for Store {
             return ready(Err(Failure::new(Code::Internal, message))).boxed();
         }
         let lease = Lease { run_id: plan.run_id, epoch: EPOCH_FIRST, next_seq: 1 };
-        ready(self.writer().opened.put(NewRun::of(plan)).map(|()| lease)).boxed()
+        ready(self.writer().open(NewRun::of(plan)).map(|()| lease)).boxed()
     }
 
     fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
@@ -32,8 +32,8 @@ impl Journal for Store {
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
-        let (store, entries) = (self.clone(), Entries::of(events));
-        async move { store.writer().append(lease, entries).await }.boxed()
+        let store = self.clone();
+        async move { store.writer().append(lease, events).await }.boxed()
     }
 
     fn notice(&self, run_id: RunId) -> Option<Warning> {
@@ -52,6 +52,6 @@ impl Journal for Store {
         text: String,
     ) -> BoxFuture<'static, Result<(), Failure>> {
         let store = self.clone();
-        async move { store.writer().checkpoint(lease, (attempt, text)).await }.boxed()
+        async move { store.writer().checkpoint(lease, attempt, text).await }.boxed()
     }
 }

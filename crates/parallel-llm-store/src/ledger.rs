@@ -1,137 +1,240 @@
-//! What a run's events mean for the ledger: which requests were made, how they ended, and what money is still held
-//! for those to come. Pure; `sqlite::ledger` writes it down.
+//! What a run's events mean for the ledger: which requests were made, how they ended, and what money is reserved for those
+//! to come. Pure: what is written of it are the rows of [`LedgerChanges`].
 
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::run::event::{Attempt, Event};
 use parallel_llm_engine::value::retry::Retry;
-use parallel_llm_engine::{Code, PicoUsd, ProviderId, Recorded, Run, RunPlan, Usage};
+use parallel_llm_engine::{
+    Answer, Code, PicoUsd, ProviderId, Recorded, Reopening, Run, RunPlan, SeatStatus, Usage,
+};
+
+use crate::row::call_row::{CallEnd, CallKey, CallSpend, HeardCall, ReconciledCall, SentCall};
+use crate::row::event_batch::EventBatch;
 
 /// The outcome of a request that has left and not ended.
 const UNDER_WAY: &str = "sent";
 
 /// Money for a request that may still leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hold {
+pub(crate) struct Reservation {
     pub(crate) provider: ProviderId,
     pub(crate) amount: PicoUsd,
 }
 
-/// What is held, by whose request it is for.
-pub(crate) type Holds = BTreeMap<Place, Hold>;
+/// What is reserved, by whose request it is for.
+pub(crate) type Reservations = BTreeMap<Place, Reservation>;
 
-/// What was heard of a request that had left.
-#[derive(Debug)]
-pub(crate) struct Told<'a> {
-    /// How it ended; [`UNDER_WAY`] where it has not.
-    pub(crate) outcome: &'static str,
-    pub(crate) code: Option<Code>,
-    pub(crate) cost: Option<PicoUsd>,
-    pub(crate) cost_is_estimate: bool,
-    pub(crate) usage: Usage,
-    pub(crate) generation_id: Option<&'a str>,
+/// What an append writes into the ledger, in this order.
+#[derive(Debug, Default)]
+pub(crate) struct LedgerChanges {
+    /// Whether a further part begins: nobody will hear of requests of the part before, and nothing is reserved for it.
+    pub(crate) settles: bool,
+    pub(crate) sent: Vec<SentCall>,
+    pub(crate) heard: Vec<HeardCall>,
+    pub(crate) reconciled: Vec<ReconciledCall>,
+    /// Whether nobody will hear of requests that are still under way.
+    pub(crate) loses_track: bool,
+    /// Whether nothing is reserved any more.
+    pub(crate) releases_all: bool,
+    pub(crate) released: Vec<Place>,
+    pub(crate) reserved: Reservations,
+}
+
+/// What an event means for requests and money. A new kind of event is asked about here.
+enum Effect<'a> {
+    None,
+    /// The run begins.
+    Begins,
+    /// A further part of the run begins.
+    Continues(&'a Reopening),
+    /// A request leaves: from here on the ledger has it, and nothing is reserved for it.
+    Leaves(Attempt),
+    /// The provider has named the request.
+    Named(Attempt, &'a str),
+    Ends(Ending<'a>),
+    /// The provider reports what a request cost.
+    Reconciles(Attempt, CallSpend),
+}
+
+/// The end of a request.
+struct Ending<'a> {
+    attempt: Attempt,
+    outcome: &'static str,
+    code: Option<Code>,
+    answer: Option<&'a Answer>,
+    then: Then,
+}
+
+/// What the end of a request leaves of its reservation.
+enum Then {
+    /// What it was: nothing, since the request left.
+    Unchanged,
+    /// Nothing: no further request of its place follows.
+    Released,
+    /// Another request of its place follows.
+    Reserved,
+}
+
+impl<'a> Effect<'a> {
+    fn of(event: &'a Event) -> Self {
+        let end = |attempt: &Attempt, outcome, then| Ending {
+            attempt: *attempt,
+            outcome,
+            code: None,
+            answer: event.answer(),
+            then,
+        };
+        match event {
+            Event::Started { .. } => Self::Begins,
+            Event::Reopened { reopening, .. } => Self::Continues(reopening),
+            Event::Sent { attempt } => Self::Leaves(*attempt),
+            Event::Accepted { attempt, generation_id } => Self::Named(*attempt, generation_id),
+            Event::Answered { attempt, .. } => Self::Ends(end(attempt, "answered", Then::Unchanged)),
+            Event::Cut { attempt, failure, .. } => {
+                Self::Ends(Ending { code: Some(failure.code), ..end(attempt, "cut", Then::Unchanged) })
+            }
+            Event::Failed { attempt, failure, retry, .. } => {
+                let then = if *retry == Retry::Never { Then::Released } else { Then::Reserved };
+                Self::Ends(Ending { code: Some(failure.code), ..end(attempt, "failed", then) })
+            }
+            Event::Cancelled { attempt, .. } => Self::Ends(end(attempt, "cancelled", Then::Released)),
+            Event::Reconciled { attempt, cost, usage } => {
+                Self::Reconciles(*attempt, CallSpend::of(Some(*cost), false, usage))
+            }
+            Event::Spared { .. } | Event::Decided { .. } | Event::Closed { .. } => Self::None,
+        }
+    }
 }
 
 /// What these events demand before they are let in: the worst case of the part of the run they begin. `run` is the run
 /// before them. `None` where they begin nothing.
-pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Holds> {
-    events.iter().find_map(|recorded| match &recorded.event {
-        Event::Started { .. } => {
-            Some(holds(&run.plan, run.plan.called(&run.plan.seats, run.chain(), &run.plan.steps)))
+pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Reservations> {
+    events.iter().find_map(|recorded| match Effect::of(&recorded.event) {
+        Effect::Begins => {
+            let places = run.plan.called(&run.plan.seats, run.chain(), &run.plan.steps);
+            Some(reservations(&run.plan, places))
         }
-        Event::Reopened { reopening, .. } => {
+        Effect::Continues(reopening) => {
             let plan = reopening.extend(&run.plan);
-            Some(holds(&plan, reopening.called(&run.plan, run.chain())))
+            Some(reservations(&plan, reopening.called(&run.plan, run.chain())))
         }
         _ => None,
     })
 }
 
-/// What calls of these places can cost. A place whose price is unknown holds nothing.
-fn holds(plan: &RunPlan, places: Vec<Place>) -> Holds {
-    places.into_iter().filter_map(|place| Some((place, hold(plan, place)?))).collect()
+/// What calls of these places can cost. For a place whose price is unknown nothing is reserved.
+fn reservations(plan: &RunPlan, places: Vec<Place>) -> Reservations {
+    places.into_iter().filter_map(|place| Some((place, reservation(plan, place)?))).collect()
 }
 
 /// What one request of this place can cost, where that is known and anything.
-pub(crate) fn hold(plan: &RunPlan, place: Place) -> Option<Hold> {
+pub(crate) fn reservation(plan: &RunPlan, place: Place) -> Option<Reservation> {
     let amount = plan.worst_request(place).filter(|amount| *amount > PicoUsd::ZERO)?;
-    Some(Hold { provider: plan.seat_at(place)?.model.provider.clone(), amount })
+    Some(Reservation { provider: plan.seat_at(place)?.model.provider.clone(), amount })
 }
 
-/// What these events change of what is held: money that is needed (again), and `None` for a place that needs none any
-/// more, because its request has left or never will. `plan` is what holds after them.
-pub(crate) fn holds_changed(plan: &RunPlan, events: &[Recorded]) -> BTreeMap<Place, Option<Hold>> {
-    let mut changed = BTreeMap::new();
-    for recorded in events {
-        let (attempt, hold) = match &recorded.event {
-            Event::Sent { attempt }
-            | Event::Failed { attempt, retry: Retry::Never, .. }
-            | Event::Cancelled { attempt, .. } => (attempt, None),
-            Event::Failed { attempt, .. } => (attempt, hold(plan, attempt.place)),
-            _ => continue,
-        };
-        changed.insert(attempt.place, hold);
-    }
-    changed
-}
-
-/// What these events tell of requests that had left. The first end that is told of one stands.
-pub(crate) fn told(events: &[Recorded]) -> BTreeMap<Attempt, Told<'_>> {
-    let mut told: BTreeMap<Attempt, Told<'_>> = BTreeMap::new();
-    for event in events.iter().map(|recorded| &recorded.event) {
-        let Some((attempt, heard)) = event.attempt().zip(Told::of(event)) else { continue };
-        let before = told.entry(attempt).or_default();
-        if !before.is_over() {
-            *before = Told { generation_id: heard.generation_id.or(before.generation_id), ..heard };
+impl LedgerChanges {
+    /// What these events write. The run has taken them in already; `demanded` is what is to be reserved for the part of it
+    /// that they begin.
+    pub(crate) fn of(run: &Run, batch: &EventBatch, demanded: Option<Reservations>, now_ms: i64) -> Self {
+        let run_id = run.plan.run_id.to_string();
+        let mut changes = Self { settles: batch.reopening().is_some(), ..Self::default() };
+        // Nothing is reserved yet of a part that begins here, so there is nothing to give back.
+        let begins = demanded.is_some();
+        let mut reserved: BTreeMap<Place, Option<Reservation>> =
+            demanded.into_iter().flatten().map(|(place, it)| (place, Some(it))).collect();
+        let mut heard: BTreeMap<Attempt, HeardCall> = BTreeMap::new();
+        for recorded in &batch.events {
+            match Effect::of(&recorded.event) {
+                Effect::None | Effect::Begins | Effect::Continues(_) => {}
+                Effect::Leaves(attempt) => {
+                    reserved.insert(attempt.place, None);
+                    changes.sent.extend(sent(&run.plan, &run_id, attempt, now_ms));
+                }
+                Effect::Named(attempt, generation_id) => {
+                    let call = heard.entry(attempt).or_insert_with(|| HeardCall::nothing(&run_id, attempt));
+                    if !call.is_over() {
+                        call.generation_id = Some(generation_id.to_owned());
+                    }
+                }
+                Effect::Ends(ending) => {
+                    match ending.then {
+                        Then::Unchanged => {}
+                        Then::Released => drop(reserved.insert(ending.attempt.place, None)),
+                        Then::Reserved => {
+                            let place = ending.attempt.place;
+                            reserved.insert(place, reservation(&run.plan, place));
+                        }
+                    }
+                    let attempt = ending.attempt;
+                    let call = heard.entry(attempt).or_insert_with(|| HeardCall::nothing(&run_id, attempt));
+                    // A request ends once: what is said of it later, because a further try was refused, changes nothing.
+                    if !call.is_over() {
+                        call.end(&ending, recorded.event.cost(), now_ms);
+                    }
+                }
+                Effect::Reconciles(attempt, spend) => {
+                    changes.reconciled.push(ReconciledCall { key: CallKey::of(&run_id, attempt), spend });
+                }
+            }
         }
+        changes.heard = heard.into_values().collect();
+        if batch.closes() {
+            changes.loses_track = run.places().any(|view| view.status == SeatStatus::Unknown);
+            changes.releases_all = true;
+            return changes;
+        }
+        for (place, reservation) in reserved {
+            match reservation {
+                Some(reservation) => drop(changes.reserved.insert(place, reservation)),
+                None if begins => {}
+                None => changes.released.push(place),
+            }
+        }
+        changes
     }
-    told
 }
 
-impl Default for Told<'_> {
-    fn default() -> Self {
+fn sent(plan: &RunPlan, run_id: &str, attempt: Attempt, now_ms: i64) -> Option<SentCall> {
+    let seat = plan.seat_at(attempt.place)?;
+    Some(SentCall {
+        key: CallKey::of(run_id, attempt),
+        provider: seat.model.provider.0.clone(),
+        model: seat.model.model.clone(),
+        sent_at_ms: now_ms,
+        asked_by: plan.asked_by.clone(),
+        worst_pico_usd: plan.worst_request(attempt.place).map(|worst| worst.0),
+    })
+}
+
+impl HeardCall {
+    /// Nothing was heard of this request yet.
+    fn nothing(run_id: &str, attempt: Attempt) -> Self {
         Self {
-            outcome: UNDER_WAY,
-            code: None,
-            cost: None,
-            cost_is_estimate: false,
-            usage: Usage::default(),
+            key: CallKey::of(run_id, attempt),
+            end: CallEnd { ended_at_ms: None, outcome: UNDER_WAY.to_owned(), code: None },
+            spend: CallSpend::default(),
             generation_id: None,
         }
     }
-}
 
-impl<'a> Told<'a> {
-    /// What an event tells of its request, where it tells anything.
-    fn of(event: &'a Event) -> Option<Self> {
-        let outcome = match event {
-            Event::Accepted { generation_id, .. } => {
-                return Some(Self { generation_id: Some(generation_id), ..Self::default() });
-            }
-            Event::Answered { .. } => "answered",
-            Event::Cut { .. } => "cut",
-            Event::Failed { .. } => "failed",
-            Event::Cancelled { .. } => "cancelled",
-            _ => return None,
+    fn end(&mut self, ending: &Ending<'_>, cost: Option<PicoUsd>, now_ms: i64) {
+        self.end = CallEnd {
+            ended_at_ms: Some(now_ms),
+            outcome: ending.outcome.to_owned(),
+            code: ending.code.map(|code| code.as_str().to_owned()),
         };
-        let code = match event {
-            Event::Failed { failure, .. } | Event::Cut { failure, .. } => Some(failure.code),
-            _ => None,
-        };
-        let answer = event.answer();
-        Some(Self {
-            outcome,
-            code,
-            cost: event.cost(),
-            cost_is_estimate: answer.is_some_and(|answer| answer.cost_is_estimate),
-            usage: answer.map_or_else(Usage::default, |answer| answer.usage),
-            generation_id: answer.and_then(|answer| answer.generation_id.as_deref()),
-        })
+        let is_estimate = ending.answer.is_some_and(|answer| answer.cost_is_estimate);
+        let usage = ending.answer.map_or_else(Usage::default, |answer| answer.usage);
+        self.spend = CallSpend::of(cost, is_estimate, &usage);
+        let named = ending.answer.and_then(|answer| answer.generation_id.clone());
+        self.generation_id = named.or_else(|| self.generation_id.take());
     }
 
     /// Whether the request has ended.
     pub(crate) fn is_over(&self) -> bool {
-        self.outcome != UNDER_WAY
+        self.end.outcome != UNDER_WAY
     }
 }

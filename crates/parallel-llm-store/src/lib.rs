@@ -10,31 +10,36 @@
 //! kept leaves no word of its prompt or its answers in any file, and neither does one that was purged.
 #![warn(missing_docs)]
 
+mod backup;
 mod clock;
 mod costs;
-mod damage;
+mod database;
 mod fault;
 mod file;
 mod inspection;
 mod journal;
 mod ledger;
 mod purge;
+mod reading;
 mod row;
 mod runs;
 mod search;
 mod spill;
 mod sqlite;
 mod store;
+mod stored_run;
 mod tokens;
 mod writer;
 
+pub use backup::{BackedUp, Restored};
 pub use costs::{CostBy, CostLine, CostQuery};
+pub use database::restore;
 pub use inspection::{Damages, DatabaseState, Soundness, Thoroughness};
 pub use purge::Purged;
 pub use row::seat_fact::SeatFact;
-pub use runs::{Checkpoint, Look, RunFilter, RunSummary, StoredRun, Whose};
+pub use runs::{RunFilter, RunSummary, Whose};
 pub use search::matches::{Found, FoundIn, Matches};
 pub use spill::SpillState;
-pub use sqlite::backup::{BackedUp, Restored, restore};
 pub use store::{Store, StoreConfig};
+pub use stored_run::{Checkpoint, Look, StoredRun};
 pub use tokens::{NewToken, Token};

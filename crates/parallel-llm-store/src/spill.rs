@@ -4,7 +4,7 @@
 //! its epoch and its events, so that it can be taken in once and never over anything newer. What cannot be taken in is
 //! set aside under another ending, never deleted.
 //!
-//! Here are only the files. When they are written and taken in is the writer's business (`pen.rs`).
+//! Here are only the files. When they are written and taken in is the writer's business (`writer/task.rs`).
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -15,9 +15,10 @@ use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunId};
 use serde::{Deserialize, Serialize};
 
-use crate::damage::{self, StoredText};
 use crate::file;
-use crate::row::entries::{Entries, hash_of, text_of};
+use crate::row::checksum;
+use crate::row::damage::{self, CheckedText};
+use crate::row::event_batch::{EventBatch, text_of};
 
 /// The first line of a file: what it is, the version of its format, and the BLAKE3 of what follows.
 const MAGIC: &str = "parallel-llm-spill";
@@ -53,7 +54,7 @@ pub struct SpillState {
 #[derive(Debug)]
 pub(crate) struct Spill {
     pub(crate) lease: Lease,
-    pub(crate) entries: Entries,
+    pub(crate) batch: EventBatch,
     /// When it happened, in milliseconds since 1970.
     pub(crate) at_ms: i64,
 }
@@ -190,14 +191,9 @@ impl Spill {
         }
         let Body { run_id, epoch, at_ms, events, texts } =
             serde_json::from_str(body).map_err(|_| Unreadable::Damaged)?;
-        let entries = entries(events, &texts).map_err(|_| Unreadable::Damaged)?;
-        let next_seq = entries.events.first().map_or(0, |first| first.seq);
-        Ok(Self { lease: Lease { run_id, epoch, next_seq }, entries, at_ms })
-    }
-
-    /// The number of its last event.
-    pub(crate) fn last_seq(&self) -> u64 {
-        self.entries.events.last().map_or(0, |last| last.seq)
+        let batch = batch(events, &texts).map_err(|_| Unreadable::Damaged)?;
+        let next_seq = batch.events.first().map_or(0, |first| first.seq);
+        Ok(Self { lease: Lease { run_id, epoch, next_seq }, batch, at_ms })
     }
 }
 
@@ -210,43 +206,43 @@ pub(crate) struct Content {
 
 impl Content {
     /// Of these events. Their texts are left out where the run keeps none.
-    pub(crate) fn of(lease: Lease, (entries, keeps_texts): (&Entries, bool), at_ms: i64) -> Self {
-        let first_seq = entries.events.first().map_or(0, |first| first.seq);
+    pub(crate) fn of(lease: Lease, batch: &EventBatch, keeps_texts: bool, at_ms: i64) -> Self {
+        let first_seq = batch.events.first().map_or(0, |first| first.seq);
         // Names sort as the events happened.
         let name = format!("{}-{:08}-{first_seq:08}.{WAITING}", lease.run_id, lease.epoch);
-        Self { name, text: text(lease, (entries, keeps_texts), at_ms) }
+        let events = batch.events.iter().zip(&batch.bodies).map(|(recorded, body)| SpilledEvent {
+            seq: recorded.seq,
+            elapsed_ms: recorded.elapsed_ms,
+            body: body.clone(),
+        });
+        let carried = batch.events.iter().filter(|_| keeps_texts);
+        let texts = carried.filter_map(|recorded| text_of(&recorded.event)?.text.map(Arc::clone));
+        let body = Body {
+            run_id: lease.run_id,
+            epoch: lease.epoch,
+            at_ms,
+            events: events.collect(),
+            texts: texts.collect(),
+        };
+        let body = serde_json::to_string(&body).expect("texts and numbers are plain data");
+        let text = format!("{MAGIC} {VERSION} {}\n{body}", blake3::hash(body.as_bytes()).to_hex());
+        Self { name, text }
     }
 }
 
-fn text(lease: Lease, (entries, keeps_texts): (&Entries, bool), at_ms: i64) -> String {
-    let events = entries.events.iter().zip(&entries.bodies).map(|(recorded, body)| SpilledEvent {
-        seq: recorded.seq,
-        elapsed_ms: recorded.elapsed_ms,
-        body: body.clone(),
-    });
-    let texts = entries.events.iter().filter(|_| keeps_texts).filter_map(|recorded| text_of(&recorded.event));
-    let body = Body {
-        run_id: lease.run_id,
-        epoch: lease.epoch,
-        at_ms,
-        events: events.collect(),
-        texts: texts.map(|(_, text)| Arc::clone(text)).collect(),
-    };
-    let body = serde_json::to_string(&body).expect("texts and numbers are plain data");
-    format!("{MAGIC} {VERSION} {}\n{body}", blake3::hash(body.as_bytes()).to_hex())
-}
-
-fn entries(events: Vec<SpilledEvent>, texts: &[Arc<str>]) -> Result<Entries, serde_json::Error> {
+/// The events of a file, their texts put back.
+fn batch(events: Vec<SpilledEvent>, texts: &[Arc<str>]) -> Result<EventBatch, serde_json::Error> {
     let recorded = |spilled: SpilledEvent| -> Result<Recorded, serde_json::Error> {
         let mut event: Event = serde_json::from_str(&spilled.body)?;
-        let hash = hash_of(&event).map(ToOwned::to_owned);
-        let named = |hash: &str| texts.iter().find(|text| crate::row::checksum::is_of_hash(text, hash));
+        let hash = text_of(&event).map(|text| text.hash.to_owned());
+        let named = |hash: &str| texts.iter().find(|text| checksum::is_of_hash(text, hash));
         if let Some(text) = hash.as_deref().and_then(named) {
-            damage::put_text_back(&mut event, StoredText::Whole(Arc::clone(text)));
+            damage::put_text_back(&mut event, CheckedText::Whole(Arc::clone(text)));
         }
         Ok(Recorded { seq: spilled.seq, elapsed_ms: spilled.elapsed_ms, event })
     };
-    Ok(Entries::of(events.into_iter().map(recorded).collect::<Result<_, _>>()?))
+    // A file without texts is one of a run that keeps none, and its events carry none either.
+    Ok(EventBatch::of(events.into_iter().map(recorded).collect::<Result<_, _>>()?, true))
 }
 
 /// Writes a file whole, so that it is there after a power cut, or not at all.

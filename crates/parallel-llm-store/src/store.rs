@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
-use sqlx::sqlite::SqlitePool;
 use tokio::time::Instant;
 
+use crate::backup::BackedUp;
 use crate::clock;
 use crate::costs::{CostLine, CostQuery};
-use crate::file;
+use crate::database::Database;
 use crate::inspection::{DatabaseState, Soundness, Thoroughness};
 use crate::purge::Purged;
+use crate::reading;
 use crate::row::seat_fact::SeatFact;
-use crate::runs::{Look, RunFilter, RunSummary, StoredRun, Whose};
+use crate::runs::{RunFilter, RunSummary, Whose};
 use crate::search::matches::Matches;
-use crate::search::query::Sought;
+use crate::search::query::SearchQuery;
+use crate::search::search;
 use crate::spill::{Spill, SpillState, Spills};
-use crate::sqlite::backup::{self, BackedUp};
-use crate::sqlite::lock::PurgeLock;
-use crate::sqlite::{self, inspect, ledger, limits, purge, read, repeats, search, seats, tokens};
-use crate::tokens::{NewToken, Token};
-use crate::writer::Writer;
+use crate::stored_run::{Look, StoredRun};
+use crate::tokens::{self, NewToken, StoredToken, Token};
+use crate::writer::{Writer, limits, repeats};
 
 /// How long a write waits for those of other processes. Theirs take milliseconds; a backup may take a while, and
 /// an answer that was paid for is worth the wait.
@@ -33,8 +33,8 @@ const WAIT: Duration = Duration::from_secs(60);
 const PURGE_RUNS: usize = 32;
 /// Steps of a purge that is given up then, to be gone on with: a day at fifty a second.
 const STEPS_MAX: usize = 5_000_000;
-/// How much longer than a step the writer is left to others after it, and for how long at most: one who waits for SQLite's
-/// lock looks for it again every hundred milliseconds.
+/// How much longer than a step the writer is left to others after it, and for how long at most: who waits for the
+/// database's lock looks for it again every hundred milliseconds.
 const PAUSE_FACTOR: u32 = 2;
 const PAUSE_MAX: Duration = Duration::from_millis(250);
 /// How often, and how long apart, the write-ahead log is tried to be emptied while others read: five seconds.
@@ -72,12 +72,9 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Shared {
-    /// The connections that read.
-    readers: SqlitePool,
+    database: Database,
     writer: Writer,
     spills: Spills,
-    /// Held by whoever purges.
-    purge_lock: PathBuf,
 }
 
 impl Store {
@@ -87,26 +84,25 @@ impl Store {
     /// A file that is not ours, that a newer version of this program wrote, or that may not be written is refused
     /// and left as it is.
     pub async fn open(config: StoreConfig) -> Result<Self, Failure> {
-        let opened = sqlite::open(&config.path, config.wait).await?;
-        let spills = Spills::of(&opened.path, &config.spill_folders);
-        let purge_lock = file::beside(&opened.path, ".purge.lock");
-        let readers = opened.readers.clone();
+        let opened = Database::open(&config.path, config.wait).await?;
+        let database = opened.database.clone();
+        let spills = Spills::of(database.path(), &config.spill_folders);
         let writer = Writer::start(opened, spills.clone(), config.wait);
         if spills.is_waiting() {
             writer.take_in().await;
         }
-        Ok(Self { shared: Arc::new(Shared { readers, writer, spills, purge_lock }) })
+        Ok(Self { shared: Arc::new(Shared { database, writer, spills }) })
     }
 
     /// Runs, newest first.
     pub async fn list(&self, whose: Whose<'_>, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
-        read::list(&self.shared.readers, whose, filter).await
+        reading::list(&self.shared.database, whose, filter).await
     }
 
     /// A whole run, texts included as far as they are kept; `None` where there is no such run.
     pub async fn load(&self, whose: Whose<'_>, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
         let spills = self.spilled(run_id).await;
-        let stored = read::load(&self.shared.readers, whose, run_id).await?;
+        let stored = reading::load(&self.shared.database, whose, run_id).await?;
         Ok(stored.map(|mut stored| {
             stored.add(spills);
             stored
@@ -116,7 +112,7 @@ impl Store {
     /// The one run whose id begins like this, in either case; `@` is the newest. Fails with `run_not_found` where
     /// there is none and with `usage` where there are several.
     pub async fn find_prefix(&self, whose: Whose<'_>, prefix: &str) -> Result<RunId, Failure> {
-        read::find(&self.shared.readers, whose, prefix).await
+        reading::find(&self.shared.database, whose, prefix).await
     }
 
     /// The newest run that asked the same, for the same caller, and has an answer that is kept, not settled longer ago
@@ -127,23 +123,23 @@ impl Store {
         asked_by: Option<&str>,
         within_ms: i64,
     ) -> Result<Option<RunId>, Failure> {
-        repeats::find_same(&self.shared.readers, plan_hash, (asked_by, within_ms)).await
+        repeats::find_same(&self.shared.database, plan_hash, asked_by, within_ms).await
     }
 
     /// Whether the day's limits of this plan hold one more request of this place, by what is durable.
     pub async fn check_call(&self, plan: &RunPlan, place: Place) -> Result<(), Failure> {
-        limits::check_call(&self.shared.readers, (plan, place)).await
+        limits::check_call(&self.shared.database, plan, place).await
     }
 
     /// What has happened in a run after its event of this number, whoever does it, and the texts on their way; `None`
     /// where there is no such run. Made to be called a few times a second.
     pub async fn follow(&self, run_id: RunId, after_seq: u64) -> Result<Option<Look>, Failure> {
-        read::follow(&self.shared.readers, run_id, after_seq).await
+        reading::follow(&self.shared.database, run_id, after_seq).await
     }
 
     /// What was spent, added up: the most expensive first, or the newest day.
     pub async fn costs(&self, whose: Whose<'_>, query: CostQuery) -> Result<Vec<CostLine>, Failure> {
-        ledger::costs(&self.shared.readers, whose, query).await
+        Ok(self.shared.database.connection().await?.reader().costs(whose.name(), query).await?)
     }
 
     /// What became of the seats of runs that were decided at `since_ms` (milliseconds since 1970) or later, the newest
@@ -153,29 +149,29 @@ impl Store {
         whose: Whose<'_>,
         since_ms: Option<i64>,
     ) -> Result<Vec<SeatFact>, Failure> {
-        seats::read(&self.shared.readers, whose, since_ms).await
+        reading::seat_facts(&self.shared.database, whose, since_ms).await
     }
 
     /// The runs in whose question, or in one of whose answers, each of these words begins a word; newest first, up to
     /// 500. Case and accents do not matter. Only runs whose texts are kept are searched, and of those the ones that are in
     /// the index, which has a second to catch up. Fails with `usage` where there is no word to look for.
     pub async fn search(&self, whose: Whose<'_>, words: &str, limit: usize) -> Result<Matches, Failure> {
-        let sought = Sought::of(words)?;
+        let query = SearchQuery::of(words)?;
         // Whatever keeps the index from catching up, what is in it can be searched, and what is not is counted.
         let catch_up = async { while in_turn(self.shared.writer.index()).await.unwrap_or(false) {} };
         let _ = tokio::time::timeout(CATCH_UP_MAX, catch_up).await;
-        search::search(&self.shared.readers, whose, (&sought, limit)).await
+        search(&self.shared.database, whose, &query, limit).await
     }
 
     /// The runs that began before this moment (milliseconds since 1970) and are not under way, oldest first: those
     /// that [`Store::purge`] would take away.
     pub async fn purgeable(&self, before_ms: i64) -> Result<Vec<RunId>, Failure> {
-        purge::purgeable(&self.shared.readers, before_ms).await
+        reading::purgeable(&self.shared.database, before_ms).await
     }
 
     /// Whether nobody is at this run any more: it has ended, was left unfinished, or is not there.
     pub async fn is_over(&self, run_id: RunId) -> Result<bool, Failure> {
-        read::is_over(&self.shared.readers, run_id).await
+        reading::is_over(&self.shared.database, run_id).await
     }
 
     /// Takes these runs away, step by step, so that nobody who writes a run waits for it. A run under way stays. Where it
@@ -183,7 +179,7 @@ impl Store {
     /// what is gone may stand in the index, and texts in the log, until [`Store::reclaim`] is through. Fails with `busy` while
     /// another process purges, whatever the runs.
     pub async fn purge(&self, runs: &[RunId]) -> Result<Purged, Failure> {
-        let _lock = PurgeLock::acquire(&self.shared.purge_lock)?;
+        let _lock = self.shared.database.lock_purge()?;
         let mut purged = Purged::default();
         let mut rest = runs;
         for _ in 0..STEPS_MAX {
@@ -205,14 +201,14 @@ impl Store {
     /// write-ahead log until it has ended. It may be given up at any time, and begun again; [`DatabaseState`] tells whether
     /// that is due.
     pub async fn reclaim(&self) -> Result<bool, Failure> {
-        let _lock = PurgeLock::acquire(&self.shared.purge_lock)?;
+        let _lock = self.shared.database.lock_purge()?;
         for number in 0..STEPS_MAX {
             if !in_turn(self.shared.writer.reclaim(number == 0)).await? {
                 break;
             }
         }
         for _ in 0..CLEAR_TRIES {
-            if self.shared.writer.clear_log().await? {
+            if self.shared.writer.empty_log().await? {
                 return Ok(true);
             }
             tokio::time::sleep(CLEAR_PAUSE).await;
@@ -227,12 +223,14 @@ impl Store {
 
     /// Every token that was ever made, the oldest first; up to 10,000.
     pub async fn list_tokens(&self) -> Result<Vec<Token>, Failure> {
-        tokens::list(&self.shared.readers).await
+        let tokens = self.shared.database.connection().await?.reader().tokens().await?;
+        tokens.into_iter().map(StoredToken::checked).collect()
     }
 
     /// The token of this hash, in force or not. Made to be called for every request.
     pub async fn find_token(&self, hash: [u8; 32]) -> Result<Option<Token>, Failure> {
-        tokens::find(&self.shared.readers, hash).await
+        let token = self.shared.database.connection().await?.reader().token(hash).await?;
+        token.map(StoredToken::checked).transpose()
     }
 
     /// Revokes a token, from the next time it is looked for on. One that was revoked before stays as it was; `None` where
@@ -264,18 +262,18 @@ impl Store {
 
     /// What the database is, and how much is in it.
     pub async fn state(&self) -> Result<DatabaseState, Failure> {
-        inspect::state(&self.shared.readers).await
+        Ok(self.shared.database.state().await?)
     }
 
     /// Whether the database is whole, as far as can be seen within this time. Nobody else waits for it.
     pub async fn check(&self, thoroughness: Thoroughness, within: Duration) -> Result<Soundness, Failure> {
-        inspect::check(&self.shared.readers, thoroughness, within).await
+        Ok(self.shared.database.check(thoroughness, within).await?)
     }
 
     /// Writes the database as it stands now to a new file, for its owner's eyes only, whole or not at all. Nobody else waits
     /// for it. What waits in files beside the database is not in it ([`Store::spills`]).
     pub async fn back_up(&self, to: &Path) -> Result<BackedUp, Failure> {
-        backup::back_up(&self.shared.readers, to).await
+        self.shared.database.back_up(to).await
     }
 
     /// The store's clock, in milliseconds since 1970: what moments in its answers and questions are told by.
@@ -297,8 +295,7 @@ impl Store {
     /// Writes what is still queued, brings the write-ahead log home and lets the database go. Whatever is asked of
     /// the store afterwards fails.
     pub async fn close(&self) {
-        // The readers go first: only the last one out, if it may write, can clear the log away.
-        self.shared.readers.close().await;
+        self.shared.database.close().await;
         self.shared.writer.close().await;
     }
 

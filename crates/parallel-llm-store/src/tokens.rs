@@ -1,7 +1,15 @@
 //! Tokens that let others ask over the network: what is known of each. Never the token itself: its hash is enough to
 //! know it again.
 
-use parallel_llm_engine::PicoUsd;
+use parallel_llm_engine::{Failure, PicoUsd};
+
+use crate::fault;
+use crate::row::checksum::Checksum;
+
+/// The most tokens there may be, revoked ones included: a new one for every day of twenty-seven years.
+pub(crate) const TOKENS_MAX: i64 = 10_000;
+/// How long the moment of the last use stands before it is written anew. A client that asks all day costs a write a minute.
+pub(crate) const USED_MS: i64 = 60 * 1_000;
 
 /// A token about to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +53,58 @@ pub struct Token {
     pub revoked_at_ms: Option<i64>,
     /// When it was last let in, to the minute.
     pub last_used_at_ms: Option<i64>,
+}
+
+/// A token as it was read.
+#[derive(Debug)]
+pub(crate) struct StoredToken {
+    pub(crate) token: Token,
+    pub(crate) hash: Vec<u8>,
+    /// Of what never changes of it; `None` where an older version wrote it.
+    pub(crate) checksum: Option<i64>,
+}
+
+impl StoredToken {
+    /// A token about to be written.
+    pub(crate) fn of(new: &NewToken, now_ms: i64) -> Self {
+        let token = Token {
+            token_id: 0,
+            name: new.name.clone(),
+            last_four: new.last_four.clone(),
+            scopes: new.scopes.clone(),
+            budget_day: new.budget_day,
+            requests_per_minute: new.requests_per_minute,
+            created_at_ms: now_ms,
+            expires_at_ms: new.expires_at_ms,
+            revoked_at_ms: None,
+            last_used_at_ms: None,
+        };
+        let mut stored = Self { token, hash: new.hash.to_vec(), checksum: None };
+        stored.checksum = Some(stored.expected().finish());
+        stored
+    }
+
+    /// The token. Fails where it is damaged: it lets nobody in, because what it allows may be more than it was made for.
+    pub(crate) fn checked(self) -> Result<Token, Failure> {
+        let is_sound = self.expected().holds(self.checksum);
+        let damaged = || fault::unreadable("a token", &"it does not match its checksum");
+        is_sound.then_some(self.token).ok_or_else(damaged)
+    }
+
+    fn expected(&self) -> Checksum {
+        let Self { token, hash, .. } = self;
+        let hash = hash.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+        let sum = Checksum::of("tokens").text(Some(&token.name)).text(Some(&hash));
+        let sum = sum.text(Some(&token.last_four)).text(Some(&scopes_json(&token.scopes)));
+        let sum = sum.number(token.budget_day.map(|budget| budget.0));
+        let sum = sum.number(token.requests_per_minute.map(i64::from));
+        sum.number(Some(token.created_at_ms)).number(token.expires_at_ms)
+    }
+}
+
+/// The scopes as a column holds them.
+pub(crate) fn scopes_json(scopes: &[String]) -> String {
+    serde_json::to_string(scopes).expect("words are plain data")
 }
 
 impl Token {

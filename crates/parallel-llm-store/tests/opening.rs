@@ -218,7 +218,7 @@ async fn a_database_is_looked_through_as_far_as_there_is_time() {
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     let state = fixture.store.state().await.unwrap();
     assert_eq!((state.format, state.runs_total()), (5, 1));
-    assert!(state.bytes > 4096 && state.log_bytes > 0 && state.sqlite_version.starts_with("3."), "{state:?}");
+    assert!(state.bytes > 4096 && state.log_bytes > 0 && state.version.starts_with("SQLite 3."), "{state:?}");
     for thoroughness in [Thoroughness::Quick, Thoroughness::Whole] {
         assert_eq!(fixture.store.check(thoroughness, LONG).await, Ok(Soundness::Sound));
     }

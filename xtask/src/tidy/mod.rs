@@ -24,6 +24,7 @@ mod migrations;
 mod modules;
 mod pages;
 mod purity;
+mod seam;
 mod strategies;
 mod syntax;
 mod tree;
@@ -53,6 +54,7 @@ const RULES: &[(&str, Rule)] = &[
     ("headers", headers::rule),
     ("crates", crates::rule),
     ("purity", purity::rule),
+    ("seam", seam::rule),
     ("doors", doors::rule),
     ("constructors", constructors::rule),
     ("cycles", cycles::rule),

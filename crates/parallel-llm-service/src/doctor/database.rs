@@ -43,10 +43,10 @@ async fn examine(doctor: &Doctor, depth: Depth) -> Result<Vec<Finding>, Failure>
 }
 
 fn extent(state: &DatabaseState) -> Finding {
-    let DatabaseState { sqlite_version, format, bytes, .. } = state;
+    let DatabaseState { version, format, bytes, .. } = state;
     let runs = state.runs_total();
     let words = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
-    Finding::ok(format!("{words} in {}, format {format}, SQLite {sqlite_version}", size(*bytes)))
+    Finding::ok(format!("{words} in {}, format {format}, {version}", size(*bytes)))
 }
 
 fn log(bytes: u64) -> Finding {

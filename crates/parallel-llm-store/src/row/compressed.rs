@@ -8,11 +8,6 @@ use std::cell::RefCell;
 use std::io::Read as _;
 use std::sync::Arc;
 
-use sqlx::Sqlite;
-use sqlx::encode::{Encode, IsNull};
-use sqlx::error::BoxDynError;
-use sqlx::sqlite::{SqliteArgumentsBuffer, SqliteTypeInfo};
-use sqlx::types::Type;
 use zstd::bulk::Compressor;
 
 /// What every compressed text begins with.
@@ -23,7 +18,7 @@ const LEVEL: i32 = 1;
 const COMPRESSED_MIN: usize = 128;
 /// Longer texts are compressed with memory of their own, which goes when they are done.
 const KEPT_MEMORY_MAX: usize = 64 * 1024;
-/// The most that is read of a text: what SQLite would have held of it uncompressed.
+/// The most that is read of a text: a damaged frame may claim any length. As much as a column holds.
 const TEXT_MAX: u64 = 1_000_000_000;
 
 thread_local! {
@@ -33,12 +28,12 @@ thread_local! {
 
 /// A text on its way into a column.
 #[derive(Clone, Debug)]
-pub(crate) enum Packed {
+pub(crate) enum TextBody {
     Plain(Arc<str>),
     Compressed(Vec<u8>),
 }
 
-impl Packed {
+impl TextBody {
     pub(crate) fn of(text: &Arc<str>) -> Self {
         let compressed = (text.len() >= COMPRESSED_MIN).then(|| compress(text.as_bytes())).flatten();
         match compressed {
@@ -70,12 +65,12 @@ fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The text in a column, or as much as can be read of it.
-pub(crate) fn unpacked(column: &[u8]) -> String {
-    unpacked_to(column, TEXT_MAX)
+pub(crate) fn decompressed(column: &[u8]) -> String {
+    decompressed_to(column, TEXT_MAX)
 }
 
 /// The first so many bytes of the text in a column; a character that is cut is not given.
-pub(crate) fn unpacked_to(column: &[u8], bytes_max: u64) -> String {
+pub(crate) fn decompressed_to(column: &[u8], bytes_max: u64) -> String {
     let mut bytes = Vec::new();
     if column.starts_with(&FRAME_MAGIC) {
         // What a damaged frame gives before it breaks off is not the text of any hash.
@@ -90,29 +85,14 @@ pub(crate) fn unpacked_to(column: &[u8], bytes_max: u64) -> String {
     }
 }
 
-impl Type<Sqlite> for Packed {
-    fn type_info() -> SqliteTypeInfo {
-        <[u8] as Type<Sqlite>>::type_info()
-    }
-}
-
-impl Encode<'_, Sqlite> for Packed {
-    fn encode_by_ref(&self, arguments: &mut SqliteArgumentsBuffer) -> Result<IsNull, BoxDynError> {
-        match self.clone() {
-            Self::Plain(text) => Encode::<Sqlite>::encode(text, arguments),
-            Self::Compressed(bytes) => Encode::<Sqlite>::encode(bytes, arguments),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn column(text: &str) -> Vec<u8> {
-        match Packed::of(&Arc::from(text)) {
-            Packed::Plain(text) => text.as_bytes().to_vec(),
-            Packed::Compressed(bytes) => bytes,
+        match TextBody::of(&Arc::from(text)) {
+            TextBody::Plain(text) => text.as_bytes().to_vec(),
+            TextBody::Compressed(bytes) => bytes,
         }
     }
 
@@ -122,7 +102,7 @@ mod tests {
         let long = "Rain falls where the air rises. ".repeat(10_000);
         for text in ["", "short", &"é".repeat(64), &"é".repeat(9_999), &odd, &long, "(µ/ý"] {
             let column = column(text);
-            assert_eq!(unpacked(&column), text);
+            assert_eq!(decompressed(&column), text);
             assert!(column.len() <= text.len());
         }
         assert!(column(&long).len() < long.len() / 50);
@@ -131,7 +111,7 @@ mod tests {
     #[test]
     fn a_beginning_ends_between_characters() {
         for text in ["é".repeat(9), "é".repeat(9_999)] {
-            assert_eq!(unpacked_to(&column(&text), 5), "éé");
+            assert_eq!(decompressed_to(&column(&text), 5), "éé");
         }
     }
 
@@ -142,9 +122,9 @@ mod tests {
         for (at, bit) in (0..column.len()).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
             let mut damaged = column.clone();
             damaged[at] ^= 1 << bit;
-            let read = unpacked(&damaged);
+            let read = decompressed(&damaged);
             assert!(read.len() <= 1_000_000, "{at} {bit}");
         }
-        assert_ne!(unpacked(&column[..column.len() / 2]), text);
+        assert_ne!(decompressed(&column[..column.len() / 2]), text);
     }
 }

@@ -73,6 +73,36 @@ fn started(pid: u32) -> Option<u64> {
     fields.nth(18)?.parse().ok().filter(|_| !ended)
 }
 
+/// Who writes, and when: the same for everything in one transaction.
+#[derive(Clone, Debug)]
+pub(crate) struct Stamp {
+    pub(crate) owner: String,
+    pub(crate) now_ms: i64,
+    pub(crate) lease_until_ms: i64,
+}
+
+/// Who does a run, and until when that holds without another word.
+#[derive(Clone, Debug)]
+pub(crate) struct Tenure {
+    pub(crate) owner: String,
+    pub(crate) lease_until_ms: i64,
+    pub(crate) is_closed: bool,
+}
+
+impl Tenure {
+    /// Whether the run was left unfinished: at once where its process ran on this machine and is gone, after the
+    /// lease where nobody here can see the process. One that is seen alive here only slept.
+    pub(crate) fn is_interrupted(&self, now_ms: i64) -> bool {
+        let is_alive = Owner::parse(&self.owner).and_then(|owner| owner.is_alive());
+        !self.is_closed && is_alive.map_or(self.lease_until_ms < now_ms, |is_alive| !is_alive)
+    }
+
+    /// Whether nobody is at the run any more.
+    pub(crate) fn is_over(&self, now_ms: i64) -> bool {
+        self.is_closed || self.is_interrupted(now_ms)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

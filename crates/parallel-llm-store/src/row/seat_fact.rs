@@ -3,6 +3,9 @@
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::{ModelRef, OutcomeKind, PicoUsd, Place, Run, RunId, SeatNumber, SeatStatus};
 
+use super::checksum::Checksum;
+use super::integer;
+
 /// What became of one seat of one run. It holds no text, so it is kept for runs of which only the metadata is stored,
 /// and stays when its run is purged.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +40,50 @@ pub struct SeatFact {
     pub edit_ratio: Option<f64>,
 }
 
-/// What is known of the seats of a run that was decided, but for the moment of it; nothing of one that was not.
-pub(crate) fn facts(run: &Run) -> Vec<SeatFact> {
+/// A fact as it was read.
+#[derive(Debug)]
+pub(crate) struct StoredFact {
+    pub(crate) fact: SeatFact,
+    pub(crate) asked_by: Option<String>,
+    /// `None` where an older version wrote it.
+    pub(crate) checksum: Option<i64>,
+}
+
+impl StoredFact {
+    /// Whether the fact is as it was written.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.fact.checksum(self.asked_by.as_deref()).holds(self.checksum)
+    }
+}
+
+impl SeatFact {
+    /// The checksum of a fact, but for its moment, which stands in the run's row.
+    pub(crate) fn checksum(&self, asked_by: Option<&str>) -> Checksum {
+        let flags = [self.late, self.considered, self.is_base, self.drawn_from, self.alone];
+        let sum = Checksum::of("seats").text(Some(&self.run_id.to_string())).number(Some(self.seat.0.into()));
+        let sum = sum.text(Some(&self.model.provider.0)).text(Some(&self.model.model));
+        let sum = flags
+            .into_iter()
+            .fold(sum.text(Some(self.status.as_str())), |sum, flag| sum.number(Some(flag.into())));
+        let sum = sum.number(self.cost.map(|cost| cost.0)).number(self.elapsed_ms.map(integer));
+        let ratio = self.edit_ratio.map(|ratio| i64::from_le_bytes(ratio.to_le_bytes()));
+        sum.text(Some(kind_name(self.outcome))).number(ratio).text(asked_by)
+    }
+}
+
+/// How a text came about, as a column says it: the word it has in JSON.
+pub(crate) const fn kind_name(kind: OutcomeKind) -> &'static str {
+    match kind {
+        OutcomeKind::Fused => "fused",
+        OutcomeKind::Selected => "selected",
+        OutcomeKind::Verbatim => "verbatim",
+        OutcomeKind::Listed => "listed",
+        OutcomeKind::None => "none",
+    }
+}
+
+/// What is known of the seats of a run whose newest answer was settled at this moment; nothing of one without an answer.
+pub(crate) fn facts(run: &Run, decided_at_ms: i64) -> Vec<SeatFact> {
     let Some(outcome) = &run.outcome else { return Vec::new() };
     let fact = |view: &SeatView| {
         let Place::Seat(seat) = view.place else { return None };
@@ -55,7 +100,7 @@ pub(crate) fn facts(run: &Run) -> Vec<SeatFact> {
             alone: considered && outcome.considered.len() == 1,
             cost: view.known_cost(),
             elapsed_ms: view.elapsed_ms,
-            decided_at_ms: 0,
+            decided_at_ms,
             outcome: outcome.kind,
             edit_ratio: outcome.worth.as_ref().and_then(|worth| worth.edit_ratio),
         })

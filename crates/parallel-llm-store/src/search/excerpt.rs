@@ -1,9 +1,9 @@
 //! The part of a text in which the words of a search stand, on one line.
 //!
-//! SQLite's own `SNIPPET` weighs every hit against every other, so that a text of hits takes its time squared. Here a text
-//! is read once, and no more of it than [`TEXT_BYTES_MAX`].
+//! A text is read once, and no more of it than [`TEXT_BYTES_MAX`]: weighing every hit against every other would take the
+//! time of a text full of hits squared.
 
-use crate::search::query::Sought;
+use super::query::SearchQuery;
 
 /// How much of a text is looked at. A longer one is shown from its beginning where the words stand beyond.
 pub(crate) const TEXT_BYTES_MAX: usize = 4 << 20;
@@ -11,19 +11,20 @@ pub(crate) const TEXT_BYTES_MAX: usize = 4 << 20;
 const EXCERPT_WORDS: usize = 24;
 /// Words shown before the first that was found.
 const WORDS_BEFORE: usize = 8;
-/// A word of a text that is one of the sought, by its place among the others; a bit for each word it is.
+
+/// A word of a text that is one of the query's, by its place among the others; a bit for each word it is.
 struct Hit {
     word: usize,
     which: u64,
 }
 
-/// The words of the text around the first place with most of the sought ones; its beginning where there is none.
-pub(crate) fn excerpt(text: &str, sought: &Sought) -> String {
+/// The words of the text around the first place with most of the query's; its beginning where there is none.
+pub(crate) fn excerpt(text: &str, query: &SearchQuery) -> String {
     let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
     let hits: Vec<Hit> = text
         .split_whitespace()
         .enumerate()
-        .map(|(word, text)| Hit { word, which: sought.which(text) })
+        .map(|(word, text)| Hit { word, which: query.which(text) })
         .filter(|hit| hit.which != 0)
         .collect();
     let last_start = text.split_whitespace().count().saturating_sub(EXCERPT_WORDS);
@@ -42,7 +43,7 @@ pub(crate) fn excerpt(text: &str, sought: &Sought) -> String {
     excerpt
 }
 
-/// The first word after which most of the sought ones follow at once.
+/// The first word after which most of the query's follow at once.
 fn best(hits: &[Hit]) -> usize {
     let (mut best, mut most) = (0, 0);
     for (number, hit) in hits.iter().enumerate() {
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, typed: &str) -> String {
-        excerpt(text, &Sought::of(typed).expect("these are words"))
+        excerpt(text, &SearchQuery::of(typed).expect("these are words"))
     }
 
     fn numbered(words: usize) -> String {

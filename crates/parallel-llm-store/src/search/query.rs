@@ -1,32 +1,32 @@
-//! What a person looks for, as words.
+//! A search query: what a person looks for, as words.
 
 use parallel_llm_engine::{Code, Failure};
 
-use crate::search::word::words;
+use super::word::words;
 
 /// The most words one search may have. A long sentence has fewer; each costs a look-up, and each has a bit.
 const WORDS_MAX: usize = 64;
 
 /// The words that are looked for. Each stands for all that begin with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sought {
+pub(crate) struct SearchQuery {
     /// Words that follow each other where more than one was typed without a space, as in `a-b`. All but the last are whole.
     phrases: Vec<Vec<String>>,
 }
 
-impl Sought {
+impl SearchQuery {
     /// The words in what a person typed. Everything a person can type is taken as words.
     pub(crate) fn of(typed: &str) -> Result<Self, Failure> {
         let typed = typed.split(|at: char| at.is_whitespace() || at.is_control());
         let phrases = typed.map(|typed| words(typed).map(Into::into).collect::<Vec<String>>());
-        let sought = Self { phrases: phrases.filter(|phrase| !phrase.is_empty()).collect() };
+        let query = Self { phrases: phrases.filter(|phrase| !phrase.is_empty()).collect() };
         let usage = |message: String| {
             Err(Failure::new(Code::Usage, message).with_next("give some words to look for"))
         };
-        match sought.words().count() {
+        match query.words().count() {
             0 => usage("there are no words to look for".to_owned()),
             WORDS_MAX.. => usage(format!("a search has fewer than {WORDS_MAX} words")),
-            _ => Ok(sought),
+            _ => Ok(query),
         }
     }
 
@@ -34,19 +34,9 @@ impl Sought {
         self.phrases.iter().flatten().map(String::as_str)
     }
 
-    /// As the index takes it: texts that have all of these words, wherever they stand.
-    pub(crate) fn query(&self) -> String {
-        let mut query = String::new();
-        for phrase in &self.phrases {
-            // Letters and digits alone: there is nothing to escape.
-            query.push_str(&format!("\"{}\"* ", phrase.join("\" \"")));
-        }
-        query
-    }
-
-    /// Whether some of the words have to follow each other, which the index does not know.
-    pub(crate) fn has_phrases(&self) -> bool {
-        self.phrases.iter().any(|phrase| phrase.len() > 1)
+    /// The phrases, each of one word or more. All but the last word of each are whole.
+    pub(crate) fn phrases(&self) -> &[Vec<String>] {
+        &self.phrases
     }
 
     /// Whether a text has all of the phrases.
@@ -57,8 +47,8 @@ impl Sought {
     /// Which of the words begin a word of this text: a bit for each.
     pub(crate) fn which(&self, text: &str) -> u64 {
         let begun = |word: &str| {
-            let sought = self.words().enumerate().filter(|(_, sought)| word.starts_with(sought));
-            sought.fold(0, |which, (bit, _)| which | (1 << bit))
+            let matching = self.words().enumerate().filter(|(_, start)| word.starts_with(start));
+            matching.fold(0, |which, (bit, _)| which | (1 << bit))
         };
         words(text).fold(0, |which, word| which | begun(&word))
     }
@@ -97,7 +87,7 @@ mod tests {
             ("a", "nothing", false),
         ] {
             assert_eq!(
-                Sought::of(typed).map(|sought| sought.stands_in(text)),
+                SearchQuery::of(typed).map(|query| query.stands_in(text)),
                 Ok(stands),
                 "{typed} in {text}"
             );

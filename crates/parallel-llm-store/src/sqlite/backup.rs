@@ -9,64 +9,41 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure};
-use sqlx::sqlite::SqlitePool;
 
+use super::lock::OpenLock;
+use super::{Database, copy};
+use crate::backup::{BackedUp, Restored};
 use crate::clock;
 use crate::fault;
 use crate::file;
 use crate::inspection::{Damages, Soundness};
 use crate::spill::Spills;
-use crate::sqlite::copy;
-use crate::sqlite::lock::Lock;
 
 /// How long it may take to copy a database, and to read one through: some hundred gigabytes.
 const TIME_MAX: Duration = Duration::from_secs(3_600);
 /// Names that are tried for what is kept of an earlier database: one a second, and some to spare.
 const NAMES_MAX: u32 = 100;
 
-/// A backup that was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BackedUp {
-    /// The file, in full.
-    pub path: PathBuf,
-    /// How many runs are in it.
-    pub runs: u64,
-    /// Its size in bytes.
-    pub bytes: u64,
-}
-
-/// A backup that stands in the place of the database.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
-    /// The database, in full.
-    pub path: PathBuf,
-    /// How many runs are in it.
-    pub runs: u64,
-    /// Where the database is that stood there before, where there was one.
-    pub before: Option<PathBuf>,
-    /// Files with answers that the earlier database had not taken in. They are taken into this one where it has their runs,
-    /// else set aside.
-    pub waiting: usize,
-}
-
-/// Writes a backup to this new file. Whoever writes the database meanwhile does not wait for it.
-pub(crate) async fn back_up(readers: &SqlitePool, to: &Path) -> Result<BackedUp, Failure> {
-    let path = std::path::absolute(to).map_err(|cause| unwritable(to, &cause))?;
-    if path.symlink_metadata().is_ok() {
-        return Err(taken(&path));
+impl Database {
+    /// Writes a backup to this new file. Whoever writes the database meanwhile does not wait for it.
+    pub(crate) async fn back_up(&self, to: &Path) -> Result<BackedUp, Failure> {
+        let path = std::path::absolute(to).map_err(|cause| unwritable(to, &cause))?;
+        if path.symlink_metadata().is_ok() {
+            return Err(taken(&path));
+        }
+        let part = file::beside(&path, &format!(".{}.part", std::process::id()));
+        let written = write(self, &part, &path).await;
+        if written.is_err() {
+            // The error says what is wrong with the folder, where this cannot be removed either.
+            let _ = fs::remove_file(&part);
+        }
+        written
     }
-    let part = file::beside(&path, &format!(".{}.part", std::process::id()));
-    let written = write(readers, &part, &path).await;
-    if written.is_err() {
-        // What cannot be removed either is told by the error.
-        let _ = fs::remove_file(&part);
-    }
-    written
 }
 
-async fn write(readers: &SqlitePool, part: &Path, path: &Path) -> Result<BackedUp, Failure> {
+async fn write(database: &Database, part: &Path, path: &Path) -> Result<BackedUp, Failure> {
     file::create_private(part).map_err(|cause| unwritable(path, &cause))?;
-    copy::write(readers, part, TIME_MAX).await?;
+    copy::write(&database.readers, part, TIME_MAX).await?;
     let runs = copy::count_runs(part).await?;
     let place = || -> io::Result<u64> {
         let file = File::open(part)?;
@@ -129,7 +106,7 @@ async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, O
     }
     let runs = copy::count_runs(copied).await?;
     // Held until the end: whoever opens the database now waits.
-    let _lock = Lock::acquire(&file::beside(path, ".lock")).await?;
+    let _lock = OpenLock::acquire(&file::beside(path, ".lock")).await?;
     let before = if path.exists() {
         file::check_unused(path).map_err(|cause| in_use(path, &cause))?;
         copy::bring_log_home(path).await;

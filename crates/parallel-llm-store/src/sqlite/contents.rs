@@ -5,18 +5,19 @@
 use std::collections::BTreeSet;
 
 use futures_util::TryStreamExt as _;
-use parallel_llm_engine::RunId;
+use parallel_llm_engine::{RunId, RunPlan};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
-use super::ledger::{CallKey, Spend};
-use super::row::{event_columns, integer, piece_sum, plan, plan_column, plan_sum, recorded};
-use super::run_row::{RunRow, shown};
+use super::connection::Reader;
+use super::row::{event, event_columns, piece, piece_columns, plan_column, run_columns, run_row};
 use super::seats::{self, facts_columns};
-use super::tokens;
 use crate::inspection::Damages;
+use crate::row::call_row::{CallEnd, CallKey, CallSpend, SentCall};
 use crate::row::checksum;
-use crate::row::compressed::unpacked;
+use crate::row::compressed::decompressed;
+use crate::row::integer;
+use crate::row::run_row::plan_checksum;
 
 /// Troubles that are named. More say the same.
 const TROUBLES_MAX: usize = 10;
@@ -34,38 +35,32 @@ struct Part {
 const PARTS: [Part; 7] = [
     Part {
         name: "the row",
-        sql: concat!("SELECT ", shown!(), " FROM runs"),
-        is_sound: |row| RunRow::read(row, 0).map(|(_, is_sound)| is_sound),
+        sql: concat!("SELECT ", run_columns!(), " FROM runs"),
+        is_sound: |row| Ok(run_row(row, 0)?.is_sound()),
     },
     Part {
         name: "the plan",
         sql: concat!("SELECT run_id, ", plan_column!(), ", plan_checksum FROM runs"),
         is_sound: |row| {
-            let plan_json = unpacked(row.try_get(1)?);
-            Ok(plan_sum(row.try_get(0)?, &plan_json).holds(row.try_get(2)?) && plan(&plan_json).is_ok())
+            let plan_json = decompressed(row.try_get(1)?);
+            Ok(plan_checksum(row.try_get(0)?, &plan_json).holds(row.try_get(2)?)
+                && serde_json::from_str::<RunPlan>(&plan_json).is_ok())
         },
     },
     Part {
         name: "an event",
-        sql: concat!("SELECT ", event_columns!(), " FROM events"),
-        is_sound: |row| Ok(recorded(row).is_ok()),
+        sql: concat!("SELECT run_id, ", event_columns!(), " FROM events"),
+        is_sound: |row| Ok(event(row, 1)?.recorded(row.try_get(0)?).is_ok()),
     },
     Part {
         name: "a text",
         sql: "SELECT run_id, hash, body FROM texts WHERE hash <> ''",
-        is_sound: |row| Ok(checksum::is_of_hash(&unpacked(row.try_get(2)?), row.try_get(1)?)),
+        is_sound: |row| Ok(checksum::is_of_hash(&decompressed(row.try_get(2)?), row.try_get(1)?)),
     },
     Part {
         name: "a text on its way",
-        sql: "SELECT run_id, place, attempt, start, text, checksum FROM pieces",
-        is_sound: |row| {
-            let sum = piece_sum(
-                row.try_get(0)?,
-                (row.try_get(1)?, row.try_get(2)?),
-                (row.try_get(3)?, row.try_get(4)?),
-            );
-            Ok(sum.holds(row.try_get(5)?))
-        },
+        sql: concat!("SELECT run_id, ", piece_columns!(), " FROM pieces"),
+        is_sound: |row| Ok(piece(row, 1)?.is_sound(row.try_get(0)?)),
     },
     Part {
         name: "the cost of a call",
@@ -77,32 +72,37 @@ const PARTS: [Part; 7] = [
     Part {
         name: "what became of a seat",
         sql: concat!("SELECT ", facts_columns!(), " FROM seats"),
-        is_sound: |row| Ok(seats::fact(row)?.is_some()),
+        is_sound: |row| Ok(seats::fact(row)?.is_sound()),
     },
 ];
 
+/// One trouble.
+pub(super) struct Finding {
+    pub(super) trouble: String,
+    /// The run it is about, where it is about one. Damaged itself, it may be no id.
+    pub(super) run_id: Option<String>,
+}
+
 /// What is found, as it comes up.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Findings {
     troubles: Vec<String>,
     runs: BTreeSet<RunId>,
 }
 
-impl Found {
-    /// Notes a trouble, of the run of this id where it is one's.
-    pub(super) fn add(&mut self, trouble: String, run_id: Option<&str>) {
+impl Findings {
+    pub(super) fn add(&mut self, finding: Finding) {
         if self.troubles.len() < TROUBLES_MAX {
-            self.troubles.push(trouble);
+            self.troubles.push(finding.trouble);
         }
-        // Damaged itself, it may be no id.
-        self.runs.extend(run_id.and_then(|id| id.parse::<RunId>().ok()));
+        self.runs.extend(finding.run_id.and_then(|id| id.parse::<RunId>().ok()));
     }
 
     fn is_full(&self) -> bool {
         self.runs.len() >= RUNS_MAX
     }
 
-    /// What is to be told; `None` where nothing was found.
+    /// What is to be reported; `None` where nothing was found.
     pub(super) fn damages(self) -> Option<Damages> {
         let runs = self.runs.into_iter().collect();
         (!self.troubles.is_empty()).then_some(Damages { troubles: self.troubles, runs })
@@ -110,17 +110,21 @@ impl Found {
 }
 
 /// Adds the troubles there are, until there are enough of them.
-pub(super) async fn check(connection: &mut SqliteConnection, found: &mut Found) -> Result<(), sqlx::Error> {
+pub(super) async fn check(
+    connection: &mut SqliteConnection,
+    findings: &mut Findings,
+) -> Result<(), sqlx::Error> {
     for part in &PARTS {
         let mut rows = sqlx::query(AssertSqlSafe(part.sql)).fetch(&mut *connection);
         while let Some(row) = rows.try_next().await? {
             // A value of another type than was written is as damaged as another value.
             if !(part.is_sound)(&row).unwrap_or(false) {
-                let run_id = row.try_get(0).ok();
-                let told = run_id.unwrap_or("?");
-                found.add(format!("{} of the run {told} is not what was written", part.name), run_id);
+                let run_id: Option<String> = row.try_get(0).ok();
+                let run = run_id.as_deref().unwrap_or("?");
+                let trouble = format!("{} of the run {run} is not what was written", part.name);
+                findings.add(Finding { trouble, run_id });
             }
-            if found.is_full() {
+            if findings.is_full() {
                 return Ok(());
             }
         }
@@ -130,34 +134,48 @@ pub(super) async fn check(connection: &mut SqliteConnection, found: &mut Found) 
     let missing: Vec<String> =
         sqlx::query_scalar(sql).bind(integer(RUNS_MAX as u64)).fetch_all(&mut *connection).await?;
     for run_id in missing {
-        found.add(format!("an event of the run {run_id} is missing"), Some(&run_id));
+        let trouble = format!("an event of the run {run_id} is missing");
+        findings.add(Finding { trouble, run_id: Some(run_id) });
     }
-    if tokens::all(connection).await.is_err() {
-        found.add("a token is not what was written".to_owned(), None);
+    let tokens = Reader { connection }.tokens().await;
+    if !tokens.is_ok_and(|tokens| tokens.into_iter().all(|token| token.checked().is_ok())) {
+        findings.add(Finding { trouble: "a token is not what was written".to_owned(), run_id: None });
     }
     Ok(())
 }
 
 fn is_sound_call(row: &SqliteRow) -> Result<bool, sqlx::Error> {
     let key = CallKey { run_id: row.try_get(0)?, place: row.try_get(1)?, attempt: row.try_get(2)? };
-    let sent = key.sum("calls: sent").text(row.try_get(3)?).text(row.try_get(4)?).number(row.try_get(5)?);
-    let (sent, sent_stored): (_, Option<i64>) =
-        (sent.text(row.try_get(6)?).number(row.try_get(7)?), row.try_get(8)?);
-    let (ended_at_ms, outcome, code): (Option<i64>, &str, Option<&str>) =
-        (row.try_get(9)?, row.try_get(10)?, row.try_get(11)?);
-    let end_stored: Option<i64> = row.try_get(12)?;
-    let end = key.sum("calls: end").number(ended_at_ms).text(Some(outcome)).text(code);
-    let spend = Spend {
-        cost: row.try_get(13)?,
-        is_estimate: row.try_get(14)?,
-        tokens: [row.try_get(15)?, row.try_get(16)?, row.try_get(17)?, row.try_get(18)?],
+    let sent = SentCall {
+        key: key.clone(),
+        provider: row.try_get(3)?,
+        model: row.try_get(4)?,
+        sent_at_ms: row.try_get(5)?,
+        asked_by: row.try_get(6)?,
+        worst_pico_usd: row.try_get(7)?,
     };
-    let spend_stored: Option<i64> = row.try_get(19)?;
-    let is_new = sent_stored.is_some();
-    // What has not ended has nothing of these, and its group no checksum.
-    let has_no_end = matches!(outcome, "sent" | "unknown") && ended_at_ms.is_none() && code.is_none();
-    let has_no_spend = spend.cost.is_none() && !spend.is_estimate && spend.tokens == [None; 4];
-    Ok(sent.holds(sent_stored)
-        && if end_stored.is_none() && is_new { has_no_end } else { end.holds(end_stored) }
-        && if spend_stored.is_none() && is_new { has_no_spend } else { spend.sum(&key).holds(spend_stored) })
+    let sent_checksum: Option<i64> = row.try_get(8)?;
+    let end = CallEnd { ended_at_ms: row.try_get(9)?, outcome: row.try_get(10)?, code: row.try_get(11)? };
+    let end_checksum: Option<i64> = row.try_get(12)?;
+    let spend = CallSpend {
+        cost_pico_usd: row.try_get(13)?,
+        cost_is_estimate: row.try_get(14)?,
+        input_tokens: row.try_get(15)?,
+        output_tokens: row.try_get(16)?,
+        reasoning_tokens: row.try_get(17)?,
+        cached_tokens: row.try_get(18)?,
+    };
+    let spend_checksum: Option<i64> = row.try_get(19)?;
+    // What has not ended has nothing in its later groups, and they have no checksum. Rows of older versions have none at all.
+    let is_new = sent_checksum.is_some();
+    let has_no_end =
+        ["sent", "unknown"].contains(&&*end.outcome) && end.ended_at_ms.is_none() && end.code.is_none();
+    let is_end_sound =
+        if end_checksum.is_none() && is_new { has_no_end } else { end.checksum(&key).holds(end_checksum) };
+    let is_spend_sound = if spend_checksum.is_none() && is_new {
+        spend == CallSpend::default()
+    } else {
+        spend.checksum(&key).holds(spend_checksum)
+    };
+    Ok(sent.checksum().holds(sent_checksum) && is_end_sound && is_spend_sound)
 }

@@ -4,32 +4,31 @@ use std::path::Path;
 use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqlitePool};
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use super::inspect::{self, INTERRUPTED};
-use super::read::unread;
-use super::{APPLICATION_ID, Header, MIGRATIONS, migrate, options, unopened, writing};
-use crate::fault;
+use super::error::{INTERRUPTED, NO_DATABASE, code};
+use super::{APPLICATION_ID, Header, MIGRATIONS, inspect, migrate, options, unopened, writing};
+use crate::fault::{self, DatabaseError};
 use crate::inspection::{Soundness, Thoroughness};
+use crate::row::count;
 
-/// SQLite's result code for a file of another kind (sqlite.org/rescode.html).
-const NO_DATABASE: i32 = 26;
 /// How long a database that nobody else has open is waited for.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// Writes the database as it stands now to this file, which is empty. In one read: a writer goes on meanwhile, and what it
 /// writes keeps to the log until this is done. A copy in steps would begin anew with each commit of another process.
-pub(crate) async fn write(readers: &SqlitePool, to: &Path, within: Duration) -> Result<(), Failure> {
-    let mut connection = readers.connect_options().connect().await.map_err(unread)?;
+pub(super) async fn write(readers: &SqlitePool, to: &Path, within: Duration) -> Result<(), Failure> {
+    let connect = readers.connect_options().connect().await;
+    let mut connection = connect.map_err(DatabaseError::from)?;
     let written = vacuum_into(&mut connection, to, within).await;
     drop(connection.close().await);
-    written.map_err(|cause| match inspect::code(&cause) {
+    written.map_err(|cause| match code(&cause) {
         Some(INTERRUPTED) => {
             let message = format!("the backup was not done within {} s", within.as_secs());
             Failure::new(Code::Storage, message)
         }
-        _ => unread(cause),
+        _ => DatabaseError::from(cause).into(),
     })
 }
 
@@ -50,16 +49,16 @@ async fn vacuum_into(
 }
 
 /// How many runs are in this file.
-pub(crate) async fn count_runs(path: &Path) -> Result<u64, Failure> {
+pub(super) async fn count_runs(path: &Path) -> Result<u64, Failure> {
     let mut connection = options(path).read_only(true).connect().await.map_err(unopened(path))?;
     let sql = "SELECT COUNT(*) FROM runs";
     let runs: Result<i64, sqlx::Error> = sqlx::query_scalar(sql).fetch_one(&mut connection).await;
     drop(connection.close().await);
-    runs.map(super::row::count).map_err(unopened(path))
+    runs.map(count).map_err(unopened(path))
 }
 
 /// Brings a copy of `named` up to date, and reads it through. Where it is not ours, or newer, it is told by that name.
-pub(crate) async fn check(path: &Path, named: &Path, within: Duration) -> Result<Soundness, Failure> {
+pub(super) async fn check(path: &Path, named: &Path, within: Duration) -> Result<Soundness, Failure> {
     let mut connection = writing(options(path), WAIT).connect().await.map_err(unusable(named))?;
     let checked = checked(&mut connection, named, within).await;
     drop(connection.close().await);
@@ -78,7 +77,7 @@ async fn checked(
         _ => return Err(fault::no_backup(named, "it is a database of another program")),
     }
     // One whose pages do not fit together is not to be changed: what is wrong with it is told.
-    let pages = inspect::checked(connection, (Thoroughness::Quick, within)).await?;
+    let pages = inspect::check(connection, Thoroughness::Quick, within).await?;
     if pages != Soundness::Sound {
         return Ok(pages);
     }
@@ -88,21 +87,20 @@ async fn checked(
     // In one file again, whatever it was copied from.
     let sql = "PRAGMA journal_mode = DELETE";
     sqlx::query(sql).persistent(false).execute(&mut *connection).await.map_err(unopened(named))?;
-    inspect::checked(connection, (Thoroughness::Whole, within)).await
+    Ok(inspect::check(connection, Thoroughness::Whole, within).await?)
 }
 
 /// Says why a file cannot be read.
 fn unusable(named: &Path) -> impl Fn(sqlx::Error) -> Failure {
-    move |cause| match inspect::code(&cause) {
+    move |cause| match code(&cause) {
         Some(NO_DATABASE) => fault::no_backup(named, "it is not a database"),
         _ => unopened(named)(cause),
     }
 }
 
 /// Moves what is in the write-ahead log of a database that nobody has open into its file, where both can be read.
-pub(crate) async fn bring_log_home(path: &Path) {
-    let options: SqliteConnectOptions = options(path).busy_timeout(WAIT);
-    if let Ok(mut connection) = options.connect().await {
+pub(super) async fn bring_log_home(path: &Path) {
+    if let Ok(mut connection) = options(path).busy_timeout(WAIT).connect().await {
         // What is too damaged for it keeps its log beside it.
         let _ = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await;
         drop(connection.close().await);

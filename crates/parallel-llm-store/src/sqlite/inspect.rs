@@ -6,58 +6,60 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use parallel_llm_engine::Failure;
-use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use sqlx::sqlite::SqliteConnection;
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 use tokio::time::Instant;
 
-use super::contents::{self, Found};
-use super::read::unread;
-use super::row::count;
-use super::search;
+use super::Database;
+use super::contents::{self, Finding, Findings};
+use super::error::{CORRUPT, INTERRUPTED, code};
+use crate::fault::DatabaseError;
 use crate::file;
 use crate::inspection::{DatabaseState, Soundness, Thoroughness};
+use crate::row::count;
 
 /// Steps of SQLite's machine between two looks at the clock: well under a millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
-/// SQLite's result codes (sqlite.org/rescode.html), in the lower eight bits.
-pub(super) const INTERRUPTED: i32 = 9;
-const CORRUPT: i32 = 11;
 
-/// What the database is, and how much is in it.
-pub(crate) async fn state(readers: &SqlitePool) -> Result<DatabaseState, Failure> {
-    let sql = "SELECT sqlite_version(), user_version, page_count * page_size \
-               FROM pragma_user_version, pragma_page_count, pragma_page_size";
-    let row = sqlx::query(sql).fetch_one(readers).await.map_err(unread)?;
-    let columns = || Ok((row.try_get(0)?, row.try_get(1)?, count(row.try_get(2)?)));
-    let (sqlite_version, format, bytes) = columns().map_err(unread)?;
-    let mut reader = readers.acquire().await.map_err(unread)?;
-    let has_purged_words = search::are_words_marked(&mut reader).await.map_err(unread)?;
-    drop(reader);
-    let sql = "SELECT status, COUNT(*) FROM runs GROUP BY status";
-    let counts: Vec<(String, i64)> = sqlx::query_as(sql).fetch_all(readers).await.map_err(unread)?;
-    let runs: BTreeMap<String, u64> = counts.into_iter().map(|(word, runs)| (word, count(runs))).collect();
-    let log_bytes = log_bytes(readers.connect_options().get_filename());
-    Ok(DatabaseState { sqlite_version, format, bytes, log_bytes, has_purged_words, runs })
+impl Database {
+    /// What the database is, and how much is in it.
+    pub(crate) async fn state(&self) -> Result<DatabaseState, DatabaseError> {
+        let sql = "SELECT 'SQLite ' || sqlite_version(), user_version, page_count * page_size \
+                   FROM pragma_user_version, pragma_page_count, pragma_page_size";
+        let row = sqlx::query(sql).fetch_one(&self.readers).await?;
+        let has_purged_words = self.connection().await?.reader().are_words_marked().await?;
+        let sql = "SELECT status, COUNT(*) FROM runs GROUP BY status";
+        let counts: Vec<(String, i64)> = sqlx::query_as(sql).fetch_all(&self.readers).await?;
+        let runs: BTreeMap<String, u64> =
+            counts.into_iter().map(|(status, runs)| (status, count(runs))).collect();
+        Ok(DatabaseState {
+            version: row.try_get(0)?,
+            format: row.try_get(1)?,
+            bytes: count(row.try_get(2)?),
+            log_bytes: log_bytes(&self.path),
+            has_purged_words,
+            runs,
+        })
+    }
+
+    /// Whether the database is whole, as far as can be seen within this time. On a connection of its own, because a check
+    /// that is given up would leave one of those that read in the middle of it.
+    pub(crate) async fn check(
+        &self,
+        thoroughness: Thoroughness,
+        within: Duration,
+    ) -> Result<Soundness, DatabaseError> {
+        let mut connection = self.readers.connect_options().connect().await?;
+        let soundness = check(&mut connection, thoroughness, within).await;
+        // What cannot be closed is dropped.
+        drop(connection.close().await);
+        soundness
+    }
 }
 
 /// Where there is no log, nothing waits in it.
 fn log_bytes(path: &Path) -> u64 {
     file::beside(path, "-wal").metadata().map_or(0, |metadata| metadata.len())
-}
-
-/// Whether the database is whole, as far as can be seen within this time. On a connection of its own, because a check
-/// that is given up would leave one of those that read in the middle of it.
-pub(crate) async fn check(
-    readers: &SqlitePool,
-    thoroughness: Thoroughness,
-    within: Duration,
-) -> Result<Soundness, Failure> {
-    let mut connection = readers.connect_options().connect().await.map_err(unread)?;
-    let soundness = checked(&mut connection, (thoroughness, within)).await;
-    // What cannot be closed is dropped.
-    drop(connection.close().await);
-    soundness
 }
 
 /// From now on, whatever this connection is at ends when this time is over.
@@ -71,25 +73,26 @@ pub(super) async fn limit_time(
     Ok(())
 }
 
-/// The same on this connection, on which nothing else is done within that time.
-pub(super) async fn checked(
+/// As [`Database::check`], on this connection, on which nothing else is done within that time.
+pub(super) async fn check(
     connection: &mut SqliteConnection,
-    (thoroughness, within): (Thoroughness, Duration),
-) -> Result<Soundness, Failure> {
-    limit_time(connection, within).await.map_err(unread)?;
-    let mut found = Found::default();
-    let looked = match look(connection, thoroughness, &mut found).await {
+    thoroughness: Thoroughness,
+    within: Duration,
+) -> Result<Soundness, DatabaseError> {
+    limit_time(connection, within).await?;
+    let mut findings = Findings::default();
+    let looked = match look(connection, thoroughness, &mut findings).await {
         Err(cause) if code(&cause) == Some(CORRUPT) => {
-            found.add(cause.to_string(), None);
+            findings.add(Finding { trouble: cause.to_string(), run_id: None });
             Ok(())
         }
         looked => looked,
     };
-    match (looked, found.damages()) {
+    match (looked, findings.damages()) {
         (_, Some(damages)) => Ok(Soundness::Damaged(damages)),
         (Ok(()), None) => Ok(Soundness::Sound),
         (Err(cause), None) if code(&cause) == Some(INTERRUPTED) => Ok(Soundness::Unfinished),
-        (Err(cause), None) => Err(unread(cause)),
+        (Err(cause), None) => Err(cause.into()),
     }
 }
 
@@ -97,25 +100,19 @@ pub(super) async fn checked(
 async fn look(
     connection: &mut SqliteConnection,
     thoroughness: Thoroughness,
-    found: &mut Found,
+    findings: &mut Findings,
 ) -> Result<(), sqlx::Error> {
     // Ten troubles say as much as a hundred.
     let sql = match thoroughness {
         Thoroughness::Quick => "PRAGMA quick_check(10)",
         Thoroughness::Whole => "PRAGMA integrity_check(10)",
     };
-    let told: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await?;
-    for line in told.into_iter().filter(|line| line != "ok") {
-        found.add(line, None);
+    let lines: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await?;
+    for trouble in lines.into_iter().filter(|line| line != "ok") {
+        findings.add(Finding { trouble, run_id: None });
     }
     match thoroughness {
         Thoroughness::Quick => Ok(()),
-        Thoroughness::Whole => contents::check(connection, found).await,
+        Thoroughness::Whole => contents::check(connection, findings).await,
     }
-}
-
-/// What kind of trouble SQLite has, where it is its own.
-pub(super) fn code(cause: &sqlx::Error) -> Option<i32> {
-    let code: i32 = cause.as_database_error()?.code()?.parse().ok()?;
-    Some(code & 0xff)
 }

@@ -21,12 +21,12 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// The right to open the database; given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct OpenLock {
     /// Held for its lock.
     _file: File,
 }
 
-impl Lock {
+impl OpenLock {
     /// Waits for the right to open the database whose lock file this is.
     pub(crate) async fn acquire(path: &Path) -> Result<Self, Failure> {
         let file = file::open_private(path).map_err(|cause| fault::file(path, &cause))?;
@@ -56,10 +56,10 @@ impl PurgeLock {
     }
 }
 
-async fn hold(file: File, path: &Path) -> Result<Lock, Failure> {
+async fn hold(file: File, path: &Path) -> Result<OpenLock, Failure> {
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(Lock { _file: file }),
+            Ok(()) => return Ok(OpenLock { _file: file }),
             Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
             Err(TryLockError::Error(cause)) => return Err(fault::lockless(path, &cause)),
         }

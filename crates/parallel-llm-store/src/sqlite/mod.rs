@@ -1,24 +1,24 @@
-//! The SQLite database: how it is opened, and what it must be before a word is written to it.
+//! The SQLite database, and everything that knows it: how it is opened, what it must be before a word is written to it, and
+//! every statement.
 //!
-//! One connection writes, in the writer's hands ([`mod@write`]); a few more only read ([`read`]). What always holds:
-//! a file that is not our database, or that a newer program wrote, is refused and left as it is.
+//! One connection writes ([`WriteConnection`]); a few more only read ([`Reader`]). What always holds: a file that is not our
+//! database, or that a newer program wrote, is refused and left as it is.
 
 pub(crate) mod backup;
+mod connection;
 mod contents;
-pub(crate) mod copy;
-pub(crate) mod inspect;
-pub(crate) mod ledger;
-pub(crate) mod limits;
-pub(crate) mod lock;
-pub(crate) mod purge;
-pub(crate) mod read;
-pub(crate) mod repeats;
+mod copy;
+mod error;
+mod events;
+mod inspect;
+mod ledger;
+mod lock;
+mod purge;
 mod row;
-mod run_row;
-pub(crate) mod search;
-pub(crate) mod seats;
-pub(crate) mod tokens;
-pub(crate) mod write;
+mod runs;
+mod search;
+mod seats;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,12 +29,15 @@ use sqlx::sqlite::{
 };
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, QueryBuilder, Row as _};
 
-use crate::fault;
+use crate::fault::{self, DatabaseError};
 use crate::file;
-use crate::sqlite::lock::Lock;
+
+use connection::{ReadConnection, Snapshot};
+pub(crate) use connection::{Reader, Transaction, WriteConnection};
+use lock::{OpenLock, PurgeLock};
 
 /// Says in the file's header that it is ours: "PLLM".
-pub(crate) const APPLICATION_ID: i64 = 0x504c_4c4d;
+const APPLICATION_ID: i64 = 0x504c_4c4d;
 /// Every change of the schema, in order. The file's `user_version` counts those it has been through.
 const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_runs.sql"),
@@ -58,50 +61,71 @@ const LOG_PAGES_MAX: &str = "8000";
 /// to prepare, and those at hand are bounded.
 const ROWS_MAX: usize = 32;
 
-/// Statements, each ended by a semicolon, that go to the database together: a way to its thread and back costs more
-/// than most of them.
+/// Statements, each ended by a semicolon, that go to the database together.
 type Batch = QueryBuilder<sqlx::Sqlite>;
 
-/// What became of a piece of work that the database could do: let in, or refused and why.
-pub(crate) type Admission<T> = Result<T, Failure>;
-
-/// Who writes, and when: the same for everything in one transaction.
-#[derive(Debug)]
-pub(crate) struct Stamp {
-    pub(crate) owner: String,
-    pub(crate) now_ms: i64,
-    pub(crate) lease_until_ms: i64,
-}
-
-/// An open database.
-#[derive(Debug)]
-pub(crate) struct Sqlite {
-    /// Opens further connections that write, where one has failed.
-    pub(crate) options: SqliteConnectOptions,
-    /// The connection that writes.
-    pub(crate) connection: SqliteConnection,
+/// The database, to be read from.
+#[derive(Clone, Debug)]
+pub(crate) struct Database {
     /// The connections that read. They are made when first needed.
-    pub(crate) readers: SqlitePool,
+    readers: SqlitePool,
     /// The file, in full.
-    pub(crate) path: PathBuf,
+    path: PathBuf,
 }
 
-/// Opens the database of this path, made where there is none. `wait` is how long a write waits for those of
-/// other processes.
-pub(crate) async fn open(path: &Path, wait: Duration) -> Result<Sqlite, Failure> {
-    let path = std::path::absolute(path).map_err(|cause| fault::file(path, &cause))?;
-    file::make_folder_of(&path).map_err(|cause| fault::file(&path, &cause))?;
-    let lock = Lock::acquire(&file::beside(&path, ".lock")).await?;
-    file::make_private(&path).map_err(|cause| fault::file(&path, &cause))?;
-    let options = writing(options(&path), wait);
-    let connection = prepare(&options, &path).await?;
-    drop(lock);
-    Ok(Sqlite { readers: readers(&path), options, connection, path })
+/// A database that was opened.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) database: Database,
+    pub(crate) connection: WriteConnection,
+}
+
+impl Database {
+    /// Opens the database of this path, made where there is none. `wait` is how long opening waits for other processes.
+    pub(crate) async fn open(path: &Path, wait: Duration) -> Result<Opened, Failure> {
+        let path = std::path::absolute(path).map_err(|cause| fault::file(path, &cause))?;
+        file::make_folder_of(&path).map_err(|cause| fault::file(&path, &cause))?;
+        let lock = OpenLock::acquire(&file::beside(&path, ".lock")).await?;
+        file::make_private(&path).map_err(|cause| fault::file(&path, &cause))?;
+        let wait = wait.min(WRITE_WAIT_MAX);
+        let options = writing(options(&path), wait);
+        let connection = prepare(&options, &path).await?;
+        drop(lock);
+        let connection = WriteConnection::new(options, connection, wait);
+        Ok(Opened { database: Self { readers: readers(&path), path }, connection })
+    }
+
+    /// The file, in full.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A connection for single reads.
+    pub(crate) async fn connection(&self) -> Result<ReadConnection, DatabaseError> {
+        Ok(ReadConnection::of(self.readers.acquire().await?))
+    }
+
+    /// The database as it is now, for reads that have to fit together.
+    pub(crate) async fn snapshot(&self) -> Result<Snapshot, DatabaseError> {
+        Ok(Snapshot::of(self.readers.begin().await?))
+    }
+
+    /// Takes the right to purge. Fails with `busy` where another process has it.
+    pub(crate) fn lock_purge(&self) -> Result<PurgeLock, Failure> {
+        PurgeLock::acquire(&file::beside(&self.path, ".purge.lock"))
+    }
+
+    /// Lets go of the connections that read. To be done before the writer's: only the last one out, if it may write, can
+    /// clear the log away.
+    pub(crate) async fn close(&self) {
+        self.readers.close().await;
+    }
 }
 
 /// Says which file could not be opened.
-fn unopened(path: &Path) -> impl Fn(sqlx::Error) -> Failure {
-    move |cause| fault::database(&format!("cannot open the run database `{}`", path.display()), &cause)
+fn unopened(path: &Path) -> impl Fn(sqlx::Error) -> Failure + use<> {
+    let subject = format!("cannot open the run database `{}`", path.display());
+    move |cause| DatabaseError::from(cause).failure(&subject)
 }
 
 async fn prepare(options: &SqliteConnectOptions, path: &Path) -> Result<SqliteConnection, Failure> {
@@ -130,7 +154,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
 
 fn writing(options: SqliteConnectOptions, wait: Duration) -> SqliteConnectOptions {
     options
-        .busy_timeout(wait.min(WRITE_WAIT_MAX))
+        .busy_timeout(wait)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         // What is deleted is overwritten, so that a purge leaves nothing of what came and went before it either.

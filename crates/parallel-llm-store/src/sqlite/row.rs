@@ -1,22 +1,19 @@
-//! Values as the database holds them, and back.
+//! Values as SQLite holds them, and back.
 
-use std::sync::Arc;
-
-use parallel_llm_engine::{Failure, ModelRef, PicoUsd, Place, ProviderId, Recorded, RunId, RunPlan};
+use parallel_llm_engine::{ModelRef, PicoUsd, ProviderId, RunId};
 use serde_json::Value;
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use sqlx::encode::{Encode, IsNull};
+use sqlx::error::BoxDynError;
+use sqlx::sqlite::{SqliteArgumentsBuffer, SqliteRow, SqliteTypeInfo};
+use sqlx::types::Type;
+use sqlx::{Row as _, Sqlite};
 
-use crate::damage;
-use crate::fault;
-use crate::row::checksum::Checksum;
-use crate::runs::Tenure;
+use crate::row::compressed::TextBody;
+use crate::row::event_row::{EventRow, PieceRow};
+use crate::row::owner::Tenure;
+use crate::row::run_row::{RunRow, StoredRow};
 
-pub(super) fn plan(json: &str) -> Result<Arc<RunPlan>, Failure> {
-    serde_json::from_str(json).map(Arc::new).map_err(|cause| fault::unreadable("a plan", &cause))
-}
-
-/// The plan of a row of `runs`, packed: among the run's texts, or in the row itself where an older version wrote it.
+/// The plan of a row of `runs`, compressed: among the run's texts, or in the row itself where an older version wrote it.
 macro_rules! plan_column {
     () => {
         "IFNULL((SELECT body FROM texts WHERE texts.run_id = runs.run_id AND hash = ''), plan)"
@@ -24,48 +21,92 @@ macro_rules! plan_column {
 }
 pub(super) use plan_column;
 
-/// The columns of an event that [`recorded`] reads.
+/// The columns that [`tenure`] reads.
+macro_rules! tenure_columns {
+    () => {
+        "owner, lease_until_ms, closed_at_ms IS NOT NULL"
+    };
+}
+pub(super) use tenure_columns;
+
+/// The columns that [`run_row`] reads.
+macro_rules! run_columns {
+    () => {
+        "run_id, status, question_excerpt, strategy, seats, answered, cost_pico_usd, cost_is_estimate, created_at_ms, \
+         decided_at_ms, closed_at_ms, asked_by, last_seq, checksum"
+    };
+}
+pub(super) use run_columns;
+
+/// How many columns that are.
+pub(super) const RUN_COLUMNS: usize = 14;
+
+/// The columns that [`event`] reads.
 macro_rules! event_columns {
     () => {
-        "run_id, seq, elapsed_ms, at_ms, body, checksum"
+        "seq, elapsed_ms, at_ms, body, checksum"
     };
 }
 pub(super) use event_columns;
 
-/// Reads an event from [`event_columns`]. Fails with `damaged` where it is not what was written.
-pub(super) fn recorded(row: &SqliteRow) -> Result<Recorded, Failure> {
-    let unreadable = |cause: &dyn std::fmt::Display| fault::unreadable("an event", cause);
-    let get = |column: usize| row.try_get::<i64, _>(column).map_err(|cause| unreadable(&cause));
-    let text = |column: usize| row.try_get::<&str, _>(column).map_err(|cause| unreadable(&cause));
-    let (seq, elapsed_ms, body) = (get(1)?, get(2)?, text(4)?);
-    let stored = row.try_get(5).map_err(|cause| unreadable(&cause))?;
-    if !event_sum(text(0)?, [seq, elapsed_ms, get(3)?], body).holds(stored) {
-        return Err(damage::failure(&format!("event {seq}")));
-    }
-    let event = serde_json::from_str(body).map_err(|cause| unreadable(&cause))?;
-    Ok(Recorded { seq: count(seq), elapsed_ms: count(elapsed_ms), event })
+/// The columns that [`piece`] reads.
+macro_rules! piece_columns {
+    () => {
+        "place, attempt, start, text, at_ms, checksum"
+    };
+}
+pub(super) use piece_columns;
+
+/// Reads [`tenure_columns`] from this column on.
+pub(super) fn tenure(row: &SqliteRow, first: usize) -> Result<Tenure, sqlx::Error> {
+    Ok(Tenure {
+        owner: row.try_get(first)?,
+        lease_until_ms: row.try_get(first + 1)?,
+        is_closed: row.try_get(first + 2)?,
+    })
 }
 
-/// The checksum of an event; the numbers are its `seq`, `elapsed_ms` and `at_ms`.
-pub(super) fn event_sum(run_id: &str, numbers: [i64; 3], body: &str) -> Checksum {
-    let sum = Checksum::of("events").text(Some(run_id));
-    numbers.into_iter().fold(sum, |sum, number| sum.number(Some(number))).text(Some(body))
+/// Reads [`run_columns`] from this column on.
+pub(super) fn run_row(row: &SqliteRow, first: usize) -> Result<StoredRow, sqlx::Error> {
+    let columns = RunRow {
+        run_id: row.try_get(first)?,
+        status: row.try_get(first + 1)?,
+        question_excerpt: row.try_get(first + 2)?,
+        strategy: row.try_get(first + 3)?,
+        seats: row.try_get(first + 4)?,
+        answered: row.try_get(first + 5)?,
+        cost_pico_usd: row.try_get(first + 6)?,
+        cost_is_estimate: row.try_get(first + 7)?,
+        created_at_ms: row.try_get(first + 8)?,
+        decided_at_ms: row.try_get(first + 9)?,
+        closed_at_ms: row.try_get(first + 10)?,
+        asked_by: row.try_get(first + 11)?,
+        last_seq: row.try_get(first + 12)?,
+    };
+    Ok(StoredRow { row: columns, checksum: row.try_get(first + 13)? })
 }
 
-/// The checksum of a piece of a text on its way: whose it is, where it begins and what it says.
-pub(super) fn piece_sum(run_id: &str, (place, attempt): (&str, u32), (start, text): (i64, &str)) -> Checksum {
-    let sum = Checksum::of("pieces").text(Some(run_id)).text(Some(place)).number(Some(attempt.into()));
-    sum.number(Some(start)).text(Some(text))
+/// Reads [`event_columns`] from this column on.
+pub(super) fn event(row: &SqliteRow, first: usize) -> Result<EventRow, sqlx::Error> {
+    Ok(EventRow {
+        seq: row.try_get(first)?,
+        elapsed_ms: row.try_get(first + 1)?,
+        at_ms: row.try_get(first + 2)?,
+        body: row.try_get(first + 3)?,
+        checksum: row.try_get(first + 4)?,
+    })
 }
 
-/// The checksum of a run's plan.
-pub(super) fn plan_sum(run_id: &str, plan_json: &str) -> Checksum {
-    Checksum::of("plan").text(Some(run_id)).text(Some(plan_json))
-}
-
-/// Reads who does a run from its columns `owner`, `lease_until_ms` and whether it is closed.
-pub(super) fn tenure(row: &SqliteRow) -> Result<Tenure, sqlx::Error> {
-    Ok(Tenure { owner: row.try_get(0)?, lease_until_ms: row.try_get(1)?, closed: row.try_get(2)? })
+/// Reads [`piece_columns`] from this column on.
+pub(super) fn piece(row: &SqliteRow, first: usize) -> Result<PieceRow, sqlx::Error> {
+    Ok(PieceRow {
+        place: row.try_get(first)?,
+        attempt: row.try_get(first + 1)?,
+        start: row.try_get(first + 2)?,
+        text: row.try_get(first + 3)?,
+        at_ms: row.try_get(first + 4)?,
+        checksum: row.try_get(first + 5)?,
+    })
 }
 
 /// Reads a run's id from a column of text.
@@ -93,17 +134,18 @@ pub(super) fn sum(row: &SqliteRow, column: usize) -> Result<PicoUsd, sqlx::Error
     Ok(PicoUsd(row.try_get::<f64, _>(column)? as i64))
 }
 
-/// A place as a column holds it.
-pub(super) fn place_json(place: Place) -> String {
-    serde_json::to_string(&place).expect("a place is plain data")
+/// A text is a column of text, or of bytes where it is compressed.
+impl Type<Sqlite> for TextBody {
+    fn type_info() -> SqliteTypeInfo {
+        <[u8] as Type<Sqlite>>::type_info()
+    }
 }
 
-/// SQLite's integers have a sign; nothing we count comes near the end of them.
-pub(super) fn integer(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// What [`integer`] wrote.
-pub(super) fn count(integer: i64) -> u64 {
-    u64::try_from(integer).unwrap_or_default()
+impl Encode<'_, Sqlite> for TextBody {
+    fn encode_by_ref(&self, arguments: &mut SqliteArgumentsBuffer) -> Result<IsNull, BoxDynError> {
+        match self.clone() {
+            Self::Plain(text) => Encode::<Sqlite>::encode(text, arguments),
+            Self::Compressed(bytes) => Encode::<Sqlite>::encode(bytes, arguments),
+        }
+    }
 }

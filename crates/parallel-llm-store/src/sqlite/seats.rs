@@ -1,19 +1,16 @@
-//! The facts of seats, written when a run is decided and again when late answers are in.
+//! The statements about what became of seats.
 
-use parallel_llm_engine::{Failure, OutcomeKind, PicoUsd, Run, SeatNumber};
+use parallel_llm_engine::{PicoUsd, SeatNumber};
 use sqlx::Row as _;
-use sqlx::sqlite::{SqlitePool, SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
-use super::read::unread;
-use super::row::{self, count, integer};
+use super::connection::Reader;
+use super::row;
 use super::{Batch, ROWS_MAX};
-use crate::fault;
-use crate::row::checksum::Checksum;
-use crate::row::seat_fact::{SeatFact, facts};
-use crate::runs::Whose;
-
-/// The most facts that are given at once: those of some twenty thousand runs, in about as many megabytes.
-const FACTS_MAX: i64 = 100_000;
+use crate::fault::DatabaseError;
+use crate::row::changes::Changes;
+use crate::row::seat_fact::{SeatFact, StoredFact, kind_name};
+use crate::row::{count, integer};
 
 /// The columns that [`fact`] reads.
 macro_rules! facts_columns {
@@ -37,60 +34,47 @@ macro_rules! newest {
     };
 }
 
-/// Writes what is known of a decided run's seats, in place of what was known before. The run's row knows already when
-/// it was decided.
-pub(super) fn write(batch: &mut Batch, run: &Run) {
-    for facts in facts(run).chunks(ROWS_MAX) {
+impl Reader<'_> {
+    /// The newest facts since this moment first: everybody's, or those of runs asked by this name.
+    pub(crate) async fn seat_facts(
+        &mut self,
+        asked_by: Option<&str>,
+        since_ms: i64,
+        facts_max: i64,
+    ) -> Result<Vec<StoredFact>, DatabaseError> {
+        let sql = match asked_by {
+            None => newest!("?3 IS NULL"),
+            Some(_) => newest!("asked_by = ?3"),
+        };
+        let query = sqlx::query(sql).bind(since_ms).bind(facts_max).bind(asked_by);
+        let rows = query.fetch_all(&mut *self.connection).await?;
+        Ok(rows.iter().map(fact).collect::<Result<_, _>>()?)
+    }
+}
+
+/// Writes what became of a run's seats, in place of what was known before.
+pub(super) fn write(batch: &mut Batch, changes: &Changes<'_>) {
+    for facts in changes.seats.chunks(ROWS_MAX) {
         batch.push(
             "INSERT OR REPLACE INTO seats (run_id, seat, provider, model, status, late, considered, is_base, drawn_from, \
-             alone, cost_pico_usd, elapsed_ms, outcome_kind, edit_ratio, asked_by, checksum, decided_at_ms) ",
+             alone, cost_pico_usd, elapsed_ms, decided_at_ms, outcome_kind, edit_ratio, asked_by, checksum) ",
         );
-        batch.push_values(facts, |mut row, fact| {
-            row.push_bind(fact.run_id.to_string()).push_bind(fact.seat.0);
-            row.push_bind(&*fact.model.provider.0).push_bind(&*fact.model.model);
-            row.push_bind(fact.status.as_str()).push_bind(fact.late).push_bind(fact.considered);
-            row.push_bind(fact.is_base).push_bind(fact.drawn_from).push_bind(fact.alone);
-            row.push_bind(fact.cost.map(|cost| cost.0)).push_bind(fact.elapsed_ms.map(integer));
-            row.push_bind(kind_word(fact.outcome)).push_bind(fact.edit_ratio);
-            let asked_by = run.plan.asked_by.as_deref();
-            row.push_bind(asked_by).push_bind(sum(fact, asked_by).finish());
-            row.push("(SELECT decided_at_ms FROM runs WHERE run_id = ");
-            row.push_bind_unseparated(fact.run_id.to_string()).push_unseparated(")");
+        batch.push_values(facts, |mut columns, fact| {
+            columns.push_bind(fact.run_id.to_string()).push_bind(fact.seat.0);
+            columns.push_bind(&*fact.model.provider.0).push_bind(&*fact.model.model);
+            columns.push_bind(fact.status.as_str()).push_bind(fact.late).push_bind(fact.considered);
+            columns.push_bind(fact.is_base).push_bind(fact.drawn_from).push_bind(fact.alone);
+            columns.push_bind(fact.cost.map(|cost| cost.0)).push_bind(fact.elapsed_ms.map(integer));
+            columns.push_bind(fact.decided_at_ms).push_bind(kind_name(fact.outcome));
+            columns.push_bind(fact.edit_ratio).push_bind(changes.asked_by);
+            columns.push_bind(fact.checksum(changes.asked_by).finish());
         });
         batch.push("; ");
     }
 }
 
-/// The checksum of a fact, but for its moment, which only the run's row knows.
-pub(super) fn sum(fact: &SeatFact, asked_by: Option<&str>) -> Checksum {
-    let flags = [fact.late, fact.considered, fact.is_base, fact.drawn_from, fact.alone];
-    let sum = Checksum::of("seats").text(Some(&fact.run_id.to_string())).number(Some(fact.seat.0.into()));
-    let sum =
-        sum.text(Some(&fact.model.provider.0)).text(Some(&fact.model.model)).text(Some(fact.status.as_str()));
-    let sum = flags.into_iter().fold(sum, |sum, flag| sum.number(Some(flag.into())));
-    let sum = sum.number(fact.cost.map(|cost| cost.0)).number(fact.elapsed_ms.map(integer));
-    let ratio = fact.edit_ratio.map(|ratio| i64::from_le_bytes(ratio.to_le_bytes()));
-    sum.text(Some(kind_word(fact.outcome))).number(ratio).text(asked_by)
-}
-
-/// The newest facts first. One that is damaged is left out: it would count for a model that it may not be about.
-pub(crate) async fn read(
-    readers: &SqlitePool,
-    whose: Whose<'_>,
-    since_ms: Option<i64>,
-) -> Result<Vec<SeatFact>, Failure> {
-    let sql = match whose {
-        Whose::All => newest!("?3 IS NULL"),
-        Whose::Asker(_) => newest!("asked_by = ?3"),
-    };
-    let query = sqlx::query(sql).bind(since_ms.unwrap_or(i64::MIN)).bind(FACTS_MAX).bind(whose.name());
-    let rows = query.fetch_all(readers).await.map_err(unread)?;
-    let facts = rows.iter().map(|row| fact(row).map_err(|cause| fault::unreadable("a seat", &cause)));
-    facts.filter_map(Result::transpose).collect()
-}
-
-/// Reads a fact; `None` where it is damaged.
-pub(super) fn fact(row: &SqliteRow) -> Result<Option<SeatFact>, sqlx::Error> {
+/// Reads [`facts_columns`].
+pub(super) fn fact(row: &SqliteRow) -> Result<StoredFact, sqlx::Error> {
     let fact = SeatFact {
         run_id: row::run_id(row, 0)?,
         seat: SeatNumber(row.try_get(1)?),
@@ -107,17 +91,5 @@ pub(super) fn fact(row: &SqliteRow) -> Result<Option<SeatFact>, sqlx::Error> {
         outcome: row::word(row, 13, serde_json::from_value)?,
         edit_ratio: row.try_get(14)?,
     };
-    let is_sound = sum(&fact, row.try_get(15)?).holds(row.try_get(16)?);
-    Ok(is_sound.then_some(fact))
-}
-
-/// The word that [`OutcomeKind`] has in JSON.
-const fn kind_word(kind: OutcomeKind) -> &'static str {
-    match kind {
-        OutcomeKind::Fused => "fused",
-        OutcomeKind::Selected => "selected",
-        OutcomeKind::Verbatim => "verbatim",
-        OutcomeKind::Listed => "listed",
-        OutcomeKind::None => "none",
-    }
+    Ok(StoredFact { fact, asked_by: row.try_get(15)?, checksum: row.try_get(16)? })
 }

@@ -1,41 +1,50 @@
-//! The way to the one task that writes ([`Pen`]): what is asked of it is queued, and answered when it is on the disk.
+//! The writer: the way to the one task that writes ([`task`]). What is asked of it is queued, and answered when it is on the
+//! disk.
 
+mod append;
+mod cached_run;
 pub(crate) mod job;
-pub(crate) mod local_runs;
-pub(crate) mod task;
+pub(crate) mod lease;
+pub(crate) mod limits;
+mod local_runs;
+mod purging;
+pub(crate) mod repeats;
+mod task;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Code, Failure, RunId};
+use parallel_llm_engine::{Code, Failure, Recorded, RunId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::database::Opened;
 use crate::fault;
 use crate::purge::PurgeStep;
-use crate::row::entries::Entries;
+use crate::row::event_batch::EventBatch;
+use crate::row::new_run::NewRun;
 use crate::spill::Spills;
-use crate::sqlite::Sqlite;
 use crate::tokens::{NewToken, Token};
-use crate::writer::job::{Done, Job, Work};
-use crate::writer::local_runs::Opened;
-use crate::writer::task::{Notices, Pen};
+
+use job::{Done, Job, Work};
+use local_runs::LocalRuns;
+use task::WriterTask;
 
 /// Pieces of work that may wait. Beyond, those who ask wait instead.
-pub(crate) const QUEUE_MAX: usize = 256;
+const QUEUE_MAX: usize = 256;
+
 /// The way to the writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    pub(crate) opened: Arc<Opened>,
+    runs: Arc<LocalRuns>,
     queue: mpsc::Sender<Job>,
     commits: Arc<AtomicU64>,
-    notices: Notices,
     /// How long a write waits for those of other processes.
     wait: Duration,
     stop: CancellationToken,
@@ -44,40 +53,51 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the task on this runtime.
-    pub(crate) fn start(sqlite: Sqlite, spills: Spills, wait: Duration) -> Self {
+    pub(crate) fn start(opened: Opened, spills: Spills, wait: Duration) -> Self {
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
-        let pen = Pen::new(sqlite, spills, wait);
-        let (opened, commits, notices) = pen.shared();
+        let task = WriterTask::new(opened, spills, wait);
+        let (runs, commits) = (Arc::clone(&task.local), Arc::clone(&task.commits));
         let stop = CancellationToken::new();
-        let task = TaskTracker::new();
-        task.spawn(pen.run(jobs, stop.clone()));
-        task.close();
-        Self { opened, queue, commits, notices, wait, stop, task }
+        let tracker = TaskTracker::new();
+        tracker.spawn(task.run(jobs, stop.clone()));
+        tracker.close();
+        Self { runs, queue, commits, wait, stop, task: tracker }
+    }
+
+    /// Keeps the plan of a new run until its first events are written.
+    pub(crate) fn open(&self, new: NewRun) -> Result<(), Failure> {
+        self.runs.open(new)
     }
 
     /// Writes events, whole or not at all.
-    pub(crate) async fn append(&self, lease: Lease, entries: Entries) -> Result<(), Failure> {
-        self.ask(Work::Append(lease, entries)).await.map(drop)
+    pub(crate) async fn append(&self, lease: Lease, events: Vec<Recorded>) -> Result<(), Failure> {
+        // Here and not in the task, which all runs share: compressing takes longer than writing.
+        let batch = EventBatch::of(events, self.runs.keeps_texts(lease.run_id));
+        self.ask(Work::Append { lease, batch }).await.map(drop)
     }
 
     /// Keeps the text of a reply on its way.
     pub(crate) async fn checkpoint(
         &self,
         lease: Lease,
-        (attempt, text): (Attempt, String),
+        attempt: Attempt,
+        text: String,
     ) -> Result<(), Failure> {
-        self.ask(Work::Checkpoint(lease, attempt, text)).await.map(drop)
+        self.ask(Work::Checkpoint { lease, attempt, text }).await.map(drop)
     }
 
-    /// Gives a run to this process.
+    /// Gives a run to this process, if nothing has happened in it after the event `seq`.
     pub(crate) async fn take_over(&self, run_id: RunId, seq: Option<u64>) -> Result<Lease, Failure> {
-        match self.ask(Work::TakeOver(run_id, seq)).await? {
-            Done::Taken(lease) => Ok(lease),
+        match self.ask(Work::TakeOver { run_id, seq }).await? {
+            Done::TakenOver(taken) => {
+                self.runs.note_texts(run_id, taken.keeps_texts);
+                Ok(taken.lease)
+            }
             other => Err(mistaken(&other)),
         }
     }
 
-    /// Puts some texts into the index of words, whosever they are, and tells whether there is more to do.
+    /// Puts some texts into the index of words, whosever they are, and says whether there is more to do.
     pub(crate) async fn index(&self) -> Result<bool, Failure> {
         match self.ask(Work::Index).await? {
             Done::Indexed(is_behind) => Ok(is_behind),
@@ -93,7 +113,7 @@ impl Writer {
         }
     }
 
-    /// Overwrites what is left of purged runs, as far as one step goes, and tells whether there is more to do.
+    /// Overwrites what is left of purged runs, as far as one step goes, and says whether there is more to do.
     pub(crate) async fn reclaim(&self, is_first: bool) -> Result<bool, Failure> {
         match self.ask(Work::Reclaim { is_first }).await? {
             Done::Reclaimed(step) => Ok(step.has_more),
@@ -102,9 +122,9 @@ impl Writer {
     }
 
     /// Empties the write-ahead log; `false` where a reader is in the way.
-    pub(crate) async fn clear_log(&self) -> Result<bool, Failure> {
-        match self.ask(Work::ClearLog).await? {
-            Done::LogCleared(is_clear) => Ok(is_clear),
+    pub(crate) async fn empty_log(&self) -> Result<bool, Failure> {
+        match self.ask(Work::EmptyLog).await? {
+            Done::LogEmptied(is_empty) => Ok(is_empty),
             other => Err(mistaken(&other)),
         }
     }
@@ -117,7 +137,7 @@ impl Writer {
 
     /// What whoever reads this run of this process is to know of how it is kept.
     pub(crate) fn notice(&self, run_id: RunId) -> Option<Warning> {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner).get(&run_id).cloned()
+        self.runs.notice(run_id)
     }
 
     /// Makes a token.

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure};
-use sqlx::Connection as _;
 
-use super::{Pen, RUNS_MAX};
-use crate::fault;
-use crate::row::entries::Entries;
+use super::WriterTask;
+use crate::fault::DatabaseError;
+use crate::row::event_batch::EventBatch;
 use crate::spill::{self, Spill, Unreadable};
-use crate::sqlite::{Admission, read, write};
-use crate::writer::job::{Done, Work};
+use crate::writer::append;
+use crate::writer::cached_run::CachedRun;
+use crate::writer::job::{Admission, Done, Work};
+use crate::writer::lease::overtaken;
 
 /// How long a file may take. A folder that does not answer is no place for what others wait for.
 const FILE_WAIT: Duration = Duration::from_secs(10);
@@ -34,40 +34,40 @@ enum Fate {
     Waits,
 }
 
-impl Pen {
+impl WriterTask {
     /// Keeps what the database did not take, if it is of that kind; `None` where it is not, or no folder takes it.
     pub(super) async fn keep(&mut self, work: &Work, failure: &Failure) -> Option<Admission<Done>> {
         if matches!(work, Work::TakeIn) {
             return Some(Ok(Done::Written));
         }
-        let (lease, entries) = work.spillable()?;
-        if self.opened.find(lease.run_id).is_some() {
+        let (lease, batch) = work.spillable()?;
+        if self.local.opened(lease.run_id).is_some() {
             // It never began.
             return None;
         }
         // Readers are in nobody's way. Where they cannot read either, the epoch is compared when the file is taken in.
-        let epoch = tokio::time::timeout(EPOCH_WAIT, read::epoch(&self.readers, lease.run_id)).await;
+        let epoch = tokio::time::timeout(EPOCH_WAIT, self.epoch(lease)).await;
         if let Ok(Ok(Some(epoch))) = epoch
             && epoch != lease.epoch
         {
-            return Some(Err(write::overtaken(lease.run_id)));
+            return Some(Err(overtaken(lease.run_id)));
         }
-        let notice = self.spill(lease, entries, failure).await?;
-        self.runs.remove(&lease.run_id);
+        let notice = self.spill(lease, batch, failure).await?;
+        self.cached.remove(&lease.run_id);
         self.spills_wait = true;
         self.spilled.insert(lease.run_id);
-        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-        if notices.len() >= RUNS_MAX {
-            notices.pop_first();
-        }
-        // The first reason is the one that counts: what follows is held back by it.
-        notices.entry(lease.run_id).or_insert(notice);
+        self.local.put_notice(lease.run_id, notice);
         Some(Ok(Done::Written))
     }
 
-    async fn spill(&self, lease: Lease, entries: &Entries, failure: &Failure) -> Option<Warning> {
-        let keeps_texts = !self.without_texts.contains(&lease.run_id);
-        let content = spill::Content::of(lease, (entries, keeps_texts), self.stamp().now_ms);
+    /// Whose turn it is to write the run of this lease.
+    async fn epoch(&self, lease: Lease) -> Result<Option<u64>, DatabaseError> {
+        self.database.connection().await?.reader().epoch(lease.run_id).await
+    }
+
+    async fn spill(&self, lease: Lease, batch: &EventBatch, failure: &Failure) -> Option<Warning> {
+        let keeps_texts = self.local.keeps_texts(lease.run_id);
+        let content = spill::Content::of(lease, batch, keeps_texts, self.stamp().now_ms);
         let spills = self.spills.clone();
         let written = off_thread(move || spills.write(&content)).await?.ok()?;
         Some(Warning::of(
@@ -82,7 +82,7 @@ impl Pen {
         let spills = self.spills.clone();
         let Some(state) = off_thread(move || spills.state()).await else { return true };
         // Nothing is taken into a database that nobody will find.
-        if self.check_identity().is_err() {
+        if self.connection.check_in_place().is_err() {
             return true;
         }
         let mut left = BTreeSet::new();
@@ -98,7 +98,7 @@ impl Pen {
                 Ok(Fate::Aside) => spill::set_aside(&path),
                 Ok(Fate::Damaged) => spill::set_damaged_aside(&path),
                 Ok(Fate::Waits) => left.extend(of),
-                Err(cause) if fault::is_locked(&cause) => {
+                Err(cause) if cause.is_locked() => {
                     self.spills_wait = true;
                     return false;
                 }
@@ -113,7 +113,7 @@ impl Pen {
         true
     }
 
-    async fn take_file_in(&mut self, path: &Path) -> Result<Fate, sqlx::Error> {
+    async fn take_file_in(&mut self, path: &Path) -> Result<Fate, DatabaseError> {
         let own = path.to_owned();
         match off_thread(move || Spill::read(&own)).await {
             Some(Ok(spill)) => self.take_spill_in(&spill).await,
@@ -125,35 +125,28 @@ impl Pen {
 
     /// Writes the events of a file, where they follow what is there. Those that are there already came from this file, or
     /// from the process that wrote it: a run has one writer in each epoch.
-    async fn take_spill_in(&mut self, spill: &Spill) -> Result<Fate, sqlx::Error> {
+    async fn take_spill_in(&mut self, spill: &Spill) -> Result<Fate, DatabaseError> {
         let run_id = spill.lease.run_id;
-        self.runs.remove(&run_id);
-        let mut connection = self.take_connection().await?;
-        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-        let fate = match write::know(&mut transaction, run_id).await? {
+        self.cached.remove(&run_id);
+        let mut transaction = self.begin().await?;
+        let fate = match CachedRun::read(&mut transaction.reader(), run_id).await? {
             Err(failure) if failure.code == Code::Damaged => Fate::Waits,
             Err(_) => Fate::Aside,
-            Ok(known) if known.epoch != spill.lease.epoch => Fate::Aside,
-            Ok(known) if known.run.seq >= spill.last_seq() => Fate::Taken,
-            Ok(mut known) => {
+            Ok(cached) if cached.epoch != spill.lease.epoch => Fate::Aside,
+            Ok(cached) if cached.run.seq >= spill.batch.last_seq() => Fate::Taken,
+            Ok(cached) if !spill.batch.follows(cached.run.seq) => Fate::Aside,
+            Ok(mut cached) => {
                 let mut stamp = self.stamp();
                 // It happened when it was spilled.
                 stamp.now_ms = spill.at_ms;
-                if spill.entries.follow(known.run.seq) {
-                    known.apply(&spill.entries, stamp.now_ms);
-                    self.is_behind |= spill.entries.close();
-                    let entries = (&spill.entries, None);
-                    match write::append(&mut transaction, &known, entries, &stamp).await? {
-                        Ok(()) => Fate::Taken,
-                        Err(_) => Fate::Aside,
-                    }
-                } else {
-                    Fate::Aside
+                self.is_behind |= spill.batch.closes();
+                match append::append(&mut transaction, &mut cached, &spill.batch, None, &stamp).await? {
+                    Ok(()) => Fate::Taken,
+                    Err(_) => Fate::Aside,
                 }
             }
         };
-        transaction.commit().await?;
-        self.connection = Some(connection);
+        self.connection.commit(transaction).await?;
         Ok(fate)
     }
 }

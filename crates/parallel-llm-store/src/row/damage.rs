@@ -8,12 +8,11 @@ use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure};
 
-use crate::row::checksum;
-use crate::row::entries::hash_of;
+use super::checksum;
 
 /// A stored text, looked for by its hash.
 #[derive(Clone, Debug)]
-pub(crate) enum StoredText {
+pub(crate) enum CheckedText {
     /// It is what was written.
     Whole(Arc<str>),
     /// It was never stored.
@@ -22,7 +21,7 @@ pub(crate) enum StoredText {
     Damaged,
 }
 
-impl StoredText {
+impl CheckedText {
     /// The text that was found under this hash. `is_kept` says whether it must be there.
     pub(crate) fn of(found: Option<Arc<str>>, hash: &str, is_kept: bool) -> Self {
         match found {
@@ -35,9 +34,9 @@ impl StoredText {
 
 /// What of a run is damaged.
 #[derive(Debug, Default)]
-pub(crate) struct Damages(Vec<String>);
+pub(crate) struct DamagedParts(Vec<String>);
 
-impl Damages {
+impl DamagedParts {
     /// Notes a damaged part, such as ``event 7``.
     pub(crate) fn add(&mut self, what: String) {
         self.0.push(what);
@@ -57,11 +56,11 @@ pub(crate) fn failure(what: &str) -> Failure {
 
 /// Puts a stored text back where it came from. An answer whose text is damaged becomes a failure of its seat, and a
 /// damaged outcome has no text; the part is named.
-pub(crate) fn put_text_back(event: &mut Event, text: StoredText) -> Option<String> {
+pub(crate) fn put_text_back(event: &mut Event, text: CheckedText) -> Option<String> {
     let text = match text {
-        StoredText::NotKept => return None,
-        StoredText::Whole(text) => Some(text),
-        StoredText::Damaged => None,
+        CheckedText::NotKept => return None,
+        CheckedText::Whole(text) => Some(text),
+        CheckedText::Damaged => None,
     };
     if let Event::Decided { outcome } = event {
         let is_damaged = text.is_none();
@@ -87,12 +86,4 @@ pub(crate) fn put_text_back(event: &mut Event, text: StoredText) -> Option<Strin
     };
     *event = failed;
     Some(what)
-}
-
-/// Whether the text of this event must be there, in a run that keeps its texts. An empty one says nothing.
-pub(crate) fn must_have_text(event: &Event) -> bool {
-    match event {
-        Event::Decided { .. } => hash_of(event).is_some(),
-        event => event.answer().is_some_and(|answer| answer.text_bytes > 0),
-    }
 }

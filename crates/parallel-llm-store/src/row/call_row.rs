@@ -1,0 +1,133 @@
+//! A row of the ledger: what one request was, how it ended and what it cost. The columns become known at different
+//! moments, so each group has a checksum of its own.
+
+use parallel_llm_engine::run::event::Attempt;
+use parallel_llm_engine::{PicoUsd, Usage};
+
+use super::checksum::Checksum;
+use super::event_row::place_json;
+use super::integer;
+use super::owner::Tenure;
+
+/// Which call a row is about.
+#[derive(Clone, Debug)]
+pub(crate) struct CallKey {
+    pub(crate) run_id: String,
+    /// Whose call it is, in JSON.
+    pub(crate) place: String,
+    pub(crate) attempt: u32,
+}
+
+/// What is known when the request leaves.
+#[derive(Clone, Debug)]
+pub(crate) struct SentCall {
+    pub(crate) key: CallKey,
+    pub(crate) provider: String,
+    pub(crate) model: String,
+    pub(crate) sent_at_ms: i64,
+    pub(crate) asked_by: Option<String>,
+    /// The most it can cost; `None` where the price is unknown.
+    pub(crate) worst_pico_usd: Option<i64>,
+}
+
+/// How the request ended.
+#[derive(Clone, Debug)]
+pub(crate) struct CallEnd {
+    pub(crate) ended_at_ms: Option<i64>,
+    pub(crate) outcome: String,
+    pub(crate) code: Option<String>,
+}
+
+/// What the request cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CallSpend {
+    pub(crate) cost_pico_usd: Option<i64>,
+    pub(crate) cost_is_estimate: bool,
+    pub(crate) input_tokens: Option<i64>,
+    pub(crate) output_tokens: Option<i64>,
+    pub(crate) reasoning_tokens: Option<i64>,
+    pub(crate) cached_tokens: Option<i64>,
+}
+
+/// What was heard of a request that had left.
+#[derive(Clone, Debug)]
+pub(crate) struct HeardCall {
+    pub(crate) key: CallKey,
+    pub(crate) end: CallEnd,
+    pub(crate) spend: CallSpend,
+    pub(crate) generation_id: Option<String>,
+}
+
+/// What a request cost, as its provider reported it later.
+#[derive(Clone, Debug)]
+pub(crate) struct ReconciledCall {
+    pub(crate) key: CallKey,
+    pub(crate) spend: CallSpend,
+}
+
+/// What requests to one provider have cost, or can cost.
+#[derive(Clone, Debug)]
+pub(crate) struct ProviderSpend {
+    pub(crate) provider: String,
+    /// What those that are over are known to have cost.
+    pub(crate) known: PicoUsd,
+    /// The most that the others of those can have cost.
+    pub(crate) unknown_max: PicoUsd,
+    /// The most that those under way can cost.
+    pub(crate) under_way_max: PicoUsd,
+}
+
+/// What is reserved at one provider for the runs of one process.
+#[derive(Clone, Debug)]
+pub(crate) struct ReservedSum {
+    pub(crate) tenure: Tenure,
+    pub(crate) provider: String,
+    pub(crate) amount: PicoUsd,
+}
+
+impl CallKey {
+    pub(crate) fn of(run_id: &str, attempt: Attempt) -> Self {
+        Self { run_id: run_id.to_owned(), place: place_json(attempt.place), attempt: attempt.number }
+    }
+
+    /// The beginning of the checksum of a group of columns.
+    fn checksum(&self, group: &str) -> Checksum {
+        let sum = Checksum::of(group).text(Some(&self.run_id)).text(Some(&self.place));
+        sum.number(Some(self.attempt.into()))
+    }
+}
+
+impl SentCall {
+    pub(crate) fn checksum(&self) -> Checksum {
+        let sum = self.key.checksum("calls: sent").text(Some(&self.provider)).text(Some(&self.model));
+        let sum = sum.number(Some(self.sent_at_ms)).text(self.asked_by.as_deref());
+        sum.number(self.worst_pico_usd)
+    }
+}
+
+impl CallEnd {
+    pub(crate) fn checksum(&self, key: &CallKey) -> Checksum {
+        let sum = key.checksum("calls: end").number(self.ended_at_ms);
+        sum.text(Some(&self.outcome)).text(self.code.as_deref())
+    }
+}
+
+impl CallSpend {
+    pub(crate) fn of(cost: Option<PicoUsd>, cost_is_estimate: bool, usage: &Usage) -> Self {
+        Self {
+            cost_pico_usd: cost.map(|cost| cost.0),
+            cost_is_estimate,
+            input_tokens: usage.input_tokens.map(integer),
+            output_tokens: usage.output_tokens.map(integer),
+            reasoning_tokens: usage.reasoning_tokens.map(integer),
+            cached_tokens: usage.cached_tokens.map(integer),
+        }
+    }
+
+    pub(crate) fn checksum(&self, key: &CallKey) -> Checksum {
+        let sum = key.checksum("calls: spend").number(self.cost_pico_usd);
+        let sum = sum.number(Some(self.cost_is_estimate.into()));
+        let sum = sum.number(self.input_tokens).number(self.output_tokens);
+        sum.number(self.reasoning_tokens).number(self.cached_tokens)
+    }
+}

@@ -1,0 +1,88 @@
+//! An event, and a piece of a text on its way, as the database holds them.
+
+use parallel_llm_engine::{Failure, Place, Recorded};
+
+use super::checksum::Checksum;
+use super::{count, damage, integer};
+
+use crate::fault;
+
+/// An event of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct EventRow {
+    pub(crate) seq: i64,
+    pub(crate) elapsed_ms: i64,
+    pub(crate) at_ms: i64,
+    /// The event in JSON, without its text.
+    pub(crate) body: String,
+    /// `None` where an older version wrote it.
+    pub(crate) checksum: Option<i64>,
+}
+
+impl EventRow {
+    /// The row of an event of this run that is about to be written.
+    pub(crate) fn of(run_id: &str, recorded: &Recorded, body: &str, at_ms: i64) -> Self {
+        let mut row = Self {
+            seq: integer(recorded.seq),
+            elapsed_ms: integer(recorded.elapsed_ms),
+            at_ms,
+            body: body.to_owned(),
+            checksum: None,
+        };
+        row.checksum = Some(row.expected(run_id).finish());
+        row
+    }
+
+    /// The event. Fails with `damaged` where it is not what was written.
+    pub(crate) fn recorded(&self, run_id: &str) -> Result<Recorded, Failure> {
+        if !self.expected(run_id).holds(self.checksum) {
+            return Err(damage::failure(&format!("event {}", self.seq)));
+        }
+        let event =
+            serde_json::from_str(&self.body).map_err(|cause| fault::unreadable("an event", &cause))?;
+        Ok(Recorded { seq: count(self.seq), elapsed_ms: count(self.elapsed_ms), event })
+    }
+
+    fn expected(&self, run_id: &str) -> Checksum {
+        let sum = Checksum::of("events").text(Some(run_id)).number(Some(self.seq));
+        sum.number(Some(self.elapsed_ms)).number(Some(self.at_ms)).text(Some(&self.body))
+    }
+}
+
+/// A piece of a text on its way. A long text is kept piece by piece: the whole of it each second would be gigabytes in
+/// the database's log.
+#[derive(Clone, Debug)]
+pub(crate) struct PieceRow {
+    /// Whose call it is, in JSON.
+    pub(crate) place: String,
+    pub(crate) attempt: u32,
+    /// Bytes of the text before it.
+    pub(crate) start: i64,
+    pub(crate) text: String,
+    pub(crate) at_ms: i64,
+    /// `None` where an older version wrote it.
+    pub(crate) checksum: Option<i64>,
+}
+
+impl PieceRow {
+    /// With its checksum, as a piece of this run.
+    pub(crate) fn sealed(mut self, run_id: &str) -> Self {
+        self.checksum = Some(self.expected(run_id).finish());
+        self
+    }
+
+    /// Whether the piece is as it was written for this run.
+    pub(crate) fn is_sound(&self, run_id: &str) -> bool {
+        self.expected(run_id).holds(self.checksum)
+    }
+
+    fn expected(&self, run_id: &str) -> Checksum {
+        let sum = Checksum::of("pieces").text(Some(run_id)).text(Some(&self.place));
+        sum.number(Some(self.attempt.into())).number(Some(self.start)).text(Some(&self.text))
+    }
+}
+
+/// A place as a column holds it.
+pub(crate) fn place_json(place: Place) -> String {
+    serde_json::to_string(&place).expect("a place is plain data")
+}

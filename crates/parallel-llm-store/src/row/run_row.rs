@@ -1,0 +1,182 @@
+//! What the list shows of a run: the engine's own fold of its events, cut down to columns, so that the list and the run
+//! cannot disagree.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::{Failure, PicoUsd, Run, RunId, RunPlan};
+use serde_json::Value;
+
+use super::checksum::Checksum;
+use super::owner::Tenure;
+use super::{count, integer};
+use crate::fault;
+use crate::runs::RunSummary;
+
+/// The columns of a run that follow from its events, and of its beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RunRow {
+    pub(crate) run_id: String,
+    pub(crate) status: String,
+    pub(crate) question_excerpt: Option<String>,
+    pub(crate) strategy: String,
+    pub(crate) seats: i64,
+    pub(crate) answered: i64,
+    pub(crate) cost_pico_usd: i64,
+    pub(crate) cost_is_estimate: i64,
+    pub(crate) created_at_ms: i64,
+    pub(crate) decided_at_ms: Option<i64>,
+    pub(crate) closed_at_ms: Option<i64>,
+    pub(crate) asked_by: Option<String>,
+    pub(crate) last_seq: i64,
+}
+
+/// A run's row as it was read.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredRow {
+    pub(crate) row: RunRow,
+    /// Its stored checksum; `None` where an older version wrote it.
+    pub(crate) checksum: Option<i64>,
+}
+
+/// A run as it was read: its row, its plan, and whose turn it is to write it.
+#[derive(Debug)]
+pub(crate) struct RunRecord {
+    pub(crate) tenure: Tenure,
+    pub(crate) epoch: u64,
+    pub(crate) plan_json: String,
+    pub(crate) plan_checksum: Option<i64>,
+    pub(crate) stored: StoredRow,
+}
+
+/// A line of the list of runs, as it was read.
+#[derive(Debug)]
+pub(crate) struct ListedRun {
+    pub(crate) tenure: Tenure,
+    pub(crate) stored: StoredRow,
+    /// Whether the cost of a call is not known, or not yet.
+    pub(crate) cost_lacks_calls: bool,
+}
+
+/// A point of a run: whose turn it was to write it, and its newest event then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunMoment {
+    pub(crate) epoch: u64,
+    pub(crate) seq: u64,
+}
+
+/// A run that was asked under an idempotency key.
+#[derive(Debug)]
+pub(crate) struct KeyedRun {
+    pub(crate) run_id: RunId,
+    pub(crate) plan_hash: String,
+}
+
+/// A run of the same question that has not come to its end.
+#[derive(Debug)]
+pub(crate) struct SimilarRun {
+    pub(crate) tenure: Tenure,
+    pub(crate) run_id: RunId,
+    pub(crate) status: String,
+    pub(crate) created_at_ms: i64,
+    /// Whether its texts are kept, and no later run of the question has an answer.
+    pub(crate) is_of_use: bool,
+}
+
+impl RunRow {
+    /// The row of a run nothing has happened in.
+    pub(crate) fn new(run: &Run, question_excerpt: Option<String>, now_ms: i64) -> Self {
+        let mut row = Self {
+            run_id: run.plan.run_id.to_string(),
+            status: String::new(),
+            question_excerpt,
+            strategy: String::new(),
+            seats: 0,
+            answered: 0,
+            cost_pico_usd: 0,
+            cost_is_estimate: 0,
+            created_at_ms: now_ms,
+            decided_at_ms: None,
+            closed_at_ms: None,
+            asked_by: run.plan.asked_by.clone(),
+            last_seq: 0,
+        };
+        row.follow(run);
+        row
+    }
+
+    /// Brings the columns to where the run is now.
+    pub(crate) fn follow(&mut self, run: &Run) {
+        run.status.as_str().clone_into(&mut self.status);
+        run.plan.strategy.name().clone_into(&mut self.strategy);
+        self.seats = integer(run.seats.len() as u64);
+        self.answered = integer(run.answered() as u64);
+        self.cost_pico_usd = run.cost().0;
+        self.cost_is_estimate = run.cost_is_estimate().into();
+        self.last_seq = integer(run.seq);
+    }
+
+    pub(crate) fn checksum(&self) -> Checksum {
+        Checksum::of("runs")
+            .text(Some(&self.run_id))
+            .text(Some(&self.status))
+            .text(self.question_excerpt.as_deref())
+            .text(Some(&self.strategy))
+            .number(Some(self.seats))
+            .number(Some(self.answered))
+            .number(Some(self.cost_pico_usd))
+            .number(Some(self.cost_is_estimate))
+            .number(Some(self.created_at_ms))
+            .number(self.decided_at_ms)
+            .number(self.closed_at_ms)
+            .text(self.asked_by.as_deref())
+            .number(Some(self.last_seq))
+    }
+}
+
+impl StoredRow {
+    /// Whether the row is as it was written.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.row.checksum().holds(self.checksum)
+    }
+
+    /// The line of the list.
+    pub(crate) fn summary(self, cost_lacks_calls: bool) -> Result<RunSummary, Failure> {
+        let is_damaged = !self.is_sound();
+        let row = self.row;
+        let unreadable = |cause: &dyn std::fmt::Display| fault::unreadable("a run", cause);
+        Ok(RunSummary {
+            run_id: row.run_id.parse::<RunId>().map_err(|cause| unreadable(&cause))?,
+            status: serde_json::from_value(Value::String(row.status)).map_err(|cause| unreadable(&cause))?,
+            question_excerpt: row.question_excerpt,
+            asked_by: row.asked_by,
+            strategy: row.strategy,
+            seats: count(row.seats),
+            answered: count(row.answered),
+            cost: PicoUsd(row.cost_pico_usd),
+            cost_is_estimate: row.cost_is_estimate != 0,
+            cost_lacks_calls,
+            created_at_ms: row.created_at_ms,
+            decided_at_ms: row.decided_at_ms,
+            closed_at_ms: row.closed_at_ms,
+            is_damaged,
+        })
+    }
+}
+
+impl RunRecord {
+    pub(crate) fn plan(&self) -> Result<Arc<RunPlan>, Failure> {
+        serde_json::from_str(&self.plan_json)
+            .map(Arc::new)
+            .map_err(|cause| fault::unreadable("a plan", &cause))
+    }
+
+    /// Whether the plan is as it was written.
+    pub(crate) fn is_plan_sound(&self) -> bool {
+        plan_checksum(&self.stored.row.run_id, &self.plan_json).holds(self.plan_checksum)
+    }
+}
+
+/// The checksum of a run's plan.
+pub(crate) fn plan_checksum(run_id: &str, plan_json: &str) -> Checksum {
+    Checksum::of("plan").text(Some(run_id)).text(Some(plan_json))
+}

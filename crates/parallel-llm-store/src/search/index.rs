@@ -1,0 +1,85 @@
+//! Filling the index of words, when the writer has nothing better to do, and emptying it of purged runs.
+//!
+//! What always holds: only runs that keep their texts are in it, and the words of a text are the same each time, because a
+//! text never changes.
+
+use super::passage::searched;
+use super::word;
+use crate::database::{Reader, Transaction};
+use crate::fault::DatabaseError;
+use crate::row::text_row::{Behind, IndexedText};
+
+/// Bytes of text that are indexed in one transaction: some twenty milliseconds that others may have to wait.
+pub(crate) const INDEX_BYTES: usize = 128 * 1024;
+/// What a run counts for besides its texts, so that a transaction has at most so many.
+const RUN_BYTES: usize = 1_024;
+
+/// How far a run was taken out of the index.
+pub(crate) struct TakenOut {
+    pub(crate) is_whole: bool,
+    /// Bytes of words that were taken out.
+    pub(crate) bytes: usize,
+}
+
+/// Indexes what is missing, as far as one transaction goes, and says whether there may be more.
+pub(crate) async fn fill(transaction: &mut Transaction, behind: Behind) -> Result<bool, DatabaseError> {
+    let mut bytes_left = INDEX_BYTES;
+    while bytes_left > 0 {
+        let Some(run_id) = transaction.reader().unindexed_run(behind).await? else { return Ok(false) };
+        bytes_left = fill_run(transaction, &run_id, bytes_left.saturating_sub(RUN_BYTES)).await?;
+    }
+    Ok(true)
+}
+
+/// Indexes a run's texts, or as many as there are bytes left for, and gives what is left then.
+async fn fill_run(
+    transaction: &mut Transaction,
+    run_id: &str,
+    mut bytes_left: usize,
+) -> Result<usize, DatabaseError> {
+    let missing = transaction.reader().unindexed_texts(run_id).await?;
+    let mut newest = None;
+    for text_id in &missing {
+        if bytes_left == 0 {
+            break;
+        }
+        let text = indexed_text(&mut transaction.reader(), *text_id).await?;
+        bytes_left = bytes_left.saturating_sub(text.line.len());
+        transaction.put_words(&text).await?;
+        newest = Some(*text_id);
+    }
+    let is_whole = newest == missing.last().copied();
+    transaction.note_indexed(run_id, newest, is_whole).await?;
+    Ok(bytes_left)
+}
+
+/// Takes a run out of the index, or as much of it as there are bytes for, and one text at least. Its texts must still be
+/// there: they say what to take out.
+pub(crate) async fn take_out(
+    transaction: &mut Transaction,
+    run_id: &str,
+    bytes_max: usize,
+) -> Result<TakenOut, DatabaseError> {
+    let texts = transaction.reader().indexed_texts(run_id).await?;
+    let mut taken_out = TakenOut { is_whole: true, bytes: 0 };
+    let mut words = Vec::new();
+    for text_id in texts {
+        if !words.is_empty() && taken_out.bytes >= bytes_max {
+            taken_out.is_whole = false;
+            break;
+        }
+        let text = indexed_text(&mut transaction.reader(), text_id).await?;
+        taken_out.bytes += text.line.len();
+        words.push(text);
+    }
+    transaction.take_words_out(&words).await?;
+    if let Some(oldest) = words.last().filter(|_| !taken_out.is_whole) {
+        transaction.note_taken_out(run_id, oldest.text_id).await?;
+    }
+    Ok(taken_out)
+}
+
+async fn indexed_text(reader: &mut Reader<'_>, text_id: i64) -> Result<IndexedText, DatabaseError> {
+    let stored = reader.text_of_id(text_id, None).await?;
+    Ok(IndexedText { text_id, line: word::line(&searched(&stored.hash, stored.text)) })
+}

@@ -1,0 +1,81 @@
+//! A run as the writer has it between two appends.
+
+use std::sync::Arc;
+
+use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId};
+
+use super::lease::{EPOCH_FIRST, overtaken};
+use crate::database::Reader;
+use crate::fault::{self, DatabaseError};
+use crate::row::damage;
+use crate::row::event_batch::EventBatch;
+use crate::row::new_run::NewRun;
+use crate::row::run_row::{RunMoment, RunRow};
+use crate::writer::job::Admission;
+
+/// A run, folded from its events.
+#[derive(Debug)]
+pub(super) struct CachedRun {
+    pub(super) run: Run,
+    pub(super) epoch: u64,
+    /// What the list shows of it.
+    pub(super) row: RunRow,
+}
+
+impl CachedRun {
+    /// A run nothing has happened in.
+    pub(super) fn new(new: &NewRun, now_ms: i64) -> Self {
+        let run = Run::new(Arc::clone(&new.plan));
+        Self { row: RunRow::new(&run, new.question_excerpt.clone(), now_ms), run, epoch: EPOCH_FIRST }
+    }
+
+    /// A run folded anew from its stored events. Their texts are not needed for that.
+    pub(super) async fn read(
+        reader: &mut Reader<'_>,
+        run_id: RunId,
+    ) -> Result<Admission<Self>, DatabaseError> {
+        let Some(record) = reader.run(run_id).await? else {
+            return Ok(Err(fault::refused(format!("the run {run_id} was not opened, or too long ago"))));
+        };
+        if !record.stored.is_sound() || !record.is_plan_sound() {
+            return Ok(Err(damage::failure(&format!("the run {run_id}")).with_run(run_id)));
+        }
+        let id = run_id.to_string();
+        let rows = reader.events(run_id, 0).await?;
+        let events: Result<Vec<Recorded>, Failure> = rows.iter().map(|row| row.recorded(&id)).collect();
+        Ok(record.plan().and_then(|plan| {
+            Ok(Self { run: Run::fold(plan, &events?), epoch: record.epoch, row: record.stored.row })
+        }))
+    }
+
+    /// Where the run is now.
+    pub(super) fn moment(&self) -> RunMoment {
+        RunMoment { epoch: self.epoch, seq: self.run.seq }
+    }
+
+    /// Takes in events that are about to be written.
+    pub(super) fn apply(&mut self, batch: &EventBatch, now_ms: i64) {
+        batch.events.iter().for_each(|recorded| self.run.apply(recorded));
+        self.row.follow(&self.run);
+        if batch.decides() {
+            self.row.decided_at_ms = Some(now_ms);
+        }
+        if batch.closes() {
+            self.row.closed_at_ms = Some(now_ms);
+        }
+    }
+
+    /// Refuses events of an owner that was overtaken, and events that do not follow those that are there.
+    pub(super) fn check(&self, lease: Lease, batch: &EventBatch) -> Admission<()> {
+        if lease.epoch != self.epoch {
+            return Err(overtaken(lease.run_id));
+        }
+        if !batch.follows(self.run.seq) {
+            let message =
+                format!("events of the run {} do not follow its event {}", lease.run_id, self.run.seq);
+            return Err(Failure::new(Code::Internal, message));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! Whose turn it is to write a run. Each owner has an epoch of its own; what comes with an older one is refused.
+
+use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::{Code, Event, Failure, RunId};
+
+use crate::database::Transaction;
+use crate::fault::{self, DatabaseError};
+use crate::row::count;
+use crate::row::damage;
+use crate::row::event_batch::Change;
+use crate::row::new_run::keeps_texts;
+use crate::row::owner::Stamp;
+use crate::row::run_row::RunRecord;
+use crate::writer::job::{Admission, TakenOver};
+
+/// The epoch of a run that nobody has taken over.
+pub(crate) const EPOCH_FIRST: u64 = 1;
+
+/// Gives the run to the process of this stamp. Refused where another one is still at it, and where something has happened in
+/// it after the event `seq`.
+pub(super) async fn take_over(
+    transaction: &mut Transaction,
+    run_id: RunId,
+    seq: Option<u64>,
+    stamp: &Stamp,
+) -> Result<Admission<TakenOver>, DatabaseError> {
+    let Some(record) = transaction.reader().run(run_id).await? else {
+        return Ok(Err(Failure::new(Code::RunNotFound, format!("there is no run {run_id}"))));
+    };
+    let RunRecord { tenure, stored, .. } = &record;
+    if !stored.is_sound() {
+        return Ok(Err(damage::failure(&format!("the run {run_id}")).with_run(run_id)));
+    }
+    if !tenure.is_closed && tenure.owner != stamp.owner && !tenure.is_interrupted(stamp.now_ms) {
+        let message = format!("another process is still doing the run {run_id}");
+        return Ok(Err(Failure::new(Code::Busy, message).with_next("wait until it has ended")));
+    }
+    let newest = count(stored.row.last_seq);
+    if seq.is_some_and(|seq| seq != newest) {
+        let message = format!("somebody else has gone on with the run {run_id}");
+        return Ok(Err(Failure::new(Code::Busy, message).with_next("look at it again with `runs show`")));
+    }
+    let mut row = stored.row.clone();
+    row.closed_at_ms = None;
+    let epoch = transaction.take_over(&row, stamp).await?;
+    let lease = Lease { run_id, epoch, next_seq: newest + 1 };
+    // A plan that cannot be read keeps what there is: whoever opens the run sees the damage.
+    Ok(Ok(TakenOver { lease, keeps_texts: record.plan().map_or(true, |plan| keeps_texts(&plan)) }))
+}
+
+/// Gives a run away that nobody here writes any more: it stands as its newest event left it, for whoever wants to continue it.
+/// One that was taken over meanwhile is somebody else's.
+pub(super) async fn release(transaction: &mut Transaction, lease: Lease) -> Result<(), DatabaseError> {
+    let Some(mut stored) = transaction.reader().run_row(lease.run_id).await? else { return Ok(()) };
+    let is_sound = stored.is_sound();
+    let last_seq = count(stored.row.last_seq);
+    let newest = transaction.reader().events(lease.run_id, last_seq.saturating_sub(1)).await?;
+    stored.row.closed_at_ms = newest.last().and_then(|row| {
+        let event: Event = serde_json::from_str(&row.body).ok()?;
+        matches!(Change::of(&event), Change::Closes).then_some(row.at_ms)
+    });
+    if is_sound {
+        // A row that was damaged keeps its old checksum, and so stays damaged.
+        stored.checksum = Some(stored.row.checksum().finish());
+    }
+    transaction.release_run(&stored, lease.epoch).await
+}
+
+/// Somebody else may write this run now.
+pub(super) fn overtaken(run_id: RunId) -> Failure {
+    fault::refused(format!("the run {run_id} has been taken over, or is closed: nothing was written"))
+        .with_next("see `runs show` for how the run stands now")
+}

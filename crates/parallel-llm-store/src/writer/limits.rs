@@ -1,0 +1,179 @@
+//! What may be spent in a day, checked inside the transaction that would begin a run or a further part of one, and before
+//! each request that leaves later.
+//!
+//! What always holds, as far as prices are known: what requests of the day have cost, plus what those under way can
+//! cost, plus what runs under way still hold, plus what the run asks for, is within the limit. A request whose cost
+//! nobody knows counts as its worst case. A run that was left unfinished holds nothing: to go on with it is checked
+//! anew.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use parallel_llm_engine::plan::DayLimit;
+use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunId, RunPlan};
+
+use crate::clock;
+use crate::database::{Database, Reader};
+use crate::fault::DatabaseError;
+use crate::ledger::{self, Reservations};
+use crate::writer::job::Admission;
+
+const MINUTE_MS: i64 = 60 * 1_000;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+
+/// Money of one provider, or of all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    /// What requests are known to have cost.
+    spent: PicoUsd,
+    /// The most that those can have cost whose cost nobody knows.
+    unknown_max: PicoUsd,
+    /// What requests and runs under way may still cost.
+    open: PicoUsd,
+}
+
+impl Taken {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            spent: self.spent.plus(other.spent),
+            unknown_max: self.unknown_max.plus(other.unknown_max),
+            open: self.open.plus(other.open),
+        }
+    }
+
+    /// All that counts against a limit.
+    fn most(self) -> PicoUsd {
+        self.spent.plus(self.unknown_max).plus(self.open)
+    }
+
+    /// In words: what is known, and what may come to it.
+    fn description(self) -> String {
+        let Self { spent, unknown_max, open } = self;
+        let unknown = if unknown_max > PicoUsd::ZERO {
+            format!(", up to {unknown_max} more by calls whose cost nobody knows")
+        } else {
+            String::new()
+        };
+        format!("{spent} are spent{unknown} and {open} held for runs under way")
+    }
+}
+
+/// What is asked of the day's limits.
+struct Demand<'a> {
+    plan: &'a RunPlan,
+    /// What it is for: a `run` or a `call`.
+    what: &'static str,
+    reservations: &'a Reservations,
+    now_ms: i64,
+}
+
+/// Refuses a run, or a further part of one, that could spend more than a day's limit leaves.
+pub(super) async fn check_run(
+    reader: &mut Reader<'_>,
+    plan: &RunPlan,
+    limits: &[DayLimit],
+    reservations: &Reservations,
+    now_ms: i64,
+) -> Result<Admission<()>, DatabaseError> {
+    let demand = Demand { plan, what: "run", reservations, now_ms };
+    // Several limits may be about the same runs.
+    let mut taken_by: BTreeMap<Option<&str>, BTreeMap<String, Taken>> = BTreeMap::new();
+    for limit in limits {
+        let asked_by = limit.asked_by.as_deref();
+        let taken = match taken_by.entry(asked_by) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(room) => room.insert(taken(reader, plan.run_id, asked_by, now_ms).await?),
+        };
+        if let Some(refusal) = demand.refusal(limit, taken) {
+            return Ok(Err(refusal));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Refuses one more request of a run that has begun, where what all requests of the day have cost, and those under way
+/// can cost, leaves no room for it within a limit. What is reserved for runs is left out: each of their requests comes here by
+/// itself, and what the run was let in with is not refused for what others may do.
+pub(crate) async fn check_call(database: &Database, plan: &RunPlan, place: Place) -> Result<(), Failure> {
+    let now_ms = clock::now_ms();
+    let reservations: Reservations =
+        ledger::reservation(plan, place).map(|reservation| (place, reservation)).into_iter().collect();
+    let demand = Demand { plan, what: "call", reservations: &reservations, now_ms };
+    let mut connection = database.connection().await?;
+    for limit in &plan.limits {
+        let taken = spent(&mut connection.reader(), limit.asked_by.as_deref(), now_ms).await?;
+        if let Some(refusal) = demand.refusal(limit, &taken) {
+            return Err(refusal);
+        }
+    }
+    Ok(())
+}
+
+impl Demand<'_> {
+    /// Why this limit, of which so much is taken, does not hold what is demanded.
+    fn refusal(&self, limit: &DayLimit, taken: &BTreeMap<String, Taken>) -> Option<Failure> {
+        let counts = |provider: &str| limit.provider.as_ref().is_none_or(|wanted| wanted.0 == provider);
+        let counted = taken.iter().filter(|(provider, _)| counts(provider));
+        let total = counted.fold(Taken::default(), |total, (_, taken)| total.plus(*taken));
+        let reservations = self.reservations.values().filter(|reservation| counts(&reservation.provider.0));
+        let wanted: PicoUsd = reservations.map(|reservation| reservation.amount).sum();
+        if total.most().plus(wanted) <= limit.usd {
+            return None;
+        }
+        let what = self.what;
+        let provider = limit.provider.as_ref();
+        let mut whose = provider.map(|provider| format!(" for `{provider}`")).unwrap_or_default();
+        if limit.asked_by.is_some() {
+            whose.push_str(" of this token");
+        }
+        let message = if self.plan.asked_by.is_some() && limit.asked_by.is_none() {
+            // What others have spent is not for somebody who may not see their runs.
+            format!(
+                "the {what} may cost up to {wanted}, more than the owner's limit{whose} leaves of this day"
+            )
+        } else {
+            let taken = total.description();
+            format!("the {what} may cost up to {wanted}; of the day's limit of {}{whose}, {taken}", limit.usd)
+        };
+        let minutes = (DAY_MS - self.now_ms.rem_euclid(DAY_MS)) / MINUTE_MS;
+        let raise = match limit.asked_by {
+            Some(_) => "have the owner make a token with a higher limit of the day".to_owned(),
+            None => format!("raise the setting `{}`", limit.setting),
+        };
+        let (hours, minutes) = (minutes / 60, minutes % 60);
+        let next = format!("{raise}, or wait until the day ends at 00:00 UTC, in {hours} h {minutes} min");
+        Some(Failure::new(Code::Budget, message).with_next(next))
+    }
+}
+
+/// What the day has taken so far, of everybody's runs or of those asked by this name, by provider. What is reserved for the
+/// run itself is about to be replaced.
+async fn taken(
+    reader: &mut Reader<'_>,
+    run_id: RunId,
+    asked_by: Option<&str>,
+    now_ms: i64,
+) -> Result<BTreeMap<String, Taken>, DatabaseError> {
+    let mut taken = spent(reader, asked_by, now_ms).await?;
+    for reserved in reader.reserved(run_id, asked_by, now_ms).await? {
+        if !reserved.tenure.is_interrupted(now_ms) {
+            let entry = taken.entry(reserved.provider).or_default();
+            entry.open = entry.open.plus(reserved.amount);
+        }
+    }
+    Ok(taken)
+}
+
+/// What the requests of the day have cost or can cost, by provider.
+async fn spent(
+    reader: &mut Reader<'_>,
+    asked_by: Option<&str>,
+    now_ms: i64,
+) -> Result<BTreeMap<String, Taken>, DatabaseError> {
+    let midnight_ms = now_ms - now_ms.rem_euclid(DAY_MS);
+    let spent = reader.spent(asked_by, midnight_ms).await?.into_iter().map(|spent| {
+        let taken = Taken { spent: spent.known, unknown_max: spent.unknown_max, open: spent.under_way_max };
+        (spent.provider, taken)
+    });
+    Ok(spent.collect())
+}

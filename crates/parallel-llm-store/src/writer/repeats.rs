@@ -1,0 +1,115 @@
+//! The same question twice: found inside the transaction that would begin the second run, so it is exact between
+//! processes too.
+
+use parallel_llm_engine::{Code, Event, Failure, RunId, RunPlan, RunStatus};
+
+use crate::clock;
+use crate::database::{Database, Reader};
+use crate::fault::DatabaseError;
+use crate::row::filter::SameQuestion;
+use crate::writer::job::Admission;
+
+/// A question without a key is the same as one that began so long ago, at most: long enough for a client that tries
+/// again after a time-out, short enough that asking once more on purpose is hardly ever refused.
+const REPEAT_MS: i64 = 10 * 60 * 1_000;
+/// Runs that are looked at, newest first: each asked the same and was not refused.
+const RUNS_MAX: i64 = 64;
+/// An interrupted or cancelled run answers the same question for so long: whoever restarts a program, a client or a
+/// machine, or sleeps over it, does not pay again; what was said longer ago may not be so any more.
+const LEFT_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Refuses a run whose question is answered under its key, is being answered, or has answers in a run that was left
+/// without one of its own.
+pub(super) async fn check(
+    reader: &mut Reader<'_>,
+    plan: &RunPlan,
+    now_ms: i64,
+) -> Result<Admission<()>, DatabaseError> {
+    match &plan.idempotency_key {
+        Some(key) => check_key(reader, plan, key).await,
+        None if plan.fresh => Ok(Ok(())),
+        None => check_unfinished(reader, plan, now_ms).await,
+    }
+}
+
+async fn check_key(
+    reader: &mut Reader<'_>,
+    plan: &RunPlan,
+    key: &str,
+) -> Result<Admission<()>, DatabaseError> {
+    let Some(known) = reader.run_of_key(plan, key).await? else { return Ok(Ok(())) };
+    let run_id = known.run_id;
+    let failure = if known.plan_hash == plan.plan_hash {
+        let message = format!("the same question was asked under the same idempotency key: run {run_id}");
+        Failure::new(Code::Repeated, message)
+    } else {
+        let message = format!("another question was asked under the same idempotency key: run {run_id}");
+        Failure::new(Code::IdempotencyConflict, message)
+    };
+    Ok(Err(failure.with_run(run_id)))
+}
+
+async fn check_unfinished(
+    reader: &mut Reader<'_>,
+    plan: &RunPlan,
+    now_ms: i64,
+) -> Result<Admission<()>, DatabaseError> {
+    let question = SameQuestion {
+        plan_hash: &plan.plan_hash,
+        asked_by: plan.asked_by.as_deref(),
+        since_ms: now_ms - LEFT_MS,
+        runs_max: RUNS_MAX,
+    };
+    for similar in reader.unfinished_runs(&question, plan.run_id).await? {
+        let run_id = similar.run_id;
+        let is_running = similar.status == RunStatus::Running.as_str();
+        let message = if is_running && !similar.tenure.is_over(now_ms) {
+            if similar.created_at_ms < now_ms - REPEAT_MS {
+                continue;
+            }
+            format!("the same question is being answered already: run {run_id}")
+        } else if similar.is_of_use {
+            format!("the same question was asked and not answered to its end: run {run_id}")
+        } else {
+            continue;
+        };
+        if is_as_it_began(reader, run_id).await? {
+            return Ok(Err(Failure::new(Code::Repeated, message).with_run(run_id)));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Whether no further part of a run asked anybody else, or made its text in another way. One where that was so, or that
+/// cannot be read, gives another answer.
+async fn is_as_it_began(reader: &mut Reader<'_>, run_id: RunId) -> Result<bool, DatabaseError> {
+    let Some(record) = reader.run(run_id).await? else { return Ok(false) };
+    let Ok(plan) = record.plan() else { return Ok(false) };
+    for row in reader.events(run_id, 0).await? {
+        match serde_json::from_str(&row.body) {
+            Ok(Event::Reopened { reopening, .. }) if !reopening.asks_as(&plan) => return Ok(false),
+            Ok(_) => {}
+            Err(_) => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// The newest run of this question that has an answer which is kept.
+pub(crate) async fn find_same(
+    database: &Database,
+    plan_hash: &str,
+    asked_by: Option<&str>,
+    within_ms: i64,
+) -> Result<Option<RunId>, Failure> {
+    let since_ms = clock::now_ms().saturating_sub(within_ms);
+    let question = SameQuestion { plan_hash, asked_by, since_ms, runs_max: RUNS_MAX };
+    let mut snapshot = database.snapshot().await?;
+    let mut reader = snapshot.reader();
+    for run_id in reader.answered_runs(&question).await? {
+        if is_as_it_began(&mut reader, run_id).await? {
+            return Ok(Some(run_id));
+        }
+    }
+    Ok(None)
+}
