@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::account::Account;
 use crate::catalogue::GONE_MODEL;
-use crate::dialect::{Case, Dialect, Kind, Protocol, Subject, Trouble};
+use crate::dialect::{Case, Dialect, ErrorKind, Protocol, Subject, Trouble};
 use crate::dialect::{check_fields, check_key, check_rules, refuse, sent_key};
 use crate::exchange::Exchange;
 use crate::fault::Fault;
@@ -106,25 +106,25 @@ impl Desk<'_> {
         check_key(dialect, self.account, headers, query).map_err(Trouble::new)?;
         let is_method = |name: &str| self.call.rest.ends_with(name);
         if dialect.protocol == Protocol::Gemini && !GEMINI_METHODS.into_iter().any(is_method) {
-            return Err(Trouble::new(Kind::NotFound));
+            return Err(Trouble::new(ErrorKind::NotFound));
         }
-        let Some(Read { body, request }) = read else { return Err(Trouble::new(Kind::TooLarge)) };
+        let Some(Read { body, request }) = read else { return Err(Trouble::new(ErrorKind::TooLarge)) };
         if body.is_object() {
-            check_fields(dialect.fields, &body)?;
+            check_fields(dialect.fields(), &body)?;
         }
         match request {
             Ok(request) => Ok((request, body)),
-            Err(BadBody::NoMessages) => Err(Trouble::new(Kind::NoMessages)),
-            Err(BadBody::Empty) if body.is_object() => Err(Trouble::new(Kind::NoMessages)),
-            Err(BadBody::Empty) => Err(because(Kind::BadBody, "unexpected end of JSON input")),
-            Err(BadBody::WrongType(reason)) => Err(because(Kind::WrongType, &reason)),
+            Err(BadBody::NoMessages) => Err(Trouble::new(ErrorKind::NoMessages)),
+            Err(BadBody::Empty) if body.is_object() => Err(Trouble::new(ErrorKind::NoMessages)),
+            Err(BadBody::Empty) => Err(because(ErrorKind::BadBody, "unexpected end of JSON input")),
+            Err(BadBody::WrongType(reason)) => Err(because(ErrorKind::WrongType, &reason)),
         }
     }
 
     /// Walks the fallback list: the first model that does not refuse, or the last one's refusal.
     fn first_answer(&self, request: &ChatRequest, body: &Value) -> Reply {
         let dialect = self.call.dialect;
-        let mut last = refuse(dialect, &self.complete(Trouble::new(Kind::NoModel)));
+        let mut last = refuse(dialect, &self.complete(Trouble::new(ErrorKind::NoModel)));
         for name in request.candidates().take(FALLBACKS_MAX) {
             last = self.answer(request, body, name).unwrap_or_else(|trouble| {
                 let mut trouble = self.complete(trouble);
@@ -145,7 +145,7 @@ impl Desk<'_> {
         let Call { dialect, headers, .. } = self.call;
         let Some(Sold { model, scenario }) = shelf::find(self.account.catalogue, dialect, name) else {
             let is_gone = dialect.is_openrouter() && name == GONE_MODEL;
-            return Err(Trouble::new(if is_gone { Kind::NoEndpoints } else { Kind::BadModel }));
+            return Err(Trouble::new(if is_gone { ErrorKind::NoEndpoints } else { ErrorKind::BadModel }));
         };
         let scene = Scene {
             account: self.account,
@@ -160,7 +160,7 @@ impl Desk<'_> {
             in_list: self.call.is_in_list(request),
         };
         let forbids_reasoning = request.forbids_reasoning();
-        check_rules(dialect.fields, Subject { body, headers, model: scene.served, forbids_reasoning })?;
+        check_rules(dialect.fields(), Subject { body, headers, model: scene.served, forbids_reasoning })?;
         check_request(&scene)?;
         self.check_money(&scene)?;
         self.check_rate(&scene)?;
@@ -169,7 +169,7 @@ impl Desk<'_> {
         let scenario = self.call.scenario.as_deref().or(scenario);
         let asked = counted_as.as_deref().unwrap_or(name);
         let act = self.account.stage().act(scenario, asked, &scene.served.id);
-        let act = act.map_err(|unknown| because(Kind::Order, &unknown.to_string()))?;
+        let act = act.map_err(|unknown| because(ErrorKind::Order, &unknown.to_string()))?;
         Ok(scene.play(&act))
     }
 
@@ -186,19 +186,19 @@ impl Desk<'_> {
         let mut ledger = self.account.ledger();
         let charged_pico = ledger.charged_pico();
         if sells && config.key_limit_pico_usd.is_some_and(|limit| charged_pico >= limit) {
-            return Err(scene.trouble(if is_router { Kind::KeyLimit } else { Kind::Credits }));
+            return Err(scene.trouble(if is_router { ErrorKind::KeyLimit } else { ErrorKind::Credits }));
         }
         let balance_pico = config.balance_pico_usd - charged_pico;
         if sells && hold_pico > balance_pico {
             let for_output_pico = (balance_pico - cost_pico(rate, prompt_tokens, 0)).max(0);
             let affordable = for_output_pico / rate.completion_pico.max(1);
-            let mut trouble = scene.trouble(Kind::Credits);
+            let mut trouble = scene.trouble(ErrorKind::Credits);
             trouble.case.affordable = affordable.unsigned_abs();
             return Err(trouble);
         }
         let held_pico = ledger.held_pico();
         if is_router && config.in_flight_pico_usd.is_some_and(|limit| held_pico + hold_pico > limit) {
-            return Err(scene.trouble(Kind::InFlight));
+            return Err(scene.trouble(ErrorKind::InFlight));
         }
         ledger.hold(self.sequence, hold_pico);
         Ok(())
@@ -212,8 +212,8 @@ impl Desk<'_> {
         let admitted = self.account.pace().admit(&self.account.clock, &self.account.config);
         admitted.map_err(|full| {
             let mut trouble = scene.trouble(match full.period {
-                FreePeriod::Day => Kind::RateDay,
-                FreePeriod::Minute => Kind::RateMinute,
+                FreePeriod::Day => ErrorKind::RateDay,
+                FreePeriod::Minute => ErrorKind::RateMinute,
             });
             (trouble.case.limit, trouble.case.reset_unix_ms) = (full.limit, full.reset_unix_ms);
             trouble
@@ -231,7 +231,7 @@ impl Desk<'_> {
     fn finish_headers(&self, reply: Reply) -> Reply {
         let ray = || Draw::new(self.account.config.seed, &["ray", self.generation_id]).number();
         let mut reply = reply;
-        for (name, value) in self.call.dialect.headers {
+        for (name, value) in &self.call.dialect.headers {
             let value = value.replace("{id}", self.letters);
             let value = if value.contains("{ray}") {
                 value.replace("{ray}", &format!("{:016x}", ray()))
@@ -263,7 +263,7 @@ impl Call {
 fn check_request(scene: &Scene<'_>) -> Result<(), Trouble> {
     let Scene { request, served, dialect, .. } = *scene;
     if let Some(modality) = request.modalities().find(|modality| !served.reads(modality)) {
-        let mut trouble = scene.trouble(Kind::Modality);
+        let mut trouble = scene.trouble(ErrorKind::Modality);
         modality.clone_into(&mut trouble.case.reason);
         return Err(trouble);
     }
@@ -274,14 +274,14 @@ fn check_request(scene: &Scene<'_>) -> Result<(), Trouble> {
     }
     let mandatory = served.reasoning_mandatory && !scene.asked.is_alias();
     if mandatory && request.forbids_reasoning() {
-        return Err(scene.trouble(Kind::ReasoningMandatory));
+        return Err(scene.trouble(ErrorKind::ReasoningMandatory));
     }
     let output = if dialect.output_counts { scene.output_tokens_max().unwrap_or(0) } else { 0 };
     let fits = request.prompt_tokens().saturating_add(output) <= served.context_tokens;
-    if fits || dialect.cuts_prompt_at.is_some() { Ok(()) } else { Err(scene.trouble(Kind::Context)) }
+    if fits || dialect.cuts_prompt_at.is_some() { Ok(()) } else { Err(scene.trouble(ErrorKind::Context)) }
 }
 
-fn because(kind: Kind, reason: &str) -> Trouble {
+fn because(kind: ErrorKind, reason: &str) -> Trouble {
     let case = Box::new(Case { reason: reason.to_owned(), ..Case::default() });
     Trouble { case, ..Trouble::new(kind) }
 }

@@ -4,7 +4,7 @@
 //! whole, so that a fault means the same in all of them.
 
 use crate::catalogue::Rate;
-use crate::dialect::{Case, Dialect, Kind, Trouble};
+use crate::dialect::{Case, Dialect, ErrorKind, Trouble};
 use crate::fault::Fault;
 use crate::request::token_count;
 use crate::script::ReasoningKind;
@@ -147,9 +147,9 @@ impl Draft {
     /// Which error this break is, and its case.
     pub(crate) fn trouble(&self, fault: Fault) -> Trouble {
         let kind = match fault {
-            Fault::SseErrorMid => Kind::Rate,
-            Fault::SseErrorFirst => Kind::Overloaded,
-            _ => Kind::Server,
+            Fault::SseErrorMid => ErrorKind::Rate,
+            Fault::SseErrorFirst => ErrorKind::Overloaded,
+            _ => ErrorKind::Server,
         };
         Trouble { case: self.case.clone().unwrap_or_default(), ..Trouble::new(kind) }
     }

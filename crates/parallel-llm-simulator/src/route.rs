@@ -12,7 +12,7 @@ use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use crate::account::{Account, KeyVerdict};
 use crate::chat::{self, Call};
 use crate::control;
-use crate::dialect::{self, Door, Kind, Trouble};
+use crate::dialect::{self, Door, ErrorKind, Trouble};
 use crate::exchange::Exchange;
 use crate::gzip;
 use crate::listing::{self, Lookup};
@@ -115,7 +115,7 @@ fn dispatch(
         (_, Some(Door::Chat(dialect, _) | Door::Models(dialect) | Door::Nothing(dialect)))
             if !dialect.is_openrouter() =>
         {
-            return dialect::refuse(dialect, &Trouble::new(Kind::NotFound));
+            return dialect::refuse(dialect, &Trouble::new(ErrorKind::NotFound));
         }
         _ => {}
     }

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use crate::account::Account;
 use crate::answer;
 use crate::catalogue::{Model, stops_billing};
-use crate::dialect::{Case, Dialect, Kind, Protocol, Trouble, refuse};
+use crate::dialect::{Case, Dialect, ErrorKind, Protocol, Trouble, refuse};
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::ledger::Bill;
@@ -71,7 +71,7 @@ impl Scene<'_> {
     /// The reply of a fault that leaves no answer.
     fn instead(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
         if !fault.applies_to(self.dialect.name) {
-            let mut trouble = self.trouble(Kind::Order);
+            let mut trouble = self.trouble(ErrorKind::Order);
             trouble.case.reason = format!("`{fault}` is no fault of `{}`", self.dialect.name);
             return Some(refuse(self.dialect, &trouble));
         }
@@ -122,14 +122,14 @@ impl Scene<'_> {
     }
 
     /// What is wrong, with everything this request can say about it.
-    pub(crate) fn trouble(&self, kind: Kind) -> Trouble {
+    pub(crate) fn trouble(&self, kind: ErrorKind) -> Trouble {
         Trouble { case: self.case(kind), ..Trouble::new(kind) }
     }
 
-    fn case(&self, kind: Kind) -> Box<Case> {
+    fn case(&self, kind: ErrorKind) -> Box<Case> {
         // A refusal for want of credit names what was asked for even if the request does not.
         let output = match kind {
-            Kind::Credits => self.output_tokens_held(),
+            ErrorKind::Credits => self.output_tokens_held(),
             _ => self.output_tokens_max().unwrap_or(0),
         };
         Box::new(Case {
@@ -143,7 +143,7 @@ impl Scene<'_> {
             affordable: AFFORDABLE_TOKENS,
             key: self.key.to_owned(),
             prompt: self.request.question(),
-            reason: if kind == Kind::KeyEcho { self.key.to_owned() } else { String::new() },
+            reason: if kind == ErrorKind::KeyEcho { self.key.to_owned() } else { String::new() },
             limit: FREE_PER_DAY,
             reset_unix_ms: next_multiple(self.account.clock.unix_ms(), DAY_MS),
             request_id: self.request_id.to_owned(),
@@ -153,7 +153,7 @@ impl Scene<'_> {
 
     /// The most tokens that were asked for.
     pub(crate) fn output_tokens_max(&self) -> Option<u64> {
-        self.request.output_tokens_max(self.dialect.limits)
+        self.request.output_tokens_max(&self.dialect.limits)
     }
 
     /// Tokens the account has to be able to pay: what was asked for, or the model's most within a cap.
@@ -243,7 +243,7 @@ impl Scene<'_> {
             novel: false,
             breaks: None,
             after_tokens: u64::from(act.after_tokens),
-            case: act.fault.map(|_| self.case(Kind::Server)),
+            case: act.fault.map(|_| self.case(ErrorKind::Server)),
         };
         draft.reason(act.behaviour.reasoning_tokens as usize);
         draft
@@ -282,30 +282,30 @@ impl Scene<'_> {
 }
 
 /// What a fault that refuses says is wrong.
-fn kind(fault: Fault) -> Option<Kind> {
+fn kind(fault: Fault) -> Option<ErrorKind> {
     Some(match fault {
-        Fault::AuthMissing => Kind::KeyMissing,
-        Fault::AuthBad => Kind::KeyBad,
-        Fault::BadModel => Kind::BadModel,
-        Fault::CtxOverflow => Kind::Context,
-        Fault::ReasoningMandatory => Kind::ReasoningMandatory,
-        Fault::Credits => Kind::Credits,
-        Fault::InFlight => Kind::InFlight,
-        Fault::KeyLimit => Kind::KeyLimit,
-        Fault::Moderation => Kind::Moderation,
-        Fault::NoEndpoints => Kind::NoEndpoints,
-        Fault::DataPolicy => Kind::DataPolicy,
-        Fault::Timeout408 => Kind::Timeout,
-        Fault::TooLarge413 => Kind::TooLarge,
-        Fault::Invalid422 => Kind::Invalid,
-        Fault::RateUpstream | Fault::RateUpstreamB => Kind::RateHinted,
-        Fault::RateUpstreamC | Fault::RateUpstreamD | Fault::RateUpstreamE => Kind::Rate,
-        Fault::RateFreeDay => Kind::RateDay,
-        Fault::Server500 => Kind::Server,
-        Fault::BadGateway => Kind::BadGateway,
-        Fault::Unavailable503 => Kind::Unavailable,
-        Fault::Overloaded529 => Kind::Overloaded,
-        Fault::KeyEcho => Kind::KeyEcho,
+        Fault::AuthMissing => ErrorKind::KeyMissing,
+        Fault::AuthBad => ErrorKind::KeyBad,
+        Fault::BadModel => ErrorKind::BadModel,
+        Fault::CtxOverflow => ErrorKind::Context,
+        Fault::ReasoningMandatory => ErrorKind::ReasoningMandatory,
+        Fault::Credits => ErrorKind::Credits,
+        Fault::InFlight => ErrorKind::InFlight,
+        Fault::KeyLimit => ErrorKind::KeyLimit,
+        Fault::Moderation => ErrorKind::Moderation,
+        Fault::NoEndpoints => ErrorKind::NoEndpoints,
+        Fault::DataPolicy => ErrorKind::DataPolicy,
+        Fault::Timeout408 => ErrorKind::Timeout,
+        Fault::TooLarge413 => ErrorKind::TooLarge,
+        Fault::Invalid422 => ErrorKind::Invalid,
+        Fault::RateUpstream | Fault::RateUpstreamB => ErrorKind::RateHinted,
+        Fault::RateUpstreamC | Fault::RateUpstreamD | Fault::RateUpstreamE => ErrorKind::Rate,
+        Fault::RateFreeDay => ErrorKind::RateDay,
+        Fault::Server500 => ErrorKind::Server,
+        Fault::BadGateway => ErrorKind::BadGateway,
+        Fault::Unavailable503 => ErrorKind::Unavailable,
+        Fault::Overloaded529 => ErrorKind::Overloaded,
+        Fault::KeyEcho => ErrorKind::KeyEcho,
         _ => return None,
     })
 }

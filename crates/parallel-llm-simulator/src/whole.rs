@@ -44,12 +44,12 @@ fn is_refused(draft: &Draft, fault: Fault) -> bool {
 fn pad_while_waiting(draft: &Draft, tempo: &Tempo, steps: &mut Steps) -> Duration {
     let wait_ms = tempo.ttft_ms + tempo.ms(draft.completion_tokens());
     let every_ms = tempo.pad_every_ms as f64;
-    let padding = draft.dialect.padding.filter(|_| every_ms > 0.0 && wait_ms >= every_ms);
+    let padding = draft.dialect.padding.as_deref().filter(|_| every_ms > 0.0 && wait_ms >= every_ms);
     let Some(padding) = padding else { return scaled(wait_ms, tempo.time_scale) };
     let paddings = REPEATS_MAX.min((wait_ms / every_ms) as u64);
     for _ in 0..paddings {
         steps.pause_ms(every_ms);
-        steps.send(padding, 0);
+        steps.send(padding.as_bytes(), 0);
     }
     steps.pause_ms(wait_ms - paddings as f64 * every_ms);
     Duration::ZERO

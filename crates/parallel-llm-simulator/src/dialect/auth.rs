@@ -2,7 +2,7 @@
 
 use hyper::header::HeaderMap;
 
-use super::{Dialect, Kind};
+use super::{Dialect, ErrorKind};
 use crate::account::{Account, KeyVerdict};
 
 /// Query parameters in which a key leaks: into logs of servers and proxies.
@@ -14,20 +14,20 @@ pub(crate) fn check_key(
     account: &Account,
     headers: &HeaderMap,
     query: &str,
-) -> Result<(), Kind> {
+) -> Result<(), ErrorKind> {
     let names = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(name, _)| name);
     if names.into_iter().any(|name| KEY_PARAMETERS.contains(&name)) {
-        return Err(Kind::KeyInQuery);
+        return Err(ErrorKind::KeyInQuery);
     }
     if dialect.needs_key {
         match verdict(dialect, account, headers) {
             KeyVerdict::Good => {}
-            KeyVerdict::Missing => return Err(Kind::KeyMissing),
-            KeyVerdict::Bad => return Err(Kind::KeyBad),
+            KeyVerdict::Missing => return Err(ErrorKind::KeyMissing),
+            KeyVerdict::Bad => return Err(ErrorKind::KeyBad),
         }
     }
     match dialect.version_header {
-        Some(name) if !headers.contains_key(name) => Err(Kind::VersionMissing),
+        Some(name) if !headers.contains_key(name) => Err(ErrorKind::VersionMissing),
         _ => Ok(()),
     }
 }

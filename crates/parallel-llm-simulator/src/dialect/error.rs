@@ -1,11 +1,10 @@
-//! The one place that turns what is wrong into a dialect's own error: its status, its words and its shape.
+//! The one place that turns what is wrong into a dialect's own error: its status, its text and its shape.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
+use super::error_text::{ErrorKind, ErrorText, Trouble};
 use super::openrouter;
-use super::wordings::FALLBACK;
-use super::words::{Kind, Trouble, Words};
 use super::{Dialect, Shape};
 use crate::json::Object;
 use crate::reply::Reply;
@@ -24,18 +23,9 @@ pub(crate) fn stream_error(dialect: &Dialect, trouble: &Trouble) -> Vec<u8> {
     body(dialect, trouble)
 }
 
-/// The words of this dialect, or those everybody uses who copies OpenAI.
-fn find(dialect: &Dialect, trouble: &Trouble) -> Words {
-    if let Some(words) = trouble.words {
-        return *words;
-    }
-    // Whoever has no words for a hint of its own says the same without the hint.
-    let kinds = [trouble.kind, if trouble.kind == Kind::RateHinted { Kind::Rate } else { trouble.kind }];
-    let found = |kind: &Kind| dialect.wordings.iter().find(|(listed, _)| listed == kind);
-    let found = kinds.iter().find_map(found);
-    let found =
-        found.or_else(|| kinds.iter().find_map(|kind| FALLBACK.iter().find(|(listed, _)| listed == kind)));
-    found.map(|(_, words)| *words).expect("the fallback has words for every kind")
+/// A rule's own text, or what the dialect says of such an error.
+fn find(dialect: &Dialect, trouble: &Trouble) -> &'static ErrorText {
+    trouble.text.unwrap_or_else(|| dialect.error(trouble.kind))
 }
 
 /// `null` for an empty text.
@@ -44,38 +34,38 @@ fn text_or_null(text: &str) -> Value {
 }
 
 fn body(dialect: &Dialect, trouble: &Trouble) -> Vec<u8> {
-    let (words, case) = (find(dialect, trouble), &trouble.case);
-    let message = case.fill(words.message);
-    let (kind, code) = (text_or_null(words.kind), text_or_null(words.code));
-    let param = text_or_null(&case.fill(words.param));
+    let (text, case) = (find(dialect, trouble), &trouble.case);
+    let message = case.fill(&text.message);
+    let (kind, code) = (text_or_null(&text.kind), text_or_null(&text.code));
+    let param = text_or_null(&case.fill(&text.param));
     let plain = || Object::new().with("message", &message).with("type", &kind).with("param", &param);
     match dialect.shape {
         _ if is_list_of_faults(dialect, trouble) => faults(trouble),
-        Shape::Azure if words.kind.is_empty() => {
+        Shape::Azure if text.kind.is_empty() => {
             let inner = Object::new().with("code", &code).with("message", &message);
             error(azure_filter(inner, trouble.kind))
         }
         Shape::Router | Shape::OpenAi | Shape::Azure => error(plain().with("code", &code)),
         Shape::Anthropic => {
-            let inner = Object::new().with("type", words.kind).with("message", &message);
+            let inner = Object::new().with("type", &text.kind).with("message", &message);
             let body = Object::new().with("type", "error").nest("error", inner);
             body.with("request_id", &format!("req_{}", case.request_id)).bytes()
         }
-        Shape::Gemini => error(gemini(words, &message, trouble)),
+        Shape::Gemini => error(gemini(text, &message, trouble)),
         Shape::GeminiList => {
-            let inner = Object::new().nest("error", gemini(words, &message, trouble)).bytes();
+            let inner = Object::new().nest("error", gemini(text, &message, trouble)).bytes();
             [b"[", inner.as_slice(), b"]"].concat()
         }
-        Shape::Xai => Object::new().with("code", words.kind).with("error", &message).bytes(),
-        Shape::Mistral if words.kind.is_empty() => {
+        Shape::Xai => Object::new().with("code", &text.kind).with("error", &message).bytes(),
+        Shape::Mistral if text.kind.is_empty() => {
             Object::new().with("message", &message).with("request_id", &case.request_id).bytes()
         }
         Shape::Mistral => {
             let body = Object::new().with("object", "error").with("message", &message);
             body.with("type", &kind).with("param", &param).with("code", &code).bytes()
         }
-        Shape::Vllm if words.kind.is_empty() => Object::new().with("error", &message).bytes(),
-        Shape::Vllm => error(plain().with("code", &words.status)),
+        Shape::Vllm if text.kind.is_empty() => Object::new().with("error", &message).bytes(),
+        Shape::Vllm => error(plain().with("code", &text.status)),
         Shape::Short => error(Object::new().with("message", &message).with("type", &kind)),
         Shape::Bare => Object::new().with("error", &message).bytes(),
     }
@@ -100,13 +90,13 @@ fn faults(trouble: &Trouble) -> Vec<u8> {
     let unknown = |(at, input): &(Vec<String>, Value)| {
         fault("extra_forbidden", "Extra inputs are not permitted", at, input)
     };
-    let list: Vec<Object> = match (trouble.kind, trouble.words) {
-        (Kind::UnknownField, None) => case.unknown.iter().map(unknown).collect(),
-        (_, Some(words)) => vec![fault(words.kind, &case.fill(words.message), &case.at, &case.value)],
-        (Kind::NoMessages, None) => {
+    let list: Vec<Object> = match (trouble.kind, trouble.text) {
+        (ErrorKind::UnknownField, None) => case.unknown.iter().map(unknown).collect(),
+        (_, Some(text)) => vec![fault(&text.kind, &case.fill(&text.message), &case.at, &case.value)],
+        (ErrorKind::NoMessages, None) => {
             vec![fault("missing", "Field required", &["messages".to_owned()], &json!({}))]
         }
-        (Kind::BadBody, None) => {
+        (ErrorKind::BadBody, None) => {
             vec![fault("json_invalid", "JSON decode error", &["0".to_owned()], &json!({}))]
         }
         _ => vec![fault("value_error", "Value error, invalid argument", &case.at, &case.value)],
@@ -115,22 +105,22 @@ fn faults(trouble: &Trouble) -> Vec<u8> {
 }
 
 /// Google's error with its details: a hint of when to come back, a field, or why a key is bad.
-fn gemini(words: Words, message: &str, trouble: &Trouble) -> Object {
-    let error = Object::new().with("code", &words.status).with("message", message).with("status", words.kind);
+fn gemini(text: &ErrorText, message: &str, trouble: &Trouble) -> Object {
+    let error = Object::new().with("code", &text.status).with("message", message).with("status", &text.kind);
     let kind = |name: &str| format!("type.googleapis.com/google.rpc.{name}");
     let details = match trouble.kind {
-        Kind::RateHinted => json!([{"@type": kind("RetryInfo"), "retryDelay": "1s"}]),
-        Kind::RateDay => json!([{"@type": kind("QuotaFailure"), "violations": [{
+        ErrorKind::RateHinted => json!([{"@type": kind("RetryInfo"), "retryDelay": "1s"}]),
+        ErrorKind::RateDay => json!([{"@type": kind("QuotaFailure"), "violations": [{
             "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
             "quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier",
         }]}]),
-        Kind::KeyBad => json!([{
+        ErrorKind::KeyBad => json!([{
             "@type": kind("ErrorInfo"),
             "reason": "API_KEY_INVALID",
             "domain": "googleapis.com",
             "metadata": {"service": "generativelanguage.googleapis.com"},
         }]),
-        Kind::UnknownField if trouble.words.is_none() => {
+        ErrorKind::UnknownField if trouble.text.is_none() => {
             let violation = json!({"field": trouble.case.at.join("."), "description": message});
             json!([{"@type": kind("BadRequest"), "fieldViolations": [violation]}])
         }
@@ -140,8 +130,8 @@ fn gemini(words: Words, message: &str, trouble: &Trouble) -> Object {
 }
 
 /// What Azure adds when its filter stopped a prompt.
-fn azure_filter(inner: Object, kind: Kind) -> Object {
-    if kind != Kind::Moderation {
+fn azure_filter(inner: Object, kind: ErrorKind) -> Object {
+    if kind != ErrorKind::Moderation {
         return inner;
     }
     let result = json!({"violence": {"filtered": true, "severity": "high"}});

@@ -1,25 +1,30 @@
-//! Which fields a request may hold, as data, and the check against it.
+//! Which fields a request may hold, and the check against it; the fields stand in `assets/fields.json`.
 //!
 //! Providers differ most in what they do with a field they do not know: some ignore it, some refuse the request.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::rules::{self, Rule};
 use super::subject::{Subject, values};
-use super::{Case, Kind, Trouble};
+use super::{Case, ErrorKind, Trouble};
 
 /// The fields of one endpoint.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Fields {
     /// Fields by the object they stand in: `""` is the body, `generationConfig` an object in it, and `[]` after a name
     /// means each item of a list. Objects that are not listed may hold anything.
-    pub(super) known: &'static [(&'static str, &'static [&'static str])],
+    #[serde(default)]
+    pub(super) known: Vec<(String, Vec<String>)>,
     pub(super) unknown: Unknown,
-    pub(super) rules: &'static [Rule],
+    #[serde(default)]
+    pub(super) rules: Vec<Rule>,
 }
 
 /// What is done about a field nobody knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Unknown {
     Ignored,
     Refused,
@@ -33,13 +38,12 @@ pub(crate) fn check_fields(fields: &Fields, body: &Value) -> Result<(), Trouble>
         return Ok(());
     }
     let mut unknown = Vec::new();
-    for (place, known) in fields.known {
+    for (place, known) in &fields.known {
         for (at, object) in values(body, place) {
             let Some(object) = object.as_object() else { continue };
             let is_known = |name: &str| {
-                known.contains(&name)
-                    || (fields.unknown == Unknown::RefusedInEitherCase
-                        && known.contains(&camel(name).as_str()))
+                let is_listed = |name: &str| known.iter().any(|known| known == name);
+                is_listed(name) || (fields.unknown == Unknown::RefusedInEitherCase && is_listed(&camel(name)))
             };
             for (name, value) in object.iter().filter(|(name, _)| !is_known(name)) {
                 unknown.push(([at.as_slice(), std::slice::from_ref(name)].concat(), value.clone()));
@@ -48,12 +52,12 @@ pub(crate) fn check_fields(fields: &Fields, body: &Value) -> Result<(), Trouble>
     }
     let Some((at, value)) = unknown.first().cloned() else { return Ok(()) };
     let case = Box::new(Case { at, value, unknown, ..Case::default() });
-    Err(Trouble { case, ..Trouble::new(Kind::UnknownField) })
+    Err(Trouble { case, ..Trouble::new(ErrorKind::UnknownField) })
 }
 
 /// Refuses a request that breaks a rule of its endpoint.
-pub(crate) fn check_rules(fields: &Fields, subject: Subject<'_>) -> Result<(), Trouble> {
-    rules::check(fields.rules, subject)
+pub(crate) fn check_rules(fields: &'static Fields, subject: Subject<'_>) -> Result<(), Trouble> {
+    rules::check(&fields.rules, subject)
 }
 
 /// `top_p` as `topP`.

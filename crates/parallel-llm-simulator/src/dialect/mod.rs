@@ -1,32 +1,29 @@
 //! Whom the simulator pretends to be: one row for each endpoint, and everything in which providers differ as values.
 //!
-//! The rows stand in `table`, what a request may hold in `fields`, what errors say in `wordings`. How an answer is
-//! written is left to `protocol`; nothing outside this folder asks for a provider by its name, OpenRouter excepted.
+//! The tables lie in `assets/` and are read by `table`. How an answer is written is left to `protocol`; nothing outside this
+//! folder asks for a provider by its name, OpenRouter excepted.
 
 mod auth;
-mod copies;
 mod error;
+mod error_text;
 mod fields;
-mod known;
 mod openrouter;
 mod rules;
 mod subject;
 mod table;
-mod wordings;
-mod words;
 
 pub(crate) use auth::{KEY_PARAMETERS, check_key, sent_key};
 pub(crate) use error::{refuse, stream_error};
+pub(crate) use error_text::{Case, ErrorKind, Trouble};
 pub(crate) use fields::{check_fields, check_rules};
 pub(crate) use subject::Subject;
-pub(crate) use words::{Case, Kind, Trouble};
 
-use fields::Fields;
-use table::ROWS;
-use words::Wording;
+use serde::Deserialize;
+use table::DIALECTS;
 
 /// One endpoint of one provider. Rows of the same name belong together: a native endpoint and a compatible one.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Dialect {
     /// The name a test uses, such as `anthropic`.
     pub(crate) name: &'static str,
@@ -41,7 +38,7 @@ pub(crate) struct Dialect {
     pub(crate) list: List,
     pub(crate) protocol: Protocol,
     /// Headers that may carry the key; none of them means that no key is needed.
-    pub(crate) key_headers: &'static [&'static str],
+    pub(crate) key_headers: Vec<&'static str>,
     pub(crate) needs_key: bool,
     /// A header without which nothing is answered.
     pub(crate) version_header: Option<&'static str>,
@@ -49,15 +46,17 @@ pub(crate) struct Dialect {
     pub(crate) provider: Option<&'static str>,
     /// Whose models are sold.
     pub(crate) shelf: Shelf,
-    pub(crate) fields: &'static Fields,
+    /// The name of its table in `fields.json`.
+    pub(super) fields: &'static str,
     /// Fields that limit the answer; the first one that is there counts.
-    pub(crate) limits: &'static [&'static str],
+    pub(crate) limits: Vec<&'static str>,
     pub(crate) shape: Shape,
-    pub(crate) wordings: &'static [Wording],
+    /// The name of its table in `errors.json`.
+    pub(super) errors: &'static str,
     /// What comes before the letters of an id.
     pub(crate) id_prefix: &'static str,
     /// Headers of every reply; `{id}` is the id of the request.
-    pub(crate) headers: &'static [(&'static str, &'static str)],
+    pub(crate) headers: Vec<(&'static str, &'static str)>,
     pub(crate) usage: UsagePlace,
     pub(crate) counts: Counts,
     pub(crate) reasoning: ReasoningField,
@@ -67,7 +66,7 @@ pub(crate) struct Dialect {
     pub(crate) preface: Option<&'static str>,
     pub(crate) keep_alive: KeepAlive,
     /// White space before a body that is not streamed.
-    pub(crate) padding: Option<&'static [u8]>,
+    pub(crate) padding: Option<String>,
     /// Whether the tokens asked for count against the context, besides the prompt's.
     pub(crate) output_counts: bool,
     /// Tokens of context after which a prompt is cut without a word.
@@ -77,7 +76,8 @@ pub(crate) struct Dialect {
 }
 
 /// How requests and answers are built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Protocol {
     /// `chat/completions`.
     Chat,
@@ -90,7 +90,8 @@ pub(crate) enum Protocol {
 }
 
 /// Which models an endpoint answers for, and under which names.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Shelf {
     /// Full slugs and aliases.
     Router,
@@ -101,7 +102,8 @@ pub(crate) enum Shelf {
 }
 
 /// How a list of models is shaped.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum List {
     /// OpenRouter's own.
     Router,
@@ -116,7 +118,8 @@ pub(crate) enum List {
 }
 
 /// How an error looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Shape {
     /// OpenRouter's, made by `refusal`.
     Router,
@@ -143,7 +146,8 @@ pub(crate) enum Shape {
 }
 
 /// Where a stream of `chat/completions` says what it used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum UsagePlace {
     /// As the behaviour's `usage_shape` has it.
     Scripted,
@@ -158,7 +162,8 @@ pub(crate) enum UsagePlace {
 }
 
 /// Which counts `usage` holds besides those everybody has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Counts {
     /// Cost and all details.
     Router,
@@ -172,7 +177,8 @@ pub(crate) enum Counts {
 }
 
 /// Where reasoning stands in a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ReasoningField {
     /// `reasoning` and `reasoning_details`.
     Router,
@@ -185,7 +191,8 @@ pub(crate) enum ReasoningField {
 }
 
 /// What is sent while nothing else is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum KeepAlive {
     /// A comment as scripted.
     Scripted,
@@ -219,10 +226,10 @@ pub(crate) fn door(path: &str) -> Option<Door<'_>> {
         let rest = path.strip_prefix(row.path)?;
         (rest.is_empty() || (row.protocol == Protocol::Gemini && rest.contains(':'))).then_some((row, rest))
     };
-    if let Some((row, rest)) = ROWS.iter().copied().find_map(chat) {
+    if let Some((row, rest)) = DIALECTS.iter().find_map(chat) {
         return Some(Door::Chat(row, rest));
     }
-    let others = || ROWS.iter().copied().filter(|row| !row.is_openrouter());
+    let others = || DIALECTS.iter().filter(|row| !row.is_openrouter());
     if let Some(row) = others().find(|row| row.models_path == path) {
         return Some(Door::Models(row));
     }
@@ -233,13 +240,13 @@ pub(crate) fn door(path: &str) -> Option<Door<'_>> {
 
 /// The names of all dialects, each once, OpenRouter first.
 pub(crate) fn names() -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = ROWS.iter().map(|row| row.name).collect();
+    let mut names: Vec<&'static str> = DIALECTS.iter().map(|row| row.name).collect();
     names.dedup();
     names
 }
 
 /// The base URL of a dialect at this origin (scheme and authority).
 pub(crate) fn base_url(origin: &str, name: &str) -> Option<String> {
-    let row = ROWS.iter().find(|row| row.name == name)?;
+    let row = DIALECTS.iter().find(|row| row.name == name)?;
     Some(format!("{origin}{}", row.prefix))
 }

@@ -1,24 +1,29 @@
-//! Rules about single fields, as data: where, when, what is wrong, and what is said.
+//! Rules about single fields: where, when, what is wrong, and what is said. The rules stand in `assets/fields.json`.
 
+use serde::Deserialize;
 use serde_json::Value;
 
+use super::error_text::ErrorText;
 use super::subject::{Subject, values};
-use super::words::Words;
-use super::{Case, Kind, Trouble};
+use super::{Case, ErrorKind, Trouble};
 
 /// One rule.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Rule {
     /// Where the field stands, as in the fields of its endpoint.
-    pub(super) place: &'static str,
-    pub(super) when: When,
-    pub(super) wrong: Wrong,
-    pub(super) words: Words,
+    place: String,
+    #[serde(default)]
+    when: When,
+    wrong: Wrong,
+    error: ErrorText,
 }
 
 /// For which requests a rule holds.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum When {
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum When {
+    #[default]
     Always,
     /// The model can reason.
     Reasoner,
@@ -29,21 +34,22 @@ pub(super) enum When {
     /// The model cannot reason.
     NoReasoner,
     /// The header has this value.
-    Version(&'static str, &'static str),
+    Version(String, String),
 }
 
 /// What is wrong about the value.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Wrong {
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Wrong {
     /// It is there.
     Present,
     /// It is not there.
     Missing,
     Above(f64),
     /// It is this text.
-    Is(&'static str),
+    Is(String),
     /// It is none of these texts.
-    NoneOf(&'static [&'static str]),
+    NoneOf(Vec<String>),
     /// It is more than the model writes.
     AboveOutputMax,
 }
@@ -54,7 +60,7 @@ pub(super) fn check(rules: &'static [Rule], subject: Subject<'_>) -> Result<(), 
         if let Some((at, value)) = rule.broken(subject) {
             let (context, output_max) = (subject.model.context_tokens, subject.model.output_tokens_max);
             let case = Box::new(Case { at, value, context, output_max, ..Case::default() });
-            return Err(Trouble { kind: Kind::UnknownField, words: Some(&rule.words), case });
+            return Err(Trouble { kind: ErrorKind::UnknownField, text: Some(&rule.error), case });
         }
     }
     Ok(())
@@ -62,7 +68,7 @@ pub(super) fn check(rules: &'static [Rule], subject: Subject<'_>) -> Result<(), 
 
 impl Rule {
     fn broken(&self, subject: Subject<'_>) -> Option<(Vec<String>, Value)> {
-        let found = values(subject.body, self.place);
+        let found = values(subject.body, &self.place);
         if matches!(self.wrong, Wrong::Missing) {
             let at = self.place.split('.').map(str::to_owned).collect();
             return found.is_empty().then_some((at, Value::Null));
@@ -73,7 +79,7 @@ impl Rule {
 }
 
 impl When {
-    fn holds(self, subject: Subject<'_>) -> bool {
+    fn holds(&self, subject: Subject<'_>) -> bool {
         let model = subject.model;
         match self {
             Self::Always => true,
@@ -87,13 +93,13 @@ impl When {
 }
 
 impl Wrong {
-    fn is(self, value: &Value, subject: Subject<'_>) -> bool {
+    fn is(&self, value: &Value, subject: Subject<'_>) -> bool {
         match self {
             Self::Present => !value.is_null(),
             Self::Missing => false,
-            Self::Above(limit) => value.as_f64().is_some_and(|number| number > limit),
+            Self::Above(limit) => value.as_f64().is_some_and(|number| number > *limit),
             Self::Is(text) => value == text,
-            Self::NoneOf(texts) => !value.as_str().is_some_and(|text| texts.contains(&text)),
+            Self::NoneOf(texts) => !texts.iter().any(|text| value == text),
             Self::AboveOutputMax => {
                 value.as_u64().is_some_and(|tokens| tokens > subject.model.output_tokens_max)
             }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::catalogue::{Catalogue, Model, Rate};
-use crate::dialect::Kind;
+use crate::dialect::ErrorKind;
 
 /// Wishes about providers; what is not here is accepted and ignored.
 #[derive(Debug, Default, Deserialize)]
@@ -40,28 +40,28 @@ impl Routing {
         asked: &Model,
         served: &Model,
         rate: Rate,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), ErrorKind> {
         let serves = |name: &String| is_named(served.provider(), name);
         let is_known = |name: &String| catalogue.models.iter().any(|other| is_named(other.provider(), name));
         let kept_apart = self.zdr == Some(true) || self.data_collection.as_deref() == Some("deny");
         if kept_apart && asked.is_free() {
-            return Err(Kind::DataPolicy);
+            return Err(ErrorKind::DataPolicy);
         }
         if self.ignore.iter().any(serves) {
-            return Err(Kind::AllIgnored);
+            return Err(ErrorKind::AllIgnored);
         }
         // An order only says who is tried first; it leaves nobody if it allows no others or names none that exist.
         let is_strict = self.allow_fallbacks == Some(false) || !self.order.iter().any(is_known);
         let is_out_of_order = !self.order.is_empty() && is_strict && !self.order.iter().any(serves);
         if is_out_of_order || (!self.only.is_empty() && !self.only.iter().any(serves)) {
-            return Err(Kind::NoProvider);
+            return Err(ErrorKind::NoProvider);
         }
         let is_dear = |limit: &Option<Value>, pico: i64| {
             limit.as_ref().and_then(usd).is_some_and(|limit| pico as f64 > limit * PICO_IN_USD_PER_MILLION)
         };
         let MaxPrice { prompt, completion } = &self.max_price;
         if is_dear(prompt, rate.prompt_pico) || is_dear(completion, rate.completion_pico) {
-            return Err(Kind::TooDear);
+            return Err(ErrorKind::TooDear);
         }
         Ok(())
     }

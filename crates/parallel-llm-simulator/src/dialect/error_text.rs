@@ -1,12 +1,14 @@
 //! What can be wrong, and how a provider puts it: a status, a message with gaps, a type and a code.
 //!
-//! Which words belong to whom stands in `wordings`; the shape around them is left to `error`.
+//! Whose text is whose stands in `assets/errors.json`; the shape around it is left to `error`.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 /// Everything that is refused, by a rule or by a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ErrorKind {
     KeyMissing,
     KeyBad,
     /// A key in the query of the URL.
@@ -60,33 +62,15 @@ pub(crate) enum Kind {
 
 /// One way to put it. `{model}`, `{field}` and the other gaps of [`Case`] are filled in; an empty type, code or
 /// parameter is `null`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Words {
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ErrorText {
     pub(crate) status: u16,
-    pub(crate) message: &'static str,
-    pub(crate) kind: &'static str,
-    pub(crate) code: &'static str,
-    pub(crate) param: &'static str,
-}
-
-/// A kind and one provider's words for it.
-pub(crate) type Wording = (Kind, Words);
-
-/// Words with a type.
-pub(super) const fn words(status: u16, kind: &'static str, message: &'static str) -> Words {
-    Words { status, message, kind, code: "", param: "" }
-}
-
-impl Words {
-    /// The same with a code.
-    pub(super) const fn code(self, code: &'static str) -> Self {
-        Self { code, ..self }
-    }
-
-    /// The same, naming a parameter.
-    pub(super) const fn param(self, param: &'static str) -> Self {
-        Self { param, ..self }
-    }
+    pub(crate) message: String,
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) code: String,
+    pub(crate) param: String,
 }
 
 /// What fills the gaps.
@@ -179,16 +163,16 @@ fn masked(key: &str) -> String {
 /// Something that is wrong with a request, or made to look so.
 #[derive(Clone, Debug)]
 pub(crate) struct Trouble {
-    pub(crate) kind: Kind,
-    /// A rule's own words, in place of the provider's usual ones.
-    pub(crate) words: Option<&'static Words>,
+    pub(crate) kind: ErrorKind,
+    /// A rule's own text, in place of the provider's usual one.
+    pub(crate) text: Option<&'static ErrorText>,
     /// In a box, since it is large and rare.
     pub(crate) case: Box<Case>,
 }
 
 impl Trouble {
-    pub(crate) fn new(kind: Kind) -> Self {
-        Self { kind, words: None, case: Box::default() }
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        Self { kind, text: None, case: Box::default() }
     }
 }
 
