@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::cache::Cache;
 use crate::catalogue::Catalogue;
 use crate::clock::Clock;
 use crate::config::SimulatorConfig;
@@ -29,7 +28,6 @@ pub(crate) struct Account {
     trap_log: Mutex<Log>,
     stage: Mutex<Stage>,
     pace: Mutex<Pace>,
-    cache: Mutex<Cache>,
 }
 
 /// What is known about the key of a request.
@@ -66,7 +64,6 @@ impl Account {
             trap_log: Mutex::default(),
             stage: Mutex::new(Stage::new(&config)),
             pace: Mutex::default(),
-            cache: Mutex::default(),
             config,
         }
     }
@@ -92,11 +89,6 @@ impl Account {
         self.pace.lock()
     }
 
-    /// OpenRouter's response cache.
-    pub(crate) fn cache(&self) -> MutexGuard<'_, Cache> {
-        self.cache.lock()
-    }
-
     /// Judges the value of an `Authorization` header, or of a bare key header.
     pub(crate) fn judge(&self, authorization: Option<&str>) -> KeyVerdict {
         let Some(value) = authorization.filter(|value| !value.is_empty()) else { return KeyVerdict::Missing };
@@ -117,6 +109,5 @@ impl Account {
         self.ledger().reset(since);
         *self.stage() = Stage::new(&self.config);
         *self.pace() = Pace::default();
-        *self.cache() = Cache::default();
     }
 }

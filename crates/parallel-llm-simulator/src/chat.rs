@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use crate::account::Account;
@@ -14,8 +15,6 @@ use crate::dialect::{check_fields, check_key, check_rules, refuse, sent_key};
 use crate::exchange::Exchange;
 use crate::fault::Fault;
 use crate::ledger::cost_pico;
-use crate::query;
-use crate::refusal::FreePeriod;
 use crate::reply::{Head, Reply};
 use crate::request::{BadBody, ChatRequest};
 use crate::scene::Scene;
@@ -82,7 +81,7 @@ impl Read {
         let mut request = ChatRequest::of(call.dialect.protocol, &body);
         if let (Protocol::Gemini, Ok(request)) = (call.dialect.protocol, &mut request) {
             let (model, method) = call.rest.rsplit_once(':').unwrap_or((&call.rest, ""));
-            request.model = Some(query::decoded(model));
+            request.model = Some(percent_decode_str(model).decode_utf8_lossy().into_owned());
             request.stream = method == "streamGenerateContent";
         }
         Self { body, request }
@@ -211,10 +210,7 @@ impl Desk<'_> {
         }
         let admitted = self.account.pace().admit(&self.account.clock, &self.account.config);
         admitted.map_err(|full| {
-            let mut trouble = scene.trouble(match full.period {
-                FreePeriod::Day => ErrorKind::RateDay,
-                FreePeriod::Minute => ErrorKind::RateMinute,
-            });
+            let mut trouble = scene.trouble(full.kind);
             (trouble.case.limit, trouble.case.reset_unix_ms) = (full.limit, full.reset_unix_ms);
             trouble
         })

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, SecondsFormat};
 use tokio::time::Instant;
 
 /// Started with the simulator; never goes back.
@@ -42,6 +43,12 @@ impl Clock {
     fn unix(&self) -> Duration {
         self.started_unix + self.started.elapsed()
     }
+}
+
+/// Seconds since 1970 as `2026-11-20T12:00:00Z`.
+pub(crate) fn iso_time(unix_seconds: u64) -> String {
+    let moment = i64::try_from(unix_seconds).ok().and_then(|seconds| DateTime::from_timestamp(seconds, 0));
+    moment.unwrap_or_default().to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the simulator's one look at the wall clock")]

@@ -25,14 +25,10 @@ pub struct SimulatorConfig {
     pub free_per_minute: Option<u32>,
     /// Requests a day (UTC) to `:free` models before 429.
     pub free_per_day: Option<u32>,
-    /// Whether error bodies name the account's `user_id` where OpenRouter was seen to.
-    pub send_user_id: bool,
     /// Serves https with a certificate made at start, for `localhost`, 127.0.0.1 and the address.
     pub tls: bool,
     /// Versions of HTTP that are spoken: on TLS what ALPN offers, else what is understood.
     pub http: HttpVersions,
-    /// How the names of response headers are written on HTTP/1.1; HTTP/2 only has lower case.
-    pub header_case: HeaderCase,
     /// Longest request body; more is 413.
     pub body_bytes_max: usize,
     /// Connections served at once; later ones wait in the listener's backlog.
@@ -61,16 +57,6 @@ pub enum HttpVersions {
     Only2,
 }
 
-/// How the names of response headers are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HeaderCase {
-    /// `Content-Type`.
-    #[default]
-    Title,
-    /// `content-type`.
-    Lower,
-}
-
 /// OpenRouter's own limit is not published; this holds every prompt a test sends.
 const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
 
@@ -91,10 +77,8 @@ impl Default for SimulatorConfig {
             in_flight_pico_usd: None,
             free_per_minute: None,
             free_per_day: None,
-            send_user_id: true,
             tls: false,
             http: HttpVersions::Both,
-            header_case: HeaderCase::Title,
             body_bytes_max: BODY_BYTES_MAX,
             connections_max: CONNECTIONS_MAX,
             time_scale: 1.0,

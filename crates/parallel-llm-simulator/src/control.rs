@@ -7,7 +7,7 @@ use hyper::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
-use crate::refusal::Refusal;
+use crate::dialect::{ErrorKind, refuse_plainly};
 use crate::reply::Reply;
 use crate::script::Script;
 use crate::stage::EVERY_MODEL;
@@ -37,17 +37,17 @@ pub(crate) fn reply(account: &Account, method: &Method, name: &str, body: &[u8])
             account.reset();
             json(&serde_json::Map::new())
         }
-        _ => Refusal::not_found().reply(),
+        _ => refuse_plainly(ErrorKind::NotFound, ""),
     }
 }
 
 fn script(account: &Account, body: &[u8]) -> Reply {
     let order = match serde_json::from_slice::<ScriptOrder>(body) {
         Ok(order) => order,
-        Err(error) => return Refusal::bad_order(&error.to_string()).reply(),
+        Err(error) => return refuse_plainly(ErrorKind::Order, &error.to_string()),
     };
     if order.model != EVERY_MODEL && account.catalogue.find(&order.model).is_none() {
-        return Refusal::unknown_model(&order.model).reply();
+        return refuse_plainly(ErrorKind::Order, &format!("{} is not a valid model ID", order.model));
     }
     account.stage().set(&order.model, order.script);
     json(&serde_json::Map::new())

@@ -81,18 +81,12 @@
 //! ids; only the certificate is another each time. Each log, queue, cache and endless reply has a bound. A client that
 //! hangs up, or gives up a stream, is noticed while the simulator waits.
 //!
-//! **What OpenRouter does on request.** `X-OpenRouter-Metadata: enabled` adds `openrouter_metadata` to the body, the
-//! last chunk or the error. `X-OpenRouter-Cache: true` (with `-TTL` and `-Clear`) gives a reply that was given before
-//! to the same key for the same body, at once and for nothing; it is kept when it begins, so one that its client did
-//! not wait for is kept too.
-//!
-//! **What it is not.** True tokenizers, routing by price and prompt caching are not simulated; what routing tells of
-//! itself has the documented shape and one endpoint. Four bytes are a token. Bodies and headers follow captures and
+//! **What it is not.** True tokenizers, routing by price, caching and what routing tells of itself are not simulated.
+//! Four bytes are a token. Bodies and headers follow captures and
 //! documents of August to October 2026 and may drift.
 
 mod account;
 mod answer;
-mod cache;
 mod catalogue;
 mod chat;
 mod clock;
@@ -110,12 +104,9 @@ mod money;
 mod odd;
 mod pace;
 mod player;
-mod postscript;
 mod prefix;
 mod protocol;
-mod query;
 mod record;
-mod refusal;
 mod reply;
 mod request;
 mod route;
@@ -134,7 +125,7 @@ mod tls;
 mod whole;
 
 pub use answer::DEMO_QUESTION;
-pub use config::{HeaderCase, HttpVersions, SimulatorConfig};
+pub use config::{HttpVersions, SimulatorConfig};
 pub use control::ScriptOrder;
 pub use fault::{Fault, UnknownFault};
 pub use ledger::{Charge, LedgerView};

@@ -1,17 +1,16 @@
-//! The endpoints that only read: models, providers, key, credits and generations.
+//! OpenRouter's endpoints that only read: models, key, credits and generations.
 
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use crate::account::{Account, KeyVerdict};
-use crate::catalogue::{Catalogue, Model};
+use crate::catalogue::Catalogue;
+use crate::clock::iso_time;
+use crate::dialect::{ErrorKind, refuse_plainly};
 use crate::ledger::Charge;
 use crate::money::Usd;
-use crate::query;
-use crate::refusal::Refusal;
 use crate::reply::Reply;
 
 /// How long a client may keep the list of models.
@@ -31,24 +30,19 @@ pub(crate) struct Lookup<'a> {
 pub(crate) fn reply(account: &Arc<Account>, lookup: &Lookup<'_>) -> Reply {
     let parts: Vec<&str> = lookup.path.trim_matches('/').split('/').collect();
     match parts.as_slice() {
-        ["models"] => models(account.catalogue, lookup.query),
-        ["models", "count"] => ok(&json!({"data": {"count": account.catalogue.models.len()}})),
-        ["models", "user"] => with_key(account, lookup, |account| models(account.catalogue, lookup.query)),
-        ["model", lab, name] => model(account.catalogue, lab, name, |model| model.entry.clone()),
-        ["models", lab, name, "endpoints"] => model(account.catalogue, lab, name, endpoints),
-        ["providers"] => providers(account.catalogue),
+        ["models"] => models(account.catalogue),
         ["key"] => with_key(account, lookup, key),
         ["credits"] => with_key(account, lookup, credits),
         ["generation"] => with_key(account, lookup, |account| generation(account, lookup.query)),
-        _ => Refusal::not_found().reply(),
+        _ => refuse_plainly(ErrorKind::NotFound, ""),
     }
 }
 
 fn with_key(account: &Arc<Account>, lookup: &Lookup<'_>, reply: impl FnOnce(&Account) -> Reply) -> Reply {
     match account.judge(lookup.authorization) {
         KeyVerdict::Good => reply(account),
-        KeyVerdict::Bad => Refusal::key_unknown().reply(),
-        KeyVerdict::Missing => Refusal::key_missing().reply(),
+        KeyVerdict::Bad => refuse_plainly(ErrorKind::KeyBad, ""),
+        KeyVerdict::Missing => refuse_plainly(ErrorKind::KeyMissing, ""),
     }
 }
 
@@ -56,100 +50,8 @@ fn ok(body: &Value) -> Reply {
     Reply::json(StatusCode::OK, body.to_string().into())
 }
 
-/// The list, whole or the part the query asks for.
-fn models(catalogue: &Catalogue, query: &str) -> Reply {
-    let reply = if query.is_empty() {
-        Reply::json(StatusCode::OK, catalogue.body.to_vec())
-    } else {
-        ok(&some_models(catalogue, query))
-    };
-    reply.header("cache-control", MODELS_CACHE)
-}
-
-fn some_models(catalogue: &Catalogue, query: &str) -> Value {
-    let number = |name| parameter(query, name).and_then(|value| value.parse::<usize>().ok());
-    let (offset, limit) = (number("offset").unwrap_or(0), number("limit"));
-    let wanted = parameter(query, "q").unwrap_or_default();
-    let fits = |text: &str| text.to_lowercase().contains(&wanted.to_lowercase());
-    let name = |model: &Model| fits(model.entry["name"].as_str().unwrap_or_default());
-    let matching = catalogue.models.iter().filter(|model| fits(&model.id) || name(model));
-    let matching: Vec<&Value> = matching.map(|model| &model.entry).collect();
-    let page: Vec<&Value> = matching.iter().copied().skip(offset).take(limit.unwrap_or(usize::MAX)).collect();
-    let end = offset.saturating_add(page.len());
-    let more = limit.filter(|limit| *limit > 0 && end < matching.len());
-    let next =
-        more.map(|limit| format!("/api/v1/models?q={}&offset={end}&limit={limit}", query::encoded(&wanted)));
-    json!({"data": page, "total_count": matching.len(), "links": {"next": next}})
-}
-
-/// The value of a query parameter.
-fn parameter(query: &str, name: &str) -> Option<String> {
-    let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
-    Some(query::decoded(value))
-}
-
-/// Who serves the models, each once, in the order of the catalogue.
-fn providers(catalogue: &Catalogue) -> Reply {
-    let mut names: Vec<&str> = Vec::new();
-    for model in &catalogue.models {
-        if !names.contains(&model.provider()) {
-            names.push(model.provider());
-        }
-    }
-    let entries = names.into_iter().map(|name| {
-        json!({
-            "name": name,
-            "slug": provider_slug(name),
-            "privacy_policy_url": null,
-            "terms_of_service_url": null,
-            "status_page_url": null,
-        })
-    });
-    ok(&json!({"data": entries.collect::<Vec<_>>()}))
-}
-
-/// A provider's name as its tag and its slug have it.
-fn provider_slug(name: &str) -> String {
-    name.to_lowercase().replace([' ', '.'], "-")
-}
-
-fn model(catalogue: &Catalogue, lab: &str, name: &str, view: impl FnOnce(&Model) -> Value) -> Reply {
-    match catalogue.find(&format!("{lab}/{name}")) {
-        Some(model) => ok(&json!({"data": view(model)})),
-        None => Refusal::model_not_found().reply(),
-    }
-}
-
-fn endpoints(model: &Model) -> Value {
-    let entry = &model.entry;
-    let endpoint = json!({
-        "name": format!("{} | {}", model.provider(), model.id),
-        "model_id": model.id,
-        "model_name": entry["name"],
-        "context_length": model.context_tokens,
-        "pricing": entry["pricing"],
-        "provider_name": model.provider(),
-        "tag": provider_slug(model.provider()),
-        "quantization": "unknown",
-        "max_completion_tokens": model.output_tokens_max,
-        "max_prompt_tokens": null,
-        "supported_parameters": entry["supported_parameters"],
-        "status": 0,
-        "uptime_last_5m": 100,
-        "uptime_last_30m": 100,
-        "uptime_last_1d": 100,
-        "latency_last_30m": null,
-        "throughput_last_30m": null,
-        "supports_implicit_caching": false,
-    });
-    json!({
-        "id": model.id,
-        "name": entry["name"],
-        "created": entry["created"],
-        "description": entry["description"],
-        "architecture": entry["architecture"],
-        "endpoints": [endpoint],
-    })
+fn models(catalogue: &Catalogue) -> Reply {
+    Reply::json(StatusCode::OK, catalogue.body.to_vec()).header("cache-control", MODELS_CACHE)
 }
 
 fn key(account: &Account) -> Reply {
@@ -193,13 +95,13 @@ fn credits(account: &Account) -> Reply {
 
 /// What a generation cost, once `generation_delay_ms` have passed since its end.
 fn generation(account: &Account, query: &str) -> Reply {
-    let id = parameter(query, "id").unwrap_or_default();
+    let id = query.split('&').find_map(|pair| pair.strip_prefix("id=")).unwrap_or_default();
     let now_us = account.clock.micros();
     let delay_us = account.config.generation_delay_ms * 1000;
-    let charge = account.ledger().find(&id).filter(|charge| charge.ended_us + delay_us <= now_us).cloned();
+    let charge = account.ledger().find(id).filter(|charge| charge.ended_us + delay_us <= now_us).cloned();
     match charge {
         Some(charge) => ok(&generation_record(&charge, &Times::of(account, &charge))),
-        None => Refusal::generation_not_found(&id).reply(),
+        None => refuse_plainly(ErrorKind::NoGeneration, id),
     }
 }
 
@@ -231,7 +133,7 @@ fn generation_record(charge: &Charge, times: &Times) -> Value {
         json!({"provider_name": charge.provider, "status": 200, "latency": times.latency_ms});
     json!({"data": {
         "id": charge.generation_id,
-        "created_at": rfc3339(times.created_unix_s),
+        "created_at": iso_time(times.created_unix_s),
         "model": charge.model,
         "app_id": null,
         "streamed": charge.streamed,
@@ -256,24 +158,4 @@ fn generation_record(charge: &Charge, times: &Times) -> Value {
         "api_type": "completions",
         "data_region": "global",
     }})
-}
-
-/// `2026-10-04T11:22:33Z`, from the date that HTTP writes: `Sun, 04 Oct 2026 11:22:33 GMT`.
-fn rfc3339(unix_s: u64) -> String {
-    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let written = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(unix_s));
-    let month = MONTHS.find(&written[8..11]).map_or(0, |at| at / 3 + 1);
-    format!("{}-{month:02}-{}T{}Z", &written[12..16], &written[5..7], &written[17..25])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_are_written_the_other_way_round() {
-        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
-        assert_eq!(rfc3339(1_790_981_403), "2026-10-02T22:50:03Z");
-        assert_eq!(rfc3339(1_798_761_599), "2026-12-31T23:59:59Z");
-    }
 }

@@ -17,9 +17,7 @@ use crate::exchange::Exchange;
 use crate::gzip;
 use crate::listing::{self, Lookup};
 use crate::player::{PlayedBody, play};
-use crate::postscript::Wishes;
 use crate::record::{Entry, without_secrets};
-use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::shelf;
 use crate::socket::Wire;
@@ -41,15 +39,13 @@ pub(crate) async fn answer(
         return play(reply, Exchange::unlogged(&account), wire).await;
     }
     let caller = Caller::read(&head.headers);
-    let wishes = Wishes::read(uri.path(), &head.headers);
     let headers = without_secrets(head.headers, |value| account.judge(Some(value)).word());
     let entry = entry(&account, version, &method, &uri, headers);
     let mut exchange = Exchange::open(&account, entry);
     let body = read(body, account.config.body_bytes_max).await?;
     exchange.body(body.clone().unwrap_or_default());
     let accepts_gzip = account.config.gzip && caller.accepts_gzip;
-    let reply = dispatch(&mut exchange, &method, &uri, caller, body.clone());
-    let reply = wishes.grant(&exchange, &body.unwrap_or_default(), reply);
+    let reply = dispatch(&mut exchange, &method, &uri, caller, body);
     let reply = if accepts_gzip { gzip::compress(reply) } else { reply };
     play(reply, exchange, wire).await
 }
@@ -124,7 +120,7 @@ fn dispatch(
             let authorization = caller.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
             listing::reply(&exchange.account, &Lookup { path, query, authorization })
         }
-        _ => Refusal::not_found().reply(),
+        _ => dialect::refuse_plainly(ErrorKind::NotFound, ""),
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::account::Account;
-use crate::config::{HeaderCase, HttpVersions};
+use crate::config::HttpVersions;
 use crate::route;
 use crate::socket::{Socket, Transport, Wire};
 
@@ -124,7 +124,7 @@ impl Server {
     fn builder(&self) -> Builder<Streams> {
         let mut http = Builder::new(Streams::default());
         http.http1()
-            .title_case_headers(self.account.config.header_case == HeaderCase::Title)
+            .title_case_headers(true)
             .max_buf_size(BUFFER_BYTES_MAX)
             .max_headers(HEADERS_MAX)
             .timer(TokioTimer::new())

@@ -4,8 +4,8 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use crate::catalogue::{Catalogue, Model};
+use crate::clock::iso_time;
 use crate::dialect::{Dialect, List, Shelf};
-use crate::protocol::iso_time;
 use crate::reply::Reply;
 use crate::script::Script;
 

@@ -1,21 +1,35 @@
 //! The one place that turns what is wrong into a dialect's own error: its status, its text and its shape.
 
 use hyper::StatusCode;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::error_text::{ErrorKind, ErrorText, Trouble};
-use super::openrouter;
+use super::table::DIALECTS;
 use super::{Dialect, Shape};
 use crate::json::Object;
+use crate::odd;
 use crate::reply::Reply;
+
+/// The account that OpenRouter's errors name.
+pub(crate) const USER_ID: &str = "user_sim";
 
 /// The reply that refuses.
 pub(crate) fn refuse(dialect: &Dialect, trouble: &Trouble) -> Reply {
-    if dialect.is_openrouter() {
-        return openrouter::refuse(trouble);
+    if dialect.is_openrouter() && matches!(trouble.kind, ErrorKind::WrongType | ErrorKind::UnknownField) {
+        return odd::zod(Some(&trouble.case.reason));
     }
-    let status = StatusCode::from_u16(find(dialect, trouble).status).expect("a wording has three digits");
-    Reply::json(status, body(dialect, trouble))
+    let text = find(dialect, trouble);
+    let status = StatusCode::from_u16(text.status).expect("every error has a status of three digits");
+    let reply = Reply::json(status, body(dialect, trouble));
+    text.headers.iter().fold(reply, |reply, (name, value)| reply.header(name, &trouble.case.fill(value)))
+}
+
+/// OpenRouter's reply to a request that asks for no answer.
+pub(crate) fn refuse_plainly(kind: ErrorKind, reason: &str) -> Reply {
+    let mut trouble = Trouble::new(kind);
+    reason.clone_into(&mut trouble.case.reason);
+    refuse(&DIALECTS[0], &trouble)
 }
 
 /// The same error inside a stream that has begun, as the data of an event.
@@ -45,7 +59,8 @@ fn body(dialect: &Dialect, trouble: &Trouble) -> Vec<u8> {
             let inner = Object::new().with("code", &code).with("message", &message);
             error(azure_filter(inner, trouble.kind))
         }
-        Shape::Router | Shape::OpenAi | Shape::Azure => error(plain().with("code", &code)),
+        Shape::Router => router(text, &message, trouble),
+        Shape::OpenAi | Shape::Azure => error(plain().with("code", &code)),
         Shape::Anthropic => {
             let inner = Object::new().with("type", &text.kind).with("message", &message);
             let body = Object::new().with("type", "error").nest("error", inner);
@@ -69,6 +84,20 @@ fn body(dialect: &Dialect, trouble: &Trouble) -> Vec<u8> {
         Shape::Short => error(Object::new().with("message", &message).with("type", &kind)),
         Shape::Bare => Object::new().with("error", &message).bytes(),
     }
+}
+
+fn router(text: &ErrorText, message: &str, trouble: &Trouble) -> Vec<u8> {
+    let error = Object::new().with("message", message).with("code", &text.status);
+    let error = match &text.metadata {
+        Some(metadata) => {
+            let filled = trouble.case.fill_json(metadata.get());
+            let filled = RawValue::from_string(filled).expect("what fills a gap is escaped");
+            error.with("metadata", &filled)
+        }
+        None => error,
+    };
+    let body = Object::new().nest("error", error);
+    if text.user { body.with("user_id", USER_ID).bytes() } else { body.bytes() }
 }
 
 fn error(inner: Object) -> Vec<u8> {

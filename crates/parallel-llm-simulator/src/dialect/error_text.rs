@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Everything that is refused, by a rule or by a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -56,6 +57,8 @@ pub(crate) enum ErrorKind {
     /// The provider quotes what it was sent.
     KeyEcho,
     NotFound,
+    /// No generation has this id.
+    NoGeneration,
     /// What was asked of the simulator itself cannot be done.
     Order,
 }
@@ -71,7 +74,14 @@ pub(crate) struct ErrorText {
     pub(crate) kind: String,
     pub(crate) code: String,
     pub(crate) param: String,
+    /// What OpenRouter adds: details with gaps of their own, whose account it is, and headers.
+    pub(crate) metadata: Option<Box<RawValue>>,
+    pub(crate) user: bool,
+    pub(crate) headers: Vec<(String, String)>,
 }
+
+/// How much of a prompt is quoted.
+const QUOTED_CHARS_MAX: usize = 100;
 
 /// What fills the gaps.
 #[derive(Clone, Debug, Default)]
@@ -104,9 +114,27 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The words with their gaps filled.
+    /// The text with its gaps filled.
     pub(super) fn fill(&self, template: &str) -> String {
-        let gaps: [(&str, &dyn Fn() -> String); 12] = [
+        self.fill_as(template, |value| value)
+    }
+
+    /// The same for JSON whose strings have the gaps.
+    pub(super) fn fill_json(&self, template: &str) -> String {
+        self.fill_as(template, |value| {
+            let quoted = Value::from(value).to_string();
+            quoted[1..quoted.len() - 1].to_owned()
+        })
+    }
+
+    fn fill_as(&self, template: &str, written: impl Fn(String) -> String) -> String {
+        let gaps: [(&str, &dyn Fn() -> String); 18] = [
+            ("{slug}", &|| self.slug.clone()),
+            ("{provider}", &|| self.provider.clone()),
+            ("{prompt}", &|| self.prompt.chars().take(QUOTED_CHARS_MAX).collect()),
+            ("{affordable}", &|| self.affordable.to_string()),
+            ("{limit}", &|| self.limit.to_string()),
+            ("{reset}", &|| self.reset_unix_ms.to_string()),
             ("{model}", &|| self.model.clone()),
             ("{field}", &|| self.at.join(".")),
             ("{last}", &|| self.at.last().cloned().unwrap_or_default()),
@@ -127,7 +155,7 @@ impl Case {
             let (before, tail) = rest.split_at(at);
             filled.push_str(before);
             if let Some((gap, value)) = gaps.iter().find(|(gap, _)| tail.starts_with(gap)) {
-                filled.push_str(&value());
+                filled.push_str(&written(value()));
                 rest = &tail[gap.len()..];
             } else {
                 filled.push('{');

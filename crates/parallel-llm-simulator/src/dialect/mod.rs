@@ -7,13 +7,12 @@ mod auth;
 mod error;
 mod error_text;
 mod fields;
-mod openrouter;
 mod rules;
 mod subject;
 mod table;
 
 pub(crate) use auth::{KEY_PARAMETERS, check_key, sent_key};
-pub(crate) use error::{refuse, stream_error};
+pub(crate) use error::{USER_ID, refuse, refuse_plainly, stream_error};
 pub(crate) use error_text::{Case, ErrorKind, Trouble};
 pub(crate) use fields::{check_fields, check_rules};
 pub(crate) use subject::Subject;

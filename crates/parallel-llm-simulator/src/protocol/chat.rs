@@ -3,13 +3,12 @@
 use serde_json::json;
 
 use super::{Form, Manner};
-use crate::dialect::{Counts, ReasoningField, UsagePlace, stream_error};
+use crate::dialect::{Counts, ReasoningField, USER_ID, UsagePlace, stream_error};
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::json::Object;
 use crate::ledger::cost_pico;
 use crate::money::Usd;
-use crate::refusal::USER_ID;
 use crate::script::{ReasoningKind, UsageShape};
 use crate::sse::Frame;
 

@@ -1,6 +1,7 @@
 //! Ollama's `/api/chat`: one JSON object in each line, the last with `done`.
 
 use super::Form;
+use crate::clock::iso_time;
 use crate::dialect::stream_error;
 use crate::draft::Draft;
 use crate::fault::Fault;
@@ -92,40 +93,4 @@ fn frame(line: Object) -> Frame {
 
 fn message(content: Option<&str>) -> Object {
     Object::new().with("role", "assistant").with("content", &content)
-}
-
-/// Seconds since 1970 as `2026-11-20T12:00:00Z`.
-pub(crate) fn iso_time(unix_seconds: u64) -> String {
-    const DAY_S: u64 = 86_400;
-    let (mut day, second) = (unix_seconds / DAY_S, unix_seconds % DAY_S);
-    let is_leap =
-        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let mut year = 1970;
-    while day >= 365 + u64::from(is_leap(year)) {
-        day -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(is_leap(year));
-    let mut month = 1;
-    for days in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if day < days {
-            break;
-        }
-        day -= days;
-        month += 1;
-    }
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", day + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seconds_are_a_date() {
-        assert_eq!(iso_time(0), "1970-01-01T00:00:00Z");
-        assert_eq!(iso_time(1_709_210_096), "2024-02-29T12:34:56Z");
-        assert_eq!(iso_time(1_790_981_403), "2026-10-02T22:50:03Z");
-    }
 }

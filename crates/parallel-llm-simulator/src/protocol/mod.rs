@@ -13,8 +13,6 @@ use crate::fault::Fault;
 use crate::script::Behaviour;
 use crate::sse::Frame;
 
-pub(crate) use lines::iso_time;
-
 /// What a protocol makes of a draft, piece by piece.
 pub(crate) trait Form {
     /// What comes before the first token, at once.

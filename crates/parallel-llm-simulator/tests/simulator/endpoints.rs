@@ -1,4 +1,4 @@
-//! What can be read besides chats: models in pages, providers, the key's day, and generations.
+//! What can be read besides chats and models: the key's day, and generations.
 
 use parallel_llm_simulator::{Behaviour, Latency, Script, Simulator, SimulatorConfig};
 use serde_json::{Value, json};
@@ -8,109 +8,8 @@ use crate::client::{MODEL, get, question, send};
 /// A model that costs nothing.
 const FREE: &str = "google/gemma-4-31b-it:free";
 
-async fn started() -> Simulator {
-    Simulator::start(SimulatorConfig::instant()).await.unwrap()
-}
-
 async fn read(simulator: &Simulator, path: &str) -> Value {
     send(simulator, &get(simulator, path)).await.json()
-}
-
-fn ids(page: &Value) -> Vec<&str> {
-    page["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap()).collect()
-}
-
-#[tokio::test]
-async fn pages_of_models_lead_to_each_other() {
-    let simulator = started().await;
-    let whole = read(&simulator, "/api/v1/models").await;
-    let mut next = Some("/api/v1/models?limit=7".to_owned());
-    let mut seen = Vec::new();
-    while let Some(path) = next {
-        let page = read(&simulator, &path).await;
-        assert_eq!(page["total_count"], 31);
-        seen.extend(ids(&page).into_iter().map(str::to_owned));
-        next = page["links"]["next"].as_str().map(str::to_owned);
-    }
-    assert_eq!(seen, ids(&whole));
-}
-
-#[tokio::test]
-async fn models_are_found_by_name_however_it_is_written() {
-    let simulator = started().await;
-    for query in ["q=GPT-6.1+Sol", "q=%67pt-6.1%20sol", "q=openai%2Fgpt-6.1-sol"] {
-        let page = read(&simulator, &format!("/api/v1/models?{query}")).await;
-        assert_eq!(ids(&page), ["openai/gpt-6.1-sol"], "{query}");
-    }
-    for (query, count) in
-        [("q=nobody", 0), ("offset=30", 1), ("offset=99", 0), ("limit=0", 0), ("limit=x", 31)]
-    {
-        let page = read(&simulator, &format!("/api/v1/models?{query}")).await;
-        assert_eq!((ids(&page).len(), &page["links"]["next"]), (count, &Value::Null), "{query}");
-    }
-}
-
-#[tokio::test]
-async fn endpoints_of_a_model_are_listed_whole() {
-    let simulator = started().await;
-    let model = read(&simulator, &format!("/api/v1/model/{MODEL}")).await["data"].clone();
-    let expected = json!({"data": {
-        "id": MODEL,
-        "name": model["name"],
-        "created": model["created"],
-        "description": model["description"],
-        "architecture": model["architecture"],
-        "endpoints": [{
-            "name": "OpenAI | openai/gpt-6.1-terra",
-            "model_id": MODEL,
-            "model_name": model["name"],
-            "context_length": 1_050_000,
-            "pricing": model["pricing"],
-            "provider_name": "OpenAI",
-            "tag": "openai",
-            "quantization": "unknown",
-            "max_completion_tokens": 128_000,
-            "max_prompt_tokens": null,
-            "supported_parameters": model["supported_parameters"],
-            "status": 0,
-            "uptime_last_5m": 100,
-            "uptime_last_30m": 100,
-            "uptime_last_1d": 100,
-            "latency_last_30m": null,
-            "throughput_last_30m": null,
-            "supports_implicit_caching": false,
-        }],
-    }});
-    assert_eq!(read(&simulator, &format!("/api/v1/models/{MODEL}/endpoints")).await, expected);
-}
-
-#[tokio::test]
-async fn providers_are_listed_once_each() {
-    let simulator = started().await;
-    let listed = read(&simulator, "/api/v1/providers").await;
-    let provider = |name: &str, slug: &str| {
-        json!({
-            "name": name,
-            "slug": slug,
-            "privacy_policy_url": null,
-            "terms_of_service_url": null,
-            "status_page_url": null,
-        })
-    };
-    let expected = [
-        ("OpenAI", "openai"),
-        ("Anthropic", "anthropic"),
-        ("Google", "google"),
-        ("xAI", "xai"),
-        ("DeepSeek", "deepseek"),
-        ("Moonshot AI", "moonshot-ai"),
-        ("Z.AI", "z-ai"),
-        ("Alibaba", "alibaba"),
-        ("Mistral", "mistral"),
-        ("Minimax", "minimax"),
-        ("Sim", "sim"),
-    ];
-    assert_eq!(listed, json!({"data": expected.map(|(name, slug)| provider(name, slug))}));
 }
 
 #[tokio::test]

@@ -185,7 +185,7 @@ async fn only_the_chosen_versions_are_spoken() {
         let simulator =
             Simulator::start(SimulatorConfig { http, ..SimulatorConfig::instant() }).await.unwrap();
         for (way, expected) in [(ONE, one), (TWO, two)] {
-            let heard = meet(&simulator, way).await.hear(&get(&simulator, "/api/v1/models/count")).await;
+            let heard = meet(&simulator, way).await.hear(&get(&simulator, "/api/v1/credits")).await;
             assert_eq!(heard.end, expected, "{http:?} {way:?}");
         }
     }

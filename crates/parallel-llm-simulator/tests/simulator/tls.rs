@@ -61,7 +61,7 @@ async fn the_urls_say_https() {
 #[tokio::test]
 async fn a_client_without_tls_is_turned_away() {
     let simulator = started(HttpVersions::Both).await;
-    let reply = send(&simulator, &get(&simulator, "/api/v1/models/count")).await;
+    let reply = send(&simulator, &get(&simulator, "/api/v1/credits")).await;
     assert_eq!(reply.status, 0);
     assert!(matches!(reply.end, End::Cut | End::Reset));
     assert_eq!(simulator.requests(), []);
