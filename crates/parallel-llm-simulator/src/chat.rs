@@ -15,6 +15,7 @@ use crate::dialect::{check_fields, check_key, check_rules, refuse, sent_key};
 use crate::exchange::Exchange;
 use crate::fault::Fault;
 use crate::ledger::cost_pico;
+use crate::pace::Period;
 use crate::reply::{Head, Reply};
 use crate::request::{BadBody, ChatRequest};
 use crate::scene::Scene;
@@ -210,7 +211,10 @@ impl Desk<'_> {
         }
         let admitted = self.account.pace().admit(&self.account.clock, &self.account.config);
         admitted.map_err(|full| {
-            let mut trouble = scene.trouble(full.kind);
+            let mut trouble = scene.trouble(match full.period {
+                Period::Day => ErrorKind::RateDay,
+                Period::Minute => ErrorKind::RateMinute,
+            });
             (trouble.case.limit, trouble.case.reset_unix_ms) = (full.limit, full.reset_unix_ms);
             trouble
         })

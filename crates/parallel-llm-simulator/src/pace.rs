@@ -4,7 +4,6 @@
 
 use crate::clock::Clock;
 use crate::config::SimulatorConfig;
-use crate::dialect::ErrorKind;
 
 /// Free requests a day that `/key` tells of when the simulator has no limit: an account that once bought credits.
 const FREE_PER_DAY: u32 = 1000;
@@ -27,10 +26,17 @@ struct Window {
     count: u32,
 }
 
+/// How long free requests are counted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Period {
+    Minute,
+    Day,
+}
+
 /// A limit that was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exhausted {
-    pub(crate) kind: ErrorKind,
+    pub(crate) period: Period,
     pub(crate) limit: u32,
     /// When requests are free again.
     pub(crate) reset_unix_ms: u64,
@@ -53,11 +59,11 @@ impl Pace {
         let full = |window: Window, limit: Option<u32>| limit.filter(|limit| window.count >= *limit);
         if let Some(limit) = full(day, config.free_per_day) {
             let reset_unix_ms = unix_ms + rest_of(unix_ms, DAY_MS);
-            return Err(Exhausted { kind: ErrorKind::RateDay, limit, reset_unix_ms });
+            return Err(Exhausted { period: Period::Day, limit, reset_unix_ms });
         }
         if let Some(limit) = full(minute, config.free_per_minute) {
             let reset_unix_ms = unix_ms + rest_of(running_ms, MINUTE_MS);
-            return Err(Exhausted { kind: ErrorKind::RateMinute, limit, reset_unix_ms });
+            return Err(Exhausted { period: Period::Minute, limit, reset_unix_ms });
         }
         (self.minute, self.day) = (minute.and_one(), day.and_one());
         Ok(())

@@ -3,103 +3,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Words that say nothing about the subject. Short words are left out anyway.
-const EMPTY_WORDS: &[&str] = &[
-    "about",
-    "after",
-    "again",
-    "all",
-    "also",
-    "and",
-    "any",
-    "are",
-    "because",
-    "been",
-    "before",
-    "best",
-    "both",
-    "but",
-    "can",
-    "could",
-    "did",
-    "does",
-    "each",
-    "every",
-    "for",
-    "from",
-    "get",
-    "give",
-    "had",
-    "has",
-    "have",
-    "her",
-    "his",
-    "how",
-    "into",
-    "its",
-    "just",
-    "like",
-    "make",
-    "many",
-    "may",
-    "more",
-    "most",
-    "much",
-    "must",
-    "need",
-    "not",
-    "now",
-    "off",
-    "once",
-    "only",
-    "other",
-    "our",
-    "out",
-    "over",
-    "please",
-    "quite",
-    "really",
-    "should",
-    "some",
-    "sometimes",
-    "such",
-    "take",
-    "tell",
-    "than",
-    "that",
-    "the",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "this",
-    "those",
-    "through",
-    "too",
-    "use",
-    "using",
-    "very",
-    "want",
-    "was",
-    "way",
-    "were",
-    "what",
-    "when",
-    "where",
-    "which",
-    "while",
-    "who",
-    "why",
-    "will",
-    "with",
-    "without",
-    "would",
-    "yes",
-    "yet",
-    "you",
-    "your",
-];
+const EMPTY_WORDS: &str = "\
+    about after again all also and any are because been before best both but can could did does each every for from \
+    get give had has have her his how into its just like make many may more most much must need not now off once \
+    only other our out over please quite really should some sometimes such take tell than that the their them then \
+    there these they this those through too use using very want was way were what when where which while who why \
+    will with without would yes yet you your";
 
 /// Words that turn a statement into its opposite.
 const NEGATIONS: &[&str] = &["not", "never", "no", "cannot", "don't", "isn't", "needn't", "won't", "without"];
@@ -110,7 +19,7 @@ const WORD_CHARS_MIN: usize = 3;
 /// Whether a word says something about the subject.
 pub(crate) fn carries_meaning(word: &str) -> bool {
     let lower = word.to_lowercase();
-    word.chars().count() >= WORD_CHARS_MIN && !EMPTY_WORDS.contains(&lower.as_str())
+    word.chars().count() >= WORD_CHARS_MIN && EMPTY_WORDS.split(' ').all(|empty| empty != lower)
 }
 
 /// The words of a text, as written.
