@@ -37,7 +37,8 @@ fn resolve_with(request: RunRequest, settings: &Defaults, live: bool) -> Result<
     let terms =
         Terms { defaults: settings, providers: &providers(), catalogues: &catalogues(catalogue(live)) };
     RunPlan::resolve(request, &terms, identity(1)).map_err(|failure| {
-        format!("{} | {} | retryable {}", story::reason(&failure), failure.next_step(), failure.retryable)
+        let (reason, next) = (story::reason(&failure), failure.next_step());
+        story::without_names(&format!("{reason} | {next} | retryable {}", failure.retryable))
     })
 }
 
@@ -89,7 +90,7 @@ fn a_wish_that_cannot_be_met_is_refused() {
     insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..ask() }), @"usage: the temperature lies between 0 and 2 | see `parallel-llm-mcp help` | retryable false");
     insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..ask() }), @"usage: `max_tokens` is a whole number above 0 | see `parallel-llm-mcp help` | retryable false");
     insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..ask() }), @"usage: the deadline is longer than nothing | see `parallel-llm-mcp help` | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..ask() }), @"usage: there is no strategy `seance` (choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, moa, self-moa, debate, auto) | choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, moa, self-moa, debate, auto | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..ask() }), @"usage: there is no strategy `seance` (choose one of: <strategies>) | choose one of: <strategies> | retryable false");
     insta::assert_snapshot!(refused(RunRequest { budget: Some(PicoUsd(1)), ..ask() }), @"budget: the run may cost up to $0.032; the budget is $0.0000000000010 | raise `--budget`, lower `--max-tokens`, or ask fewer models | retryable false");
 }
 

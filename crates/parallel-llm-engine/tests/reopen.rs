@@ -640,7 +640,7 @@ fn resolve(request: &RunRequest, plan: &RunPlan) -> Result<String, String> {
     let before = (plan, plan.synthesizers.as_slice());
     Reopening::resolve(request, &terms, before, (vec![SeatNumber(2)], PicoUsd::from_usd(1)))
         .map(|one| format!("+{:?} s{:?} within {}", names(&one.seats), names(&one.synthesizers), one.budget))
-        .map_err(|failure| story::reason(&failure))
+        .map_err(|failure| story::without_names(&story::reason(&failure)))
 }
 
 #[tokio::test(start_paused = true)]
@@ -669,7 +669,7 @@ async fn a_wish_is_resolved_against_the_run() {
     model_unknown: the model `adda` is unknown (did you mean `ada`?)
     panel_size: the run would have more than 64 seats
     budget: this part of the run may cost up to $0.70; the budget is $0.0000000000010
-    usage: there is no strategy `magic` (choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, moa, self-moa, debate, auto)
+    usage: there is no strategy `magic` (choose one of: <strategies>)
     usage: `vote@weights=log-odds` needs the accuracy of every seat, and `ada` comes without (write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out)
     +[] s["2 fuser"] within $3.00
     "#);

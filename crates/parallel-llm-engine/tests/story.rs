@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::request::recipe::Strategy;
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::run::event::{Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
@@ -191,6 +192,11 @@ fn money(cost: Option<PicoUsd>) -> String {
 }
 
 /// A failure with its code, and with its advice where that is its own.
+/// A text in which the strategies stand as one word, so that a new one changes no test but its own.
+pub(crate) fn without_names(text: &str) -> String {
+    text.replace(&Strategy::names().collect::<Vec<_>>().join(", "), "<strategies>")
+}
+
 pub(crate) fn reason(failure: &Failure) -> String {
     let next = failure.next.as_ref().map(|next| format!(" ({next})")).unwrap_or_default();
     format!("{}: {}{next}", failure.code, failure.message)
