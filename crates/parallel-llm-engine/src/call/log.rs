@@ -88,7 +88,7 @@ impl RunLog {
             }
             if pen.broken.is_some() {
                 // Nobody sends on a `Sent` that is not durable, so it did not happen.
-                batch.retain(|recorded| !matches!(recorded.event, Event::Sent { .. }));
+                batch.retain(|recorded| !recorded.event.lets_bytes_leave());
             }
             if let Some(notice) = self.journal.notice(self.lease.run_id) {
                 self.hub.warn(notice);

@@ -185,11 +185,11 @@ impl UpstreamCall {
             };
             let reply = self.read(permit).await;
             let event = self.judge(&reply);
-            let (retry, why) = match &event {
-                Event::Failed { retry: Retry::Never, .. } => return event,
-                Event::Failed { retry, failure, .. } => (retry.clone(), failure.clone()),
-                _ => return event,
-            };
+            let Event::Failed { retry, failure: why, .. } = &event else { return event };
+            let (retry, why) = (retry.clone(), why.clone());
+            if retry == Retry::Never {
+                return event;
+            }
             if let Err(failure) = self.context.log.append(event).await {
                 return self.never(self.attempt(), failure);
             }

@@ -17,7 +17,7 @@ use crate::panel::quorum::{Quorum, Verdict};
 use crate::plan::caller_slot::{Place, StepNumber};
 use crate::prompt::reply::Reveal;
 use crate::request::panel::{Seat, SeatNumber};
-use crate::run::event::{Attempt, Event};
+use crate::run::event::{Attempt, CallEnd, Event};
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::{Answer, Failure};
 use crate::value::money::PicoUsd;
@@ -288,19 +288,22 @@ impl Panel {
         let is_set_aside = event.attempt().is_some_and(|attempt| self.set_aside.contains(&attempt.place));
         let event = if is_set_aside { event.given_up() } else { event };
         if let Some(Attempt { place: Place::Seat(seat), .. }) = event.attempt() {
-            let usable = match &event {
-                Event::Answered { answer, .. } => usable(seat, answer, false),
-                Event::Cut { answer, .. } => usable(seat, answer, true).or_else(|| self.given_before(seat)),
+            let end = event.end();
+            let usable = match end {
+                Some(CallEnd::Answered(answer)) => usable(seat, answer, false),
+                Some(CallEnd::Cut(answer, _)) => {
+                    usable(seat, answer, true).or_else(|| self.given_before(seat))
+                }
                 // Asked again in vain: what it gave before is still there.
-                _ => self.given_before(seat),
+                Some(CallEnd::Failed(_) | CallEnd::Cancelled) | None => self.given_before(seat),
             };
             self.quorum.observe(seat, usable.is_some(), elapsed_ms);
-            match (&event, usable) {
-                (_, Some(usable)) => self.usable.push(usable),
-                (Event::Failed { failure, .. } | Event::Cut { failure, .. }, None) => {
+            match (usable, end) {
+                (Some(usable), _) => self.usable.push(usable),
+                (None, Some(CallEnd::Cut(_, failure) | CallEnd::Failed(failure))) => {
                     self.failures.push((seat, failure.clone()));
                 }
-                _ => {}
+                (None, Some(CallEnd::Answered(_) | CallEnd::Cancelled) | None) => {}
             }
         } else if !is_set_aside {
             self.beside.push(event.clone());

@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, ready};
 use crate::plan::RunPlan;
 use crate::plan::caller_slot::Place;
 use crate::port::{Journal, Lease};
-use crate::run::event::{Attempt, Event, Recorded};
+use crate::run::event::{Attempt, Recorded};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::id::RunId;
@@ -63,7 +63,7 @@ impl Journal for MemoryJournal {
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let closes = events.iter().any(|recorded| matches!(recorded.event, Event::Closed { .. }));
+        let closes = events.iter().any(|recorded| recorded.event.closes());
         if closes && !self.keep_closed {
             runs.remove(&lease.run_id);
         } else {

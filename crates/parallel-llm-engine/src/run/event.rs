@@ -24,6 +24,8 @@ pub struct Attempt {
 }
 
 /// One durable fact.
+///
+/// Whoever reads events matches all of them: the compiler then names every place that has to know a new one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -140,23 +142,113 @@ impl Event {
         }
     }
 
-    /// The same end, told as that of a request that was given up before.
+    /// The same end, as that of a request that was given up before it came.
     pub(crate) fn given_up(self) -> Self {
         match self {
             Self::Answered { attempt, answer } | Self::Cut { attempt, answer, .. } => {
                 Self::Cancelled { attempt, answer: Some(answer), cost: None }
             }
             Self::Failed { attempt, cost, .. } => Self::Cancelled { attempt, answer: None, cost },
-            event => event,
+            Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Cancelled { .. }
+            | Self::Reconciled { .. }
+            | Self::Started { .. }
+            | Self::Spared { .. }
+            | Self::Reopened { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => self,
         }
     }
 
-    /// What the event tells of the cost of its request, as far as that is known.
+    /// How the call came to its end, where the event says so.
+    pub(crate) const fn end(&self) -> Option<CallEnd<'_>> {
+        match self {
+            Self::Answered { answer, .. } => Some(CallEnd::Answered(answer)),
+            Self::Cut { answer, failure, .. } => Some(CallEnd::Cut(answer, failure)),
+            Self::Failed { failure, retry: Retry::Never, .. } => Some(CallEnd::Failed(failure)),
+            Self::Cancelled { .. } => Some(CallEnd::Cancelled),
+            Self::Failed { retry: Retry::After { .. } | Retry::Without { .. }, .. }
+            | Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Reconciled { .. }
+            | Self::Started { .. }
+            | Self::Spared { .. }
+            | Self::Reopened { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => None,
+        }
+    }
+
+    /// Whether the request has left nothing behind: no text of it, not even the beginning.
+    pub(crate) const fn is_without_text(&self) -> bool {
+        match self {
+            Self::Failed { .. } | Self::Cancelled { answer: None, .. } => true,
+            Self::Cancelled { answer: Some(_), .. }
+            | Self::Answered { .. }
+            | Self::Cut { .. }
+            | Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Reconciled { .. }
+            | Self::Started { .. }
+            | Self::Spared { .. }
+            | Self::Reopened { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => false,
+        }
+    }
+
+    /// Whether bytes leave once this is durable, and may not leave before.
+    pub(crate) const fn lets_bytes_leave(&self) -> bool {
+        match self {
+            Self::Sent { .. } => true,
+            Self::Accepted { .. }
+            | Self::Answered { .. }
+            | Self::Cut { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled { .. }
+            | Self::Reconciled { .. }
+            | Self::Started { .. }
+            | Self::Spared { .. }
+            | Self::Reopened { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => false,
+        }
+    }
+
+    /// Whether nothing more happens in this part of the run.
+    pub const fn closes(&self) -> bool {
+        match self {
+            Self::Closed { .. } => true,
+            Self::Started { .. }
+            | Self::Spared { .. }
+            | Self::Reopened { .. }
+            | Self::Decided { .. }
+            | Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Answered { .. }
+            | Self::Cut { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled { .. }
+            | Self::Reconciled { .. } => false,
+        }
+    }
+
+    /// What the event says of the cost of its request, as far as that is known.
     pub fn cost(&self) -> Option<PicoUsd> {
         match self {
             Self::Failed { cost, .. } | Self::Cancelled { answer: None, cost, .. } => *cost,
             Self::Reconciled { cost, .. } => Some(*cost),
-            event => event.answer()?.cost,
+            Self::Answered { answer, .. }
+            | Self::Cut { answer, .. }
+            | Self::Cancelled { answer: Some(answer), .. } => answer.cost,
+            Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Started { .. }
+            | Self::Spared { .. }
+            | Self::Reopened { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => None,
         }
     }
 
@@ -166,7 +258,16 @@ impl Event {
             Self::Answered { answer, .. }
             | Self::Cut { answer, .. }
             | Self::Cancelled { answer: Some(answer), .. } => Some(answer),
-            _ => None,
+            Self::Cancelled { answer: None, .. }
+            | Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Failed { .. }
+            | Self::Reconciled { .. }
+            | Self::Started { .. }
+            | Self::Spared { .. }
+            | Self::Reopened { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => None,
         }
     }
 
@@ -176,9 +277,31 @@ impl Event {
             Self::Answered { answer, .. }
             | Self::Cut { answer, .. }
             | Self::Cancelled { answer: Some(answer), .. } => Some(answer),
-            _ => None,
+            Self::Cancelled { answer: None, .. }
+            | Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Failed { .. }
+            | Self::Reconciled { .. }
+            | Self::Started { .. }
+            | Self::Spared { .. }
+            | Self::Reopened { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => None,
         }
     }
+}
+
+/// How a call came to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CallEnd<'a> {
+    /// With a whole answer.
+    Answered(&'a Answer),
+    /// With an answer that stopped before its end, and why it stopped.
+    Cut(&'a Answer, &'a Failure),
+    /// With nothing.
+    Failed(&'a Failure),
+    /// It was given up.
+    Cancelled,
 }
 
 /// An event with its place in the run.

@@ -168,13 +168,18 @@ impl Run {
                 self.closed = true;
                 self.status = self.final_status();
             }
-            event => {
-                let Some(attempt) = event.attempt() else { return };
-                if matches!(event, Event::Sent { .. }) && attempt.number == 1 {
+            event @ (Event::Sent { attempt }
+            | Event::Accepted { attempt, .. }
+            | Event::Answered { attempt, .. }
+            | Event::Cut { attempt, .. }
+            | Event::Failed { attempt, .. }
+            | Event::Cancelled { attempt, .. }
+            | Event::Reconciled { attempt, .. }) => {
+                if event.lets_bytes_leave() && attempt.number == 1 {
                     self.note_reads(attempt.place);
                 }
                 if let Some(seat) = self.place_mut(attempt.place) {
-                    seat.apply(attempt, event, recorded.elapsed_ms);
+                    seat.apply(*attempt, event, recorded.elapsed_ms);
                     seat.late |= is_decided && event.answer().is_some() && seat.has_given();
                 }
                 if is_decided {

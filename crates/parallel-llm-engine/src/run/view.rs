@@ -302,12 +302,12 @@ impl SeatView {
     }
 
     pub(super) fn apply(&mut self, attempt: Attempt, event: &Event, at_ms: u64) {
-        if matches!(event, Event::Sent { .. }) && !self.status.is_final() {
+        if event.lets_bytes_leave() && !self.status.is_final() {
             // Sent again although nothing was heard of the request before: another process took over.
             self.lose_track();
         }
-        if let (Some(earlier), Event::Failed { .. } | Event::Cancelled { answer: None, .. }) =
-            (self.earlier_status, event)
+        if let Some(earlier) = self.earlier_status
+            && event.is_without_text()
             && matches!(earlier, SeatStatus::Unknown | SeatStatus::Cancelled)
         {
             // It was to be asked again and was not: what may have been paid before is as unknown as it was.

@@ -16,7 +16,7 @@ use crate::plan::caller_slot::Place;
 use crate::plan::step::StepKey;
 use crate::prompt::reply::Reveal;
 use crate::request::Message;
-use crate::run::event::Event;
+use crate::run::event::{CallEnd, Event};
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -128,12 +128,13 @@ async fn finish(context: &RunContext, begun: Begun, open: &AtomicUsize) -> Resul
         }
         Begun::Now(upstream, admission) => upstream.finish(admission).await,
     };
-    context.log.stage(event.clone());
+    let gave = given(&event);
+    context.log.stage(event);
     if open.fetch_sub(1, Ordering::Relaxed) > 1 {
         // What was paid for does not wait for its fellows. A failed write shows where the next call wants to be sent.
         let _ = context.log.commit().await;
     }
-    given(event)
+    gave
 }
 
 /// What the run has of each of these calls already; `None` where it is to be made.
@@ -208,10 +209,13 @@ fn unheard_of() -> Failure {
         .with_next("it may have been paid, so it was not asked again")
 }
 
-fn given(event: Event) -> Result<Answer, Failure> {
-    match event {
-        Event::Answered { answer, .. } => Ok(answer),
-        Event::Cut { failure, .. } | Event::Failed { failure, .. } => Err(failure),
-        _ => Err(Failure::new(Code::Cancelled, "the run was cancelled while its answer was written")),
+/// What a call gave that is over.
+fn given(event: &Event) -> Result<Answer, Failure> {
+    match event.end() {
+        Some(CallEnd::Answered(answer)) => Ok(answer.clone()),
+        Some(CallEnd::Cut(_, failure) | CallEnd::Failed(failure)) => Err(failure.clone()),
+        Some(CallEnd::Cancelled) | None => {
+            Err(Failure::new(Code::Cancelled, "the run was cancelled while its answer was written"))
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::panel::gather::{Gathered, Panel, Usable};
 use crate::plan::caller_slot::Place;
 use crate::plan::step::StepKey;
 use crate::request::panel::SeatNumber;
-use crate::run::event::Event;
+use crate::run::event::CallEnd;
 use crate::run::outcome::Outcome;
 use crate::run::{SeatStatus, SeatView};
 use crate::strategy::parts::answers::{Answers, agreement};
@@ -160,9 +160,15 @@ impl<'a> Early<'a> {
         let Some(end) = panel.ended_beside() else { return false };
         self.draft = None;
         self.is_over = true;
-        match end {
-            Event::Answered { attempt, answer } => fusion::holds_text(self.context, attempt.place, &answer),
-            _ => false,
+        match (end.end(), end.attempt()) {
+            (Some(CallEnd::Answered(answer)), Some(attempt)) => {
+                fusion::holds_text(self.context, attempt.place, answer)
+            }
+            (
+                Some(CallEnd::Answered(_) | CallEnd::Cut(..) | CallEnd::Failed(_) | CallEnd::Cancelled)
+                | None,
+                _,
+            ) => false,
         }
     }
 
