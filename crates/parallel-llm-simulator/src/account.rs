@@ -10,7 +10,6 @@ use crate::catalogue::Catalogue;
 use crate::clock::Clock;
 use crate::config::SimulatorConfig;
 use crate::ledger::Ledger;
-use crate::pace::Pace;
 use crate::record::Log;
 use crate::seed;
 use crate::stage::Stage;
@@ -27,7 +26,6 @@ pub(crate) struct Account {
     log: Mutex<Log>,
     trap_log: Mutex<Log>,
     stage: Mutex<Stage>,
-    pace: Mutex<Pace>,
 }
 
 /// What is known about the key of a request.
@@ -63,7 +61,6 @@ impl Account {
             log: Mutex::default(),
             trap_log: Mutex::default(),
             stage: Mutex::new(Stage::new(&config)),
-            pace: Mutex::default(),
             config,
         }
     }
@@ -85,10 +82,6 @@ impl Account {
         self.stage.lock()
     }
 
-    pub(crate) fn pace(&self) -> MutexGuard<'_, Pace> {
-        self.pace.lock()
-    }
-
     /// Judges the value of an `Authorization` header, or of a bare key header.
     pub(crate) fn judge(&self, authorization: Option<&str>) -> KeyVerdict {
         let Some(value) = authorization.filter(|value| !value.is_empty()) else { return KeyVerdict::Missing };
@@ -108,6 +101,5 @@ impl Account {
         let since = self.log().next();
         self.ledger().reset(since);
         *self.stage() = Stage::new(&self.config);
-        *self.pace() = Pace::default();
     }
 }

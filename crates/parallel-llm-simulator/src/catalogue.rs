@@ -144,14 +144,14 @@ impl Catalogue {
 
 /// The shape of an entry, as far as the simulator acts on it.
 #[derive(Deserialize)]
-struct Entry {
+struct ListedModel {
     id: String,
     alias_target: Option<AliasTarget>,
     context_length: u64,
     architecture: Architecture,
     pricing: Pricing,
     top_provider: TopProvider,
-    reasoning: Option<Reasoning>,
+    reasoning: Option<ReasoningSupport>,
 }
 
 #[derive(Deserialize)]
@@ -185,13 +185,13 @@ struct TopProvider {
 }
 
 #[derive(Deserialize)]
-struct Reasoning {
+struct ReasoningSupport {
     mandatory: bool,
 }
 
 impl Model {
     fn read(place: usize, entry: &Value) -> Option<Self> {
-        let read = Entry::deserialize(entry).ok()?;
+        let read = ListedModel::deserialize(entry).ok()?;
         Some(Self {
             place,
             id: read.id,

@@ -15,12 +15,11 @@ use crate::dialect::{check_fields, check_key, check_rules, refuse, sent_key};
 use crate::exchange::Exchange;
 use crate::fault::Fault;
 use crate::ledger::cost_pico;
-use crate::pace::Period;
+use crate::model_list::{self, Sold};
 use crate::reply::{Head, Reply};
 use crate::request::{BadBody, ChatRequest};
 use crate::scene::Scene;
 use crate::seed::Draw;
-use crate::shelf::{self, Sold};
 
 /// Models of one request's fallback list that are tried.
 const FALLBACKS_MAX: usize = 8;
@@ -44,7 +43,7 @@ pub(crate) fn reply(exchange: &mut Exchange, call: &Call) -> Reply {
     let account = std::sync::Arc::clone(&exchange.account);
     let body = call.body.as_deref().map(|body| Read::of(call, body));
     let asked = body.as_ref().and_then(|read| read.request.as_ref().ok()?.candidates().next());
-    let known = asked.and_then(|name| shelf::find(account.catalogue, call.dialect, name));
+    let known = asked.and_then(|name| model_list::find(account.catalogue, call.dialect, name));
     exchange.chat(asked, known.is_some_and(|sold| sold.scenario.is_none()));
 
     let letters = Draw::new(account.config.seed, &["generation", &exchange.sequence.to_string()]).letters(20);
@@ -143,7 +142,7 @@ impl Desk<'_> {
     /// The checks that depend on the model, then the scene.
     fn answer(&self, request: &ChatRequest, body: &Value, name: &str) -> Result<Reply, Trouble> {
         let Call { dialect, headers, .. } = self.call;
-        let Some(Sold { model, scenario }) = shelf::find(self.account.catalogue, dialect, name) else {
+        let Some(Sold { model, scenario }) = model_list::find(self.account.catalogue, dialect, name) else {
             let is_gone = dialect.is_openrouter() && name == GONE_MODEL;
             return Err(Trouble::new(if is_gone { ErrorKind::NoEndpoints } else { ErrorKind::BadModel }));
         };
@@ -163,7 +162,6 @@ impl Desk<'_> {
         check_rules(dialect.fields(), Subject { body, headers, model: scene.served, forbids_reasoning })?;
         check_request(&scene)?;
         self.check_money(&scene)?;
-        self.check_rate(&scene)?;
         // A name that plays a fault is counted for each dialect, which is where a person tries it.
         let counted_as = scenario.map(|_| format!("{} {name}", dialect.name));
         let scenario = self.call.scenario.as_deref().or(scenario);
@@ -202,22 +200,6 @@ impl Desk<'_> {
         }
         ledger.hold(self.sequence, hold_pico);
         Ok(())
-    }
-
-    /// The limits on OpenRouter's free models.
-    fn check_rate(&self, scene: &Scene<'_>) -> Result<(), Trouble> {
-        if !scene.asked.is_free() || !scene.dialect.is_openrouter() {
-            return Ok(());
-        }
-        let admitted = self.account.pace().admit(&self.account.clock, &self.account.config);
-        admitted.map_err(|full| {
-            let mut trouble = scene.trouble(match full.period {
-                Period::Day => ErrorKind::RateDay,
-                Period::Minute => ErrorKind::RateMinute,
-            });
-            (trouble.case.limit, trouble.case.reset_unix_ms) = (full.limit, full.reset_unix_ms);
-            trouble
-        })
     }
 
     /// Adds what every error of this request may say.

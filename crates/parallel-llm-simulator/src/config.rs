@@ -21,10 +21,6 @@ pub struct SimulatorConfig {
     pub key_limit_pico_usd: Option<i64>,
     /// What requests in flight may hold before 402, in pico-dollars.
     pub in_flight_pico_usd: Option<i64>,
-    /// Requests a minute to `:free` models before 429.
-    pub free_per_minute: Option<u32>,
-    /// Requests a day (UTC) to `:free` models before 429.
-    pub free_per_day: Option<u32>,
     /// Serves https with a certificate made at start, for `localhost`, 127.0.0.1 and the address.
     pub tls: bool,
     /// Versions of HTTP that are spoken: on TLS what ALPN offers, else what is understood.
@@ -35,8 +31,6 @@ pub struct SimulatorConfig {
     pub connections_max: usize,
     /// Multiplies every latency. 0 does not sleep at all; 1 is as scripted.
     pub time_scale: f64,
-    /// Whether whole bodies are compressed for clients that accept gzip.
-    pub gzip: bool,
     /// How long `/generation` says 404 after a generation ended.
     pub generation_delay_ms: u64,
     /// How models without a script behave.
@@ -75,14 +69,11 @@ impl Default for SimulatorConfig {
             balance_pico_usd: 1000 * PICO_PER_USD,
             key_limit_pico_usd: None,
             in_flight_pico_usd: None,
-            free_per_minute: None,
-            free_per_day: None,
             tls: false,
             http: HttpVersions::Both,
             body_bytes_max: BODY_BYTES_MAX,
             connections_max: CONNECTIONS_MAX,
             time_scale: 1.0,
-            gzip: false,
             generation_delay_ms: 1000,
             behaviour: Behaviour::default(),
             scripts: BTreeMap::new(),

@@ -85,10 +85,18 @@ impl Draft {
     /// Changes what the answer says, or notes where it breaks.
     pub(crate) fn spoil(&mut self, fault: Fault) {
         match fault {
-            Fault::EmptyChoices => self.drop_choice(),
+            Fault::EmptyChoices => {
+                self.content = None;
+                self.reasoning.clear();
+                self.has_choice = false;
+            }
             Fault::NullContent => self.content = None,
             Fault::EmptyContent => self.content = Some(String::new()),
-            Fault::ReasoningBurn => self.burn(),
+            Fault::ReasoningBurn => {
+                self.reason((self.reasoning.len() / 4).max(BURNT_TOKENS_MIN));
+                self.content = Some(String::new());
+                self.stop_for_length();
+            }
             Fault::TruncatedLength => self.limit(self.completion_tokens() / 2),
             Fault::Refusal => self.refuse(REFUSAL),
             Fault::ContentFilter => {
@@ -103,19 +111,6 @@ impl Draft {
             Fault::OddFraming | Fault::SseNoDone => {}
             breaks => self.breaks = Some(breaks),
         }
-    }
-
-    fn drop_choice(&mut self) {
-        self.content = None;
-        self.reasoning.clear();
-        self.has_choice = false;
-    }
-
-    fn burn(&mut self) {
-        let tokens = self.reasoning.len() / 4;
-        self.reason(tokens.max(BURNT_TOKENS_MIN));
-        self.content = Some(String::new());
-        self.stop_for_length();
     }
 
     /// Refuses with these words instead of answering.

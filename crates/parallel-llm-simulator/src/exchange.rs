@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::account::Account;
 use crate::ledger::{Bill, Ending};
-use crate::record::Entry;
+use crate::record::RecordedRequest;
 use crate::reply::{Head, Reply};
 
 /// A sequence number that no logged request has.
@@ -27,8 +27,8 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Notes a request that has arrived.
-    pub(crate) fn open(account: &Arc<Account>, entry: Entry) -> Self {
-        let sequence = account.log().open(entry);
+    pub(crate) fn open(account: &Arc<Account>, request: RecordedRequest) -> Self {
+        let sequence = account.log().open(request);
         let account = Arc::clone(account);
         Self { account, sequence, counted: false, bill: None, tokens_sent: 0, settled: false }
     }
@@ -56,7 +56,7 @@ impl Exchange {
             log.stats.per_model.insert(counted_as.to_owned(), 1);
         }
         if let Some(entry) = log.entry(self.sequence) {
-            entry.model = slug.map(str::to_owned);
+            entry.request.model = slug.map(str::to_owned);
         }
     }
 
@@ -67,12 +67,12 @@ impl Exchange {
         let now_us = self.account.clock.micros();
         let mut log = self.account.log();
         let Some(entry) = log.entry(self.sequence) else { return };
-        entry.status = Some(status.as_u16());
-        entry.first_byte_us = Some(now_us);
-        entry.provider = self.bill.as_ref().map(|bill| bill.provider.clone());
+        entry.request.status = Some(status.as_u16());
+        entry.request.first_byte_us = Some(now_us);
+        entry.request.provider = self.bill.as_ref().map(|bill| bill.provider.clone());
         let id = headers.iter().find(|(name, _)| name == "x-generation-id").map(|(_, value)| value);
         let id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
-        entry.generation_id = id.or_else(|| Some(self.bill.as_ref()?.generation_id.clone()));
+        entry.request.generation_id = id.or_else(|| Some(self.bill.as_ref()?.generation_id.clone()));
     }
 
     /// Notes tokens that were handed to the connection.
@@ -103,8 +103,8 @@ impl Exchange {
         }
         log.stats.client_cancelled += u64::from(cancelled);
         if let Some(entry) = log.entry(self.sequence) {
-            entry.last_byte_us = Some(at_us);
-            entry.client_cancelled = cancelled;
+            entry.request.last_byte_us = Some(at_us);
+            entry.request.client_cancelled = cancelled;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The names of everything that can go wrong on purpose, in one table.
 //!
-//! What each fault sends is left to `refusal` (replies that refuse), `draft` (answers that break) and `odd` (replies
+//! What each fault sends is left to `dialect` (errors), `draft` (answers that break) and `odd` (replies
 //! that are not even JSON). A name here is the name in a script, in `X-Sim-Scenario` and in the documentation.
 
 use std::fmt;
@@ -120,16 +120,8 @@ enum Who {
 }
 
 impl Fault {
-    /// Whether this dialect (a name of `Simulator::dialects`) can fail in this way. These are one provider's own:
-    ///
-    /// - `in_flight`, `key_limit`: OpenRouter's account, with its hold on what is in flight and its limits of keys.
-    /// - `no_endpoints`, `data_policy`: OpenRouter's routing; nobody else looks for a provider.
-    /// - `zod_400`, `ok_error_body`: OpenRouter's validation library, and its status that is committed too early.
-    /// - `rate_free_day`: OpenRouter, Gemini and Groq limit the requests of a day.
-    /// - `ok_finish_error`: OpenRouter, Gemini, Mistral and vLLM have a finish reason for an error.
-    /// - `credits`, `moderation`: not Ollama, LM Studio and vLLM, which sell nothing and flag nothing.
-    ///
-    /// A script that asks for one elsewhere is answered with a 400 that says so.
+    /// Whether this dialect (a name of `Simulator::dialects`) can fail in this way. A script that asks for a fault
+    /// elsewhere is answered with a 400 that says so.
     pub fn applies_to(self, dialect_name: &str) -> bool {
         let row = EXCLUSIONS.iter().find(|(fault, _)| *fault == self);
         row.is_none_or(|(_, who)| match who {

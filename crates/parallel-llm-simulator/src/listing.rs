@@ -58,7 +58,6 @@ fn key(account: &Account) -> Reply {
     let usage_pico = account.ledger().charged_pico();
     let limit_pico = account.config.key_limit_pico_usd;
     let usage = Usd { pico: usage_pico };
-    let day = account.pace().day(&account.clock, &account.config);
     ok(&json!({"data": {
         "label": "sk-or-v1-sim...key",
         "limit": limit_pico.map(|pico| Usd { pico }),
@@ -74,11 +73,7 @@ fn key(account: &Account) -> Reply {
         "is_management_key": false,
         "is_provisioning_key": false,
         "expires_at": null,
-        "free_model_daily_requests": {
-            "limit": day.limit,
-            "remaining": day.limit.saturating_sub(day.used),
-            "used": day.used,
-        },
+        "free_model_daily_requests": {"limit": 50, "remaining": 50, "used": 0},
         "rate_limit": {
             "requests": -1,
             "interval": "10s",

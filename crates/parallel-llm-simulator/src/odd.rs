@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use hyper::StatusCode;
 
 use crate::json::Object;
-use crate::reply::{Head, Reply, Steps};
+use crate::reply::{Reply, Steps};
 
 /// The page of a captive portal.
 const LOGIN_PAGE: &str = "<!DOCTYPE html><title>Sign in to the network</title>\
@@ -59,12 +59,4 @@ pub(crate) fn late_error(generation_id: &str, every_ms: u64, time_scale: f64) ->
         .nest("metadata", Object::new().with("error_type", "provider_unavailable"));
     steps.send(&Object::new().with("id", generation_id).nest("error", error).bytes(), 0);
     Reply::steps(StatusCode::OK, "application/json", steps)
-}
-
-pub(crate) fn silence() -> Reply {
-    Reply::headless(Head::Never)
-}
-
-pub(crate) fn hang_up() -> Reply {
-    Reply::headless(Head::Closed)
 }

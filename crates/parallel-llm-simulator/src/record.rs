@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use hyper::Version;
-use hyper::header::{HeaderMap, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ const SECRET_HEADERS: [&str; 6] =
     ["authorization", "proxy-authorization", "api-key", "x-api-key", "x-goog-api-key", "cookie"];
 
 /// One request, as a test wants to see it. Times are microseconds since the simulator's start.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordedRequest {
     /// Counts up from 0 and does not start again at a reset.
     pub sequence: u64,
@@ -77,59 +77,29 @@ pub struct Stats {
     pub client_cancelled: u64,
 }
 
-/// What the log keeps of a request: cheap to fill, turned into a [`RecordedRequest`] when asked for.
+/// What the log keeps of a request; the body is read as JSON when somebody asks for it.
 #[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) method: String,
-    pub(crate) path: String,
-    pub(crate) version: Version,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-    pub(crate) model: Option<String>,
-    pub(crate) arrived_us: u64,
-    pub(crate) first_byte_us: Option<u64>,
-    pub(crate) last_byte_us: Option<u64>,
-    pub(crate) client_cancelled: bool,
-    pub(crate) status: Option<u16>,
-    pub(crate) generation_id: Option<String>,
-    pub(crate) provider: Option<String>,
+pub(crate) struct LogEntry {
+    pub(crate) request: RecordedRequest,
+    body: Bytes,
 }
 
-impl Entry {
-    fn view(&self, sequence: u64) -> RecordedRequest {
-        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-        RecordedRequest {
-            sequence,
-            method: self.method.clone(),
-            path: self.path.clone(),
-            version: number(self.version).to_owned(),
-            headers: self.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
-            body: serde_json::from_slice(&self.body).unwrap_or(Value::Null),
-            model: self.model.clone(),
-            arrived_us: self.arrived_us,
-            first_byte_us: self.first_byte_us,
-            last_byte_us: self.last_byte_us,
-            client_cancelled: self.client_cancelled,
-            status: self.status,
-            generation_id: self.generation_id.clone(),
-            provider: self.provider.clone(),
-        }
-    }
-}
-
-/// The version's number, without the name of the protocol.
-fn number(version: Version) -> &'static str {
-    match version {
-        Version::HTTP_2 => "2",
-        Version::HTTP_11 => "1.1",
-        _ => "1.0",
+impl RecordedRequest {
+    /// A request whose head was read at this time.
+    pub(crate) fn arrived(method: &Method, path: String, version: Version, arrived_us: u64) -> Self {
+        let version = match version {
+            Version::HTTP_2 => "2",
+            Version::HTTP_11 => "1.1",
+            _ => "1.0",
+        };
+        Self { method: method.to_string(), path, version: version.to_owned(), arrived_us, ..Self::default() }
     }
 }
 
 /// The log: a ring of entries, and the counts.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<LogEntry>,
     /// Sequence number of the oldest entry.
     oldest: u64,
     body_bytes: usize,
@@ -138,12 +108,13 @@ pub(crate) struct Log {
 
 impl Log {
     /// Adds a request and returns its sequence number.
-    pub(crate) fn open(&mut self, entry: Entry) -> u64 {
+    pub(crate) fn open(&mut self, mut request: RecordedRequest) -> u64 {
         self.stats.requests += 1;
         if self.entries.len() == REQUESTS_MAX {
             self.forget_oldest();
         }
-        self.entries.push_back(entry);
+        request.sequence = self.next();
+        self.entries.push_back(LogEntry { request, body: Bytes::new() });
         self.next() - 1
     }
 
@@ -153,14 +124,15 @@ impl Log {
     }
 
     /// The entry, unless it was forgotten.
-    pub(crate) fn entry(&mut self, sequence: u64) -> Option<&mut Entry> {
+    pub(crate) fn entry(&mut self, sequence: u64) -> Option<&mut LogEntry> {
         let index = sequence.checked_sub(self.oldest)?;
         self.entries.get_mut(usize::try_from(index).ok()?)
     }
 
     /// The request whose reply has this id, the latest one first.
-    pub(crate) fn find(&self, generation_id: &str) -> Option<&Entry> {
-        self.entries.iter().rev().find(|entry| entry.generation_id.as_deref() == Some(generation_id))
+    pub(crate) fn find(&self, generation_id: &str) -> Option<&RecordedRequest> {
+        let mut requests = self.entries.iter().rev().map(|entry| &entry.request);
+        requests.find(|request| request.generation_id.as_deref() == Some(generation_id))
     }
 
     /// Keeps the request's body, at the price of older ones.
@@ -186,7 +158,11 @@ impl Log {
     }
 
     pub(crate) fn view(&self) -> Vec<RecordedRequest> {
-        (self.oldest..).zip(&self.entries).map(|(sequence, entry)| entry.view(sequence)).collect()
+        let view = |entry: &LogEntry| RecordedRequest {
+            body: serde_json::from_slice(&entry.body).unwrap_or(Value::Null),
+            ..entry.request.clone()
+        };
+        self.entries.iter().map(view).collect()
     }
 
     /// Forgets everything but what is in flight now.
@@ -204,14 +180,19 @@ impl Log {
     }
 }
 
-/// Replaces everything secret in the headers by the verdict on it.
-pub(crate) fn without_secrets(mut headers: HeaderMap, judge: impl Fn(&str) -> &'static str) -> HeaderMap {
-    for name in SECRET_HEADERS {
-        if let Some(value) = headers.get(name) {
+/// The headers with the verdict on it in place of everything secret.
+pub(crate) fn without_secrets(
+    headers: &HeaderMap,
+    judge: impl Fn(&str) -> &'static str,
+) -> Vec<(String, String)> {
+    let shown = |(name, value): (&HeaderName, &HeaderValue)| {
+        let shown = if SECRET_HEADERS.contains(&name.as_str()) {
             // What is no text is no key of ours.
-            let verdict = judge(value.to_str().unwrap_or("\u{0}"));
-            headers.insert(name, HeaderValue::from_static(verdict));
-        }
-    }
-    headers
+            judge(value.to_str().unwrap_or("\u{0}")).to_owned()
+        } else {
+            String::from_utf8_lossy(value.as_bytes()).into_owned()
+        };
+        (name.to_string(), shown)
+    };
+    headers.iter().map(shown).collect()
 }

@@ -14,12 +14,11 @@ use crate::chat::{self, Call};
 use crate::control;
 use crate::dialect::{self, Door, ErrorKind, Trouble};
 use crate::exchange::Exchange;
-use crate::gzip;
 use crate::listing::{self, Lookup};
+use crate::model_list;
 use crate::player::{PlayedBody, play};
-use crate::record::{Entry, without_secrets};
+use crate::record::{RecordedRequest, without_secrets};
 use crate::reply::Reply;
-use crate::shelf;
 use crate::socket::Wire;
 
 /// Selects a fault for one request, whatever the script says.
@@ -39,14 +38,10 @@ pub(crate) async fn answer(
         return play(reply, Exchange::unlogged(&account), wire).await;
     }
     let caller = Caller::read(&head.headers);
-    let headers = without_secrets(head.headers, |value| account.judge(Some(value)).word());
-    let entry = entry(&account, version, &method, &uri, headers);
-    let mut exchange = Exchange::open(&account, entry);
+    let mut exchange = Exchange::open(&account, recorded(&account, version, &method, &uri, &head.headers));
     let body = read(body, account.config.body_bytes_max).await?;
     exchange.body(body.clone().unwrap_or_default());
-    let accepts_gzip = account.config.gzip && caller.accepts_gzip;
     let reply = dispatch(&mut exchange, &method, &uri, caller, body);
-    let reply = if accepts_gzip { gzip::compress(reply) } else { reply };
     play(reply, exchange, wire).await
 }
 
@@ -57,9 +52,8 @@ pub(crate) async fn trap(
     request: Request<Incoming>,
 ) -> io::Result<Response<PlayedBody>> {
     let (head, body) = request.into_parts();
-    let headers = without_secrets(head.headers, |value| account.judge(Some(value)).word());
-    let entry = entry(&account, head.version, &head.method, &head.uri, headers);
-    let sequence = account.trap_log().open(entry);
+    let request = recorded(&account, head.version, &head.method, &head.uri, &head.headers);
+    let sequence = account.trap_log().open(request);
     let body = read(body, account.config.body_bytes_max).await?;
     account.trap_log().keep_body(sequence, body.unwrap_or_default());
     play(Reply::json(StatusCode::OK, b"{}".to_vec()), Exchange::unlogged(&account), wire).await
@@ -69,17 +63,12 @@ pub(crate) async fn trap(
 struct Caller {
     headers: HeaderMap,
     scenario: Option<String>,
-    accepts_gzip: bool,
 }
 
 impl Caller {
     fn read(headers: &HeaderMap) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Self {
-            scenario: text(SCENARIO_HEADER),
-            accepts_gzip: text("accept-encoding").is_some_and(|encodings| encodings.contains("gzip")),
-            headers: headers.clone(),
-        }
+        Self { scenario: text(SCENARIO_HEADER), headers: headers.clone() }
     }
 }
 
@@ -100,7 +89,7 @@ fn dispatch(
         (&Method::GET, Some(Door::Models(dialect))) => {
             let admitted = dialect::check_key(dialect, &exchange.account, &caller.headers, query);
             return match admitted {
-                Ok(()) => shelf::list(exchange.account.catalogue, dialect),
+                Ok(()) => model_list::list(exchange.account.catalogue, dialect),
                 Err(kind) => {
                     let mut trouble = Trouble::new(kind);
                     dialect::sent_key(dialect, &caller.headers).clone_into(&mut trouble.case.key);
@@ -136,21 +125,18 @@ async fn read(body: Incoming, bytes_max: usize) -> io::Result<Option<Bytes>> {
     }
 }
 
-fn entry(account: &Account, version: Version, method: &Method, uri: &Uri, headers: HeaderMap) -> Entry {
-    Entry {
-        method: method.to_string(),
-        path: without_key(account, uri),
-        version,
-        headers,
-        body: Bytes::new(),
-        model: None,
-        arrived_us: account.clock.micros(),
-        first_byte_us: None,
-        last_byte_us: None,
-        client_cancelled: false,
-        status: None,
-        generation_id: None,
-        provider: None,
+fn recorded(
+    account: &Account,
+    version: Version,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> RecordedRequest {
+    let arrived_us = account.clock.micros();
+    let request = RecordedRequest::arrived(method, without_key(account, uri), version, arrived_us);
+    RecordedRequest {
+        headers: without_secrets(headers, |value| account.judge(Some(value)).word()),
+        ..request
     }
 }
 

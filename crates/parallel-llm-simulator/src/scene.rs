@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use crate::ledger::Bill;
 use crate::odd;
 use crate::protocol::{self, Manner};
-use crate::reply::Reply;
+use crate::reply::{Head, Reply};
 use crate::request::ChatRequest;
 use crate::script::{Answer, Behaviour, Newline, ReasoningKind, WriteSplit};
 use crate::seed::Draw;
@@ -114,8 +114,8 @@ impl Scene<'_> {
             Fault::Redirect307 => odd::redirect(self.account.trap),
             Fault::Zod400 => odd::zod(None),
             Fault::OkErrorBody => odd::late_error(self.generation_id, behaviour.comment_every_ms, time_scale),
-            Fault::AcceptNoReply => odd::silence(),
-            Fault::AcceptAndClose => odd::hang_up(),
+            Fault::AcceptNoReply => Reply::headless(Head::Never),
+            Fault::AcceptAndClose => Reply::headless(Head::Closed),
             _ => return None,
         };
         Some(reply)

@@ -170,6 +170,13 @@ pub enum ReasoningKind {
     None,
 }
 
+impl ReasoningKind {
+    /// Whether a reader sees words.
+    pub(crate) fn is_legible(self) -> bool {
+        matches!(self, Self::Text | Self::Summary)
+    }
+}
+
 /// Where a body is cut into HTTP chunks. As JSON: a number, or `"random"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

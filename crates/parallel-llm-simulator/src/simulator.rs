@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::account::Account;
 use crate::config::{HttpVersions, SimulatorConfig};
+use crate::dialect;
 use crate::ledger::LedgerView;
 use crate::record::{RecordedRequest, Stats};
 use crate::script::Script;
@@ -124,5 +125,16 @@ impl Simulator {
     /// Stops, and returns when every connection is closed.
     pub async fn shutdown(mut self) {
         self.listeners.shutdown().await;
+    }
+
+    /// The names of everything it pretends to be, OpenRouter first; [`Self::base_url_of`] takes each.
+    pub fn dialects() -> Vec<&'static str> {
+        dialect::names()
+    }
+
+    /// What a client takes for the base URL of this provider, such as `http://127.0.0.1:8080/anthropic/v1`; `None` if
+    /// nobody has this name.
+    pub fn base_url_of(&self, dialect_name: &str) -> Option<String> {
+        dialect::base_url(&self.origin(), dialect_name)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 
-use crate::dialect::{refuse, stream_error};
+use crate::dialect::{error_body, refuse};
 use crate::draft::{Draft, split_tokens};
 use crate::fault::Fault;
 use crate::odd::PADDING;
@@ -65,7 +65,7 @@ fn break_off(draft: &Draft, form: &dyn Form, fault: Fault, steps: &mut Steps) {
             steps.send(&form.whole(Some(part)), draft.after_tokens);
         }
         Fault::SseErrorFirst | Fault::SseErrorBare => {
-            steps.send(&stream_error(draft.dialect, &draft.trouble(fault)), 0);
+            steps.send(&error_body(draft.dialect, &draft.trouble(fault)), 0);
         }
         Fault::CommentsForever | Fault::SlowDrip => steps.repeat(PADDING, PADDING_EVERY_MS),
         Fault::HugeLine => {

@@ -6,7 +6,7 @@
 use crate::json::Object;
 
 use super::marks::{Candidate, Marks, Wish};
-use super::words::{Words, is_negated, sentences};
+use super::words::{WordSet, is_negated, sentences};
 
 /// Sentences of a candidate that are looked at: each is compared with all others, so long texts would take seconds.
 const SENTENCES_MAX: usize = 60;
@@ -47,14 +47,14 @@ const LEANING: &[&str] =
 struct Voice<'a> {
     label: &'a str,
     text: &'a str,
-    words: Words,
+    words: WordSet,
     sentences: Vec<Sentence<'a>>,
     gives_orders: bool,
 }
 
 struct Sentence<'a> {
     text: &'a str,
-    words: Words,
+    words: WordSet,
     is_negated: bool,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn write(marks: &Marks) -> String {
         Wish::Extraction => return json(extraction(&voices)),
         Wish::Fusion | Wish::Analysis | Wish::Answer => {}
     }
-    let additions = additions(&voices, base, &Words::of(&marks.question));
+    let additions = additions(&voices, base, &WordSet::of(&marks.question));
     let analysis = analysis(&voices, base, &additions);
     if marks.wish == Wish::Analysis {
         return json(analysis);
@@ -118,7 +118,7 @@ impl<'a> Voice<'a> {
         Self {
             label: &candidate.label,
             text: &candidate.text,
-            words: Words::of(&candidate.text),
+            words: WordSet::of(&candidate.text),
             sentences: sentences(&candidate.text).take(SENTENCES_MAX).map(Sentence::of).collect(),
             gives_orders: ORDERS.iter().any(|order| lower.contains(order)),
         }
@@ -140,7 +140,7 @@ impl<'a> Voice<'a> {
 
 impl<'a> Sentence<'a> {
     fn of(text: &'a str) -> Self {
-        Self { text, words: Words::of(text), is_negated: is_negated(text) }
+        Self { text, words: WordSet::of(text), is_negated: is_negated(text) }
     }
 
     fn is_about(&self, other: &Self) -> bool {
@@ -178,7 +178,7 @@ fn rank<'a>(voices: &[Voice<'a>], voice: &Voice<'a>) -> (bool, usize, usize, std
 fn additions<'v, 'a>(
     voices: &'v [Voice<'a>],
     base: &'v Voice<'a>,
-    question: &Words,
+    question: &WordSet,
 ) -> Vec<(&'v Voice<'a>, &'v Sentence<'a>)> {
     let others = voices.iter().filter(|voice| !voice.gives_orders && is_related(voice, base));
     let mut best: Vec<(usize, &Voice<'a>, &Sentence<'a>)> = others
@@ -207,7 +207,7 @@ fn is_own(voices: &[Voice<'_>], voice: &Voice<'_>, base: &Voice<'_>, sentence: &
 
 /// A sentence is worth adding if much of it is new and much of it is tied to what the base says. Repeating the question
 /// is neither.
-fn worth(sentence: &Sentence<'_>, base: &Voice<'_>, question: &Words) -> usize {
+fn worth(sentence: &Sentence<'_>, base: &Voice<'_>, question: &WordSet) -> usize {
     let tied = sentence.words.shared(&base.words);
     tied.min(TIES_ENOUGH) * sentence.words.outside([&base.words, question])
 }

@@ -42,9 +42,9 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
 
 /// A set of meaningful words, as sorted hashes: only what two sets share is ever asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Words(Vec<u64>);
+pub(crate) struct WordSet(Vec<u64>);
 
-impl Words {
+impl WordSet {
     pub(crate) fn of(text: &str) -> Self {
         let mut hashes: Vec<u64> = words(text).filter(|word| carries_meaning(word)).map(hash).collect();
         hashes.sort_unstable();
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn overlap_ignores_small_words_and_plurals() {
-        let one = Words::of("Keep the unique keys in a table.");
-        let other = Words::of("Your tables must keep a unique key!");
+        let one = WordSet::of("Keep the unique keys in a table.");
+        let other = WordSet::of("Your tables must keep a unique key!");
         assert_eq!((one.count(), one.shared(&other), one.overlap_percent(&other)), (4, 4, 100));
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn refuse(dialect: &Dialect, trouble: &Trouble) -> Reply {
     }
     let text = find(dialect, trouble);
     let status = StatusCode::from_u16(text.status).expect("every error has a status of three digits");
-    let reply = Reply::json(status, body(dialect, trouble));
+    let reply = Reply::json(status, error_body(dialect, trouble));
     text.headers.iter().fold(reply, |reply, (name, value)| reply.header(name, &trouble.case.fill(value)))
 }
 
@@ -30,11 +30,6 @@ pub(crate) fn refuse_plainly(kind: ErrorKind, reason: &str) -> Reply {
     let mut trouble = Trouble::new(kind);
     reason.clone_into(&mut trouble.case.reason);
     refuse(&DIALECTS[0], &trouble)
-}
-
-/// The same error inside a stream that has begun, as the data of an event.
-pub(crate) fn stream_error(dialect: &Dialect, trouble: &Trouble) -> Vec<u8> {
-    body(dialect, trouble)
 }
 
 /// A rule's own text, or what the dialect says of such an error.
@@ -47,7 +42,8 @@ fn text_or_null(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { Value::from(text) }
 }
 
-fn body(dialect: &Dialect, trouble: &Trouble) -> Vec<u8> {
+/// The body of an error, which is also its event inside a stream that has begun.
+pub(crate) fn error_body(dialect: &Dialect, trouble: &Trouble) -> Vec<u8> {
     let (text, case) = (find(dialect, trouble), &trouble.case);
     let message = case.fill(&text.message);
     let (kind, code) = (text_or_null(&text.kind), text_or_null(&text.code));

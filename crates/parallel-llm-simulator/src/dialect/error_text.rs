@@ -49,7 +49,6 @@ pub(crate) enum ErrorKind {
     /// The same, with a hint of when to come back in the body.
     RateHinted,
     RateDay,
-    RateMinute,
     Server,
     BadGateway,
     Unavailable,

@@ -12,7 +12,7 @@ mod subject;
 mod table;
 
 pub(crate) use auth::{KEY_PARAMETERS, check_key, sent_key};
-pub(crate) use error::{USER_ID, refuse, refuse_plainly, stream_error};
+pub(crate) use error::{USER_ID, error_body, refuse, refuse_plainly};
 pub(crate) use error_text::{Case, ErrorKind, Trouble};
 pub(crate) use fields::{check_fields, check_rules};
 pub(crate) use subject::Subject;
@@ -44,7 +44,7 @@ pub(crate) struct Dialect {
     /// The provider's display name, as the log shows it; `None` is the lab of the model.
     pub(crate) provider: Option<&'static str>,
     /// Whose models are sold.
-    pub(crate) shelf: Shelf,
+    pub(crate) model_names: ModelNames,
     /// The name of its table in `fields.json`.
     pub(super) fields: &'static str,
     /// Fields that limit the answer; the first one that is there counts.
@@ -91,7 +91,7 @@ pub(crate) enum Protocol {
 /// Which models an endpoint answers for, and under which names.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Shelf {
+pub(crate) enum ModelNames {
     /// Full slugs and aliases.
     Router,
     /// The names of this lab's models, without the lab.

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::error_text::{ErrorKind, ErrorText};
 use super::fields::Fields;
-use super::{Counts, Dialect, KeepAlive, List, Protocol, ReasoningField, Shape, Shelf, UsagePlace};
+use super::{Counts, Dialect, KeepAlive, List, ModelNames, Protocol, ReasoningField, Shape, UsagePlace};
 
 /// Whose errors are said where a provider has none of its own.
 const FALLBACK: &str = "openai";
@@ -48,7 +48,7 @@ impl Default for Dialect {
             needs_key: true,
             version_header: None,
             provider: None,
-            shelf: Shelf::Any,
+            model_names: ModelNames::Any,
             fields: "ignored",
             limits: vec!["max_completion_tokens", "max_tokens"],
             shape: Shape::OpenAi,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Form, Manner};
-use crate::dialect::{Counts, ReasoningField, USER_ID, UsagePlace, stream_error};
+use crate::dialect::{Counts, ReasoningField, USER_ID, UsagePlace, error_body};
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::json::Object;
@@ -158,7 +158,7 @@ impl Form for Chat<'_> {
 
     fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
         let kind = self.draft.reasoning_kind;
-        let is_legible = matches!(kind, ReasoningKind::Text | ReasoningKind::Summary);
+        let is_legible = kind.is_legible();
         match self.draft.dialect.reasoning {
             ReasoningField::Router if kind != ReasoningKind::None => {
                 let delta = self.delta(None);
@@ -212,7 +212,7 @@ impl Form for Chat<'_> {
                 self.unified_error(502, "Provider disconnected mid-stream", "provider_unavailable")
             }
             Fault::OkFinishError => frame(self.chunk(Object::new(), Some(("error", "error")))),
-            _ => Frame::data(stream_error(self.draft.dialect, &self.draft.trouble(fault))),
+            _ => Frame::data(error_body(self.draft.dialect, &self.draft.trouble(fault))),
         }]
     }
 
@@ -274,7 +274,7 @@ fn finished(draft: &Draft, choice: Object, finish: Option<(&str, &str)>) -> Obje
 fn whole_choice(draft: &Draft) -> Object {
     let message = Object::new().with("role", "assistant");
     let kind = draft.reasoning_kind;
-    let is_legible = matches!(kind, ReasoningKind::Text | ReasoningKind::Summary);
+    let is_legible = kind.is_legible();
     let has_reasoning = !draft.reasoning.is_empty();
     let field = draft.dialect.reasoning;
     let message = if field == ReasoningField::Parts && has_reasoning && is_legible {

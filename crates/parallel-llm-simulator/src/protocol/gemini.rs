@@ -3,12 +3,11 @@
 use serde_json::json;
 
 use super::Form;
-use crate::dialect::stream_error;
+use crate::dialect::error_body;
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::json::Object;
 use crate::request::token_count;
-use crate::script::ReasoningKind;
 use crate::sse::Frame;
 
 /// A draft in this form.
@@ -65,10 +64,6 @@ impl<'a> Gemini<'a> {
         }
     }
 
-    fn shows_thoughts(&self) -> bool {
-        matches!(self.draft.reasoning_kind, ReasoningKind::Text | ReasoningKind::Summary)
-    }
-
     /// Whether the last candidate comes without content.
     fn is_withheld(&self) -> bool {
         self.draft.refusal.is_some() || self.draft.finish == "content_filter"
@@ -78,7 +73,7 @@ impl<'a> Gemini<'a> {
 impl Form for Gemini<'_> {
     fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
         self.thought_bytes += piece.len();
-        if !self.shows_thoughts() {
+        if !self.draft.reasoning_kind.is_legible() {
             return Vec::new();
         }
         let part = Object::new().with("text", piece).with("thought", &true);
@@ -108,7 +103,7 @@ impl Form for Gemini<'_> {
         if fault == Fault::OkFinishError {
             return vec![frame(self.chunk(Some(candidate(None, Some("OTHER")))))];
         }
-        vec![Frame::data(stream_error(self.draft.dialect, &self.draft.trouble(fault)))]
+        vec![Frame::data(error_body(self.draft.dialect, &self.draft.trouble(fault)))]
     }
 
     fn whole(&self, part: Option<&str>) -> Vec<u8> {
@@ -118,7 +113,7 @@ impl Form for Gemini<'_> {
             return last.chunk(None).bytes();
         }
         let mut parts = Vec::new();
-        if self.shows_thoughts() && !draft.reasoning.is_empty() {
+        if self.draft.reasoning_kind.is_legible() && !draft.reasoning.is_empty() {
             parts.push(Object::new().with("text", &draft.reasoning).with("thought", &true));
         }
         if draft.content.is_some() && !(draft.text().is_empty() && draft.finish == "length") {

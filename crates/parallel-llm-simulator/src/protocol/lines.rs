@@ -2,11 +2,10 @@
 
 use super::Form;
 use crate::clock::iso_time;
-use crate::dialect::stream_error;
+use crate::dialect::error_body;
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::json::Object;
-use crate::script::ReasoningKind;
 use crate::sse::Frame;
 
 /// A draft in this form.
@@ -44,15 +43,11 @@ impl<'a> Lines<'a> {
             .with("eval_count", &output)
             .with("eval_duration", &(output * TOKEN_NS))
     }
-
-    fn shows_thinking(&self) -> bool {
-        matches!(self.draft.reasoning_kind, ReasoningKind::Text | ReasoningKind::Summary)
-    }
 }
 
 impl Form for Lines<'_> {
     fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
-        if !self.shows_thinking() {
+        if !self.draft.reasoning_kind.is_legible() {
             return Vec::new();
         }
         vec![frame(self.line(Some(message(Some("")).with("thinking", piece)), false))]
@@ -72,13 +67,13 @@ impl Form for Lines<'_> {
     }
 
     fn failure(&mut self, fault: Fault) -> Vec<Frame> {
-        vec![Frame::Line(stream_error(self.draft.dialect, &self.draft.trouble(fault)))]
+        vec![Frame::Line(error_body(self.draft.dialect, &self.draft.trouble(fault)))]
     }
 
     fn whole(&self, part: Option<&str>) -> Vec<u8> {
         let draft = self.draft;
         let said = message(part.or(draft.said()));
-        let said = if self.shows_thinking() && !draft.reasoning.is_empty() {
+        let said = if self.draft.reasoning_kind.is_legible() && !draft.reasoning.is_empty() {
             said.with("thinking", &draft.reasoning)
         } else {
             said

@@ -1,7 +1,7 @@
 //! Anthropic's `messages`: named events around blocks of content.
 
 use super::{Form, Manner};
-use crate::dialect::stream_error;
+use crate::dialect::error_body;
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::json::Object;
@@ -174,7 +174,7 @@ impl Form for Messages<'_> {
     }
 
     fn failure(&mut self, fault: Fault) -> Vec<Frame> {
-        let data = stream_error(self.draft.dialect, &self.draft.trouble(fault));
+        let data = error_body(self.draft.dialect, &self.draft.trouble(fault));
         let name = (fault != Fault::SseErrorBare).then_some("error");
         vec![Frame::Event { name, data }]
     }

@@ -8,7 +8,7 @@ use super::{ChatRequest, Content, Message, Part, Thinking};
 /// Anthropic's `messages`: the system prompt stands beside the messages.
 pub(super) fn messages(body: &Value) -> Result<ChatRequest, Error> {
     #[derive(Deserialize)]
-    struct Body {
+    struct MessagesBody {
         model: Option<String>,
         max_tokens: Option<u64>,
         messages: Option<Vec<Message>>,
@@ -18,7 +18,7 @@ pub(super) fn messages(body: &Value) -> Result<ChatRequest, Error> {
         stream: bool,
         thinking: Option<Thinking>,
     }
-    let body = Body::deserialize(body)?;
+    let body = MessagesBody::deserialize(body)?;
     Ok(ChatRequest {
         model: body.model,
         max_tokens: body.max_tokens,
@@ -32,7 +32,7 @@ pub(super) fn messages(body: &Value) -> Result<ChatRequest, Error> {
 /// Gemini's `generateContent`: parts are told by the field they have, and both cases of a name are right.
 pub(super) fn gemini(body: &Value) -> Result<ChatRequest, Error> {
     #[derive(Deserialize)]
-    struct Body {
+    struct GeminiBody {
         contents: Option<Vec<Turn>>,
         #[serde(alias = "system_instruction", rename = "systemInstruction")]
         system: Option<Turn>,
@@ -53,7 +53,7 @@ pub(super) fn gemini(body: &Value) -> Result<ChatRequest, Error> {
         #[serde(alias = "thinking_budget", rename = "thinkingBudget")]
         budget: Option<i64>,
     }
-    let body = Body::deserialize(body)?;
+    let body = GeminiBody::deserialize(body)?;
     let system = body.system.map_or(Content::Nothing, |turn| Content::Parts(turn.parts()));
     let turns = body.contents.map(|turns| turns.into_iter().map(Turn::message).collect());
     let is_off = body.config.thinking.budget == Some(0);
@@ -69,7 +69,7 @@ pub(super) fn gemini(body: &Value) -> Result<ChatRequest, Error> {
 /// Ollama's `/api/chat`: it streams unless told not to, and images stand beside the text.
 pub(super) fn lines(body: &Value) -> Result<ChatRequest, Error> {
     #[derive(Deserialize)]
-    struct Body {
+    struct OllamaBody {
         model: Option<String>,
         messages: Option<Vec<Line>>,
         stream: Option<bool>,
@@ -90,7 +90,7 @@ pub(super) fn lines(body: &Value) -> Result<ChatRequest, Error> {
         num_predict: Option<i64>,
         num_ctx: Option<u64>,
     }
-    let body = Body::deserialize(body)?;
+    let body = OllamaBody::deserialize(body)?;
     let part = |kind: &str, text| Part { kind: kind.to_owned(), text };
     let message = |line: Line| {
         let images = line.images.iter().map(|_| part("image", None));

@@ -14,11 +14,8 @@ async fn read(simulator: &Simulator, path: &str) -> Value {
 
 #[tokio::test]
 async fn the_key_tells_what_was_spent_and_what_is_left_of_the_day() {
-    let config = SimulatorConfig {
-        free_per_day: Some(50),
-        key_limit_pico_usd: Some(2_000_000_000_000),
-        ..SimulatorConfig::instant()
-    };
+    let config =
+        SimulatorConfig { key_limit_pico_usd: Some(2_000_000_000_000), ..SimulatorConfig::instant() };
     let simulator = Simulator::start(config).await.unwrap();
     for slug in [FREE, FREE, MODEL] {
         assert_eq!(send(&simulator, &question(&simulator, slug, false)).await.status, 200);
@@ -42,7 +39,7 @@ async fn the_key_tells_what_was_spent_and_what_is_left_of_the_day() {
         "is_management_key": false,
         "is_provisioning_key": false,
         "expires_at": null,
-        "free_model_daily_requests": {"limit": 50, "remaining": 48, "used": 2},
+        "free_model_daily_requests": {"limit": 50, "remaining": 50, "used": 0},
         "rate_limit": {
             "requests": -1,
             "interval": "10s",

@@ -9,9 +9,6 @@ use tokio::time::Instant;
 use crate::client::{MODEL, chat, question, scrub, send};
 use crate::peer::{WAYS, meet};
 
-/// A model that costs nothing.
-const FREE: &str = "google/gemma-4-31b-it:free";
-
 async fn started(config: SimulatorConfig) -> Simulator {
     Simulator::start(config).await.unwrap()
 }
@@ -85,24 +82,6 @@ async fn a_body_may_be_cut_at_random_on_every_way_in() {
         }
         assert!(texts.iter().all(|text| *text == texts[0]), "{way:?}");
     }
-}
-
-#[tokio::test]
-async fn free_requests_have_a_limit_each_day() {
-    let config = SimulatorConfig { free_per_day: Some(2), ..SimulatorConfig::instant() };
-    let simulator = started(config).await;
-    for _ in 0..2 {
-        assert_eq!(send(&simulator, &question(&simulator, FREE, false)).await.status, 200);
-    }
-    let refused = send(&simulator, &question(&simulator, FREE, false)).await;
-    assert_eq!((refused.status, refused.header("X-Ratelimit-Limit")), (429, Some("2")));
-    assert_eq!(
-        refused.json()["error"]["message"],
-        "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day"
-    );
-    let reset: u64 = refused.header("X-Ratelimit-Reset").unwrap().parse().unwrap();
-    assert_eq!(reset % 86_400_000, 0);
-    assert_eq!(send(&simulator, &question(&simulator, MODEL, false)).await.status, 200);
 }
 
 #[tokio::test(start_paused = true)]

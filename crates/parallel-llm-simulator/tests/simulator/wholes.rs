@@ -113,16 +113,3 @@ async fn the_same_seed_says_the_same() {
     assert_eq!(said(3).await, said(3).await);
     assert_ne!(said(3).await.1, said(4).await.1);
 }
-
-#[tokio::test]
-async fn a_body_is_compressed_if_both_sides_agree() {
-    let simulator =
-        Simulator::start(SimulatorConfig { gzip: true, ..SimulatorConfig::instant() }).await.unwrap();
-    let mut ask = question(&simulator, MODEL, false);
-    assert_eq!(send(&simulator, &ask).await.header("Content-Encoding"), None);
-    ask.extra_headers = "Accept-Encoding: gzip\r\n".to_owned();
-    let reply = send(&simulator, &ask).await;
-    assert_eq!((reply.header("Content-Encoding"), &reply.body()[..2]), (Some("gzip"), &[0x1f, 0x8b][..]));
-    ask.body = question(&simulator, MODEL, true).body;
-    assert_eq!(send(&simulator, &ask).await.header("Content-Encoding"), None);
-}

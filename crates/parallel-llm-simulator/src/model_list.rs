@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::catalogue::{Catalogue, Model};
 use crate::clock::iso_time;
-use crate::dialect::{Dialect, List, Shelf};
+use crate::dialect::{Dialect, List, ModelNames};
 use crate::reply::Reply;
 use crate::script::Script;
 
@@ -28,32 +28,33 @@ pub(crate) struct Sold<'a> {
 pub(crate) fn find<'a>(catalogue: &'a Catalogue, dialect: &Dialect, name: &'a str) -> Option<Sold<'a>> {
     if let Some(scenario) = scenario(dialect, name) {
         let lab_model = models(catalogue, dialect).next();
-        let model = catalogue.find(FAULTY_MODEL).filter(|_| !matches!(dialect.shelf, Shelf::Lab(_)));
+        let model =
+            catalogue.find(FAULTY_MODEL).filter(|_| !matches!(dialect.model_names, ModelNames::Lab(_)));
         return Some(Sold { model: model.or(lab_model)?, scenario: Some(scenario) });
     }
     let by_name = || models(catalogue, dialect).find(|model| short_name(model) == name);
     let by_slug = || models(catalogue, dialect).find(|model| model.id == name);
-    let model = match dialect.shelf {
-        Shelf::Router => catalogue.find(name),
-        Shelf::Lab(_) => by_name(),
-        Shelf::Any => by_name().or_else(by_slug),
+    let model = match dialect.model_names {
+        ModelNames::Router => catalogue.find(name),
+        ModelNames::Lab(_) => by_name(),
+        ModelNames::Any => by_name().or_else(by_slug),
     };
     model.map(|model| Sold { model, scenario: None })
 }
 
 /// The scenario in a name such as `fault-server_500(2)`.
 fn scenario<'a>(dialect: &Dialect, name: &'a str) -> Option<&'a str> {
-    let mark = if matches!(dialect.shelf, Shelf::Router) { ROUTER_FAULT } else { FAULT };
+    let mark = if matches!(dialect.model_names, ModelNames::Router) { ROUTER_FAULT } else { FAULT };
     name.strip_prefix(mark).filter(|scenario| scenario.parse::<Script>().is_ok())
 }
 
 /// The models behind a dialect; OpenRouter's routers and aliases are nobody else's.
 fn models<'a>(catalogue: &'a Catalogue, dialect: &Dialect) -> impl Iterator<Item = &'a Model> {
-    let shelf = dialect.shelf;
-    let is_sold = move |model: &&Model| match shelf {
-        Shelf::Router => true,
-        Shelf::Lab(lab) => model.lab() == lab && !model.is_alias(),
-        Shelf::Any => model.lab() != "openrouter" && !model.is_alias(),
+    let model_names = dialect.model_names;
+    let is_sold = move |model: &&Model| match model_names {
+        ModelNames::Router => true,
+        ModelNames::Lab(lab) => model.lab() == lab && !model.is_alias(),
+        ModelNames::Any => model.lab() != "openrouter" && !model.is_alias(),
     };
     catalogue.models.iter().filter(is_sold)
 }
