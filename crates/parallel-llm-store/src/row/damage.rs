@@ -62,28 +62,39 @@ pub(crate) fn put_text_back(event: &mut Event, text: CheckedText) -> Option<Stri
         CheckedText::Whole(text) => Some(text),
         CheckedText::Damaged => None,
     };
-    if let Event::Decided { outcome } = event {
-        let is_damaged = text.is_none();
-        outcome.text = text;
-        return is_damaged.then(|| {
-            outcome.failure = Some(failure("the text of the answer"));
-            "the text of the answer".to_owned()
-        });
+    match event {
+        Event::Decided { outcome } => {
+            let is_damaged = text.is_none();
+            outcome.text = text;
+            is_damaged.then(|| {
+                outcome.failure = Some(failure("the text of the answer"));
+                "the text of the answer".to_owned()
+            })
+        }
+        Event::Answered { .. } | Event::Cut { .. } | Event::Cancelled { .. } => {
+            if let (Some(text), Some(answer)) = (&text, event.answer_mut()) {
+                answer.text = Arc::clone(text);
+                return None;
+            }
+            let attempt = event.attempt()?;
+            let part = format!("the answer of {}", attempt.place);
+            *event = Event::Failed {
+                attempt,
+                failure: failure(&part),
+                retry: Retry::Never,
+                cost: event.cost(),
+                elapsed_ms: event.answer()?.elapsed_ms,
+            };
+            Some(part)
+        }
+        // These carry no text: see `text_of`.
+        Event::Started { .. }
+        | Event::Sent { .. }
+        | Event::Accepted { .. }
+        | Event::Failed { .. }
+        | Event::Spared { .. }
+        | Event::Reopened { .. }
+        | Event::Reconciled { .. }
+        | Event::Closed { .. } => None,
     }
-    if let (Some(text), Some(answer)) = (&text, event.answer_mut()) {
-        answer.text = Arc::clone(text);
-        return None;
-    }
-    let attempt = event.attempt()?;
-    let what = format!("the answer of {}", attempt.place);
-    let answer = event.answer()?;
-    let failed = Event::Failed {
-        attempt,
-        failure: failure(&what),
-        retry: Retry::Never,
-        cost: event.cost(),
-        elapsed_ms: answer.elapsed_ms,
-    };
-    *event = failed;
-    Some(what)
 }

@@ -1,8 +1,8 @@
 //! The events of one append, written out by whoever appends them, so that the writer only writes; and what the store has to
 //! know of each kind of event.
 //!
-//! A new kind of event is asked about here twice, and once in `ledger.rs`: which text it carries, what it does to its run,
-//! and what it means for money. Nothing else in the store tells kinds of events apart.
+//! The compiler asks about a new kind of event here twice, which text it carries and what it does to its run; in `damage.rs`,
+//! where its text goes back; and in `ledger.rs`, what it means for money. Nothing else in the store tells kinds apart.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
