@@ -283,7 +283,7 @@ async fn lists_searches_and_sums_hold_ones_own_runs_only() {
         let costs = service.statistics.costs(CostBy::Model, None).await.unwrap();
         let runs: u64 = costs.lines.iter().filter_map(|line| line.runs).sum();
         assert_eq!(runs, visible.len() as u64, "{name}");
-        let spent = service.statistics.costs(CostBy::Asker, None).await.unwrap();
+        let spent = service.statistics.costs(CostBy::Principal, None).await.unwrap();
         let spent: BTreeSet<String> = spent.lines.into_iter().filter_map(|line| line.name).collect();
         let names: &[&str] = if *name == "owner" { &["-", "anna", "bert"] } else { &[*name] };
         assert_eq!(spent.iter().collect::<Vec<_>>(), names, "{name}");

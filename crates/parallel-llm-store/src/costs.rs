@@ -1,4 +1,4 @@
-//! What was spent, added up by model, day, provider or asker.
+//! What was spent, added up by model, day, provider or principal.
 
 use parallel_llm_engine::PicoUsd;
 
@@ -11,8 +11,8 @@ pub enum CostBy {
     Day,
     /// Each provider.
     Provider,
-    /// Each asker, by the name its runs carry.
-    Asker,
+    /// Each principal, by the name its runs carry.
+    Principal,
 }
 
 /// Which costs to add up, and how.
@@ -24,10 +24,10 @@ pub struct CostQuery {
     pub since_ms: Option<i64>,
 }
 
-/// What was spent on one model, on one day, at one provider or by one asker. Requests of runs that were purged are counted too.
+/// What was spent on one model, on one day, at one provider or by one principal. Requests of runs that were purged are counted too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostLine {
-    /// The model as a reference is written, the day as `YYYY-MM-DD`, the provider's id, or the asker's name, which is empty
+    /// The model as a reference is written, the day as `YYYY-MM-DD`, the provider's id, or the principal's name, which is empty
     /// for the owner.
     pub name: String,
     /// Runs that had a request here.

@@ -41,5 +41,5 @@ pub use runs::{RunFilter, RunSummary, Whose};
 pub use search::matches::{Found, FoundIn, Matches};
 pub use spill::SpillState;
 pub use store::{Store, StoreConfig};
-pub use stored_run::{Checkpoint, Look, StoredRun};
+pub use stored_run::{Checkpoint, RunProgress, StoredRun};
 pub use tokens::{NewToken, Token};

@@ -18,7 +18,7 @@ use crate::row::new_run::keeps_texts;
 use crate::row::run_row::ListedRun;
 use crate::row::seat_fact::{SeatFact, StoredFact};
 use crate::runs::{LIST_MAX, RunFilter, RunSummary, Whose};
-use crate::stored_run::{Checkpoint, Look, StoredRun};
+use crate::stored_run::{Checkpoint, RunProgress, StoredRun};
 
 /// Damaged events that are named. More say the same.
 const DAMAGED_MAX: usize = 10;
@@ -166,7 +166,7 @@ pub(crate) async fn follow(
     database: &Database,
     run_id: RunId,
     after_seq: u64,
-) -> Result<Option<Look>, Failure> {
+) -> Result<Option<RunProgress>, Failure> {
     let mut snapshot = database.snapshot().await?;
     let mut reader = snapshot.reader();
     let Some(tenure) = reader.tenure(run_id).await? else { return Ok(None) };
@@ -182,7 +182,7 @@ pub(crate) async fn follow(
         events.push(recorded);
     }
     let checkpoints = checkpoints(&mut reader, run_id).await?;
-    Ok(Some(Look { events, checkpoints, interrupted: tenure.is_interrupted(clock::now_ms()) }))
+    Ok(Some(RunProgress { events, checkpoints, interrupted: tenure.is_interrupted(clock::now_ms()) }))
 }
 
 async fn checkpoints(reader: &mut Reader<'_>, run_id: RunId) -> Result<Vec<Checkpoint>, Failure> {

@@ -29,16 +29,16 @@ impl Default for RunFilter {
 pub enum Whose<'a> {
     /// Everybody's.
     All,
-    /// Those that were asked by this name: to whoever looks so, no other run exists.
-    Asker(&'a str),
+    /// Those of the principal of this name: to it, no other run exists.
+    Principal(&'a str),
 }
 
 impl<'a> Whose<'a> {
-    /// The name that the runs are asked by, where only one asker's are meant.
+    /// The principal's name, where only one is meant.
     pub const fn name(self) -> Option<&'a str> {
         match self {
             Self::All => None,
-            Self::Asker(name) => Some(name),
+            Self::Principal(name) => Some(name),
         }
     }
 }

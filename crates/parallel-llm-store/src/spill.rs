@@ -44,7 +44,7 @@ pub(crate) struct Spills {
 pub struct SpillState {
     /// Files that wait to be taken in.
     pub waiting: Vec<PathBuf>,
-    /// Files that tell of something older than what the database has: their run has gone on without them, or is gone.
+    /// Files that are older than what the database has: their run was continued without them, or is gone.
     pub aside: Vec<PathBuf>,
     /// Files that are not what was written.
     pub damaged: Vec<PathBuf>,
@@ -145,7 +145,7 @@ impl Spills {
         let SpillState { waiting, aside, damaged } = self.state();
         for path in waiting.into_iter().chain(aside).chain(damaged) {
             if run_of(&path).is_some_and(|run_id| runs.contains(&run_id)) {
-                // One that stays is told by the doctor.
+                // The doctor reports one that stays.
                 let _ = fs::remove_file(path);
             }
         }
@@ -157,7 +157,7 @@ pub(crate) fn run_of(path: &Path) -> Option<RunId> {
     path.file_name()?.to_str()?.split_once('-')?.0.parse().ok()
 }
 
-/// Sets a file aside that tells of something older than what the database has.
+/// Sets a file aside that is older than what the database has.
 pub(crate) fn set_aside(path: &Path) {
     rename(path, ASIDE);
 }
@@ -167,7 +167,7 @@ pub(crate) fn set_damaged_aside(path: &Path) {
     rename(path, DAMAGED);
 }
 
-/// One that cannot be renamed is met, and told, again.
+/// One that cannot be renamed is met, and reported, again.
 fn rename(path: &Path, ending: &str) {
     let _ = fs::rename(path, path.with_extension(ending));
 }
@@ -278,7 +278,7 @@ fn check_room(folder: &Path, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells whoever reads the run that a part of it is not in the database yet.
+/// For whoever reads the run: a part of it is not in the database yet.
 pub(crate) fn notice(path: &Path, cause: &Failure) -> Failure {
     let folder = path.parent().unwrap_or(path).display();
     Failure::new(Code::Spilled, format!("it is in `{folder}`, because this failed: {}", cause.message))

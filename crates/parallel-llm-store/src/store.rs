@@ -21,7 +21,7 @@ use crate::search::matches::Matches;
 use crate::search::query::SearchQuery;
 use crate::search::search;
 use crate::spill::{Spill, SpillState, Spills};
-use crate::stored_run::{Look, StoredRun};
+use crate::stored_run::{RunProgress, StoredRun};
 use crate::tokens::{self, NewToken, StoredToken, Token};
 use crate::writer::{Writer, limits, repeats};
 
@@ -31,7 +31,7 @@ const WAIT: Duration = Duration::from_secs(60);
 
 /// Runs that the writer is given at once to purge. Of small ones it takes a dozen away in a step.
 const PURGE_RUNS: usize = 32;
-/// Steps of a purge that is given up then, to be gone on with: a day at fifty a second.
+/// Steps after which a purge is given up, to be continued later: a day at fifty a second.
 const STEPS_MAX: usize = 5_000_000;
 /// How much longer than a step the writer is left to others after it, and for how long at most: who waits for the
 /// database's lock looks for it again every hundred milliseconds.
@@ -133,7 +133,7 @@ impl Store {
 
     /// What has happened in a run after its event of this number, whoever does it, and the texts on their way; `None`
     /// where there is no such run. Made to be called a few times a second.
-    pub async fn follow(&self, run_id: RunId, after_seq: u64) -> Result<Option<Look>, Failure> {
+    pub async fn follow(&self, run_id: RunId, after_seq: u64) -> Result<Option<RunProgress>, Failure> {
         reading::follow(&self.shared.database, run_id, after_seq).await
     }
 
@@ -198,7 +198,7 @@ impl Store {
 
     /// Overwrites what is left of all purged runs, so that no byte of their texts is in the database's files, and gives the
     /// space back; step by step as [`Store::purge`]. `false` where another process kept on reading: texts may stand in the
-    /// write-ahead log until it has ended. It may be given up at any time, and begun again; [`DatabaseState`] tells whether
+    /// write-ahead log until it has ended. It may be given up at any time, and begun again; [`DatabaseState`] says whether
     /// that is due.
     pub async fn reclaim(&self) -> Result<bool, Failure> {
         let _lock = self.shared.database.lock_purge()?;
@@ -276,7 +276,7 @@ impl Store {
         self.shared.database.back_up(to).await
     }
 
-    /// The store's clock, in milliseconds since 1970: what moments in its answers and questions are told by.
+    /// The store's clock, in milliseconds since 1970: what moments in its answers and questions refer to.
     pub fn now_ms() -> i64 {
         clock::now_ms()
     }

@@ -80,7 +80,7 @@ impl StoredRun {
 
 /// What is new in a run that another process may be doing.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct RunProgress {
     /// What has happened since, in order, texts put back where they are kept.
     pub events: Vec<Recorded>,
     /// Texts of replies that have not ended, as they stand now.

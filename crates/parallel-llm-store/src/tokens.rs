@@ -14,17 +14,17 @@ pub(crate) const USED_MS: i64 = 60 * 1_000;
 /// A token about to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewToken {
-    /// What the runs of its holder are asked by. No two tokens ever have the same.
+    /// The name that runs asked with it carry. No two tokens ever have the same.
     pub name: String,
     /// What the token is known again by: 32 bytes that nobody can compute who has not the token.
     pub hash: [u8; 32],
     /// Its last four characters, for people.
     pub last_four: String,
-    /// What its holder may do, in words of the service's.
+    /// What it allows, in the service's words.
     pub scopes: Vec<String>,
-    /// The most its holder's runs may cost in a day (UTC); no limit of its own where `None`.
+    /// The most that runs asked with it may cost in a day (UTC); no limit of its own where `None`.
     pub budget_day: Option<PicoUsd>,
-    /// How many requests its holder may make in a minute; no limit where `None`.
+    /// How many requests it allows in a minute; no limit where `None`.
     pub requests_per_minute: Option<u32>,
     /// When it is over, in milliseconds since 1970; never where `None`.
     pub expires_at_ms: Option<i64>,
@@ -35,15 +35,15 @@ pub struct NewToken {
 pub struct Token {
     /// Its number: 1 for the first.
     pub token_id: i64,
-    /// What the runs of its holder are asked by.
+    /// The name that runs asked with it carry.
     pub name: String,
     /// Its last four characters.
     pub last_four: String,
-    /// What its holder may do, in words of the service's.
+    /// What it allows, in the service's words.
     pub scopes: Vec<String>,
-    /// The most its holder's runs may cost in a day (UTC).
+    /// The most that runs asked with it may cost in a day (UTC).
     pub budget_day: Option<PicoUsd>,
-    /// How many requests its holder may make in a minute.
+    /// How many requests it allows in a minute.
     pub requests_per_minute: Option<u32>,
     /// When it was made, in milliseconds since 1970.
     pub created_at_ms: i64,
@@ -108,7 +108,7 @@ pub(crate) fn scopes_json(scopes: &[String]) -> String {
 }
 
 impl Token {
-    /// Whether its holder is let in at this moment, in milliseconds since 1970.
+    /// Whether it lets its holder in at this moment, in milliseconds since 1970.
     pub fn is_in_force(&self, now_ms: i64) -> bool {
         self.revoked_at_ms.is_none() && !self.is_expired(now_ms)
     }

@@ -140,10 +140,10 @@ async fn costs_and_facts_of_version_2_become_those_of_whoever_asked() {
         (runs, calls, store.seat_facts(whose, None).await.unwrap().len())
     };
     assert_eq!(of(Whose::All).await, (5, 13, 8));
-    assert_eq!(of(Whose::Asker("somebody")).await, (2, 6, 2), "an interrupted run has no facts yet");
-    assert_eq!(of(Whose::Asker("nobody")).await, (0, 0, 0));
+    assert_eq!(of(Whose::Principal("somebody")).await, (2, 6, 2), "an interrupted run has no facts yet");
+    assert_eq!(of(Whose::Principal("nobody")).await, (0, 0, 0));
     assert_eq!(
-        store.load(Whose::Asker("somebody"), run_id(2)).await.unwrap().map(|run| run.created_at_ms),
+        store.load(Whose::Principal("somebody"), run_id(2)).await.unwrap().map(|run| run.created_at_ms),
         None
     );
     assert_eq!(store.list_tokens().await.unwrap(), []);

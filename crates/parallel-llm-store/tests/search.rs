@@ -359,7 +359,7 @@ async fn what_is_not_indexed_yet_is_counted_and_the_rest_is_searched() {
     let matches = store.search(Whose::All, "copper", 9).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(9), "a search does not wait for the index");
     assert_eq!((matches.found.len(), matches.unindexed), (1, 1));
-    let others = store.search(Whose::Asker("ben"), "copper", 9).await.unwrap();
+    let others = store.search(Whose::Principal("ben"), "copper", 9).await.unwrap();
     assert_eq!(others, Matches::default(), "nobody is told how many runs others have");
     sqlx::raw_sql("COMMIT").execute(&mut stranger).await.unwrap();
     let matches = store.search(Whose::All, "copper", 9).await.unwrap();

@@ -124,9 +124,9 @@ async fn to_an_asker_no_other_run_exists() {
     let all = [1, 2, 3, 4, 5];
     for (whose, own) in [
         (Whose::All, &all[..]),
-        (Whose::Asker("a"), &[1, 4]),
-        (Whose::Asker("b"), &[2, 5]),
-        (Whose::Asker(""), &[]),
+        (Whose::Principal("a"), &[1, 4]),
+        (Whose::Principal("b"), &[2, 5]),
+        (Whose::Principal(""), &[]),
     ] {
         let ids: Vec<_> = own.iter().rev().map(|number| run_id(*number)).collect();
         let listed = async |filter| -> Vec<_> {
@@ -162,10 +162,10 @@ async fn to_an_asker_no_other_run_exists() {
     store.purge(&[run_id(1), run_id(2), run_id(3), run_id(4)]).await.unwrap();
     for (who, runs) in [("a", 2), ("b", 2), ("c", 0)] {
         let query = CostQuery { by: CostBy::Provider, since_ms: None };
-        let costs = store.costs(Whose::Asker(who), query).await.unwrap();
+        let costs = store.costs(Whose::Principal(who), query).await.unwrap();
         assert_eq!(costs.first().map_or(0, |line| line.runs), runs, "{who}");
     }
-    assert_eq!(store.seat_facts(Whose::Asker("a"), None).await.unwrap().len(), 4);
+    assert_eq!(store.seat_facts(Whose::Principal("a"), None).await.unwrap().len(), 4);
 }
 
 #[tokio::test]

@@ -83,7 +83,7 @@ impl Principal {
 
     /// Whose runs exist for it.
     pub(crate) fn whose(&self) -> Whose<'_> {
-        self.name().map_or(Whose::All, Whose::Asker)
+        self.name().map_or(Whose::All, Whose::Principal)
     }
 
     /// What its own runs may cost in a day, where that has a limit.

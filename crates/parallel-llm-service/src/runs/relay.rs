@@ -7,7 +7,7 @@ use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Event, Recorded, RunId};
-use parallel_llm_store::{Look, Store};
+use parallel_llm_store::{RunProgress, Store};
 
 use crate::Later;
 
@@ -24,7 +24,7 @@ pub(crate) struct Relay {
 /// What a look at a run finds.
 pub(crate) enum Seen {
     /// What is new in it.
-    Look(Box<Look>),
+    Look(Box<RunProgress>),
     /// It was purged meanwhile.
     Nothing,
 }
@@ -59,7 +59,7 @@ impl Relay {
     }
 
     /// Shows what is new in a run, and says whether its process is gone.
-    pub(crate) fn bring(&self, look: Look) -> bool {
+    pub(crate) fn bring(&self, look: RunProgress) -> bool {
         let texts: Vec<(Place, String)> =
             look.checkpoints.into_iter().map(|one| (one.attempt.place, one.text)).collect();
         self.hub.relay(look.events, texts);
@@ -68,7 +68,7 @@ impl Relay {
 }
 
 /// Whether a run is further than this look at it, or was continued since the look before.
-pub(crate) fn is_past(look: &Look, run: &Run) -> bool {
+pub(crate) fn is_past(look: &RunProgress, run: &Run) -> bool {
     let reopened = |recorded: &Recorded| matches!(recorded.event, Event::Reopened { .. });
     look.events.last().is_some_and(|last| last.seq < run.seq) || look.events.iter().any(reopened)
 }

@@ -1,4 +1,4 @@
-//! Checksums of rows: what a row is compared with when it is read, so that a flipped bit is told and not believed.
+//! Checksums of rows: what a row is compared with when it is read, so that a flipped bit is reported and not believed.
 //!
 //! A disk may give back something else than was written, and the database has no checksums of its own. Eight bytes are enough
 //! for chance; nobody is kept from changing a row on purpose. Texts need none: they stand under their BLAKE3.

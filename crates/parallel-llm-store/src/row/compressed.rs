@@ -1,8 +1,8 @@
 //! Texts as the database holds them: compressed where that makes them smaller.
 //!
 //! A compressed text begins with the four bytes that begin every frame of zstd (RFC 8878), which no UTF-8 does; so a
-//! text says itself how it is held, and those of older versions are read as they are. Whether what is read is what
-//! was written is told by its hash or checksum.
+//! text itself shows how it is held, and those of older versions are read as they are. Its hash or checksum shows whether
+//! it is what was written.
 
 use std::cell::RefCell;
 use std::io::Read as _;

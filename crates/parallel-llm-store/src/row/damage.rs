@@ -1,4 +1,4 @@
-//! What was stored and is not what was written: told to whoever reads it, and never taken for an answer.
+//! What was stored and is not what was written: it is reported to whoever reads it, and never taken for an answer.
 //!
 //! A damaged answer is a seat without one, so that nothing fuses, counts or exports it; the rest of its run is shown.
 

@@ -2,7 +2,7 @@
 //! know of each kind of event.
 //!
 //! The compiler asks about a new kind of event here twice, which text it carries and what it does to its run; in `damage.rs`,
-//! where its text goes back; and in `ledger.rs`, what it means for money. Nothing else in the store tells kinds apart.
+//! where its text goes back; and in `ledger.rs`, what it means for money. Nothing else in the store distinguishes kinds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,14 +1,14 @@
-//! Which process does a run, told so that another process can see whether it is still there.
+//! Which process does a run, named so that another process can see whether it is still there.
 //!
 //! A process id alone is given again after a while, and means nothing on another machine or in another
 //! container. So an owner is a machine (its boot, and the name space its process ids live in), a process id and
-//! the moment that process started. Where the system does not tell, the lease alone decides.
+//! the moment that process started. Where the system does not say, the lease alone decides.
 
 use std::fmt;
 use std::fs;
 
-/// Stands for a part that the system does not tell.
-const UNTOLD: &str = "-";
+/// Stands for a part that the system does not say.
+const UNKNOWN: &str = "-";
 
 /// A process, named for all time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Owner {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('/');
         let (machine, pid, started) = (parts.next()?, parts.next()?, parts.next()?);
-        let machine = Some(machine.to_owned()).filter(|machine| machine != UNTOLD);
+        let machine = Some(machine.to_owned()).filter(|machine| machine != UNKNOWN);
         Some(Self { machine, pid: pid.parse().ok()?, started: started.parse().ok() })
     }
 
@@ -44,10 +44,10 @@ impl Owner {
 
 impl fmt::Display for Owner {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}/{}/", self.machine.as_deref().unwrap_or(UNTOLD), self.pid)?;
+        write!(out, "{}/{}/", self.machine.as_deref().unwrap_or(UNKNOWN), self.pid)?;
         match self.started {
             Some(ticks) => write!(out, "{ticks}"),
-            None => out.write_str(UNTOLD),
+            None => out.write_str(UNKNOWN),
         }
     }
 }
@@ -109,11 +109,11 @@ mod tests {
 
     #[test]
     fn an_owner_reads_back() {
-        let untold = Owner { machine: None, pid: 7, started: None };
-        for owner in [Owner::current(), untold.clone()] {
+        let unknown = Owner { machine: None, pid: 7, started: None };
+        for owner in [Owner::current(), unknown.clone()] {
             assert_eq!(Owner::parse(&owner.to_string()), Some(owner));
         }
-        assert_eq!(untold.to_string(), "-/7/-");
+        assert_eq!(unknown.to_string(), "-/7/-");
         assert_eq!(Owner::parse("somebody"), None);
     }
 
@@ -122,8 +122,8 @@ mod tests {
         let me = Owner::current();
         let reused = Owner { started: me.started.map(|ticks| ticks + 1), ..me.clone() };
         let elsewhere = Owner { machine: Some("another.1".into()), ..reused.clone() };
-        let untold = Owner { started: None, ..me.clone() };
-        let alive = [me, reused, elsewhere, untold].map(|owner| owner.is_alive());
+        let unknown = Owner { started: None, ..me.clone() };
+        let alive = [me, reused, elsewhere, unknown].map(|owner| owner.is_alive());
         let seen = |alive| Some(alive).filter(|_| cfg!(target_os = "linux"));
         assert_eq!(alive, [seen(true), seen(false), None, None]);
     }

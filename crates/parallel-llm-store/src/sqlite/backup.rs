@@ -34,7 +34,7 @@ impl Database {
         let part = file::beside(&path, &format!(".{}.part", std::process::id()));
         let written = write(self, &part, &path).await;
         if written.is_err() {
-            // The error says what is wrong with the folder, where this cannot be removed either.
+            // Where it cannot be removed, the error says what is wrong with the folder.
             let _ = fs::remove_file(&part);
         }
         written

@@ -52,7 +52,7 @@ impl Snapshot {
 /// A transaction that writes: nobody else does until it has ended. Dropped, it has changed nothing.
 #[derive(Debug)]
 pub(crate) struct Transaction {
-    // Its own, so that a connection that has failed is let go of with it.
+    // Its own, so that a connection that has failed is dropped with it.
     pub(super) connection: SqliteConnection,
 }
 

@@ -16,7 +16,7 @@ use crate::row::count;
 /// How long a database that nobody else has open is waited for.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// Writes the database as it stands now to this file, which is empty. In one read: a writer goes on meanwhile, and what it
+/// Writes the database as it stands now to this file, which is empty. In one read: a writer continues meanwhile, and what it
 /// writes keeps to the log until this is done. A copy in steps would begin anew with each commit of another process.
 pub(super) async fn write(readers: &SqlitePool, to: &Path, within: Duration) -> Result<(), Failure> {
     let connect = readers.connect_options().connect().await;
@@ -57,7 +57,7 @@ pub(super) async fn count_runs(path: &Path) -> Result<u64, Failure> {
     runs.map(count).map_err(unopened(path))
 }
 
-/// Brings a copy of `named` up to date, and reads it through. Where it is not ours, or newer, it is told by that name.
+/// Brings a copy of `named` up to date, and reads it through. Failures call it by that name.
 pub(super) async fn check(path: &Path, named: &Path, within: Duration) -> Result<Soundness, Failure> {
     let mut connection = writing(options(path), WAIT).connect().await.map_err(unusable(named))?;
     let checked = checked(&mut connection, named, within).await;
@@ -76,7 +76,7 @@ async fn checked(
         APPLICATION_ID => header.check(named)?,
         _ => return Err(fault::no_backup(named, "it is a database of another program")),
     }
-    // One whose pages do not fit together is not to be changed: what is wrong with it is told.
+    // One whose pages do not fit together is not to be changed: only reported.
     let pages = inspect::check(connection, Thoroughness::Quick, within).await?;
     if pages != Soundness::Sound {
         return Ok(pages);

@@ -1,4 +1,4 @@
-//! What SQLite's errors mean: from here on only kinds of trouble are told apart.
+//! What SQLite's errors mean: above, only kinds of trouble are distinguished.
 
 use crate::fault::{DatabaseError, Trouble};
 

@@ -84,7 +84,7 @@ impl Reader<'_> {
         let (group, order) = match query.by {
             CostBy::Model => ("provider, model", "8 DESC, 1, 2"),
             CostBy::Provider => ("provider, ''", "8 DESC, 1"),
-            CostBy::Asker => ("IFNULL(asked_by, ''), ''", "8 DESC, 1"),
+            CostBy::Principal => ("IFNULL(asked_by, ''), ''", "8 DESC, 1"),
             CostBy::Day => ("strftime('%Y-%m-%d', sent_at_ms / 1000, 'unixepoch'), ''", "1 DESC"),
         };
         let whose = if asked_by.is_some() { "asked_by = ?2" } else { "?2 IS NULL" };
@@ -219,7 +219,7 @@ fn cost_line(row: &SqliteRow, by: CostBy) -> Result<CostLine, sqlx::Error> {
     Ok(CostLine {
         name: match by {
             CostBy::Model => row::model(row, 0)?.to_string(),
-            CostBy::Asker | CostBy::Day | CostBy::Provider => row.try_get(0)?,
+            CostBy::Principal | CostBy::Day | CostBy::Provider => row.try_get(0)?,
         },
         runs: counted(2)?,
         calls: counted(3)?,

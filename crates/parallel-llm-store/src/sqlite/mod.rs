@@ -132,7 +132,7 @@ async fn prepare(options: &SqliteConnectOptions, path: &Path) -> Result<SqliteCo
     let mut connection = options.connect().await.map_err(unopened(path))?;
     let header = Header::read(&mut connection).await.map_err(unopened(path))?;
     if let Err(refusal) = header.check(path) {
-        // Let go of before anybody is told, so that the file is its owner's again.
+        // Closed before the refusal is returned, so that the file is its owner's again.
         drop(connection.close().await);
         return Err(refusal);
     }

@@ -104,7 +104,7 @@ impl Reader<'_> {
     }
 
     /// Whether there may be words that are only marked as deleted. The index itself remembers it: it overwrites what it
-    /// deletes except while it is told not to, which is from the first mark to the end of the overwriting.
+    /// deletes except while that is turned off, which is from the first mark to the end of the overwriting.
     pub(super) async fn are_words_marked(&mut self) -> Result<bool, DatabaseError> {
         let sql = "SELECT COUNT(*) = 0 FROM words_config WHERE k = 'secure-delete' AND v = 1";
         Ok(sqlx::query_scalar(sql).fetch_one(&mut *self.connection).await?)

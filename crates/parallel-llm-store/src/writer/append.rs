@@ -1,5 +1,5 @@
-//! Writing events. A refusal is an answer, not an error of the database: the outer `Result` says whether the database did as
-//! it was told, and then the whole transaction stands or falls; the inner one says whether this piece of work was let in, and
+//! Writing events. A refusal is an answer, not an error of the database: the outer `Result` says whether the database did its
+//! part, and then the whole transaction stands or falls; the inner one says whether this piece of work was let in, and
 //! leaves its neighbours alone.
 
 use parallel_llm_engine::port::Lease;

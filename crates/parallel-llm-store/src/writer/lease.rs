@@ -37,7 +37,7 @@ pub(super) async fn take_over(
     }
     let newest = count(stored.row.last_seq);
     if seq.is_some_and(|seq| seq != newest) {
-        let message = format!("somebody else has gone on with the run {run_id}");
+        let message = format!("somebody else has continued the run {run_id}");
         return Ok(Err(Failure::new(Code::Busy, message).with_next("look at it again with `runs show`")));
     }
     let mut row = stored.row.clone();

@@ -3,7 +3,7 @@
 //!
 //! What always holds, as far as prices are known: what requests of the day have cost, plus what those under way can
 //! cost, plus what runs under way still hold, plus what the run asks for, is within the limit. A request whose cost
-//! nobody knows counts as its worst case. A run that was left unfinished holds nothing: to go on with it is checked
+//! nobody knows counts as its worst case. Nothing is reserved for a run that was left unfinished: to continue it is checked
 //! anew.
 
 use std::collections::BTreeMap;

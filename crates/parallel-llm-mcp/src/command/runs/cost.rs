@@ -53,7 +53,7 @@ impl By {
             Self::Model => (CostBy::Model, "model", "MODEL"),
             Self::Day => (CostBy::Day, "day", "DAY"),
             Self::Provider => (CostBy::Provider, "provider", "PROVIDER"),
-            Self::Token => (CostBy::Asker, "token", "TOKEN"),
+            Self::Token => (CostBy::Principal, "token", "TOKEN"),
         }
     }
 }

@@ -26,7 +26,7 @@ const EPOCH_WAIT: Duration = Duration::from_secs(2);
 enum Fate {
     /// Its events are in the database.
     Taken,
-    /// Its events do not follow what is there: the run has gone on without them, or is gone.
+    /// Its events do not follow what is there: the run was continued without them, or is gone.
     Aside,
     /// It is not what was written.
     Damaged,
