@@ -18,7 +18,7 @@ macro_rules! define {
         $(#[$doc:meta])*
         $strategy:ident = $name:literal in $file:ident,
         $traits:expr,
-        prompts { $( $(#[$task_doc:meta])* $task:ident = $folder:literal $($answers:ident)?, )* }
+        prompts { $( $(#[$task_doc:meta])* $task:ident = $folder:literal $($mark:ident)?, )* }
     )*) => {
         /// What a model is asked to do with the answers it is shown. Each has two templates of our own words, in a folder that
         /// its strategy names.
@@ -43,19 +43,33 @@ macro_rules! define {
 
             /// Whether the question itself is to be answered, for which the files that came with it are needed.
             pub(crate) const fn answers(self) -> bool {
-                match self { $($( Self::$task => is!($($answers)?), )*)* }
+                match self { $($( Self::$task => answers!($($mark)?), )*)* }
+            }
+
+            /// Whether whoever answered before is shown its own answer apart from the others.
+            pub(crate) const fn revises(self) -> bool {
+                match self { $($( Self::$task => revises!($($mark)?), )*)* }
             }
         }
     };
 }
 
-/// Whether a row of the table has this word.
-macro_rules! is {
+/// What the mark of a prompt says.
+macro_rules! answers {
     () => {
         false
     };
-    (answers) => {
+    ($mark:ident) => {
         true
+    };
+}
+
+macro_rules! revises {
+    (revises) => {
+        true
+    };
+    ($($mark:ident)?) => {
+        false
     };
 }
 
@@ -475,7 +489,7 @@ mod tests {
             let has_analysis = matches!(task, Task::Write | Task::WriteFree);
             let (messages, blocks) = if task.answers() {
                 let (own, others) = candidates.split_first().unwrap();
-                let own = (task == Task::Revise).then_some(own);
+                let own = task.revises().then_some(own);
                 (answering(task, &request, (own, others), &nonce), others.len() + usize::from(own.is_some()))
             } else {
                 let messages = with_analysis(task, &request, (&candidates, &hostile(&texts[1])), &nonce);

@@ -33,7 +33,8 @@ pub(crate) use parts::verbatim::fallback;
 
 /// Every strategy: its name in flags, settings and JSON, its file, what the engine knows of it before it runs, and its own
 /// prompts by folder. The folders below take from it what is theirs: `request` the names and what can be set, `plan` the calls,
-/// `prompt` the templates. A prompt marked `answers` asks for an answer to the question itself.
+/// `prompt` the templates. A prompt marked `answers` or `revises` asks for an answer to
+/// the question itself; with `revises`, whoever answered before is shown its own answer apart.
 macro_rules! strategies {
     ($define:ident) => {
         $define! {
@@ -158,7 +159,7 @@ macro_rules! strategies {
                 },
                 prompts {
                     /// Keep its own answer or change it.
-                    Revise = "debate" answers,
+                    Revise = "debate" revises,
                 }
         }
     };

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::plan::{RunPlan, Timers};
+use parallel_llm_engine::request::recipe::{Chosen, Strategy};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus};
 
@@ -44,6 +45,12 @@ const RECIPES: [&str; 22] = [
 const SMALL_BUDGET: PicoUsd = PicoUsd(25_000_000_000);
 /// Seats of a run to which no more are added.
 const SEATS_MANY: usize = 10;
+
+/// Every strategy as it is, so that a new one is drawn without being named here, and those recipes that there are.
+fn recipes() -> Vec<&'static str> {
+    let named = RECIPES.into_iter().filter(|recipe| Chosen::check(recipe).is_ok());
+    Strategy::ALL.iter().map(|strategy| strategy.name()).chain(named).collect()
+}
 
 /// Chance that can be repeated.
 pub(super) struct Dice(blake3::OutputReader);
@@ -88,7 +95,7 @@ impl Dice {
         let budget =
             self.pick(&[PicoUsd::from_usd(3), PicoUsd::from_usd(3), PicoUsd::from_usd(3), SMALL_BUDGET]);
         let strongest = self.once_in(4);
-        let recipe = self.pick(&RECIPES);
+        let recipe = self.pick(&recipes());
         let planned = scene(names.map(|name| (*name, after(0)))).asks(QUESTION, recipe);
         let planned = planned.wait(wait).plan(|plan| {
             plan.seed = seed;

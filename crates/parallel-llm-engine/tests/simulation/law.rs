@@ -237,9 +237,11 @@ impl Book {
 
     /// Seats are spared that were held back: never asked, and only by a recipe that asks some first.
     fn spare(&mut self, seats: &[SeatNumber]) {
-        // A race asks one after the other.
+        // A race asks one after the other, and a cascade three where nothing is set.
         let knobs = self.plan.knobs;
-        let first = knobs.first.or(knobs.hedge_after_ms.map(|_| 1)).expect("the recipe asks some first");
+        let usual = if knobs.hedge_after_ms.is_some() { 1 } else { 3 };
+        let is_first = self.plan.strategy.name() == "cascade" || knobs.hedge_after_ms.is_some();
+        let first = knobs.first.or(is_first.then_some(usual)).expect("the recipe asks some first");
         assert!(!self.decided && !self.closed, "seats are spared before the answer");
         for seat in seats {
             let account = self.accounts.entry(Place::Seat(*seat)).or_default();

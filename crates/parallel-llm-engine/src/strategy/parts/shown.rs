@@ -76,8 +76,7 @@ impl Shown {
         let mut random = SeededRandom::new(&context.plan, &occasion(key));
         // The first bytes are a code.
         random.nonce();
-        let is_own =
-            |one: &&Usable| task == Task::Revise && key.is_some_and(|key| key.by == Place::Seat(one.seat));
+        let is_own = |one: &&Usable| task.revises() && key.is_some_and(|key| key.by == Place::Seat(one.seat));
         let (own, mut shuffled): (Vec<&Usable>, Vec<&Usable>) = usable.iter().partition(is_own);
         random.shuffle(&mut shuffled);
         match order {
