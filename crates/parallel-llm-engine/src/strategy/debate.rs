@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::call::run_context::RunContext;
 use crate::plan::step::Role;
 use crate::prompt::Task;
-use crate::run::outcome::Outcome;
+use crate::run::outcome::{Outcome, Round};
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::counting;
 use crate::strategy::parts::rounds::{self, AfterRounds, Again};
@@ -27,7 +27,7 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
         Err(failure) => return Outcome::none(failure),
     };
     let outcome = counting::counted(context, after_rounds.answers());
-    let after = match after_rounds.rounds() {
+    let after = match after_rounds.rounds.len() {
         0 => ", before anybody was asked again".to_owned(),
         1 if after_rounds.is_silent() => "; nobody answered when asked again".to_owned(),
         1 => format!(", after 1 round{}", changes(&after_rounds)),
@@ -37,9 +37,10 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
     after_rounds.with_story(Outcome { reason, ..outcome })
 }
 
-/// How often a seat changed what its answer comes to, where that can be told.
+/// How often a seat changed what its answer comes to, where that can be told of every answer.
 fn changes(after_rounds: &AfterRounds) -> String {
-    match after_rounds.changes() {
+    let changes = |round: &Round| round.untold.is_empty().then_some(round.changed.len());
+    match after_rounds.rounds.iter().map(changes).sum::<Option<usize>>() {
         None => String::new(),
         Some(0) => " (no change)".to_owned(),
         Some(1) => " (1 change)".to_owned(),

@@ -41,7 +41,8 @@ pub(crate) struct AfterRounds {
     newest: Vec<Usable>,
     /// Which of these say the same.
     agreement: Option<Agreement>,
-    rounds: Vec<Round>,
+    /// What came of each round.
+    pub(crate) rounds: Vec<Round>,
     warnings: Vec<Warning>,
     steps: Vec<StepNumber>,
 }
@@ -72,20 +73,9 @@ pub(crate) async fn ask(
 }
 
 impl AfterRounds {
-    /// How many rounds there were.
-    pub(crate) fn rounds(&self) -> usize {
-        self.rounds.len()
-    }
-
     /// Whether nobody gave another answer in the newest round.
     pub(crate) fn is_silent(&self) -> bool {
         self.rounds.last().is_some_and(|round| round.answered.is_empty())
-    }
-
-    /// How often a seat changed what its answer comes to, in all rounds; `None` where that cannot be told of every answer.
-    pub(crate) fn changes(&self) -> Option<usize> {
-        let changes = |round: &Round| round.untold.is_empty().then_some(round.changed.len());
-        self.rounds.iter().map(changes).sum()
     }
 
     /// What the calls of all rounds cost; `None` where one is not known.
