@@ -75,7 +75,7 @@ pub enum CircuitState {
 /// The circuits of all models.
 #[derive(Debug, Default)]
 pub(crate) struct Breakers {
-    book: Mutex<Book>,
+    book: Mutex<BreakerBook>,
 }
 
 /// One call that was let in, and the duty to tell what became of it. Dropping it untold leaves the probe to the next.
@@ -115,7 +115,7 @@ impl Breakers {
         book.breakers.iter().filter_map(|(model, breaker)| breaker.circuit(model, now)).collect()
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn book(&self) -> MutexGuard<'_, BreakerBook> {
         self.book.lock()
     }
 }
@@ -153,13 +153,13 @@ impl Drop for Token {
 
 /// What is known of all models.
 #[derive(Debug, Default)]
-struct Book {
+struct BreakerBook {
     breakers: BTreeMap<ModelRef, Breaker>,
     /// How many calls have been let in.
     calls: u64,
 }
 
-impl Book {
+impl BreakerBook {
     /// Takes in what became of the call of this number: a fault, or none.
     fn tell(&mut self, model: &ModelRef, number: u64, fault: Option<&str>, now: Instant) {
         if !self.breakers.contains_key(model) {

@@ -62,7 +62,7 @@ pub fn chunk(body: &[u8]) {
 
 /// An answer that is no reply, in every protocol: the failure is a plain, bounded sentence without the key.
 pub fn error_body(message: &[u8]) {
-    let Message { status, headers, body } = Message::read(message);
+    let RawReply { status, headers, body } = RawReply::read(message);
     for protocol in PROTOCOLS {
         let origin = origin(codec::of(protocol));
         let optional_fields = origin.optional_fields.clone();
@@ -76,7 +76,7 @@ pub fn error_body(message: &[u8]) {
 
 /// The headers and the body of a failure: no hint is longer than [`WAIT_MAX`] or lies in the past.
 pub fn retry_after(message: &[u8]) {
-    let Message { headers, body, .. } = Message::read(message);
+    let RawReply { headers, body, .. } = RawReply::read(message);
     let error: Option<Value> = serde_json::from_slice(body).ok();
     for now in [now(), UNIX_EPOCH] {
         let wait = retry_after::wait(&headers, error.as_ref(), now);
@@ -238,13 +238,13 @@ fn plain_events(stream: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// An answer as text, so that a corpus can be read: a status, headers, a blank line and the body, each header on a line.
-struct Message<'a> {
+struct RawReply<'a> {
     status: StatusCode,
     headers: HeaderMap,
     body: &'a [u8],
 }
 
-impl<'a> Message<'a> {
+impl<'a> RawReply<'a> {
     /// Reads what is there; what is no header is left out.
     fn read(bytes: &'a [u8]) -> Self {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n");

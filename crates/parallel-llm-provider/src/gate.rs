@@ -48,7 +48,7 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// All gates. One for each model, key and key's free models that ever met a 429.
 #[derive(Debug, Default)]
 pub(crate) struct Gates {
-    book: Mutex<Book>,
+    book: Mutex<GateBook>,
     /// Wakes all who wait, to look again. Gates change seldom.
     changed: Notify,
 }
@@ -100,7 +100,7 @@ impl Gates {
         Some(Pass { gates: Arc::clone(self), model: model.clone(), closings, probes })
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn book(&self) -> MutexGuard<'_, GateBook> {
         self.book.lock()
     }
 }
@@ -201,7 +201,7 @@ fn is_free(model: &ModelRef) -> bool {
 
 /// What is known of all gates. Pure: the time is given.
 #[derive(Debug, Default)]
-struct Book {
+struct GateBook {
     gates: BTreeMap<Name, Gate>,
     /// How often a gate has closed.
     closings: u64,
@@ -216,7 +216,7 @@ enum Look {
     Refuse(Name, Duration),
 }
 
-impl Book {
+impl GateBook {
     /// Counts the asker among those who wait, where it has to.
     fn look(&mut self, model: &ModelRef, ticket: &mut Option<u64>, now: Instant) -> Look {
         if self.gates.is_empty() {

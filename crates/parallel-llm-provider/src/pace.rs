@@ -43,11 +43,11 @@ impl Pace {
 /// Places of one kind.
 #[derive(Debug)]
 struct Places {
-    book: Mutex<Book>,
+    book: Mutex<PlaceBook>,
 }
 
 #[derive(Debug)]
-struct Book {
+struct PlaceBook {
     free: usize,
     /// How many have waited.
     tickets: u64,
@@ -58,7 +58,7 @@ struct Book {
 impl Places {
     /// At least one place: a bound of zero would let every call wait for ever.
     fn new(count: usize) -> Arc<Self> {
-        let book = Book { free: count.max(1), tickets: 0, waiting: BTreeMap::new() };
+        let book = PlaceBook { free: count.max(1), tickets: 0, waiting: BTreeMap::new() };
         Arc::new(Self { book: Mutex::new(book) })
     }
 
@@ -74,14 +74,14 @@ impl Places {
             let name = (run_id, book.tickets);
             let (sender, permit) = oneshot::channel();
             book.waiting.insert(name, sender);
-            (Waiter { places: self, name: Some(name) }, permit)
+            (PlaceInQueue { places: self, name: Some(name) }, permit)
         };
         let permit = permit.await.expect("who waits is served, or leaves by itself");
         waiter.name = None;
         permit
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn book(&self) -> MutexGuard<'_, PlaceBook> {
         self.book.lock()
     }
 }
@@ -107,12 +107,12 @@ impl Drop for Permit {
 }
 
 /// Takes one who leaves out of the queue.
-struct Waiter<'a> {
+struct PlaceInQueue<'a> {
     places: &'a Places,
     name: Option<(RunId, u64)>,
 }
 
-impl Drop for Waiter<'_> {
+impl Drop for PlaceInQueue<'_> {
     fn drop(&mut self) {
         if let Some(name) = self.name {
             self.places.book().waiting.remove(&name);

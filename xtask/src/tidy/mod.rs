@@ -22,6 +22,7 @@ mod marks;
 pub(crate) mod measure;
 mod migrations;
 mod modules;
+mod names;
 mod pages;
 mod purity;
 mod seam;
@@ -60,6 +61,7 @@ const RULES: &[(&str, Rule)] = &[
     ("cycles", cycles::rule),
     ("layers", layers::rule),
     ("marks", marks::rule),
+    ("names", names::rule),
     ("lengths", lengths::rule),
     ("strategies", strategies::rule),
     ("migrations", migrations::rule),

@@ -69,7 +69,7 @@ pub(super) fn all_imports<'a>(tree: &'a Tree, folder: &str) -> Vec<(&'a RustFile
 }
 
 /// The source files of a package with their modules; files that only tests compile are left out.
-fn sources<'a>(tree: &'a Tree, folder: &str) -> Vec<(&'a RustFile, Vec<String>)> {
+pub(super) fn sources<'a>(tree: &'a Tree, folder: &str) -> Vec<(&'a RustFile, Vec<String>)> {
     let prefix = format!("{folder}/src/");
     let files: Vec<(&RustFile, Vec<String>)> =
         tree.rust.iter().filter_map(|file| Some((file, module(file.path.strip_prefix(&prefix)?)?))).collect();

@@ -10,14 +10,14 @@ use serde::Deserialize;
 pub const QUESTION: &str =
     "Our nightly job sometimes charges a customer twice. How should we make it safe to retry?";
 
-static TEXTS: LazyLock<Texts> = LazyLock::new(|| {
+static TEXTS: LazyLock<DemoTexts> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../assets/demo.json")).expect("the embedded texts are well formed")
 });
 
 /// The prepared texts, by the slugs of models.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Texts {
+struct DemoTexts {
     /// The five full answers: one is complete, one knows that providers forget keys, one is weaker, one contradicts the
     /// first, one thinks of the money that was taken already.
     answers: BTreeMap<String, String>,

@@ -15,15 +15,15 @@ use super::words::carries_meaning;
 /// Words of the question that are named at once, at most.
 const PHRASE_WORDS_MAX: usize = 4;
 
-static TEXTS: LazyLock<Texts> = LazyLock::new(|| {
+static TEXTS: LazyLock<AnswerTexts> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../assets/answers.json"))
         .expect("the embedded texts are well formed")
 });
 
-/// Texts with gaps: `{a}` is the subject, `{b}` what else is named, `{own}` the model's own sentence.
+/// AnswerTexts with gaps: `{a}` is the subject, `{b}` what else is named, `{own}` the model's own sentence.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Texts {
+struct AnswerTexts {
     /// A turn of speech for each large lab, and two short ones for all others.
     turns: BTreeMap<String, String>,
     terse: [String; 2],

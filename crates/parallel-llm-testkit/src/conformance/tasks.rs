@@ -33,11 +33,11 @@ enum Becomes {
 struct Job {
     row: Row,
     becomes: Becomes,
-    work: fn(JsonObject, Stage) -> BoxFuture<'static, Result<CallToolResult, TaskExit>>,
+    work: fn(JsonObject, Workplace) -> BoxFuture<'static, Result<CallToolResult, TaskExit>>,
 }
 
 /// Where work is done: in a task, which can ask and be cancelled, or in the call itself.
-type Stage = Option<TaskContext>;
+type Workplace = Option<TaskContext>;
 
 const JOBS: &[Job] = &[
     Job {
@@ -179,7 +179,7 @@ impl Tasks {
     }
 }
 
-async fn compute(arguments: JsonObject, stage: Stage) -> Result<CallToolResult, TaskExit> {
+async fn compute(arguments: JsonObject, stage: Workplace) -> Result<CallToolResult, TaskExit> {
     let seconds = arguments.get("seconds").and_then(Value::as_f64).unwrap_or(1.0).clamp(0.0, SECONDS_MAX);
     let work = tokio::time::sleep(Duration::from_secs_f64(seconds));
     match stage {
@@ -193,7 +193,7 @@ async fn compute(arguments: JsonObject, stage: Stage) -> Result<CallToolResult, 
 }
 
 /// What the client answers to a form with one field, named like the question.
-async fn question(stage: Stage, key: &str, message: &str, kind: &str) -> Result<Value, TaskExit> {
+async fn question(stage: Workplace, key: &str, message: &str, kind: &str) -> Result<Value, TaskExit> {
     let Some(stage) = stage else {
         return Err(TaskExit::Error(ErrorData::internal_error("only a task can ask", None)));
     };

@@ -158,7 +158,7 @@ impl<'a> Delta<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct RawUsage<'a> {
+struct ChatUsage<'a> {
     #[serde(borrow)]
     prompt_tokens: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -198,7 +198,7 @@ struct RawDetails<'a> {
 }
 
 fn read_spent(raw: &RawValue) -> Spent {
-    let usage: RawUsage<'_> = loose::part(Some(raw));
+    let usage: ChatUsage<'_> = loose::part(Some(raw));
     let sent: RawDetails<'_> = loose::part(usage.prompt_tokens_details);
     let received: RawDetails<'_> = loose::part(usage.completion_tokens_details);
     let cached = [sent.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens];
@@ -213,7 +213,7 @@ fn read_spent(raw: &RawValue) -> Spent {
     }
 }
 
-impl RawUsage<'_> {
+impl ChatUsage<'_> {
     /// The whole price. With the user's own key at the upstream (BYOK), `cost` is the fee alone.
     fn cost(&self) -> Option<PicoUsd> {
         let Some(cost) = loose::usd(self.cost) else { return self.cost_of_ticks() };

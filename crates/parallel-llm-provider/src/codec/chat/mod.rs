@@ -12,7 +12,9 @@ use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::{Attachment, AttachmentKind, Effort, Message, Part, PicoUsd, Role, Routing};
 
 use self::chunk::{Choice, Chunk};
-use self::request::{Content, ContentPart, Include, IncludeUsage, Request, ResponseFormat, Thinking};
+use self::request::{
+    ChatContent, ChatPart, ChatRequest, Include, IncludeUsage, ResponseFormat, ThinkingField,
+};
 use super::{Address, Codec, Declined, Piece};
 use crate::dialect::{CapField, Dialect, EffortField, UsageWish};
 use crate::wire::error::ErrorBody;
@@ -54,7 +56,7 @@ impl Codec for Chat {
         let cap_field = cap_field(dialect.cap_field, may);
         let cap = |field| (cap_field == Some(field)).then_some(call.max_tokens);
         let wishes = |wish, field| dialect.usage_wish == wish && may(field);
-        let mut request = Request {
+        let mut request = ChatRequest {
             model: &call.model.model,
             messages: call.messages.iter().map(|message| translated(message, dialect)).collect(),
             stream: true,
@@ -69,7 +71,7 @@ impl Codec for Chat {
             usage: wishes(UsageWish::Usage, "usage").then_some(Include { include: true }),
             stream_options: wishes(UsageWish::StreamOptions, "stream_options")
                 .then_some(IncludeUsage { include_usage: true }),
-            ..Request::default()
+            ..ChatRequest::default()
         };
         if let Some(effort) = call.effort.filter(|_| THINKING_FIELDS.into_iter().all(may)) {
             think(&mut request, effort.nearest(dialect.efforts), dialect.effort_field);
@@ -148,15 +150,15 @@ fn cap_field(preferred: CapField, may: impl Fn(&str) -> bool) -> Option<CapField
 }
 
 /// Asks for an effort the provider's way.
-fn think(request: &mut Request<'_>, effort: Effort, field: EffortField) {
+fn think(request: &mut ChatRequest<'_>, effort: Effort, field: EffortField) {
     let thinks = effort != Effort::None;
     match field {
-        EffortField::Reasoning => request.reasoning = Some(Thinking::Effort { effort: effort.word() }),
-        EffortField::ReasoningEnabled => request.reasoning = Some(Thinking::Enabled { enabled: thinks }),
+        EffortField::Reasoning => request.reasoning = Some(ThinkingField::Effort { effort: effort.word() }),
+        EffortField::ReasoningEnabled => request.reasoning = Some(ThinkingField::Enabled { enabled: thinks }),
         EffortField::ReasoningEffort => request.reasoning_effort = Some(effort.word()),
         EffortField::ThinkingAndEffort => {
             let kind = if thinks { "enabled" } else { "disabled" };
-            request.thinking = Some(Thinking::Type { kind });
+            request.thinking = Some(ThinkingField::Type { kind });
             request.reasoning_effort = thinks.then_some(effort.word());
         }
         // The other protocols have their own.
@@ -165,7 +167,7 @@ fn think(request: &mut Request<'_>, effort: Effort, field: EffortField) {
 }
 
 /// Says how a router may choose, and which calls belong together.
-fn route(request: &mut Request<'_>, call: &Call, may: impl Fn(&str) -> bool) {
+fn route(request: &mut ChatRequest<'_>, call: &Call, may: impl Fn(&str) -> bool) {
     let routing = &call.routing;
     request.provider = preferences(routing);
     request.service_tier = routing.service_tier.clone().filter(|_| may("service_tier"));
@@ -200,7 +202,7 @@ fn preferences(routing: &Routing) -> Option<request::Preferences> {
     (preferences != request::Preferences::default()).then_some(preferences)
 }
 
-fn translated<'a>(message: &'a Message, dialect: &Dialect) -> request::Message<'a> {
+fn translated<'a>(message: &'a Message, dialect: &Dialect) -> request::ChatMessage<'a> {
     let role = match message.role {
         Role::System => dialect.system_role,
         Role::User => "user",
@@ -208,29 +210,29 @@ fn translated<'a>(message: &'a Message, dialect: &Dialect) -> request::Message<'
     };
     if message.files().next().is_some() {
         let parts = message.parts.iter().map(translated_part).collect();
-        return request::Message { role, content: Content::Parts(parts) };
+        return request::ChatMessage { role, content: ChatContent::Parts(parts) };
     }
     let mut texts = message.texts();
     let content = match (texts.next(), texts.next()) {
         (Some(only), None) => Cow::Borrowed(only),
         _ => Cow::Owned(message.texts().collect()),
     };
-    request::Message { role, content: Content::Text(content) }
+    request::ChatMessage { role, content: ChatContent::Text(content) }
 }
 
-fn translated_part(part: &Part) -> ContentPart<'_> {
+fn translated_part(part: &Part) -> ChatPart<'_> {
     match part {
-        Part::Text { text } => ContentPart::Text { text },
+        Part::Text { text } => ChatPart::Text { text },
         Part::File(file) => translated_file(file),
     }
 }
 
-fn translated_file(file: &Attachment) -> ContentPart<'_> {
+fn translated_file(file: &Attachment) -> ChatPart<'_> {
     let url = format!("data:{};base64,{}", file.media_type, file.base64);
     match file.kind() {
-        AttachmentKind::Image => ContentPart::ImageUrl { image_url: request::ImageUrl { url } },
+        AttachmentKind::Image => ChatPart::ImageUrl { image_url: request::ImageUrl { url } },
         AttachmentKind::Document => {
-            ContentPart::File { file: request::File { filename: &file.name, file_data: url } }
+            ChatPart::File { file: request::File { filename: &file.name, file_data: url } }
         }
     }
 }

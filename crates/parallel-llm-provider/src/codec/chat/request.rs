@@ -6,9 +6,9 @@ use serde::Serialize;
 
 /// A request for a streamed chat completion.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Request<'a> {
+pub(super) struct ChatRequest<'a> {
     pub(super) model: &'a str,
-    pub(super) messages: Vec<Message<'a>>,
+    pub(super) messages: Vec<ChatMessage<'a>>,
     pub(super) stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) max_completion_tokens: Option<u32>,
@@ -19,11 +19,11 @@ pub(super) struct Request<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response_format: Option<ResponseFormat>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) reasoning: Option<Thinking>,
+    pub(super) reasoning: Option<ThinkingField>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) thinking: Option<Thinking>,
+    pub(super) thinking: Option<ThinkingField>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Include>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,23 +38,23 @@ pub(super) struct Request<'a> {
 
 /// One message.
 #[derive(Debug, Serialize)]
-pub(super) struct Message<'a> {
+pub(super) struct ChatMessage<'a> {
     pub(super) role: &'a str,
-    pub(super) content: Content<'a>,
+    pub(super) content: ChatContent<'a>,
 }
 
 /// One text, which every server takes, or parts where there are files.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Content<'a> {
+pub(super) enum ChatContent<'a> {
     Text(Cow<'a, str>),
-    Parts(Vec<ContentPart<'a>>),
+    Parts(Vec<ChatPart<'a>>),
 }
 
 /// One part of a message with files.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum ContentPart<'a> {
+pub(super) enum ChatPart<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: ImageUrl },
     File { file: File<'a> },
@@ -84,7 +84,7 @@ pub(super) struct ResponseFormat {
 /// An object that says how to think.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Thinking {
+pub(super) enum ThinkingField {
     /// `{"effort": "high"}`.
     Effort { effort: &'static str },
     /// `{"enabled": true}`.

@@ -15,8 +15,8 @@ use parallel_llm_engine::{Attachment, Effort, Message, Part, Role, Usage};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use self::request::{Content, GenerationConfig, InlineData, Request, ThinkingConfig};
-use self::response::{Candidate, RawUsage, Response};
+use self::request::{GeminiContent, GeminiRequest, GenerationConfig, InlineData, ThinkingConfig};
+use self::response::{Candidate, GeminiUsage, Response};
 use super::{Address, Codec, Declined, Piece, Spent};
 use crate::dialect::Dialect;
 use crate::wire::error::ErrorBody;
@@ -62,10 +62,10 @@ impl Codec for Gemini {
         let instructions: Vec<_> =
             call.messages.iter().filter(|message| message.role == Role::System).flat_map(parts).collect();
         let temperature = call.temperature.filter(|_| may("temperature"));
-        let request = Request {
+        let request = GeminiRequest {
             contents: call.messages.iter().filter_map(translated).collect(),
             system_instruction: (!instructions.is_empty())
-                .then_some(Content { role: None, parts: instructions }),
+                .then_some(GeminiContent { role: None, parts: instructions }),
             generation_config: GenerationConfig {
                 max_output_tokens: call.max_tokens,
                 temperature: temperature.map(|wanted| wanted.min(dialect.temperature_max)),
@@ -104,8 +104,8 @@ impl Codec for Gemini {
 }
 
 fn read_candidate<'a>(candidate: &Candidate<'a>, piece: &mut Piece<'a>) {
-    let content: response::Content<'a> = loose::part(candidate.content);
-    for part in loose::part::<Vec<response::Part<'a>>>(content.parts) {
+    let content: response::CandidateContent<'a> = loose::part(candidate.content);
+    for part in loose::part::<Vec<response::CandidatePart<'a>>>(content.parts) {
         let Some(text) = loose::text_of(part.text).filter(|text| !text.is_empty()) else { continue };
         if part.thought.is_some_and(|thought| thought.get() == "true") {
             piece.reasoning = true;
@@ -136,7 +136,7 @@ fn read_candidate<'a>(candidate: &Candidate<'a>, piece: &mut Piece<'a>) {
 
 /// Thoughts are paid like the answer and counted apart from it.
 fn spent(usage: &RawValue) -> Spent {
-    let usage: RawUsage<'_> = loose::part(Some(usage));
+    let usage: GeminiUsage<'_> = loose::part(Some(usage));
     let [answer, thoughts] = [usage.answer, usage.thoughts].map(loose::count);
     let usage = Usage {
         input_tokens: loose::count(usage.prompt),
@@ -160,20 +160,20 @@ const fn thinking(effort: Effort) -> ThinkingConfig {
     }
 }
 
-fn translated(message: &Message) -> Option<Content<'_>> {
+fn translated(message: &Message) -> Option<GeminiContent<'_>> {
     let role = match message.role {
         Role::System => return None,
         Role::User => "user",
         Role::Assistant => "model",
     };
-    Some(Content { role: Some(role), parts: parts(message).collect() })
+    Some(GeminiContent { role: Some(role), parts: parts(message).collect() })
 }
 
-fn parts(message: &Message) -> impl Iterator<Item = request::Part<'_>> {
+fn parts(message: &Message) -> impl Iterator<Item = request::GeminiPart<'_>> {
     message.parts.iter().map(|part| match part {
-        Part::Text { text } => request::Part::Text(text),
+        Part::Text { text } => request::GeminiPart::Text(text),
         Part::File(Attachment { media_type, base64, .. }) => {
-            request::Part::InlineData(InlineData { mime_type: media_type, data: base64 })
+            request::GeminiPart::InlineData(InlineData { mime_type: media_type, data: base64 })
         }
     })
 }

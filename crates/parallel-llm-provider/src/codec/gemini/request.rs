@@ -5,25 +5,25 @@ use serde::Serialize;
 /// A request for content.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Request<'a> {
-    pub(super) contents: Vec<Content<'a>>,
+pub(super) struct GeminiRequest<'a> {
+    pub(super) contents: Vec<GeminiContent<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) system_instruction: Option<Content<'a>>,
+    pub(super) system_instruction: Option<GeminiContent<'a>>,
     pub(super) generation_config: GenerationConfig,
 }
 
 /// What one side says.
 #[derive(Debug, Serialize)]
-pub(super) struct Content<'a> {
+pub(super) struct GeminiContent<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) role: Option<&'static str>,
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<GeminiPart<'a>>,
 }
 
 /// A piece of it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Part<'a> {
+pub(super) enum GeminiPart<'a> {
     Text(&'a str),
     InlineData(InlineData<'a>),
 }

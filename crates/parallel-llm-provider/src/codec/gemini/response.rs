@@ -34,7 +34,7 @@ pub(super) struct Candidate<'a> {
 /// What it says.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Content<'a> {
+pub(super) struct CandidateContent<'a> {
     #[serde(borrow)]
     pub(super) parts: Option<&'a RawValue>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Content<'a> {
 /// A piece of it: text, which may be a thought.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Part<'a> {
+pub(super) struct CandidatePart<'a> {
     #[serde(borrow)]
     pub(super) text: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -60,7 +60,7 @@ pub(super) struct Feedback<'a> {
 /// Tokens so far.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct RawUsage<'a> {
+pub(super) struct GeminiUsage<'a> {
     #[serde(borrow, rename = "promptTokenCount")]
     pub(super) prompt: Option<&'a RawValue>,
     #[serde(borrow, rename = "candidatesTokenCount")]

@@ -24,7 +24,7 @@ pub(super) struct Event<'a> {
 /// A message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Message<'a> {
+pub(super) struct WholeMessage<'a> {
     #[serde(borrow)]
     pub(super) id: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -62,7 +62,7 @@ pub(super) struct Ending<'a> {
 /// Tokens. A later event gives what has changed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct RawUsage<'a> {
+pub(super) struct MessagesUsage<'a> {
     #[serde(borrow, rename = "input_tokens")]
     pub(super) new: Option<&'a RawValue>,
     #[serde(borrow, rename = "output_tokens")]

@@ -14,8 +14,8 @@ use parallel_llm_engine::port::Call;
 use parallel_llm_engine::{Attachment, AttachmentKind, Effort, Message, Part, Role, Usage};
 use serde_json::value::RawValue;
 
-use self::event::{Block, Event, RawUsage};
-use self::request::{Content, OutputConfig, Request, Source, Thinking};
+use self::event::{Block, Event, MessagesUsage};
+use self::request::{InputBlock, MessagesRequest, OutputConfig, Source, ThinkingMode};
 use super::{Address, Codec, Declined, Piece, Spent};
 use crate::dialect::Dialect;
 use crate::wire::error::ErrorBody;
@@ -48,19 +48,19 @@ impl Codec for Messages {
         let may = |field: &str| !call.without.iter().any(|without| without == field);
         let effort = call.effort.filter(|_| may("thinking"));
         let thinking = effort.map(|effort| match effort {
-            Effort::None => Thinking::Disabled,
-            _ => Thinking::Adaptive,
+            Effort::None => ThinkingMode::Disabled,
+            _ => ThinkingMode::Adaptive,
         });
         let output_config = effort.filter(|effort| *effort != Effort::None && may("output_config"));
         // With thinking the protocol takes no temperature but its own.
-        let takes_temperature = may("temperature") && thinking != Some(Thinking::Adaptive);
+        let takes_temperature = may("temperature") && thinking != Some(ThinkingMode::Adaptive);
         let instructions: Vec<&str> = call
             .messages
             .iter()
             .filter(|message| message.role == Role::System)
             .flat_map(Message::texts)
             .collect();
-        let request = Request {
+        let request = MessagesRequest {
             model: &call.model.model,
             max_tokens: call.max_tokens,
             system: (!instructions.is_empty()).then(|| instructions.join("\n\n")),
@@ -108,7 +108,7 @@ impl Codec for Messages {
 
 /// A message: whole in a reply that is no stream, without content where a stream begins.
 fn read_message<'a>(json: &'a str, piece: &mut Piece<'a>) -> serde_json::Result<()> {
-    let message: event::Message<'a> = serde_json::from_str(json)?;
+    let message: event::WholeMessage<'a> = serde_json::from_str(json)?;
     piece.speaks = true;
     piece.id = loose::text_of(message.id);
     piece.model = loose::text_of(message.model);
@@ -144,7 +144,7 @@ fn stop<'a>(reason: Option<Cow<'a, str>>, piece: &mut Piece<'a>) {
 
 /// What was read counts apart whether it was new, cached, or written to the cache.
 fn spent(usage: &RawValue) -> Spent {
-    let usage: RawUsage<'_> = loose::part(Some(usage));
+    let usage: MessagesUsage<'_> = loose::part(Some(usage));
     let [new, from_cache, to_cache] = [usage.new, usage.from_cache, usage.to_cache].map(loose::count);
     let usage = Usage {
         input_tokens: new
@@ -156,23 +156,23 @@ fn spent(usage: &RawValue) -> Spent {
     Spent { usage, cost: None }
 }
 
-fn translated(message: &Message) -> Option<request::Message<'_>> {
+fn translated(message: &Message) -> Option<request::InputMessage<'_>> {
     let role = match message.role {
         Role::System => return None,
         Role::User => "user",
         Role::Assistant => "assistant",
     };
     let content = message.parts.iter().map(|part| match part {
-        Part::Text { text } => Content::Text { text },
+        Part::Text { text } => InputBlock::Text { text },
         Part::File(file) => translated_file(file),
     });
-    Some(request::Message { role, content: content.collect() })
+    Some(request::InputMessage { role, content: content.collect() })
 }
 
-fn translated_file(file: &Attachment) -> Content<'_> {
+fn translated_file(file: &Attachment) -> InputBlock<'_> {
     let source = Source { kind: "base64", media_type: &file.media_type, data: &file.base64 };
     match file.kind() {
-        AttachmentKind::Image => Content::Image { source },
-        AttachmentKind::Document => Content::Document { source, title: &file.name },
+        AttachmentKind::Image => InputBlock::Image { source },
+        AttachmentKind::Document => InputBlock::Document { source, title: &file.name },
     }
 }

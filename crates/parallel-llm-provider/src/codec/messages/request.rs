@@ -4,32 +4,32 @@ use serde::Serialize;
 
 /// A request for a streamed message.
 #[derive(Debug, Serialize)]
-pub(super) struct Request<'a> {
+pub(super) struct MessagesRequest<'a> {
     pub(super) model: &'a str,
     pub(super) max_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) system: Option<String>,
-    pub(super) messages: Vec<Message<'a>>,
+    pub(super) messages: Vec<InputMessage<'a>>,
     pub(super) stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) thinking: Option<Thinking>,
+    pub(super) thinking: Option<ThinkingMode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output_config: Option<OutputConfig>,
 }
 
 /// One message of the conversation.
 #[derive(Debug, Serialize)]
-pub(super) struct Message<'a> {
+pub(super) struct InputMessage<'a> {
     pub(super) role: &'static str,
-    pub(super) content: Vec<Content<'a>>,
+    pub(super) content: Vec<InputBlock<'a>>,
 }
 
 /// One block of a message.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub(super) enum Content<'a> {
+pub(super) enum InputBlock<'a> {
     Text { text: &'a str },
     Image { source: Source<'a> },
     Document { source: Source<'a>, title: &'a str },
@@ -48,7 +48,7 @@ pub(super) struct Source<'a> {
 /// this year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub(super) enum Thinking {
+pub(super) enum ThinkingMode {
     Adaptive,
     Disabled,
 }
