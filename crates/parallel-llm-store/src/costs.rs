@@ -24,11 +24,12 @@ pub struct CostQuery {
     pub since_ms: Option<i64>,
 }
 
-/// What was spent on one model, on one day, at one provider or by one principal. Requests of runs that were purged are counted too.
+/// What was spent on one model, on one day, at one provider or by one principal. Requests of runs that were purged are
+/// counted too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostLine {
-    /// The model as a reference is written, the day as `YYYY-MM-DD`, the provider's id, or the principal's name, which is empty
-    /// for the owner.
+    /// The model as a reference is written, the day as `YYYY-MM-DD`, the provider's id, or the principal's name, which is
+    /// empty for the owner.
     pub name: String,
     /// Runs that had a request here.
     pub runs: u64,

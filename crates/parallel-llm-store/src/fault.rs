@@ -24,58 +24,71 @@ pub(crate) enum Trouble {
     Other,
 }
 
-impl Trouble {
-    /// In a few words.
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Locked => "another process keeps it locked",
-            Self::Full => "the disk is full",
-            Self::ReadOnly => "it may not be written",
-            Self::Unreachable => "it cannot be reached",
-            Self::Damaged => "it is damaged",
-            Self::Foreign => "it is not a database",
-            Self::Disk => "the disk refuses",
-            Self::Lockless => "its file system refuses locks",
-            Self::Crowded => "too many readers at once",
-            Self::Other => "the database refuses",
-        }
-    }
-
+/// What is said of a trouble.
+struct Description {
+    words: &'static str,
     /// What to do about it.
-    const fn next(self) -> &'static str {
-        match self {
-            Self::Locked => "close other programs that have the run database open, then try again",
-            Self::Full => "free some space on the disk of the data folder, then try again",
-            Self::ReadOnly => {
-                "mend the permissions of the data folder, or choose another with `PARALLEL_LLM_DATA_DIR`"
-            }
-            Self::Unreachable => {
-                "check that the data folder is a folder you may write to, or choose another with `PARALLEL_LLM_DATA_DIR`"
-            }
-            Self::Damaged => {
-                "make a copy of the data folder, then move the database away or restore it from a backup"
-            }
-            Self::Foreign => {
-                "nothing was changed: move the file away, or choose another folder with `PARALLEL_LLM_DATA_DIR`"
-            }
-            Self::Disk => "check the free space and the health of the disk of the data folder",
-            Self::Lockless => "choose a data folder on a local disk with `PARALLEL_LLM_DATA_DIR`",
-            Self::Crowded => "try again",
-            Self::Other => Code::Storage.next(),
-        }
-    }
-
+    next: &'static str,
     /// Whether the same may work later.
-    const fn passes(self) -> bool {
+    passes: bool,
+}
+
+impl Trouble {
+    const fn description(self) -> Description {
         match self {
-            Self::Locked | Self::Full | Self::Disk | Self::Crowded | Self::Other => true,
-            Self::ReadOnly | Self::Unreachable | Self::Damaged | Self::Foreign | Self::Lockless => false,
+            Self::Locked => Description {
+                words: "another process keeps it locked",
+                next: "close other programs that have the run database open, then try again",
+                passes: true,
+            },
+            Self::Full => Description {
+                words: "the disk is full",
+                next: "free some space on the disk of the data folder, then try again",
+                passes: true,
+            },
+            Self::ReadOnly => Description {
+                words: "it may not be written",
+                next: "mend the permissions of the data folder, or choose another with `PARALLEL_LLM_DATA_DIR`",
+                passes: false,
+            },
+            Self::Unreachable => Description {
+                words: "it cannot be reached",
+                next: "check that the data folder is a folder you may write to, or choose another with `PARALLEL_LLM_DATA_DIR`",
+                passes: false,
+            },
+            Self::Damaged => Description {
+                words: "it is damaged",
+                next: "make a copy of the data folder, then move the database away or restore it from a backup",
+                passes: false,
+            },
+            Self::Foreign => Description {
+                words: "it is not a database",
+                next: "nothing was changed: move the file away, or choose another folder with `PARALLEL_LLM_DATA_DIR`",
+                passes: false,
+            },
+            Self::Disk => Description {
+                words: "the disk refuses",
+                next: "check the free space and the health of the disk of the data folder",
+                passes: true,
+            },
+            Self::Lockless => Description {
+                words: "its file system refuses locks",
+                next: "choose a data folder on a local disk with `PARALLEL_LLM_DATA_DIR`",
+                passes: false,
+            },
+            Self::Crowded => {
+                Description { words: "too many readers at once", next: "try again", passes: true }
+            }
+            Self::Other => {
+                Description { words: "the database refuses", next: Code::Storage.next(), passes: true }
+            }
         }
     }
 
     fn failure(self, subject: &str, cause: &dyn fmt::Display) -> Failure {
-        let message = format!("{subject}: {}: {cause}", self.words());
-        Failure::new(Code::Storage, message).with_next(self.next()).with_retryable(self.passes())
+        let Description { words, next, passes } = self.description();
+        let message = format!("{subject}: {words}: {cause}");
+        Failure::new(Code::Storage, message).with_next(next).with_retryable(passes)
     }
 
     /// The trouble that the file system reports.
@@ -183,7 +196,7 @@ mod tests {
     fn a_file_system_without_locks_is_no_other_process() {
         let failure = lockless(Path::new("/data/runs.db.lock"), &io::Error::from_raw_os_error(37));
         assert!(failure.message.contains("its file system refuses locks"), "{failure}");
-        assert_eq!((failure.retryable, failure.next_step()), (false, Trouble::Lockless.next()));
+        assert_eq!((failure.retryable, failure.next_step()), (false, Trouble::Lockless.description().next));
     }
 
     #[test]
@@ -195,6 +208,6 @@ mod tests {
             "the run database needs `/data/runs.db`: the disk is full: no storage space"
         );
         assert_eq!((failure.code, failure.retryable), (Code::Storage, true));
-        assert_eq!(failure.next_step(), Trouble::Full.next());
+        assert_eq!(failure.next_step(), Trouble::Full.description().next);
     }
 }

@@ -1,7 +1,7 @@
 //! Files and folders of the store, for their owner's eyes only: folders 0700, files 0600, whatever the umask.
 //!
-//! What is there already keeps the mode its owner gave it. A link or a pipe in the place of a file is refused: what it leads to is not ours to change, and a
-//! pipe that nobody reads would hold its opener for ever.
+//! What is there already keeps the mode its owner gave it. A link or a pipe in the place of a file is refused: what it
+//! leads to is not ours to change, and a pipe that nobody reads would hold its opener for ever.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};

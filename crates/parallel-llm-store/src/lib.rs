@@ -1,13 +1,13 @@
 //! What is remembered: the plans, events and texts of runs, in a database on this machine.
 //!
-//! [`Store`] is the engine's [`Journal`](parallel_llm_engine::port::Journal) and the history the doors read. It
-//! leaves to the engine what events mean: it stores them, folds them with the engine's own fold for its list of
-//! runs, and gives them back.
+//! [`Store`] is the engine's [`Journal`](parallel_llm_engine::port::Journal) and the history that the doors read. The
+//! meaning of events is the engine's: the store keeps them, folds them with the engine's own fold for its list of runs, and
+//! gives them back.
 //!
-//! What always holds: an append that was acknowledged is on the disk, in the database or in a file beside it, whatever
-//! happens to the process; an append is written whole or not at all; a process that was overtaken writes nothing more; the same question is not
-//! begun twice, and no day's limit is passed, whatever the number of processes; a run of which only the metadata is
-//! kept leaves no word of its prompt or its answers in any file, and neither does one that was purged.
+//! What always holds: an acknowledged append is on the disk, in the database or in a file beside it, whatever happens to the
+//! process; an append is written whole or not at all; a process that was overtaken writes nothing more; the same question is
+//! not begun twice, and no day's limit is exceeded, however many processes there are; a run of which only the metadata is
+//! kept leaves no word of its prompt or its answers in any file, and neither does a purged run.
 #![warn(missing_docs)]
 
 mod backup;

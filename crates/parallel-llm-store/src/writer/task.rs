@@ -161,40 +161,42 @@ impl WriterTask {
     /// Does all of it in one transaction, then answers. What other processes are in the way of waits for its next turn.
     async fn work(&mut self, jobs: Vec<Job>) {
         let jobs: Vec<Job> = self.stalled.drain(..).chain(jobs).collect();
-        let (works, others): (Vec<Work>, Vec<_>) =
-            jobs.into_iter().map(|job| (job.work, (job.reply, job.deadline))).unzip();
+        let works: Vec<&Work> = jobs.iter().map(|job| &job.work).collect();
         let tried = self.write(&works).await;
-        for ((work, (reply, deadline)), tried) in works.into_iter().zip(others).zip(tried) {
+        for (job, tried) in jobs.into_iter().zip(tried) {
             let answer = match tried {
-                Tried::Locked(_) if work.is_patient() && Instant::now() < deadline => {
-                    self.stalled.push(Job { work, reply, deadline });
+                Tried::Locked(_) if job.work.is_patient() && Instant::now() < job.deadline => {
+                    self.stalled.push(job);
                     continue;
                 }
                 // Only between transactions, so it is done now.
                 Tried::Answered(Ok(Done::LogEmptied(_))) => Ok(Done::LogEmptied(self.empty_log().await)),
                 Tried::Answered(answer) => answer,
                 Tried::Locked(failure) | Tried::Failed(failure) => {
-                    self.lose(work.at_stake());
+                    self.lost.extend(job.work.at_stake());
+                    self.lost.truncate(LOST_MAX);
                     Err(failure)
                 }
             };
-            if let Some(run_id) = work.appended() {
+            if let Some(run_id) = job.work.appended() {
                 self.local.begun(run_id);
             }
-            // Whoever asked may have gone; what was asked is done all the same.
-            drop(reply.send(answer));
+            // The caller may have gone; its work is done all the same.
+            drop(job.reply.send(answer));
         }
         if self.logged_bytes >= LOG_BYTES {
             self.bring_log_home().await;
         }
     }
 
-    /// Does all of it in one transaction. Where that fails for another reason than a lock, each is done by itself: what is
-    /// wrong with one of them is not to cost its neighbours anything.
-    async fn write(&mut self, works: &[Work]) -> Vec<Tried> {
+    /// Does all of it in one transaction. Where that fails for another reason than a lock, each is done by itself, so that
+    /// a defect in one of them costs its neighbours nothing.
+    async fn write(&mut self, works: &[&Work]) -> Vec<Tried> {
         if let Err(failure) = self.connection.check_in_place() {
             return self.keep_what_can_be(works, &failure, Tried::Failed).await;
         }
+        // Events in files come before whatever follows them, and before a run is given to this process, which would fold the
+        // run without them.
         let takes_over = works.iter().any(|work| matches!(work, Work::TakeOver { .. }));
         if (self.spills_wait || takes_over) && !self.take_in().await {
             return self.keep_what_can_be(works, &fault::locked(), Tried::Locked).await;
@@ -218,7 +220,7 @@ impl WriterTask {
             let is_locked = cause.as_ref().is_some_and(DatabaseError::is_locked);
             let is_alone = works.len() == 1 && cause.is_some();
             if !is_held_back && !is_locked && !is_alone {
-                match self.transact(std::slice::from_ref(work)).await {
+                match self.transact(&[*work]).await {
                     Ok(answer) => {
                         tried.extend(answer.into_iter().map(Tried::Answered));
                         continue;
@@ -240,7 +242,7 @@ impl WriterTask {
     /// Where the database takes nothing at all: what can be spilled is, and this becomes of the others.
     async fn keep_what_can_be(
         &mut self,
-        works: &[Work],
+        works: &[&Work],
         failure: &Failure,
         otherwise: fn(Failure) -> Tried,
     ) -> Vec<Tried> {
@@ -252,16 +254,19 @@ impl WriterTask {
         tried
     }
 
-    async fn transact(&mut self, works: &[Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
+    async fn transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
         let done = self.try_transact(works).await;
         if done.is_err() {
             // What these runs have taken in was not written: they are read again.
-            works.iter().filter_map(Work::run_id).for_each(|run_id| drop(self.cached.remove(&run_id)));
+            works
+                .iter()
+                .filter_map(|work| work.run_id())
+                .for_each(|run_id| drop(self.cached.remove(&run_id)));
         }
         done
     }
 
-    async fn try_transact(&mut self, works: &[Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
+    async fn try_transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
         let mut transaction = self.begin().await?;
         // The time is taken after the wait for other processes, which may have been long.
         let stamp = self.stamp();
@@ -272,7 +277,7 @@ impl WriterTask {
         // A crash before this leaves nothing of it, and nobody has been answered; after it, everything.
         self.connection.commit(transaction).await?;
         self.commits.fetch_add(1, Ordering::Relaxed);
-        self.logged_bytes += works.iter().map(Work::bytes).sum::<usize>();
+        self.logged_bytes += works.iter().map(|work| work.bytes()).sum::<usize>();
         self.has_open = true;
         Ok(answers)
     }
@@ -388,19 +393,13 @@ impl WriterTask {
         self.cached.insert(run.run.plan.run_id, run);
     }
 
-    /// These could not be written.
-    fn lose(&mut self, leases: impl IntoIterator<Item = Lease>) {
-        self.lost.extend(leases);
-        self.lost.truncate(LOST_MAX);
-    }
-
     /// Releases lost runs. In a transaction of its own: work that can be done is not held up by what cannot.
     async fn release_lost(&mut self) {
         if self.lost.is_empty() {
             return;
         }
         // Where it fails it is tried again with the next beat, and before the next work.
-        if self.transact(&[Work::Release(self.lost.clone())]).await.is_ok() {
+        if self.transact(&[&Work::Release(self.lost.clone())]).await.is_ok() {
             self.lost.clear();
         }
     }
