@@ -69,7 +69,7 @@ impl Engine {
         let plan = Arc::clone(&before.plan);
         let lease = self.journal.open(Arc::clone(&plan)).await?;
         let started = Event::Started { plan_hash: plan.plan_hash.clone(), reserved: plan.worst_case };
-        let context = self.context(hub, stop, (lease, plan));
+        let context = self.context(hub, stop, lease, plan);
         context.log.stage(started);
         begin(before, context).await
     }
@@ -83,13 +83,13 @@ impl Engine {
         let reserved = reopening.worst_case(&before.plan, before.chain());
         before.reopen(&reopening);
         let plan = Arc::clone(&before.plan);
-        let context = self.context(hub, stop, (lease, plan));
+        let context = self.context(hub, stop, lease, plan);
         // Alone and first: until it is told, the run has an answer, after which nothing is sent.
         context.log.append(Event::Reopened { reopening, reserved }).await?;
         begin(before, context).await
     }
 
-    fn context(&self, hub: Arc<Hub>, stop: Stop, (lease, plan): (Lease, Arc<RunPlan>)) -> RunContext {
+    fn context(&self, hub: Arc<Hub>, stop: Stop, lease: Lease, plan: Arc<RunPlan>) -> RunContext {
         let deadline = Deadline::starting_now(&plan.timers, hub.look(|run| run.elapsed_ms));
         let turn = self.text_budget.enter();
         turn.add(hub.look(Run::text_bytes));

@@ -62,8 +62,10 @@ pub struct Hub {
     unstored: AtomicBool,
     /// The room its texts take, where they come in this process.
     held: OnceLock<Arc<HeldText>>,
-    /// When this hub was made, and how old the run was then, in milliseconds from its start.
-    made: (Instant, u64),
+    /// When this hub was made.
+    made: Instant,
+    /// How old the run was then, in milliseconds from its start.
+    age_when_made_ms: u64,
 }
 
 impl Hub {
@@ -76,8 +78,16 @@ impl Hub {
     pub fn of(run: Run) -> Self {
         let (events, texts) = (broadcast::Sender::new(LAG_MAX), broadcast::Sender::new(LAG_MAX));
         let (stage, unstored) = (watch::Sender::default(), AtomicBool::new(false));
-        let made = (Instant::now(), run.elapsed_ms);
-        Self { run: Mutex::new(run), events, texts, stage, unstored, held: OnceLock::new(), made }
+        Self {
+            made: Instant::now(),
+            age_when_made_ms: run.elapsed_ms,
+            run: Mutex::new(run),
+            events,
+            texts,
+            stage,
+            unstored,
+            held: OnceLock::new(),
+        }
     }
 
     /// The hub of a run that is done elsewhere, or is over; what happens in it is brought by [`Hub::relay`].
@@ -152,8 +162,8 @@ impl Hub {
 
     /// How old a run under way is now, in milliseconds from its start on the clock of its events.
     pub fn age_ms(&self) -> u64 {
-        let (made, before_ms) = self.made;
-        before_ms.saturating_add(u64::try_from(made.elapsed().as_millis()).unwrap_or(u64::MAX))
+        self.age_when_made_ms
+            .saturating_add(u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
     /// Whether events of the run could not be made durable, so that nobody else has them.

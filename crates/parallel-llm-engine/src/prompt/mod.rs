@@ -140,33 +140,26 @@ pub fn label(index: usize) -> String {
     if index < 26 { letter.to_string() } else { format!("{}{letter}", label(index / 26 - 1)) }
 }
 
-/// The messages that ask for a task with these candidates, in the order given.
-pub fn reading(task: Task, request: &[Message], candidates: &[Candidate], nonce: &str) -> Vec<Message> {
-    with_analysis(task, request, (candidates, ""), nonce)
+/// What a reader is shown beside the request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exhibits<'a> {
+    /// The answers of others, in the order given.
+    pub candidates: &'a [Candidate],
+    /// What the reader answered before, where it is to be held against them.
+    pub own: Option<&'a Candidate>,
+    /// What a model made of the candidates; empty for tasks that have none. It is as strange as they are and stands in a block
+    /// of its own.
+    pub analysis: &'a str,
 }
 
-/// The same with an analysis of the candidates for those tasks that have one. A model wrote it, so it is as strange as they
-/// are and stands in a block of its own.
-pub fn with_analysis(
-    task: Task,
-    request: &[Message],
-    (candidates, analysis): (&[Candidate], &str),
-    nonce: &str,
-) -> Vec<Message> {
-    let (candidates, analysis) = (framed_all(candidates, nonce), block("analysis", nonce, analysis));
-    asking(task, request, nonce, &[("candidates", &candidates), ("analysis", &analysis)])
-}
-
-/// The messages that ask for an answer to the request itself with these candidates at hand, in the order given, and with
-/// the answer the reader gave before, where it is to be held against them. The files of the request go along.
-pub fn answering(
-    task: Task,
-    request: &[Message],
-    (own, candidates): (Option<&Candidate>, &[Candidate]),
-    nonce: &str,
-) -> Vec<Message> {
-    let own = own.map(|own| framed("own answer", own, nonce)).unwrap_or_default();
-    let candidates = framed_all(candidates, nonce);
+/// The messages that ask for a task. Whoever is to answer the request itself is sent its files, too.
+pub fn messages(task: Task, request: &[Message], exhibits: Exhibits<'_>, nonce: &str) -> Vec<Message> {
+    let candidates = framed_all(exhibits.candidates, nonce);
+    if !task.answers() {
+        let analysis = block("analysis", nonce, exhibits.analysis);
+        return asking(task, request, nonce, &[("candidates", &candidates), ("analysis", &analysis)]);
+    }
+    let own = exhibits.own.map(|own| framed("own answer", own, nonce)).unwrap_or_default();
     let mut messages = asking(task, request, nonce, &[("own", &own), ("candidates", &candidates)]);
     let files = request.iter().flat_map(Message::files).cloned().map(Part::File);
     messages.last_mut().expect("the question is the last message").parts.extend(files);
@@ -407,7 +400,8 @@ mod tests {
 
     /// How many tokens the prompt has, by our count.
     fn prompt_tokens(task: Task, request: &[Message], candidates: &[Candidate]) -> u64 {
-        tokens_in(reading(task, request, candidates, CODE_SAMPLE).iter().map(Message::text_bytes).sum())
+        let exhibits = Exhibits { candidates, ..Exhibits::default() };
+        tokens_in(messages(task, request, exhibits, CODE_SAMPLE).iter().map(Message::text_bytes).sum())
     }
 
     #[test]
@@ -434,11 +428,17 @@ mod tests {
     fn a_short_request_is_repeated_behind_long_candidates() {
         let user = |request: &str, text: &str| {
             let request = [Message::text(Role::User, request)];
-            reading(Task::Judge, &request, &[candidate(0, text)], "5eed")
-                .pop()
-                .unwrap()
-                .texts()
-                .collect::<String>()
+            let candidates = [candidate(0, text)];
+            messages(
+                Task::Judge,
+                &request,
+                Exhibits { candidates: &candidates, ..Exhibits::default() },
+                "5eed",
+            )
+            .pop()
+            .unwrap()
+            .texts()
+            .collect::<String>()
         };
         let long = "x".repeat(REPEATED_BEHIND_BYTES_MIN);
         let again =
@@ -487,14 +487,17 @@ mod tests {
             let candidates: Vec<_> = texts.iter().enumerate().map(|(i, text)| candidate(i, &hostile(text))).collect();
             let request = [Message::text(Role::User, hostile(&texts[0]).replace(&padding, ""))];
             let has_analysis = matches!(task, Task::Write | Task::WriteFree);
-            let (messages, blocks) = if task.answers() {
+            let analysis = hostile(&texts[1]);
+            let (exhibits, blocks) = if task.answers() {
                 let (own, others) = candidates.split_first().unwrap();
                 let own = task.revises().then_some(own);
-                (answering(task, &request, (own, others), &nonce), others.len() + usize::from(own.is_some()))
+                let blocks = others.len() + usize::from(own.is_some());
+                (Exhibits { candidates: others, own, analysis: "" }, blocks)
             } else {
-                let messages = with_analysis(task, &request, (&candidates, &hostile(&texts[1])), &nonce);
-                (messages, candidates.len() + usize::from(has_analysis))
+                let blocks = candidates.len() + usize::from(has_analysis);
+                (Exhibits { candidates: &candidates, own: None, analysis: &analysis }, blocks)
             };
+            let messages = messages(task, &request, exhibits, &nonce);
             let user = messages[1].texts().next().unwrap();
             let count = |is_ours: &dyn Fn(&str) -> bool| user.split(is_line_end).filter(|line| is_ours(line)).count();
             let requests = count(&|line| line == format!("<<request {nonce}>>"));

@@ -155,7 +155,7 @@ async fn write(
     let place = Place::Synthesizer(chair.number);
     let shown = Shown::to(context, place, Assignment::once(Task::Chair), usable);
     let shown = shown.ranked(|seat| standing(ranks, seat));
-    fusion::written(context, (CHAIR, &chair), shown, usable).await
+    fusion::written(context, CHAIR, &chair, shown, usable).await
 }
 
 /// Puts the answer ranked best in the place of the one closest to the others, where no chair wrote.

@@ -75,7 +75,7 @@ pub(crate) fn outcome(context: &RunContext, answers: Answers<'_>) -> Option<Outc
     let view = text_of(context)?;
     let Limited { shown, unshown } = limited(context, answers);
     let draft = FusionCall::whole(context, view.place, &shown).read(context, view.answer.as_ref()?).ok()?;
-    let mut outcome = fusion::fused(context, (SYNTHESIZER, &view.model), draft, &shown);
+    let mut outcome = fusion::fused(context, SYNTHESIZER, &view.model, draft, &shown);
     outcome.unshown = unshown;
     let is_given_up = |other: &&SeatView| {
         let is_over = matches!(other.status, SeatStatus::Cancelled) || !other.status.is_final();

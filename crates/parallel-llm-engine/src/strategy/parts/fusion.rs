@@ -80,28 +80,29 @@ async fn fuse(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<
     let calls =
         std::iter::once(first.call(context)).chain(controls.iter().map(|control| control.call(context)));
     let mut gave = call::all(context, calls.collect()).await.into_iter();
-    let whole = first.finish(context, (&by, usable), gave.next().expect("one call, one end")).await;
+    let whole = first.finish(context, &by, usable, gave.next().expect("one call, one end")).await;
     if !context.plan.knobs.is_paranoid() {
-        return whole.map(|draft| fused(context, (SYNTHESIZER, &by.model), draft, usable));
+        return whole.map(|draft| fused(context, SYNTHESIZER, &by.model, draft, usable));
     }
     if let Some(cancelled) = whole.as_ref().err().filter(|failure| failure.code == Code::Cancelled) {
         return Err(cancelled.clone());
     }
     let texts =
         controls.iter().zip(gave).map(|(control, gave)| (control, control.read(context, gave))).collect();
-    compared(context, &by.model, (whole, texts), usable)
+    compared(context, &by.model, whole, texts, usable)
 }
 
 /// What a model writes, under the word for what it is here, that is shown this of the answers.
 pub(crate) async fn written(
     context: &Arc<RunContext>,
-    (who, by): (&str, &Seat),
+    who: &str,
+    by: &Seat,
     shown: Shown,
     usable: &[Usable],
 ) -> Result<Outcome, Failure> {
-    let sitting = FusionCall::over(Place::Synthesizer(by.number), shown);
-    let answer = call::make(context, sitting.call(context)).await?;
-    Ok(fused(context, (who, &by.model), sitting.read(context, &answer)?, usable))
+    let writing = FusionCall::over(Place::Synthesizer(by.number), shown);
+    let answer = call::make(context, writing.call(context)).await?;
+    Ok(fused(context, who, &by.model, writing.read(context, &answer)?, usable))
 }
 
 /// A text to be made without one of the answers, and what came of it.
@@ -111,7 +112,8 @@ type Controlled<'a> = (&'a Control, Result<FusedText, Failure>);
 fn compared(
     context: &RunContext,
     by: &ModelRef,
-    (whole, texts): (Result<FusedText, Failure>, Vec<Controlled<'_>>),
+    whole: Result<FusedText, Failure>,
+    texts: Vec<Controlled<'_>>,
     usable: &[Usable],
 ) -> Result<Outcome, Failure> {
     let (mut warnings, mut drafts) = (Vec::new(), Vec::new());
@@ -148,7 +150,7 @@ fn compared(
         drafts.iter().flat_map(|(_, draft)| draft.suspected.iter().copied()).collect();
     let suspected = suspected.into_iter().collect();
     let stands = FusedText { suspected, cost, ..drafts.swap_remove(stands).1 };
-    let mut outcome = fused(context, (SYNTHESIZER, by), stands, usable);
+    let mut outcome = fused(context, SYNTHESIZER, by, stands, usable);
     if let Some(seat) = told.stands_without {
         outcome.reason = format!("{}, but for that of seat {seat}", outcome.reason);
     }
@@ -160,9 +162,11 @@ fn compared(
     Ok(outcome)
 }
 
+/// The outcome that is this text, by a model under the word for what it is here.
 pub(crate) fn fused(
     context: &RunContext,
-    (who, by): (&str, &ModelRef),
+    who: &str,
+    by: &ModelRef,
     draft: FusedText,
     usable: &[Usable],
 ) -> Outcome {

@@ -67,7 +67,7 @@ pub(crate) async fn ask(
         if is_gated(context, after.agreement.as_ref()) || after.is_silent() {
             break;
         }
-        after.go_on(context, again, (round, left)).await?;
+        after.ask_again(context, again, round, left).await?;
     }
     Ok(after)
 }
@@ -94,11 +94,13 @@ impl AfterRounds {
         Outcome { rounds: self.rounds, warnings: self.warnings, ..outcome }
     }
 
-    async fn go_on(
+    /// Asks once more, with so many rounds left, this one included.
+    async fn ask_again(
         &mut self,
         context: &Arc<RunContext>,
         again: Again,
-        (round, left): (u16, u32),
+        round: u16,
+        left: u32,
     ) -> Result<(), Failure> {
         let round_name = format!("{} {round}", again.word);
         let (mut asked, mut calls): (Vec<(SeatNumber, StepNumber)>, Vec<PlannedCall>) =

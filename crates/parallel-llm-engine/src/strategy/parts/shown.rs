@@ -100,7 +100,7 @@ impl Shown {
             .collect();
         let reader = context.plan.seat_at(place).expect("a strategy calls places of its plan only");
         let beside_bytes = if task.answers() { reader.brief_bytes() } else { analysis.len() as u64 };
-        let shortened = shorten(context, reader, (task, beside_bytes), &mut candidates);
+        let shortened = shorten(context, reader, task, beside_bytes, &mut candidates);
         let own = (!own.is_empty()).then(|| candidates.pop()).flatten();
         Self { reader: place, task, nonce, candidates, own, shortened, analysis }
     }
@@ -128,12 +128,15 @@ impl Shown {
 
     /// The prompt. Who answers the question again does so as whoever it is asked to be.
     pub(crate) fn messages(&self, context: &RunContext) -> Arc<[Message]> {
-        let (request, candidates) = (&context.plan.messages, self.candidates.as_slice());
+        let exhibits = prompt::Exhibits {
+            candidates: &self.candidates,
+            own: self.own.as_ref(),
+            analysis: &self.analysis,
+        };
+        let messages = prompt::messages(self.task, &context.plan.messages, exhibits, &self.nonce);
         if !self.task.answers() {
-            let beside = (candidates, self.analysis.as_str());
-            return prompt::with_analysis(self.task, request, beside, &self.nonce).into();
+            return messages.into();
         }
-        let messages = prompt::answering(self.task, request, (self.own.as_ref(), candidates), &self.nonce);
         let reader = context.plan.seat_at(self.reader).expect("a strategy calls places of its plan only");
         reader.sent(&messages.into())
     }
@@ -191,7 +194,8 @@ fn candidate(index: usize, one: &Usable) -> Candidate {
 fn shorten(
     context: &RunContext,
     reader: &Seat,
-    (task, beside_bytes): (Task, u64),
+    task: Task,
+    beside_bytes: u64,
     candidates: &mut [Candidate],
 ) -> Vec<Shortened> {
     let context_tokens = reader.context_tokens.unwrap_or(u64::MAX);

@@ -33,6 +33,12 @@ pub(crate) struct FusedText {
     pub(crate) warnings: Vec<Warning>,
 }
 
+/// An analyst's reply, and what was read in it.
+struct Analysed {
+    analysis: reply::Analysis,
+    answer: Answer,
+}
+
 /// A call that compares, or compares and writes.
 pub(crate) struct FusionCall {
     place: Place,
@@ -87,18 +93,19 @@ impl FusionCall {
     pub(crate) async fn finish(
         self,
         context: &Arc<RunContext>,
-        (by, usable): (&Seat, &[Usable]),
+        by: &Seat,
+        usable: &[Usable],
         gave: Result<Answer, Failure>,
     ) -> Result<FusedText, Failure> {
         if !self.is_analyst {
             return self.read(context, &gave?);
         }
-        let analysis = gave.and_then(|answer| {
-            let read = reply::comparison(&answer.text, &self.shown.names()).ok_or_else(unreadable)?;
-            Ok((read, answer))
+        let analysed = gave.and_then(|answer| {
+            let analysis = reply::comparison(&answer.text, &self.shown.names()).ok_or_else(unreadable)?;
+            Ok(Analysed { analysis, answer })
         });
-        match analysis {
-            Ok((analysis, reply)) => self.write(context, (by, usable), (analysis, &reply)).await,
+        match analysed {
+            Ok(analysed) => self.write(context, by, usable, analysed).await,
             Err(failure) if failure.code == Code::Cancelled => Err(failure),
             Err(failure) => {
                 let inline = Self::whole(context, Place::Synthesizer(by.number), usable);
@@ -115,8 +122,9 @@ impl FusionCall {
     async fn write(
         self,
         context: &Arc<RunContext>,
-        (by, usable): (&Seat, &[Usable]),
-        (analysis, reply): (reply::Analysis, &Answer),
+        by: &Seat,
+        usable: &[Usable],
+        Analysed { analysis, answer: reply }: Analysed,
     ) -> Result<FusedText, Failure> {
         let task = if is_anchored(context) { Task::Write } else { Task::WriteFree };
         let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(context)), ..analysis };
@@ -124,11 +132,8 @@ impl FusionCall {
         let shown = shown(context, place, task, usable, analysis.rendered(&self.shown.names()));
         let reveal =
             if context.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::text(&shown.nonce) };
-        let answer = call::make(
-            context,
-            PlannedCall { place, messages: shown.messages(context), reveal, rests: Rests::Nothing },
-        )
-        .await?;
+        let call = PlannedCall { place, messages: shown.messages(context), reveal, rests: Rests::Nothing };
+        let answer = call::make(context, call).await?;
         let text = reply::written(&answer.text, &shown.codes(context));
         let written = FusedText {
             text,
@@ -137,7 +142,7 @@ impl FusionCall {
             shortened: shown.shortened,
             cost: sum([reply.cost, answer.cost]),
             is_truncated: answer.truncated(),
-            reading: Some(self.shown.reading(reply)),
+            reading: Some(self.shown.reading(&reply)),
             warnings: Vec::new(),
         };
         written.unless_unwritten(&shown.candidates)
