@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::port::{Candidate, Checker, Grade};
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::run::reopening::SoFar;
 use parallel_llm_engine::{Catalogue, Code, Failure, Outcome, PicoUsd, Reopening, RunPlan, RunRequest};
 use proptest::prelude::*;
 use tokio::time::sleep;
@@ -425,8 +426,8 @@ async fn paid_answers_are_checked_by_another_part_of_their_run() {
             providers: &providers(),
             catalogues: &catalogues(Catalogue::default()),
         };
-        let at = (Vec::new(), PicoUsd::ZERO);
-        Reopening::resolve(&request, &terms, (&run.plan, run.chain()), at).expect("it is sound")
+        let so_far = SoFar { spent: PicoUsd::ZERO, ..run.so_far() };
+        Reopening::resolve(&request, &terms, so_far, Vec::new()).expect("it is sound")
     });
     let told = again.with_checker(Arc::new(Door(exam))).run().await;
     assert_eq!((told.text().as_str(), told.asked.len()), (TEXTS[0], 0));

@@ -4,6 +4,7 @@
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Event, Recorded};
+use parallel_llm_engine::run::reopening::SoFar;
 use parallel_llm_engine::{
     Catalogue, Code, PicoUsd, Price, Reopening, Run, RunRequest, RunStatus, Seat, SeatNumber, SeatStatus,
 };
@@ -637,8 +638,8 @@ fn resolve(request: &RunRequest, plan: &RunPlan) -> Result<String, String> {
     let names = |seats: &[Seat]| -> Vec<String> {
         seats.iter().map(|seat| format!("{} {}", seat.number, seat.model.model)).collect()
     };
-    let before = (plan, plan.synthesizers.as_slice());
-    Reopening::resolve(request, &terms, before, (vec![SeatNumber(2)], PicoUsd::from_usd(1)))
+    let so_far = SoFar { plan, chain: &plan.synthesizers, spent: PicoUsd::from_usd(1) };
+    Reopening::resolve(request, &terms, so_far, vec![SeatNumber(2)])
         .map(|one| format!("+{:?} s{:?} within {}", names(&one.seats), names(&one.synthesizers), one.budget))
         .map_err(|failure| story::without_names(&story::reason(&failure)))
 }

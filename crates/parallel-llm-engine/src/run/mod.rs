@@ -21,7 +21,7 @@ use crate::request::StoreMode;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::event::{Event, Recorded};
 use crate::run::outcome::{Outcome, OutcomeKind, Round};
-use crate::run::reopening::Reopening;
+use crate::run::reopening::{Reopening, SoFar};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -261,6 +261,11 @@ impl Run {
     /// The synthesizers of its newest part, in the order they are asked.
     pub fn chain(&self) -> &[Seat] {
         &self.plan.synthesizers[self.synthesizers_before..]
+    }
+
+    /// What a further part of it begins with.
+    pub fn so_far(&self) -> SoFar<'_> {
+        SoFar { plan: &self.plan, chain: self.chain(), spent: self.cost_max() }
     }
 
     /// What the reader should know besides the answer.

@@ -20,6 +20,17 @@ use crate::value::warning::Warning;
 /// The most synthesizers a run can have had in all its parts: as many as there are numbers for them.
 const SYNTHESIZERS_MAX: usize = u8::MAX as usize;
 
+/// What a run has come to before a further part of it.
+#[derive(Clone, Copy, Debug)]
+pub struct SoFar<'a> {
+    /// What was planned, in all its parts.
+    pub plan: &'a RunPlan,
+    /// The synthesizers of its newest part.
+    pub chain: &'a [Seat],
+    /// The most it may have cost.
+    pub spent: PicoUsd,
+}
+
 /// A further part of a run, resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reopening {
@@ -88,14 +99,14 @@ impl Reopening {
     }
 
     /// Makes another text: of `request` the models (as new seats), the synthesizer, the strategy, the sampling wishes
-    /// and the budget count. `chain` are the synthesizers of the part before. `spent` is what the run has cost so far; the
-    /// budget of the request is for this part.
+    /// and the budget count, which is for this part alone.
     pub fn resolve(
         request: &RunRequest,
         terms: &Terms<'_>,
-        (plan, chain): (&RunPlan, &[Seat]),
-        (ask, spent): (Vec<SeatNumber>, PicoUsd),
+        so_far: SoFar<'_>,
+        ask: Vec<SeatNumber>,
     ) -> Result<Self, Failure> {
+        let plan = so_far.plan;
         let plan::Addition { mut seats, mut synthesizers, warnings } =
             plan::further(request, terms, &plan.messages)?;
         number(&mut seats, plan.seats.len(), SEATS_MAX)?;
@@ -116,18 +127,13 @@ impl Reopening {
             ..Self::resume(plan, ask)
         };
         let reopening = reopening.with_steps(plan)?;
-        reopening.within((plan, chain), (spent, request.budget.unwrap_or(terms.defaults.budget)))
+        reopening.within(so_far, request.budget.unwrap_or(terms.defaults.budget))
     }
 
-    /// The same with a budget for this part, besides what the run has cost so far (`spent`). Fails where the part may
-    /// cost more.
-    pub fn within(
-        mut self,
-        (plan, chain): (&RunPlan, &[Seat]),
-        (spent, budget): (PicoUsd, PicoUsd),
-    ) -> Result<Self, Failure> {
-        budget::check("this part of the run", self.worst_case(plan, chain), budget)?;
-        self.budget = spent.plus(budget);
+    /// The same with a budget for this part, besides what the run has cost so far. Fails where the part may cost more.
+    pub fn within(mut self, so_far: SoFar<'_>, budget: PicoUsd) -> Result<Self, Failure> {
+        budget::check("this part of the run", self.worst_case(so_far.plan, so_far.chain), budget)?;
+        self.budget = so_far.spent.plus(budget);
         Ok(self)
     }
 

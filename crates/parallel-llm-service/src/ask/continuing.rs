@@ -111,7 +111,7 @@ impl Asking {
         budget: Option<PicoUsd>,
     ) -> Result<RunHandle, Failure> {
         if let Some(budget) = budget {
-            reopening = reopening.within((&run.plan, run.chain()), (run.cost_max(), budget))?;
+            reopening = reopening.within(run.so_far(), budget)?;
         }
         self.live.get().await?.reopen(run, reopening, self.history.output_dir.clone()).await
     }
@@ -179,8 +179,7 @@ impl Planner {
         let catalogues = self.lists.for_request(request, &defaults).await;
         let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
         let unbounded = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };
-        let mut reopening =
-            Reopening::resolve(&unbounded, &terms, (&run.plan, run.chain()), (Vec::new(), run.cost_max()))?;
+        let mut reopening = Reopening::resolve(&unbounded, &terms, run.so_far(), Vec::new())?;
         let places = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];
         let unable = fitness::inabilities(providers, &run.plan.routing, places);
         reopening.warnings.extend(unable);
