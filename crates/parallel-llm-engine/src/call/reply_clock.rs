@@ -69,7 +69,7 @@ impl ReplyClock {
         reply: &mut ReplyStream,
         turn: &Turn,
     ) -> Option<Result<ReplyPart, Failure>> {
-        if (self.paused.is_some() || !turn.goes_on())
+        if (self.paused.is_some() || !turn.may_proceed())
             && let Err(failure) = self.pause(turn).await
         {
             return Some(Err(failure));

@@ -116,17 +116,17 @@ impl Turn {
     }
 
     /// Whether the run may go on: there is room, or it is its turn.
-    pub(crate) fn goes_on(&self) -> bool {
+    pub(crate) fn may_proceed(&self) -> bool {
         let Shared { bytes, bytes_max, turn, .. } = &*self.budget.shared;
         bytes.load(Ordering::Relaxed) < *bytes_max || self.number <= turn.load(Ordering::Relaxed)
     }
 
     /// Returns when the run may go on.
     pub(crate) async fn comes(&self) {
-        while !self.goes_on() {
+        while !self.may_proceed() {
             // Made before the second look, so that no change between the two is missed.
             let changed = self.budget.shared.changed.notified();
-            if !self.goes_on() {
+            if !self.may_proceed() {
                 changed.await;
             }
         }
@@ -202,7 +202,7 @@ mod tests {
     fn over_the_bound_the_oldest_run_goes_on_alone() {
         let budget = TextBudget::new(100);
         let (first, second, third) = (budget.enter(), budget.enter(), budget.enter());
-        let who = || [&first, &second, &third].map(Turn::goes_on);
+        let who = || [&first, &second, &third].map(Turn::may_proceed);
         second.add(99);
         assert_eq!(who(), [true; 3]);
         second.add(1);
@@ -230,7 +230,7 @@ mod tests {
     fn who_can_only_wait_for_others_lets_the_next_go_on() {
         let budget = TextBudget::new(0);
         let (first, second, third) = (budget.enter(), budget.enter(), budget.enter());
-        let who = || [&first, &second, &third].map(Turn::goes_on);
+        let who = || [&first, &second, &third].map(Turn::may_proceed);
         let waiting = first.waiting();
         assert_eq!(who(), [true, true, false]);
         let reading = first.reading();

@@ -169,7 +169,7 @@ impl UpstreamCall {
 
     /// Makes the call and returns the event that ends it.
     pub(crate) async fn finish(mut self, admission: Admission) -> Event {
-        if let Ok(event) = AssertUnwindSafe(self.go_on(admission)).catch_unwind().await {
+        if let Ok(event) = AssertUnwindSafe(self.run_attempts(admission)).catch_unwind().await {
             return event;
         }
         self.settle(None);
@@ -177,7 +177,7 @@ impl UpstreamCall {
         Event::Failed { attempt, failure: defect(), retry: Retry::Never, cost: None, elapsed_ms: 0 }
     }
 
-    async fn go_on(&mut self, mut admission: Admission) -> Event {
+    async fn run_attempts(&mut self, mut admission: Admission) -> Event {
         loop {
             let permit = match self.enter(admission).await {
                 Ok(permit) => permit,
@@ -478,7 +478,7 @@ async fn admitted(context: &RunContext, call: Call) -> Result<Permit, Failure> {
         let waiting = context.turn.waiting();
         let permit = context.caller.admit(call.clone()).await?;
         drop(waiting);
-        if context.turn.goes_on() {
+        if context.turn.may_proceed() {
             return Ok(permit);
         }
     }
