@@ -1,6 +1,6 @@
 //! A program of the user's, run without a shell, for a bounded time and with a bounded output.
 //!
-//! What always holds: it is ended with the wait for it, and whatever it writes, only the beginning is kept.
+//! What always holds: dropping the wait ends the program, and only the beginning of its output is kept.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};

@@ -1,5 +1,5 @@
-//! The one place of the program that asks what time it is and draws chance. Both become part of a run's
-//! identity; everything after that derives from them.
+//! The program's only clock, and its only source of randomness. Both become part of a run's identity; everything else
+//! in a run derives from them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,9 +1,8 @@
-//! A folder that is known again by more than its name: whatever comes to stand in its place, a link or another folder,
-//! nothing is written there.
+//! A folder that is held open, so that a link or another folder put in its place later receives nothing.
 //!
-//! A folder for files may lie where others may write too. What always holds: a file is whole or not there, it is new and
-//! for its owner only, and it lies in the folder that was taken in the beginning. Looking what is there and taking it away
-//! go by the folder held open, too.
+//! A folder for files may lie where others can write too. What always holds: a file is complete or absent, it is new
+//! and readable by its owner only, and it lies in the folder that was opened first. Listing and deleting use the open
+//! folder, too.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

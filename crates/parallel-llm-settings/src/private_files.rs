@@ -1,4 +1,4 @@
-//! Files and folders of our own, which nobody else may look into.
+//! Files and folders that only their owner may read: the one place that sets their modes.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::path::Path;

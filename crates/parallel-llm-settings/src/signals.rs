@@ -1,8 +1,8 @@
 //! The signals that ask the program to stop.
 //!
-//! A terminal that is closed says so by SIGHUP. `nohup` starts a program with that signal ignored, which is to stay so;
-//! whether it is, only Linux tells (in `/proc`). Where it cannot be known SIGHUP is left as it was found: it ends the
-//! process at once, which loses nothing that is saved.
+//! A terminal that closes sends SIGHUP. `nohup` starts a program with that signal ignored, and it must stay ignored;
+//! only Linux tells (in `/proc`) whether it is. Elsewhere SIGHUP keeps its default: it ends the process at once,
+//! which loses nothing that is saved.
 
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Many small cases at once: most of their time is waiting.
+//! Many small cases in parallel: most of their time is waiting.
 
 use std::sync::Mutex;
 use std::thread;

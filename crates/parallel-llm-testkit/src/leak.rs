@@ -1,4 +1,4 @@
-//! Looks for what must not be found: a key, or a text that nobody was to keep.
+//! Searches for what must not be found: a key, or a text that must not be stored.
 
 use crate::call::Output;
 use crate::stage::Stage;

@@ -1,4 +1,4 @@
-//! A run report on a few lines, so that what a test is about can be compared whole.
+//! A run report on a few lines, so that a test can compare all of it.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Where the program is tested: a home of its own and a pretend provider.
+//! Where the program is tested: a temporary home and a pretend provider.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

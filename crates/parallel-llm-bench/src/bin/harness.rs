@@ -39,12 +39,20 @@ const SETTLE: Duration = Duration::from_millis(300);
 const PLAIN: usize = 2;
 
 /// What is measured besides the floor: a name, whether through the program itself, and its settings.
-const VARIANTS: [(&str, bool, &str, &str); 4] = [
-    ("library, no store", false, "none", "off"),
-    ("program, no store", true, "none", "off"),
-    ("program, store", true, "full", "off"),
-    ("program, store, files", true, "full", "on"),
+const VARIANTS: [Variant; 4] = [
+    Variant { name: "library, no store", is_program: false, store: "none", files: "off" },
+    Variant { name: "program, no store", is_program: true, store: "none", files: "off" },
+    Variant { name: "program, store", is_program: true, store: "full", files: "off" },
+    Variant { name: "program, store, files", is_program: true, store: "full", files: "on" },
 ];
+
+/// What is measured beside the floor: the program or the library, with these values of its settings.
+struct Variant {
+    name: &'static str,
+    is_program: bool,
+    store: &'static str,
+    files: &'static str,
+}
 
 /// What was asked for on the command line.
 struct Wishes {
@@ -84,13 +92,13 @@ fn run(wishes: Wishes) -> Outcome<bool> {
     let start = bench.starts()?;
     let (rows, burst) = bench.rounds()?;
     let commits = bench.commits()?;
-    let megabytes = std::fs::metadata(&bench.wishes.program)?.len() as f64 / 1e6;
+    let file_megabytes = std::fs::metadata(&bench.wishes.program)?.len() as f64 / 1e6;
     let Bench { wishes, upstream, .. } = bench;
     upstream.close()?;
     // At the end, not the beginning: file systems avoid the places of what was deleted a moment ago, which costs.
     std::fs::remove_dir_all(&wishes.scratch)?;
 
-    let targets = targets(&rows, start, burst, (commits, megabytes));
+    let targets = targets(&rows, start, burst, &Counted { commits, file_megabytes });
     let scale = if wishes.quick { "quick" } else { "full" };
     let seconds = (now_ns() - begun_ns) / 1_000_000_000;
     let text = format!(
@@ -144,7 +152,7 @@ fn prepare(wishes: Wishes) -> Outcome<Bench> {
     let upstream = Upstream::start(&beside("bench-upstream")?)?;
     let script = Script { address: String::new(), requests: Vec::new() };
     let mut bench = Bench { wishes, upstream, script };
-    let mut teacher = bench.program("program, no store")?;
+    let mut teacher = bench.program(&VARIANTS[PLAIN - 1])?;
     teacher.ask(Words::Mcp)?;
     bench.script = bench.upstream.script()?;
     teacher.close()?;
@@ -164,7 +172,7 @@ impl Bench {
         let mut times = Vec::new();
         for _ in 0..self.wishes.scale.starts {
             let from_ns = now_ns();
-            let program = self.program("program, no store")?;
+            let program = self.program(&VARIANTS[PLAIN - 1])?;
             times.push((now_ns() - from_ns) as f64 / 1e6);
             program.close()?;
         }
@@ -174,11 +182,11 @@ impl Bench {
     /// All turns of all programs, and how long questions asked at once take, in seconds.
     fn rounds(&mut self) -> Outcome<(Vec<Row>, Spread)> {
         let mut doors = vec![(self.floor()?, Words::Plain)];
-        for (name, ..) in VARIANTS {
-            doors.push((self.program(name)?, Words::Mcp));
+        for variant in &VARIANTS {
+            doors.push((self.program(variant)?, Words::Mcp));
         }
         std::thread::park_timeout(SETTLE);
-        let names = std::iter::once("floor").chain(VARIANTS.iter().map(|variant| variant.0));
+        let names = std::iter::once("floor").chain(VARIANTS.iter().map(|variant| variant.name));
         let mut rows: Vec<Row> = names
             .zip(&doors)
             .map(|(name, (door, _))| Row {
@@ -216,7 +224,8 @@ impl Bench {
     /// The commits the caller of one stored run waits for.
     fn commits(&mut self) -> Outcome<f64> {
         self.upstream.delay(Delay { seat_ms: STAGGER_MS, step_ms: STAGGER_MS, synthesis_ms: STAGGER_MS })?;
-        let mut command = self.command(&beside("bench-library")?, "commits", ("full", "off"))?;
+        let stored = Variant { name: "commits", is_program: false, store: "full", files: "off" };
+        let mut command = self.command(&beside("bench-library")?, &stored)?;
         let mut library = Door::open(command.arg("commits"))?;
         let told: Value = serde_json::from_str(&library.read()?)?;
         library.close()?;
@@ -231,19 +240,16 @@ impl Bench {
     }
 
     /// A variant at work, greeted.
-    fn program(&self, name: &str) -> Outcome<Door> {
-        let variant = VARIANTS.iter().find(|variant| variant.0 == name);
-        let (name, is_program, store, files) =
-            *variant.ok_or_else(|| Failure::new(format!("`{name}` is no variant")))?;
-        let binary = if is_program { self.wishes.program.clone() } else { beside("bench-library")? };
-        let mut door = Door::open(&mut self.command(&binary, name, (store, files))?)?;
+    fn program(&self, variant: &Variant) -> Outcome<Door> {
+        let binary = if variant.is_program { self.wishes.program.clone() } else { beside("bench-library")? };
+        let mut door = Door::open(&mut self.command(&binary, variant)?)?;
         door.greet()?;
         Ok(door)
     }
 
     /// A program with nothing of this machine's environment, and a folder of its own that is empty.
-    fn command(&self, binary: &Path, name: &str, (store, files): (&str, &str)) -> Outcome<Command> {
-        let home = self.wishes.scratch.join(name.replace([',', ' '], "_"));
+    fn command(&self, binary: &Path, variant: &Variant) -> Outcome<Command> {
+        let home = self.wishes.scratch.join(variant.name.replace([',', ' '], "_"));
         if home.exists() {
             std::fs::remove_dir_all(&home)?;
         }
@@ -256,13 +262,20 @@ impl Bench {
             .env("OPENROUTER_API_KEY", KEY)
             .env("OPENROUTER_BASE_URL", self.upstream.base_url())
             .env("PARALLEL_LLM_DATA_DIR", home.join("data"))
-            .env("PARALLEL_LLM_STORE", store)
-            .env("PARALLEL_LLM_FILES", files);
+            .env("PARALLEL_LLM_STORE", variant.store)
+            .env("PARALLEL_LLM_FILES", variant.files);
         Ok(command)
     }
 }
 
-fn targets(rows: &[Row], start: Spread, burst: Spread, (commits, megabytes): (f64, f64)) -> Vec<Target> {
+/// What is counted once, and not in turns.
+struct Counted {
+    /// Commits that the caller of a stored run waits for.
+    commits: f64,
+    file_megabytes: f64,
+}
+
+fn targets(rows: &[Row], start: Spread, burst: Spread, counted: &Counted) -> Vec<Target> {
     let (floor, plain) = (&rows[0], &rows[PLAIN]);
     let connections: u64 = rows[PLAIN..].iter().flat_map(|row| &row.turns).map(|turn| turn.connections).sum();
     let idle = plain.idle_bytes.unwrap_or_default() as f64 / 1e6;
@@ -275,7 +288,7 @@ fn targets(rows: &[Row], start: Spread, burst: Spread, (commits, megabytes): (f6
         target("memory when idle", one(idle), 15.0, "MB"),
         target("20 questions at once, 5 x 50 ms + 50 ms", burst, 0.3, "s"),
         target("new connections when warm", one(connections as f64), 0.0, ""),
-        target("commits waited for in a stored run", one(commits), 3.0, ""),
-        target("the program's file", one(megabytes), 30.0, "MB"),
+        target("commits waited for in a stored run", one(counted.commits), 3.0, ""),
+        target("the program's file", one(counted.file_megabytes), 30.0, "MB"),
     ]
 }

@@ -1,4 +1,4 @@
-//! The change of a file as people read it, without what is nobody's business.
+//! The change of a file as a diff for people, with secrets left out.
 
 use similar::TextDiff;
 

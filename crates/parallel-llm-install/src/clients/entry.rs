@@ -1,4 +1,4 @@
-//! What an entry of ours is: made from a wish and a client's row, laid over what is there, and known again.
+//! Our entry: built from a wish and a client's row, merged with what is there, and recognized again.
 
 use super::node::Node;
 use super::table::{Client, Connect, Fixed, Limit, NAME, Reference, Start, Token};

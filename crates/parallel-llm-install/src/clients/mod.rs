@@ -1,12 +1,12 @@
-//! The programs that use this one over MCP: which there are, where each keeps its settings, and how our entry gets in and
-//! out of them.
+//! The programs that use this one over MCP: which ones there are, where each keeps its settings, and how our entry is
+//! added and removed.
 //!
-//! [`table`] has a row per client; [`entry`] says what an entry holds, [`change`] what a file would be with or without
-//! it, [`format`] edits its text, [`mod@file`] reads and writes it. Asking the user is left to the doors.
+//! [`table`] has a row per client; [`entry`] builds an entry, [`change`] computes a file with or without it,
+//! [`format`] edits the text, [`mod@file`] reads and writes it. The doors ask the user.
 //!
-//! What always holds: every value and comment in a client's file that is not our entry stays, and a file that is written a
-//! value a line keeps its other lines byte for byte; a file that cannot be understood is not touched; no value of a key is
-//! ever written by this module on its own account.
+//! What always holds: every value and comment that is not part of our entry stays, and in a file with one value a line
+//! every other line that is not blank stays byte for byte; a file that cannot be understood is not touched; this module
+//! never writes a key on its own account.
 
 mod address;
 mod change;

@@ -1,4 +1,4 @@
-//! Whatever stands around our entry, it comes in and goes out again without a trace; and no content makes anything fall over.
+//! Whatever surrounds our entry, adding and removing it leaves no trace; and no content of a file causes a panic.
 
 use std::path::Path;
 

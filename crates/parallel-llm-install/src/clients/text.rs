@@ -1,5 +1,4 @@
-//! The text of a client's file, whatever its format: how its lines end, a part of it in other words, and why it is left as
-//! it is. What is in it is known to the formats.
+//! What all formats of clients' files share: line ends, replacing a part of a text, and why a file is left alone.
 
 /// Why a file is left alone, in words that quote nothing of it but names.
 #[derive(Clone, Debug, PartialEq, Eq)]

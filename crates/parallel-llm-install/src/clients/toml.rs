@@ -1,5 +1,5 @@
-//! TOML: a new entry is a table at the end of the text, and taken out line by line; what is inside one is changed by a
-//! library that keeps the rest as it is.
+//! TOML: a new entry becomes a table at the end of the text and is removed line by line; inside a table, `toml_edit`
+//! changes values and keeps everything else.
 
 use std::ops::Range;
 

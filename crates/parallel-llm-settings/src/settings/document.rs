@@ -233,7 +233,7 @@ impl Reading<'_> {
                 check_limit(own.layer, setting, &read).map_err(refuse)?;
             }
             if let Some(users) = users {
-                check_preset_limit(name.get_ref(), users, (key.get_ref(), kind), &read).map_err(refuse)?;
+                check_preset_limit(name.get_ref(), users, key.get_ref(), kind, &read).map_err(refuse)?;
             }
             self.check_readers(key.get_ref(), value, &read)?;
             preset.set(key.get_ref(), read);
@@ -291,7 +291,8 @@ fn check_limit(own: &Layer, setting: Setting, value: &Value) -> Result<(), Failu
 fn check_preset_limit(
     name: &str,
     users: &Preset,
-    (key, kind): (&str, Kind),
+    key: &str,
+    kind: Kind,
     value: &Value,
 ) -> Result<(), Failure> {
     let Some(limit) = users.limit(key).filter(|limit| kind.is_looser(value, limit)) else { return Ok(()) };

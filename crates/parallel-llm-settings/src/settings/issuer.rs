@@ -1,4 +1,4 @@
-//! Whose tokens are taken besides this program's own.
+//! Whose tokens are accepted besides this program's own.
 
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 

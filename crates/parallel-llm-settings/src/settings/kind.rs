@@ -1,7 +1,7 @@
-//! How the value of a setting is written, and the value it is read to.
+//! The kinds of settings: how a value is written, and what it is read as.
 //!
-//! One text form serves the environment, flags and the table's defaults; files may also use TOML's own numbers,
-//! lists and booleans. What cannot be read is told by what would have been right.
+//! One text form serves the environment, flags and the table's defaults; files may also use TOML's own numbers, lists
+//! and booleans. An error about a value names what would be accepted.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,11 +1,11 @@
-//! The settings: one typed value, resolved once from flags, environment, files and defaults. After this nobody
-//! asks what was meant, and every value knows where it came from.
+//! The settings: one typed value, resolved once from flags, environment, files and defaults. Nothing is reinterpreted
+//! later, and every value knows where it came from.
 //!
-//! [`table`] holds every setting once; the rest of this folder reads values for it: [`environment`] and [`file`]
-//! find their text, [`document`] and [`kind`] make values of it, [`layer`] lays them over each other.
+//! [`table`] holds every setting once; the rest of this folder reads values for it: [`environment`] and [`file`] find
+//! their text, [`document`] and [`kind`] parse it, [`layer`] merges the sources.
 //!
-//! What always holds: nothing is silently ignored. A name nobody knows, a value that cannot be read, and a
-//! project's file that asks for more than the user allows are errors that name their place.
+//! What always holds: nothing is silently ignored. An unknown name, a value that cannot be read, and a project's file
+//! that asks for more than the user allows are errors that name their place.
 
 mod check;
 mod command;

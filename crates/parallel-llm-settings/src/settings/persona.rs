@@ -1,7 +1,7 @@
-//! Personas: what the user's file says of who a seat is asked to be, a table `[personas.NAME]`.
+//! Personas: the tables `[personas.NAME]` of the user's file, each a prompt that a seat is given before the question.
 //!
-//! They are the user's alone: what a persona says is sent to models in the user's name, before the question. What always
-//! holds: a persona says something, within bounds, and a reference can name it.
+//! Only the user's own file may define them, since they are sent to models in the user's name. What always holds: a
+//! persona is not empty, has a bounded length, and has a name that a model reference can use.
 
 use parallel_llm_engine::request::panel::SeatOptions;
 use parallel_llm_engine::request::persona::{Persona, Personas, SYSTEM_CHARS_MAX};

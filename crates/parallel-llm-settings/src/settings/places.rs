@@ -1,4 +1,4 @@
-//! Where this program's settings and those of other programs lie, for whoever looks there or writes there.
+//! Where this program and others keep their settings on this machine.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

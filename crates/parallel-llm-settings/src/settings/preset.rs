@@ -1,7 +1,7 @@
-//! Presets: wishes under a name, such as `quick`, that a caller picks with one word.
+//! Presets: settings under a name, such as `quick`, that a caller selects with one word.
 //!
-//! A preset says nothing of what it leaves out: there the settings hold. Files may add presets and replace the
-//! built-in ones; a project's is laid over the user's of the same name, and keeps to its limits.
+//! What a preset leaves out comes from the settings. Files may add presets and replace the built-in ones; a project's
+//! preset is laid over the user's of the same name, within its limits.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! The providers: what is known of each, what the user's file and the environment say of it, and its key.
+//! The providers: a built-in table, what the user's file and environment add to it, and each provider's key.
 //!
-//! One mechanism for all: a known provider is a row of [`Known`], one of the user's own is a table that may take a
-//! row for its pattern. What always holds: every known provider is there, the default one first; a key that is bound
-//! to a known host by the name of its variable goes nowhere else unless the user's own file or environment moved the
-//! provider itself; and nothing of a key or of a header's value is ever shown.
+//! A known provider is a row of [`Known`]; one of the user's own is a table that may take a row as its pattern. What
+//! always holds: every known provider is there, the default one first; a key that is bound to a known host by the
+//! name of its variable is sent nowhere else unless the user's own file or environment moved the provider itself; no
+//! key and no value of a header is ever shown.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! What the user's file says of one provider: a table `[providers.NAME]`.
+//! One provider in the user's file: a table `[providers.NAME]`.
 //!
-//! Each value is judged here as far as it can be by itself; [`super::provider`] lays it over what is known of the
-//! provider. What always holds: no table holds a key, no header of a table can stand in for one, and an address is
-//! one that may be called.
+//! Each value is checked here as far as it can be checked alone; [`super::provider`] lays the table over the built-in
+//! row. What always holds: no table contains a key, no header of a table can replace one, and every address is
+//! allowed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

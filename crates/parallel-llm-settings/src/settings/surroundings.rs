@@ -1,7 +1,6 @@
-//! What the environment tells beside settings: whose home it is, and the proxies on the way out.
+//! Facts from the environment besides settings: the home folder, and the proxies that requests pass through.
 //!
-//! For people only: nothing is decided by it. What always holds: a proxy's name and password are in nothing that is kept
-//! here.
+//! They are shown to people and decide nothing. What always holds: no name and no password of a proxy is kept here.
 
 use std::path::PathBuf;
 
