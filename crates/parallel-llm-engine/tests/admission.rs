@@ -1,6 +1,7 @@
 //! Calls that wait for their turn: never more at once than allowed, and `Sent` only when the turn has come.
 
 use parallel_llm_engine::Code;
+use parallel_llm_engine::value::next::MachineStep;
 
 use crate::scene::scene;
 use crate::script::{failure, hangs, says, unadmitted};
@@ -54,15 +55,15 @@ async fn a_turn_that_never_comes_ends_with_the_run() {
     10000 closed $0.00
     failed decided at 10000, closed at 10000
       none
-      because timeout: no model answered (ada: the run's time of 10 s was over; bob: the run's time of 10 s was over) (raise `--deadline` or the setting `run_timeout_ms` (now 10000))
-      1 ada failed, 1 request 10000 ms, ~?: timeout: the run's time of 10 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 10000))
-      2 bob skipped, 0 requests, $0.00: timeout: the run's time of 10 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 10000))
+      because timeout: no model answered (ada: the run's time of 10 s was over; bob: the run's time of 10 s was over) (raise the deadline, or raise the setting `run_timeout_ms` (now 10000))
+      1 ada failed, 1 request 10000 ms, ~?: timeout: the run's time of 10 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 10000))
+      2 bob skipped, 0 requests, $0.00: timeout: the run's time of 10 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 10000))
     ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_admission_is_a_skipped_seat() {
-    let missing = failure(Code::KeyMissing).with_next("set `OLLAMA_API_KEY`");
+    let missing = failure(Code::KeyMissing).with_next(MachineStep::SetVariable("OLLAMA_API_KEY".into()));
     let told = scene([("ada", unadmitted(missing)), ("bob", says(10, "two"))]);
     insta::assert_snapshot!(told.story().await, @"
     0 started | 0 sent 2

@@ -1,6 +1,7 @@
 //! The best answer word for word, where nobody can fuse.
 
 use parallel_llm_engine::Code;
+use parallel_llm_engine::value::next::Advice;
 
 use crate::scene::{Scene, scene};
 use crate::script::{Reply, after, fails, failure, says};
@@ -19,20 +20,20 @@ fn four_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
 async fn every_synthesizer_fails() {
     let told = four_and([
         ("fuser-1", fails(10, failure(Code::Auth))),
-        ("fuser-2", fails(10, failure(Code::ContextLength).with_next("ask a larger one"))),
+        ("fuser-2", fails(10, failure(Code::ContextLength).with_next(Advice::AskLargerContext))),
     ]);
     insta::assert_snapshot!(told.run().await.end(), @"
     partial decided at 60, closed at 60
       verbatim by bob from 2: `the moon pulls the sea`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! auth: the synthesizer `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
-      ! context_length: the synthesizer `fuser-2` failed: scripted context_length (ask a larger one)
+      ! auth: the synthesizer `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! context_length: the synthesizer `fuser-2` failed: scripted context_length (choose a model with a larger context)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
       4 dan cut, 1 request 40 ms, ~?: connection: scripted connection
       s1 fuser-1 failed, 1 request 10 ms, ~?: auth: scripted auth
-      s2 fuser-2 failed, 1 request 10 ms, ~?: context_length: scripted context_length (ask a larger one)
+      s2 fuser-2 failed, 1 request 10 ms, ~?: context_length: scripted context_length (choose a model with a larger context)
     ");
 }
 

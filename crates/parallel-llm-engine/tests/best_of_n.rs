@@ -87,7 +87,7 @@ async fn one_order_alone_is_said() {
     complete decided at 50, closed at 50
       selected by bob from 2: `Because of the sea.`
       because the judge `fuser` put it first in the only order that came to a verdict
-      ! protocol: the judge gave no verdict in one order: its reply names no answer (see what it wrote with `runs show`)
+      ! protocol: the judge gave no verdict in one order: its reply names no answer (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -109,7 +109,7 @@ async fn the_next_judge_is_asked_where_one_fails() {
     complete decided at 45, closed at 45
       selected by bob from 2: `Because of the sea.`
       because the judge `fuser-2` put it first in both orders
-      ! auth: the judge `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: the judge `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -127,7 +127,7 @@ async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
     complete decided at 40, closed at 40
       verbatim by ada from 1: `Because the air scatters blue light.`
       because every judge failed; this is the answer closest to the others, word for word
-      ! protocol: the judge `fuser` failed: its reply names no answer (see what it wrote with `runs show`)
+      ! protocol: the judge `fuser` failed: its reply names no answer (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -171,7 +171,7 @@ async fn what_a_judge_gave_before_a_crash_is_not_paid_again() {
     complete decided at 40, closed at 40
       selected by bob from 2: `Because of the sea.`
       because the judge `fuser` put it first in the only order that came to a verdict
-      ! interrupted: the judge gave no verdict in one order: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the judge gave no verdict in one order: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010

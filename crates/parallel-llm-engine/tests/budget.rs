@@ -117,7 +117,7 @@ async fn a_synthesizer_the_budget_does_not_hold_leaves_the_best_answer() {
     complete decided at 10, closed at 10
       verbatim by ada from 1: `one and one`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! budget: the synthesizer `fuser` failed: the call may cost $0.011, which the budget of $0.020 does not hold (raise `--budget`, lower `--max-tokens`, or ask fewer models)
+      ! budget: the synthesizer `fuser` failed: the call may cost $0.011, which the budget of $0.020 does not hold (raise the budget, lower the number of tokens of an answer, or ask fewer or cheaper models)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.020
       s1 fuser skipped, 0 requests, $0.00: budget: the call may cost $0.011, which the budget of $0.020 does not hold

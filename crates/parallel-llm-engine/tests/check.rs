@@ -10,6 +10,7 @@ use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::port::{Candidate, Checker, Grade};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::reopening::SoFar;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Catalogue, Code, Failure, Outcome, PicoUsd, Reopening, RunPlan, RunRequest};
 use proptest::prelude::*;
 use tokio::time::sleep;
@@ -83,7 +84,7 @@ impl Checker for Door {
                 Mark::Passes => grade(true, None),
                 Mark::Scores(score) => grade(true, Some(score)),
                 Mark::Fails => grade(false, Some(1.0)),
-                Mark::Breaks(code) => Err(Failure::new(code, "it broke").with_next("mend it")),
+                Mark::Breaks(code) => Err(Failure::new(code, "it broke").with_next(Advice::TryCheckCommand)),
                 Mark::Hangs => std::future::pending().await,
                 Mark::Panics => panic!("the check has a defect"),
             }
@@ -249,8 +250,8 @@ async fn what_could_not_be_checked_is_told() {
       seat 2 passes, 10 ms
       seat 3 passes, 10 ms
       seat 4 check_unavailable, 10 ms
-      ! timeout: the answer of seat 1 was not checked: it broke (mend it)
-      ! check_unavailable: the answer of seat 4 was not checked: it broke (mend it)
+      ! timeout: the answer of seat 1 was not checked: it broke (try the check command by hand)
+      ! check_unavailable: the answer of seat 4 was not checked: it broke (try the check command by hand)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -267,8 +268,8 @@ async fn what_could_not_be_checked_is_told() {
       seat 3 does not pass, 10 ms
       seat 4 check_unavailable, 10 ms
       ! check_failed: the check has chosen none: none of the 2 answers that could be checked passes the check (find out what the answers lack before you use one, or ask in other words)
-      ! timeout: the answer of seat 1 was not checked: it broke (mend it)
-      ! check_unavailable: the answer of seat 4 was not checked: it broke (mend it)
+      ! timeout: the answer of seat 1 was not checked: it broke (try the check command by hand)
+      ! check_unavailable: the answer of seat 4 was not checked: it broke (try the check command by hand)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -282,7 +283,7 @@ async fn what_could_not_be_checked_is_told() {
       seat 2 check_unavailable, 10 ms
       seat 3 check_unavailable, 10 ms
       seat 4 check_unavailable, 10 ms
-      ! check_unavailable: the check has chosen none: no answer could be checked: it broke (mend it)
+      ! check_unavailable: the check has chosen none: no answer could be checked: it broke (try the check command by hand)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -320,7 +321,7 @@ async fn without_a_check_nothing_is_chosen_by_one() {
     complete decided at 20, closed at 20
       verbatim by ada from 1: `loops over the list`
       because there is no check command to run the answers through; this is the answer closest to the others, word for word
-      ! check_unavailable: the check has chosen none: there is no check command to run the answers through (set `check_command`, or name one with `--check`, and try it by hand)
+      ! check_unavailable: the check has chosen none: there is no check command to run the answers through (set `check_command`, name a check command, or name another strategy, such as `best-of-n`)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
     ");

@@ -80,7 +80,7 @@ async fn the_next_judge_is_asked_where_one_fails() {
     complete decided at 45, closed at 45
       selected by cyd from 3: `Because air scatters short waves of light.`
       because the judge `fuser-2` put it first
-      ! auth: the judge `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: the judge `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -96,8 +96,8 @@ async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
     complete decided at 45, closed at 45
       verbatim by ada from 1: `Because air scatters blue light.`
       because every judge failed; this is the answer closest to the others, word for word
-      ! auth: the judge `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
-      ! protocol: the judge `fuser-2` failed: its reply names no answer (see what it wrote with `runs show`)
+      ! auth: the judge `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! protocol: the judge `fuser-2` failed: its reply names no answer (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -152,8 +152,8 @@ async fn a_judge_that_had_failed_is_not_asked_again_where_the_next_has_begun() {
     complete decided at 45, closed at 45
       selected by cyd from 3: `Because air scatters short waves of light.`
       because the judge `fuser-2` put it first in the only order that came to a verdict
-      ! interrupted: the judge `fuser-1` failed: it gave none before the run went on without it (what came after rests on that, so it was not asked again)
-      ! interrupted: the judge gave no verdict in one order: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the judge `fuser-1` failed: it gave none before the run went on without it (ask again what may have been paid already)
+      ! interrupted: the judge gave no verdict in one order: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010

@@ -139,8 +139,8 @@ async fn a_member_that_fails_is_left_out() {
       fused by fuser from 3: `Because air scatters short waves of light most.`
       because the chair started from one answer and patched it from the others
       edited 0.143 for ? in 30 ms
-      ! auth: the reviewer `bob` of seat 2 gave no ranking: scripted auth (check that the key is current and belongs to this provider)
-      ! protocol: the reviewer `cyd` of seat 3 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
+      ! auth: the reviewer `bob` of seat 2 gave no ranking: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! protocol: the reviewer `cyd` of seat 3 gave no ranking: its reply names no answer (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -164,9 +164,9 @@ async fn without_any_ranking_the_chair_works_all_the_same() {
       fused by fuser from 3: `Because air scatters short waves of light most.`
       because the chair started from one answer and patched it from the others
       edited 0.143 for $0.0040 in 30 ms
-      ! protocol: the reviewer `ada` of seat 1 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
-      ! protocol: the reviewer `bob` of seat 2 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
-      ! protocol: the reviewer `cyd` of seat 3 gave no ranking: its reply names no answer (see what it wrote with `runs show`)
+      ! protocol: the reviewer `ada` of seat 1 gave no ranking: its reply names no answer (look at the run)
+      ! protocol: the reviewer `bob` of seat 2 gave no ranking: its reply names no answer (look at the run)
+      ! protocol: the reviewer `cyd` of seat 3 gave no ranking: its reply names no answer (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -205,7 +205,7 @@ async fn where_every_chair_fails_the_answer_ranked_best_stands() {
     complete decided at 35, closed at 35
       verbatim by cyd from 3: `Because air scatters short waves of light.`
       because every chair failed; this is the answer its fellows ranked best, word for word
-      ! auth: the chair `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: the chair `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       ! empty: the chair `fuser-2` failed: the model answered with nothing (ask again, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
@@ -309,8 +309,8 @@ async fn what_a_chair_was_told_is_not_asked_for_again() {
     complete decided at 20, closed at 20
       verbatim by cyd from 3: `Because air scatters short waves of light.`
       because every chair failed; this is the answer its fellows ranked best, word for word
-      ! interrupted: the reviewer `cyd` of seat 3 gave no ranking: it gave none before the run went on without it (what came after rests on that, so it was not asked again)
-      ! interrupted: the chair `fuser` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the reviewer `cyd` of seat 3 gave no ranking: it gave none before the run went on without it (ask again what may have been paid already)
+      ! interrupted: the chair `fuser` failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010

@@ -218,7 +218,7 @@ async fn whoever_gives_nothing_in_a_round_keeps_its_newest_answer() {
       selected by ada from 1: `8`
       because 2 of 3 answers say `8`, after 2 rounds (1 change)
       ! refused: seat 1 gave no answer in round 1 and keeps the one it had: scripted refused (rephrase the question, or ask another model)
-      ! auth: seat 2 gave no answer in round 2 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: seat 2 gave no answer in round 2 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -247,9 +247,9 @@ async fn where_a_whole_round_fails_the_panel_is_voted_on() {
     complete decided at 20, closed at 20
       selected by ada from 1: `8`
       because 2 of 3 answers say `8`; nobody answered when asked again
-      ! auth: seat 1 gave no answer in round 1 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider)
-      ! auth: seat 2 gave no answer in round 1 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider)
-      ! auth: seat 3 gave no answer in round 1 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: seat 1 gave no answer in round 1 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! auth: seat 2 gave no answer in round 1 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! auth: seat 3 gave no answer in round 1 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010

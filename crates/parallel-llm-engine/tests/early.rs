@@ -219,7 +219,7 @@ async fn one_that_fails_is_told_and_the_panel_waited_for() {
       fused by fuser from 3: `All.`
       because the synthesizer started from one answer and patched it from the others
       edited 1 for ? in 50 ms
-      ! auth: a text begun early failed: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: a text begun early failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 110 ms, $0.0010
@@ -233,7 +233,7 @@ async fn one_that_fails_is_told_and_the_panel_waited_for() {
       fused by fuser from 3: `All.`
       because the synthesizer started from one answer and patched it from the others
       edited 1 for ? in 50 ms
-      ! connection: a text begun early failed: scripted connection (check the network and the base URL)
+      ! connection: a text begun early failed: scripted connection (check the network and the base URL, or try again later)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 110 ms, $0.0010

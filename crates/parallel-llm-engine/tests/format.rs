@@ -14,12 +14,15 @@ use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::run::outcome::{Judging, Round, Shortened, Verdict, Worth};
+use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{
     Answer, Attachment, Code, Effort, Failure, FileNames, Finish, Message, ModelRef, Outcome, OutcomeKind,
     Part, PicoUsd, Price, ProviderId, Reopening, Role, Routing, RunId, Seat, SeatNumber, StepNumber, Usage,
 };
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 const PLAN: &str = include_str!("fixtures/plan_v1.json");
 const PLAN_WITH_FILES: &str = include_str!("fixtures/plan_v1_files.json");
@@ -149,7 +152,11 @@ fn plan_with_briefs() -> RunPlan {
 }
 
 fn warning() -> Warning {
-    Warning { code: Code::ModelUnknown, message: "settings: unknown".to_owned(), next: "see".to_owned() }
+    Warning {
+        code: Code::ModelUnknown,
+        message: "settings: unknown".to_owned(),
+        next: Operation::ListModels.into(),
+    }
 }
 
 /// A failure with every field filled.
@@ -157,7 +164,7 @@ fn failure() -> Failure {
     Failure {
         code: Code::RateLimited,
         message: "slow down".to_owned(),
-        next: Some("wait a minute".to_owned()),
+        next: Advice::TryInAMinute.into(),
         retryable: true,
         retry_after_ms: Some(60_000),
         rejected_field: Some("temperature".to_owned()),
@@ -360,9 +367,27 @@ fn events_of_a_run_with_layers() -> Vec<Recorded> {
     events.into_iter().enumerate().map(record).collect()
 }
 
+/// What is read of a value from before next steps had a type: their sentences give way to the code's own steps.
+fn before_steps<T: Serialize + DeserializeOwned>(value: T) -> T {
+    let mut value = serde_json::to_value(value).expect("it is JSON");
+    leave_steps_out(&mut value);
+    serde_json::from_value(value).expect("it is read")
+}
+
+fn leave_steps_out(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Array(elements) => elements.iter_mut().for_each(leave_steps_out),
+        serde_json::Value::Object(members) => {
+            members.remove("next");
+            members.values_mut().for_each(leave_steps_out);
+        }
+        _ => {}
+    }
+}
+
 #[test]
 fn a_plan_of_version_1_is_read() {
-    assert_eq!(serde_json::from_str::<RunPlan>(PLAN).expect("it is read"), plan());
+    assert_eq!(serde_json::from_str::<RunPlan>(PLAN).expect("it is read"), before_steps(plan()));
 }
 
 #[test]
@@ -421,7 +446,7 @@ fn a_plan_is_read_back_as_written() {
 
 #[test]
 fn events_of_version_1_are_read() {
-    assert_eq!(serde_json::from_str::<Vec<Recorded>>(EVENTS).expect("they are read"), events());
+    assert_eq!(serde_json::from_str::<Vec<Recorded>>(EVENTS).expect("they are read"), before_steps(events()));
 }
 
 #[test]

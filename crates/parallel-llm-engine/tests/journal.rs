@@ -62,8 +62,8 @@ async fn what_the_reader_is_told() {
     partial decided at 45000, closed at 60000
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! storage: the synthesizer `fuser` failed: the disk is full (check free space and permissions of the data folder)
-      ! storage: the run could not be stored: the disk is full (check free space and permissions of the data folder)
+      ! storage: the synthesizer `fuser` failed: the disk is full (check the free space and the permissions of the data folder)
+      ! storage: the run could not be stored: the disk is full (check the free space and the permissions of the data folder)
       1 ada answered, 1 request 30 ms, $0.0010
       2 bob failed, 1 request 10 ms, $0.00: storage: the disk is full
       3 cyd answered, 1 request 40 ms, $0.0010
@@ -74,8 +74,8 @@ async fn what_the_reader_is_told() {
     complete decided at 45000, closed at 60000
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! storage: the synthesizer `fuser` failed: the disk is full (check free space and permissions of the data folder)
-      ! storage: the run could not be stored: the disk is full (check free space and permissions of the data folder)
+      ! storage: the synthesizer `fuser` failed: the disk is full (check the free space and the permissions of the data folder)
+      ! storage: the run could not be stored: the disk is full (check the free space and the permissions of the data folder)
       1 ada answered, 1 request 30 ms, $0.0010
       2 bob answered, 2 requests 684 ms, $0.0010
       3 cyd answered, 1 request 40 ms, $0.0010

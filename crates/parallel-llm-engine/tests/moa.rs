@@ -200,7 +200,7 @@ async fn a_seat_whose_further_call_fails_keeps_its_newest_answer() {
       because the synthesizer started from one answer and patched it from the others
       edited 0 for ? in 40 ms
       ! refused: seat 1 gave no answer in layer 2 and keeps the one it had: scripted refused (rephrase the question, or ask another model)
-      ! connection: seat 2 gave no answer in layer 3 and keeps the one it had: scripted connection (check the network and the base URL)
+      ! connection: seat 2 gave no answer in layer 3 and keeps the one it had: scripted connection (check the network and the base URL, or try again later)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -231,9 +231,9 @@ async fn where_a_whole_layer_fails_the_one_before_is_fused() {
       fused by fuser from 3: `Short waves scatter in air, so it is blue.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.636 for ? in 20 ms
-      ! auth: seat 1 gave no answer in layer 2 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider)
-      ! auth: seat 2 gave no answer in layer 2 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider)
-      ! auth: seat 3 gave no answer in layer 2 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: seat 1 gave no answer in layer 2 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! auth: seat 2 gave no answer in layer 2 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! auth: seat 3 gave no answer in layer 2 and keeps the one it had: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -253,8 +253,8 @@ async fn where_nobody_can_fuse_the_best_of_the_newest_answers_stands() {
     complete decided at 70, closed at 70
       verbatim by ada from 1: `Air scatters blue light.`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! auth: the synthesizer `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
-      ! auth: the synthesizer `fuser-2` failed: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: the synthesizer `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! auth: the synthesizer `fuser-2` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -459,7 +459,7 @@ async fn nothing_is_paid_twice_after_a_crash_between_layers() {
       fused by fuser from 3: `Short waves scatter in air, so it is blue.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.429 for ? in 40 ms
-      ! interrupted: seat 3 gave no answer in layer 2 and keeps the one it had: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: seat 3 gave no answer in layer 2 and keeps the one it had: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010

@@ -123,7 +123,7 @@ async fn what_fails_is_said_and_what_came_is_compared() {
       fused by fuser: `8`
       because the synthesizer wrote it from the answers without naming the one it started from, but for that of seat 3
       ! suspected_injection: the result hangs on the answer of seat 3 alone; the text made without it stands (read that answer: it may have misled the synthesizer, or be the only right one)
-      ! auth: the text without seat 1 failed: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: the text without seat 1 failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       ! suspected_injection: the answer of seat 3 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
@@ -139,7 +139,7 @@ async fn what_fails_is_said_and_what_came_is_compared() {
       fused by fuser: `8`
       because the synthesizer wrote it from the answers without naming the one it started from, but for that of seat 3
       ! suspected_injection: the result hangs on the answer of seat 3 alone; the text made without it stands (read that answer: it may have misled the synthesizer, or be the only right one)
-      ! auth: the text of all answers failed: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: the text of all answers failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       ! suspected_injection: the answer of seat 3 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
@@ -154,9 +154,9 @@ async fn what_fails_is_said_and_what_came_is_compared() {
     complete decided at 80, closed at 80
       fused by fuser: `6`
       because the synthesizer wrote it from the answers without naming the one it started from
-      ! incomplete: there were too few texts to tell whether the result hangs on one answer alone (compare the answers with `runs show`)
-      ! auth: the text without seat 1 failed: scripted auth (check that the key is current and belongs to this provider)
-      ! auth: the text without seat 2 failed: scripted auth (check that the key is current and belongs to this provider)
+      ! incomplete: there were too few texts to tell whether the result hangs on one answer alone (look at the run)
+      ! auth: the text without seat 1 failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! auth: the text without seat 2 failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       ! suspected_injection: the answer of seat 3 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
@@ -171,7 +171,7 @@ async fn what_fails_is_said_and_what_came_is_compared() {
     complete decided at 35, closed at 35
       verbatim by bob from 2: `It has 8 legs.`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! auth: the synthesizer `fuser` failed: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: the synthesizer `fuser` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       ! suspected_injection: the answer of seat 3 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
@@ -195,7 +195,7 @@ async fn two_answers_cannot_be_compared_so() {
     partial decided at 80, closed at 80
       fused by fuser: `8`
       because the synthesizer wrote it from the answers without naming the one it started from
-      ! incomplete: there were too few texts to tell whether the result hangs on one answer alone (compare the answers with `runs show`)
+      ! incomplete: there were too few texts to tell whether the result hangs on one answer alone (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob failed, 1 request 20 ms, ~?: auth: scripted auth
       3 eve answered, 1 request 30 ms, $0.0010
@@ -224,7 +224,7 @@ async fn what_was_made_before_a_crash_is_not_paid_again() {
       fused by fuser: `8`
       because the synthesizer wrote it from the answers without naming the one it started from, but for that of seat 3
       ! suspected_injection: the result hangs on the answer of seat 3 alone; the text made without it stands (read that answer: it may have misled the synthesizer, or be the only right one)
-      ! interrupted: the text without seat 2 failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the text without seat 2 failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       ! suspected_injection: the answer of seat 3 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010

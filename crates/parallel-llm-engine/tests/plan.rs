@@ -64,8 +64,11 @@ fn shown(plan: &RunPlan) -> String {
         format!("{number} {provider}:{model} {max_tokens}{temperature}{strongest}{price}")
     };
     let list = |seats: &[Seat]| seats.iter().map(seat).collect::<Vec<_>>().join(", ");
-    let warnings: Vec<String> =
-        plan.warnings.iter().map(|one| format!(" ! {}: {} ({})", one.code, one.message, one.next)).collect();
+    let warnings: Vec<String> = plan
+        .warnings
+        .iter()
+        .map(|one| format!(" ! {}: {} ({})", one.code, one.message, one.next_step()))
+        .collect();
     format!("{} → {}{}", list(&plan.seats), list(&plan.synthesizers), warnings.join(""))
 }
 
@@ -75,23 +78,23 @@ fn refused(request: RunRequest) -> String {
 
 #[test]
 fn a_prompt_has_words_and_an_end() {
-    insta::assert_snapshot!(refused(RunRequest::prompt("")), @"prompt_empty: the prompt is empty | give a prompt as an argument, on stdin or as `@file` | retryable false");
-    insta::assert_snapshot!(refused(RunRequest::prompt(" \n\t\u{3000}")), @"prompt_empty: the prompt is empty | give a prompt as an argument, on stdin or as `@file` | retryable false");
-    insta::assert_snapshot!(refused(RunRequest::default()), @"prompt_empty: the prompt is empty | give a prompt as an argument, on stdin or as `@file` | retryable false");
-    insta::assert_snapshot!(refused(RunRequest::prompt("潮".repeat(51))), @"prompt_too_long: the prompt has 51 characters; the limit is 50 | shorten the prompt, or raise the setting `prompt_chars_max` (at most 16777216) | retryable false");
+    insta::assert_snapshot!(refused(RunRequest::prompt("")), @"prompt_empty: the prompt is empty | give a prompt | retryable false");
+    insta::assert_snapshot!(refused(RunRequest::prompt(" \n\t\u{3000}")), @"prompt_empty: the prompt is empty | give a prompt | retryable false");
+    insta::assert_snapshot!(refused(RunRequest::default()), @"prompt_empty: the prompt is empty | give a prompt | retryable false");
+    insta::assert_snapshot!(refused(RunRequest::prompt("潮".repeat(51))), @"prompt_too_long: the prompt has 51 characters; the limit is 50 | shorten the prompt, or raise the setting `prompt_chars_max` | retryable false");
     assert!(resolve(RunRequest::prompt("潮".repeat(50))).is_ok());
     let earlier = vec![Message::text(Role::System, "s".repeat(49)), Message::text(Role::User, "hi")];
-    insta::assert_snapshot!(refused(RunRequest { messages: earlier, ..ask() }), @"prompt_too_long: the prompt has 51 characters; the limit is 50 | shorten the prompt, or raise the setting `prompt_chars_max` (at most 16777216) | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { messages: earlier, ..ask() }), @"prompt_too_long: the prompt has 51 characters; the limit is 50 | shorten the prompt, or raise the setting `prompt_chars_max` | retryable false");
 }
 
 #[test]
 fn a_wish_that_cannot_be_met_is_refused() {
-    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..ask() }), @"usage: the temperature lies between 0 and 2 | see `parallel-llm-mcp help` | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..ask() }), @"usage: the temperature lies between 0 and 2 | see `parallel-llm-mcp help` | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..ask() }), @"usage: `max_tokens` is a whole number above 0 | see `parallel-llm-mcp help` | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..ask() }), @"usage: the deadline is longer than nothing | see `parallel-llm-mcp help` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..ask() }), @"usage: the temperature lies between 0 and 2 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..ask() }), @"usage: the temperature lies between 0 and 2 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..ask() }), @"usage: `max_tokens` is a whole number above 0 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..ask() }), @"usage: the deadline is longer than nothing | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..ask() }), @"usage: there is no strategy `seance` (choose one of: <strategies>) | choose one of: <strategies> | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { budget: Some(PicoUsd(1)), ..ask() }), @"budget: the run may cost up to $0.032; the budget is $0.0000000000010 | raise `--budget`, lower `--max-tokens`, or ask fewer models | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { budget: Some(PicoUsd(1)), ..ask() }), @"budget: the run may cost up to $0.032; the budget is $0.0000000000010 | raise the budget, lower the number of tokens of an answer, or ask fewer or cheaper models | retryable false");
 }
 
 #[test]
@@ -128,7 +131,7 @@ fn weights_need_the_accuracy_of_every_seat() {
 #[test]
 fn an_unknown_model_is_refused_where_it_was_typed() {
     insta::assert_snapshot!(refused(models(&["anthropic/claude-opus5"])), @"model_unknown: the model `anthropic/claude-opus5` is unknown (did you mean `anthropic/claude-opus-5`?) | did you mean `anthropic/claude-opus-5`? | retryable false");
-    insta::assert_snapshot!(refused(models(&["zzz"])), @"model_unknown: the model `zzz` is unknown | see `models` (over MCP `list_models`) for current names | retryable false");
+    insta::assert_snapshot!(refused(models(&["zzz"])), @"model_unknown: the model `zzz` is unknown | see which models there are | retryable false");
     let by_hand = RunRequest { synthesizer: Some("openai/gpt-sol-last".to_owned()), ..ask() };
     insta::assert_snapshot!(refused(by_hand), @"model_unknown: the model `openai/gpt-sol-last` is unknown (did you mean `~openai/gpt-sol-latest`?) | did you mean `~openai/gpt-sol-latest`? | retryable false");
     // From the settings it fails its own seat.

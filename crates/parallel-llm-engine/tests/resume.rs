@@ -112,7 +112,7 @@ async fn a_synthesizer_nobody_heard_of_is_not_paid_again() {
       fused by fuser-2 from 1: `All pull.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.75 for $0.0010 in 20 ms
-      ! interrupted: the synthesizer `fuser-1` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the synthesizer `fuser-1` failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser-1 unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
@@ -150,8 +150,8 @@ async fn a_synthesizer_that_was_cut_is_not_paid_again() {
     complete decided at 30, closed at 30
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! connection: the synthesizer `fuser-1` failed: scripted connection (check the network and the base URL)
-      ! interrupted: the synthesizer `fuser-2` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! connection: the synthesizer `fuser-1` failed: scripted connection (check the network and the base URL, or try again later)
+      ! interrupted: the synthesizer `fuser-2` failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser-1 cut, 1 request 10 ms, ~?: connection: scripted connection
@@ -169,7 +169,7 @@ async fn a_synthesizer_that_wrote_no_answer_is_not_paid_again() {
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
       ! empty: the synthesizer `fuser-1` failed: it wrote no answer (ask again, or ask another model)
-      ! interrupted: the synthesizer `fuser-2` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the synthesizer `fuser-2` failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser-1 answered, 1 request 10 ms, $0.0010

@@ -33,7 +33,8 @@ fn planned(recipe: &str, panel: &[&str]) -> String {
         let degrees = seat.temperature.map(|degrees| format!(" at {degrees}")).unwrap_or_default();
         format!("{}{strongest}{degrees}", seat.model)
     });
-    let warnings = plan.warnings.iter().map(|one| format!(" | {}: {} ({})", one.code, one.message, one.next));
+    let warnings =
+        plan.warnings.iter().map(|one| format!(" | {}: {} ({})", one.code, one.message, one.next_step()));
     format!("{}{}", seats.collect::<Vec<_>>().join(", "), warnings.collect::<String>())
 }
 
@@ -109,7 +110,7 @@ async fn a_sample_that_fails_and_a_synthesizer_that_fails_cost_no_answer() {
     partial decided at 40, closed at 40
       verbatim by ada from 1: `The air scatters.`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! auth: the synthesizer `fuser` failed: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: the synthesizer `fuser` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 ada refused, 1 request 20 ms, ~?: refused: scripted refused
       3 ada answered, 1 request 30 ms, $0.0010

@@ -167,7 +167,7 @@ fn outcome_lines(view: &mut String, outcome: &Outcome) {
         let _ = writeln!(view, "  shortened {} from {} to {}", cut.seat, cut.from_chars, cut.to_chars);
     }
     for warning in &outcome.warnings {
-        let _ = writeln!(view, "  ! {}: {} ({})", warning.code, warning.message, warning.next);
+        let _ = writeln!(view, "  ! {}: {} ({})", warning.code, warning.message, warning.next_step());
     }
 }
 
@@ -198,7 +198,7 @@ pub(crate) fn without_names(text: &str) -> String {
 }
 
 pub(crate) fn reason(failure: &Failure) -> String {
-    let next = failure.next.as_ref().map(|next| format!(" ({next})")).unwrap_or_default();
+    let next = if failure.next.is_empty() { String::new() } else { format!(" ({})", failure.next_step()) };
     format!("{}: {}{next}", failure.code, failure.message)
 }
 

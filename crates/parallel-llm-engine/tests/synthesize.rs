@@ -1,6 +1,7 @@
 //! Anchored synthesis: the story of a whole run, and everything that can go wrong while answers are fused.
 
 use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::value::next::MachineStep;
 use parallel_llm_engine::{Code, Finish, Place, RunId, SeatNumber, StepNumber};
 
 use crate::scene::{Scene, scene};
@@ -125,7 +126,7 @@ async fn nobody_answers() {
       2 bob failed, 1 request 10 ms, $0.0010: empty: the model answered with nothing
       3 cyd refused, 1 request 20 ms, $0.0010: refused: the model declined: I would rather not.
     ");
-    let refused = || failure(Code::KeyMissing).with_next("set the key");
+    let refused = || failure(Code::KeyMissing).with_next(MachineStep::SetVariable("WORK_KEY".into()));
     let alike = scene([("ada", unadmitted(refused())), ("bob", unadmitted(refused())), ("fuser", hangs())]);
     insta::assert_snapshot!(alike.story().await, @"
     0 started
@@ -133,9 +134,9 @@ async fn nobody_answers() {
     0 closed $0.00
     failed decided at 0, closed at 0
       none
-      because key_missing: no model answered (ada: scripted key_missing; bob: scripted key_missing) (set the key)
-      1 ada skipped, 0 requests, $0.00: key_missing: scripted key_missing (set the key)
-      2 bob skipped, 0 requests, $0.00: key_missing: scripted key_missing (set the key)
+      because key_missing: no model answered (ada: scripted key_missing; bob: scripted key_missing) (set `WORK_KEY`)
+      1 ada skipped, 0 requests, $0.00: key_missing: scripted key_missing (set `WORK_KEY`)
+      2 bob skipped, 0 requests, $0.00: key_missing: scripted key_missing (set `WORK_KEY`)
     ");
 }
 
@@ -168,10 +169,10 @@ async fn the_next_in_the_chain_takes_over() {
       fused by fuser-6 from 2: `Both pull.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.6 for $0.0010 in 60 ms
-      ! forbidden: the synthesizer `fuser-1` failed: scripted forbidden (look at the provider's account settings)
+      ! forbidden: the synthesizer `fuser-1` failed: scripted forbidden (look at the provider's account settings, or ask another model)
       ! refused: the synthesizer `fuser-2` failed: the model declined: No. (rephrase the question, or ask another model)
       ! empty: the synthesizer `fuser-3` failed: it wrote no answer (ask again, or ask another model)
-      ! connection: the synthesizer `fuser-4` failed: scripted connection (check the network and the base URL)
+      ! connection: the synthesizer `fuser-4` failed: scripted connection (check the network and the base URL, or try again later)
       ! internal: the synthesizer `fuser-5` failed: a defect stopped this call (report it with the message)
       1 vendor/ada answered, 1 request 20 ms, $0.0010
       2 vendor/bob answered, 1 request 40 ms, $0.0010
@@ -256,7 +257,7 @@ async fn what_the_reader_should_know_of_the_fusion() {
       fused by fuser: `Both pull.`
       because the synthesizer wrote it from the answers without naming the one it started from
       ! suspected_injection: the synthesizer suspects that the answer of seat 1 tried to instruct it (read that answer before you rely on the result)
-      ! incomplete: the synthesizer reached its output cap; the text may stop early (raise `--max-tokens`)
+      ! incomplete: the synthesizer reached its output cap; the text may stop early (raise the number of tokens of an answer)
       1 vendor/ada answered, 1 request 20 ms, $0.0010
       2 vendor/bob answered, 1 request 40 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
@@ -517,7 +518,7 @@ async fn without_an_analysis_the_text_is_written_in_one_call() {
       fused by fuser from 2: `Both.`
       because the synthesizer started from one answer and patched it from the others
       edited 1 for $0.0010 in 30 ms
-      ! protocol: the answers were compared and fused in one call, for the analysis failed: its reply holds no analysis (see what it wrote with `runs show`)
+      ! protocol: the answers were compared and fused in one call, for the analysis failed: its reply holds no analysis (look at the run)
       1 vendor/ada answered, 1 request 20 ms, $0.0010
       2 vendor/bob answered, 1 request 40 ms, $0.0010
       s1 fuser answered, 1 request 20 ms, $0.0010
@@ -551,7 +552,7 @@ async fn an_analysis_made_before_a_crash_is_not_paid_again() {
     complete decided at 50, closed at 50
       verbatim by vendor/ada from 1: `The moon pulls the sea.`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! interrupted: the synthesizer `fuser` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
+      ! interrupted: the synthesizer `fuser` failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       1 vendor/ada answered, 1 request 20 ms, $0.0010
       2 vendor/bob answered, 1 request 40 ms, $0.0010
       s1 fuser unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
@@ -609,7 +610,7 @@ async fn a_synthesizer_that_declines_is_passed_over() {
       fused by fuser-2 from 2: `Both pull.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.6 for $0.0010 in 20 ms
-      ! refused: the synthesizer `fuser-1` failed: it declined to write one, although most answers do what was asked (see what it wrote with `runs show`)
+      ! refused: the synthesizer `fuser-1` failed: it declined to write one, although most answers do what was asked (look at the run)
       1 vendor/ada answered, 1 request 20 ms, $0.0010
       2 vendor/bob answered, 1 request 40 ms, $0.0010
       s1 fuser-1 answered, 1 request 10 ms, $0.0010
@@ -620,7 +621,7 @@ async fn a_synthesizer_that_declines_is_passed_over() {
     complete decided at 50, closed at 50
       verbatim by vendor/ada from 1: `The moon pulls the sea.`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! refused: the synthesizer `fuser` failed: it declined to write one, although most answers do what was asked (see what it wrote with `runs show`)
+      ! refused: the synthesizer `fuser` failed: it declined to write one, although most answers do what was asked (look at the run)
       1 vendor/ada answered, 1 request 20 ms, $0.0010
       2 vendor/bob answered, 1 request 40 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
@@ -650,7 +651,7 @@ async fn a_link_of_one_answer_and_what_nobody_sees_are_told() {
       because the synthesizer started from one answer and patched it from the others
       edited 0.625 for $0.0010 in 10 ms
       ! link_unknown: the text links to `one[.]site`, which only one answer has and the question has not (do not open the link unless you know the host)
-      ! hidden_text: the text holds 2 characters that nobody sees (take them out before you hand the text on)
+      ! hidden_text: the text holds 2 characters that nobody sees (take the hidden characters out before you hand the text on)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010

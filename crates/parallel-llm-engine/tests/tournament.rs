@@ -183,7 +183,7 @@ async fn a_match_without_a_verdict_goes_to_the_next_judge() {
     complete decided at 50, closed at 50
       selected by cyd from 3: `Because air scatters short waves of light.`
       because judged by `fuser-1` and `fuser-2`, it won the knockout of 4 answers
-      ! protocol: the judge `fuser-1` gave no verdict in 4 calls: its reply names no answer (see what it wrote with `runs show`)
+      ! protocol: the judge `fuser-1` gave no verdict in 4 calls: its reply names no answer (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -217,8 +217,8 @@ async fn a_match_nobody_can_judge_is_a_tie() {
     complete decided at 30, closed at 30
       selected by cyd from 3: `Because air scatters short waves of light.`
       because judged by `fuser`, it won the knockout of 4 answers; 2 matches were ties and went to the answers closer to all the others
-      ! protocol: the judge `fuser` gave no verdict in 4 calls: its reply names no answer (see what it wrote with `runs show`)
-      ! protocol: 2 of 3 matches had no verdict and count as ties (name another judge with `--synthesizer`)
+      ! protocol: the judge `fuser` gave no verdict in 4 calls: its reply names no answer (look at the run)
+      ! protocol: 2 of 3 matches had no verdict and count as ties (name another synthesizer)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -240,7 +240,7 @@ async fn a_judge_that_fails_in_a_whole_round_is_not_asked_again() {
     complete decided at 35, closed at 35
       selected by cyd from 3: `Because air scatters short waves of light.`
       because judged by `fuser-2`, it won the knockout of 4 answers
-      ! auth: the judge `fuser-1` gave no verdict in 4 calls: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: the judge `fuser-1` gave no verdict in 4 calls: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -265,7 +265,7 @@ async fn one_order_alone_decides_and_is_said() {
     complete decided at 20, closed at 20
       selected by bob from 2: `Because air scatters blue light.`
       because judged by `fuser`, it won the knockout of 2 answers
-      ! protocol: the judge `fuser` gave no verdict in one call: its reply names no answer (see what it wrote with `runs show`)
+      ! protocol: the judge `fuser` gave no verdict in one call: its reply names no answer (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
@@ -280,7 +280,7 @@ async fn where_no_match_has_a_verdict_the_best_answer_stands_and_is_called_so() 
     complete decided at 20, closed at 20
       verbatim by bob from 2: `Because air scatters blue light.`
       because every judge failed; this is the answer closest to the others, word for word
-      ! protocol: the judge `fuser` gave no verdict in 2 calls: its reply names no answer (see what it wrote with `runs show`)
+      ! protocol: the judge `fuser` gave no verdict in 2 calls: its reply names no answer (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -378,7 +378,7 @@ async fn a_match_that_others_rest_on_is_not_judged_again() {
     complete decided at 30, closed at 30
       selected by cyd from 3: `Because air scatters short waves of light.`
       because judged by `fuser`, it won the knockout of 4 answers
-      ! interrupted: the judge `fuser` gave no verdict in 2 calls: it gave none before the run went on without it (what came after rests on that, so it was not asked again)
+      ! interrupted: the judge `fuser` gave no verdict in 2 calls: it gave none before the run went on without it (ask again what may have been paid already)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010

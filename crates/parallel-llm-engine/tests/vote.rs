@@ -376,7 +376,7 @@ async fn the_next_reads_where_one_cannot_and_else_the_words_decide() {
     complete decided at 25, closed at 25
       selected by ada from 1: `It was Ann, they say.`
       because by what the extractor `fuser-2` reads, 2 of 4 answers say `Ann`
-      ! auth: the extractor `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
+      ! auth: the extractor `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -388,9 +388,9 @@ async fn the_next_reads_where_one_cannot_and_else_the_words_decide() {
     complete decided at 25, closed at 25
       selected by ada from 1: `It was Ann, they say.`
       because answers to an open question cannot be counted; this is the one closest to the others
-      ! auth: the extractor `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider)
-      ! protocol: the extractor `fuser-2` failed: its reply says of no answer what it comes to (see what it wrote with `runs show`)
-      ! protocol: the answers were counted as with `extractor=auto`: every extractor failed (see what it wrote with `runs show`)
+      ! auth: the extractor `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! protocol: the extractor `fuser-2` failed: its reply says of no answer what it comes to (look at the run)
+      ! protocol: the answers were counted as with `extractor=auto`: every extractor failed (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -402,7 +402,7 @@ async fn the_next_reads_where_one_cannot_and_else_the_words_decide() {
     complete decided at 10, closed at 10
       selected by ada from 1: `It was Ann, they say.`
       because answers to an open question cannot be counted; this is the one closest to the others
-      ! usage: the answers were counted as with `extractor=auto`: no extractor is configured (name one with `--synthesizer`)
+      ! usage: the answers were counted as with `extractor=auto`: no extractor is configured (name another synthesizer)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
@@ -513,9 +513,9 @@ async fn what_was_read_before_a_crash_is_not_paid_again() {
     complete decided at 15, closed at 15
       selected by ada from 1: `It was Ann, they say.`
       because answers to an open question cannot be counted; this is the one closest to the others
-      ! interrupted: the extractor `fuser-1` failed: it gave none before the run went on without it (what came after rests on that, so it was not asked again)
-      ! interrupted: the extractor `fuser-2` failed: it was asked before and never heard of (it may have been paid, so it was not asked again)
-      ! interrupted: the answers were counted as with `extractor=auto`: every extractor failed (it may have been paid, so it was not asked again)
+      ! interrupted: the extractor `fuser-1` failed: it gave none before the run went on without it (ask again what may have been paid already)
+      ! interrupted: the extractor `fuser-2` failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
+      ! interrupted: the answers were counted as with `extractor=auto`: every extractor failed (make another text of the answers)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010

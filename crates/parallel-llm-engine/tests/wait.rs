@@ -185,7 +185,7 @@ async fn a_third_of_the_run_is_kept_for_fusing() {
       because the synthesizer wrote it from the answers without naming the one it started from
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
-      3 cyd failed, 1 request 9000 ms, ~?: timeout: the run's time of 9 s was over (raise `--deadline` or the setting `run_timeout_ms` (now 9000))
+      3 cyd failed, 1 request 9000 ms, ~?: timeout: the run's time of 9 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 9000))
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
     // Nobody by then: the first answer after it is the answer.

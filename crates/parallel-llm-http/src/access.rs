@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::future::BoxFuture;
+use parallel_llm_engine::value::next::{Advice, Next as Step};
 use parallel_llm_engine::{Code, Failure};
 use tokio::time::Instant;
 
@@ -76,7 +77,7 @@ impl Gate {
     /// A refusal, with the simplest way in.
     fn besides(&self, failure: Failure) -> Failure {
         match self.access {
-            Access::Open(_) => failure.with_next("leave `Authorization` out: this server wants no token"),
+            Access::Open(_) => failure.with_next(Advice::LeaveAuthorizationOut),
             Access::Tokens(_) => failure,
         }
     }
@@ -89,7 +90,7 @@ impl Gate {
             let message = format!("this token may make {per_minute} requests in a minute");
             Failure::new(Code::RateLimited, message)
                 .with_retry_after(Some(wait))
-                .with_next("wait as long as `Retry-After` says")
+                .with_next(Advice::WaitRetryAfter)
         })
     }
 }
@@ -136,7 +137,7 @@ fn refuse(failure: Failure, resource: Option<&Resource>) -> Response {
 fn unknowing(failure: &Failure) -> Response {
     tracing::warn!("a token could not be checked: {failure}");
     let told = Failure::new(failure.code, "the token cannot be checked just now")
-        .with_next("try again in a minute; the server's log says why");
+        .with_next([Step::Do(Advice::TryInAMinute), Step::Do(Advice::SeeServerLog)]);
     failure::refusal(Fault::Unavailable, &told)
 }
 

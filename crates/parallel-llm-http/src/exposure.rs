@@ -1,5 +1,6 @@
 //! What must be so before an address is listened on that others reach: tokens, and secrecy for them on the way.
 
+use parallel_llm_engine::value::next::{Blank, Next, When};
 use parallel_llm_engine::{Code, Failure};
 
 use super::{Access, Config};
@@ -9,10 +10,6 @@ const TLS: &str = "--tls-cert FILE --tls-key FILE";
 const PROXY: &str = "--behind-proxy";
 /// Stands for the name that only the owner knows.
 const SAMPLE: &str = "llm.example.com";
-/// What stands in a command for what only the owner knows.
-const BLANKS: [(&str, &str); 2] =
-    [(SAMPLE, "the name that clients call the server by"), ("FILE", "your own files")];
-
 /// Refuses what would let strangers in, with the command that would not.
 pub(super) fn check(config: &Config) -> Result<(), Failure> {
     let address = config.address;
@@ -20,30 +17,30 @@ pub(super) fn check(config: &Config) -> Result<(), Failure> {
     let is_open = matches!(config.access, Access::Open(_));
     if is_open && config.behind_proxy {
         let message = "behind a proxy others reach the server, so it cannot be open to everyone";
-        return Err(refused(message.to_owned(), &leave_out(config, PROXY)));
+        return Err(refused(message, [command(config, PROXY, When::WithToken)]));
     }
     if is_open && !is_local {
         let message =
             format!("`{address}` can be reached from other machines, so it cannot be open to everyone");
-        return Err(refused(message, &leave_out(config, TLS)));
+        return Err(refused(message, [command(config, TLS, When::WithToken)]));
     }
     if !is_local && config.tls.is_none() && !config.behind_proxy {
         let message = format!(
             "`{address}` can be reached from other machines, and without TLS tokens can be read on the way"
         );
-        let next = format!(
-            "type {}; where a proxy speaks TLS, {}; for this machine alone, `parallel-llm-mcp serve --http 127.0.0.1:{}`",
-            command(config, TLS),
-            command(config, PROXY),
-            address.port()
-        );
-        return Err(refused(message, &next));
+        let here = Next::Serve {
+            command: format!("parallel-llm-mcp serve --http 127.0.0.1:{}", address.port()).into(),
+            when: When::ThisMachineAlone,
+            blanks: Vec::new(),
+        };
+        let ways = [command(config, TLS, When::Always), command(config, PROXY, When::BehindProxy), here];
+        return Err(refused(message, ways));
     }
     let needs_names = config.behind_proxy || address.ip().is_unspecified();
     if needs_names && config.hosts.is_empty() {
         let message = "the names that clients call the server by are not known, so none would be let in";
         let flags = if config.behind_proxy { PROXY } else { TLS };
-        return Err(refused(message.to_owned(), &format!("type {}", command(config, flags))));
+        return Err(refused(message, [command(config, flags, When::Always)]));
     }
     Ok(())
 }
@@ -59,26 +56,24 @@ pub(super) fn risk(config: &Config) -> Option<String> {
     })
 }
 
-fn leave_out(config: &Config, flags: &str) -> String {
-    let command = command(config, flags);
-    format!("make a token with `parallel-llm-mcp keys create NAME`, then type {command}, without `--no-auth`")
-}
-
-/// A command that starts the server with these flags.
-fn command(config: &Config, flags: &str) -> String {
+/// The command that starts the server with these flags.
+fn command(config: &Config, flags: &str, when: When) -> Next {
     let address = config.address;
     let needs_names = flags == PROXY || address.ip().is_unspecified();
+    let lacks_names = needs_names && config.hosts.is_empty();
     let names = if config.hosts.is_empty() { SAMPLE.to_owned() } else { config.hosts.join(",") };
     let names = if needs_names { format!("PARALLEL_LLM_HTTP_HOSTS={names} ") } else { String::new() };
-    format!("`{names}parallel-llm-mcp serve --http {address} {flags}`")
+    let name = lacks_names.then_some(Blank::ServerName);
+    let files = (flags == TLS).then_some(Blank::Files);
+    Next::Serve {
+        command: format!("{names}parallel-llm-mcp serve --http {address} {flags}").into(),
+        when,
+        blanks: name.into_iter().chain(files).collect(),
+    }
 }
 
-/// A refusal whose next step says what in its commands is to be replaced.
-fn refused(message: String, next: &str) -> Failure {
-    let blanks = BLANKS.iter().filter(|(blank, _)| next.contains(blank));
-    let blanks: Vec<String> = blanks.map(|(blank, what)| format!("{what} for `{blank}`")).collect();
-    let with = if blanks.is_empty() { String::new() } else { format!("; put {}", blanks.join(" and ")) };
-    Failure::new(Code::SettingsInvalid, message).with_next(format!("{next}{with}"))
+fn refused(message: impl AsRef<str>, ways: impl Into<Vec<Next>>) -> Failure {
+    Failure::new(Code::SettingsInvalid, message).with_next(ways)
 }
 
 #[cfg(test)]

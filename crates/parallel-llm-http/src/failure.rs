@@ -3,10 +3,13 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::Failure;
+use parallel_llm_engine::value::next::{self, Audience, Vocabulary};
 
 use super::status::{self, Fault};
-use parallel_llm_service::render::next::for_callers;
 use parallel_llm_service::render::report::ErrorReport;
+
+/// Whoever asks over HTTP has no command line, and may be anybody.
+pub const WORDS: Vocabulary = Vocabulary { audience: Audience::Tenant, ..next::PLAIN };
 
 /// The answer to a request that came to this failure, under the status of its code.
 pub fn response(failure: &Failure) -> Response {
@@ -21,8 +24,7 @@ pub fn refusal(fault: Fault, failure: &Failure) -> Response {
 /// Whoever asks has no command line, and is told when to come again where that is known.
 fn under(status: StatusCode, failure: &Failure) -> Response {
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    let told = failure.clone().with_next(for_callers(failure.next_step()));
-    let mut response = (status, json, ErrorReport::line(&told)).into_response();
+    let mut response = (status, json, ErrorReport::line(failure, &WORDS)).into_response();
     if let Some(ms) = failure.retry_after_ms {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
     }

@@ -11,6 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use parallel_llm_engine::value::next::Next as Step;
 use parallel_llm_engine::{Code, Failure};
 
 use super::Config;
@@ -211,7 +212,7 @@ fn shown(value: &HeaderValue) -> String {
 
 fn misread(setting: &str, text: &str, example: &str) -> Failure {
     let message = format!("`{setting}` cannot have `{text}`");
-    Failure::new(Code::SettingsInvalid, message).with_next(format!("write it as `{example}`"))
+    Failure::new(Code::SettingsInvalid, message).with_next(Step::WriteAs(example.to_owned().into()))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use super::status::Fault;
@@ -22,7 +23,7 @@ pub(super) async fn check(State(bytes_max): State<usize>, request: Request, next
         return next.run(request).await;
     }
     let message = format!("the head of a request has at most {bytes_max} bytes");
-    let failure = Failure::new(Code::Usage, message).with_next("send fewer or shorter headers");
+    let failure = Failure::new(Code::Usage, message).with_next(Advice::SendFewerHeaders);
     failure::refusal(Fault::HeadTooLarge, &failure)
 }
 

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::StreamExt;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -113,7 +114,7 @@ impl Intake {
             Unread::NoRoom => return refusal::busy("there is no room for the body"),
             Unread::Broken => (Fault::Malformed, "the body cannot be read".to_owned()),
         };
-        let next = "send one JSON object, whole and without a pause";
+        let next = Advice::SendWholeObject;
         failure::refusal(fault, &Failure::new(Code::Usage, message).with_next(next))
     }
 }
@@ -121,8 +122,7 @@ impl Intake {
 /// Reads a request whole, or refuses it.
 pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, next: Next) -> Response {
     if !METHODS.contains(request.method()) {
-        let failure =
-            Failure::new(Code::Usage, "this method is not served").with_next("use GET, POST or DELETE");
+        let failure = Failure::new(Code::Usage, "this method is not served").with_next(Advice::UseMethods);
         let mut response = failure::refusal(Fault::Method, &failure);
         response.headers_mut().insert(header::ALLOW, ALLOW);
         return response;
@@ -133,7 +133,7 @@ pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, ne
     let (mut parts, body) = request.into_parts();
     if !is_json(&parts.headers) {
         let failure = Failure::new(Code::Usage, "the type of the body is not JSON in UTF-8")
-            .with_next("send `Content-Type: application/json`, not compressed");
+            .with_next(Advice::SendJson);
         return failure::refusal(Fault::MediaType, &failure);
     }
     let comes_in_pieces = parts.headers.contains_key(header::TRANSFER_ENCODING);

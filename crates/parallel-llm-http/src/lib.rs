@@ -41,6 +41,7 @@ use std::time::Duration;
 
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -115,7 +116,7 @@ pub async fn bind(config: Config) -> Result<Listener, Failure> {
     let address = config.address;
     let unusable = |error: std::io::Error| {
         Failure::new(Code::SettingsInvalid, format!("the server cannot listen on {address}: {error}"))
-            .with_next("choose another port, or end the program that has this one")
+            .with_next(Advice::UseAnotherPort)
     };
     let listener = TcpListener::bind(address).await.map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
@@ -169,7 +170,7 @@ fn nothing(paths: &[&str]) -> Response {
     let failure = Failure::new(Code::Usage, "there is nothing at this path");
     let failure = match paths {
         [] => failure,
-        paths => failure.with_next(format!("call one that is served: `{}`", paths.join("`, `"))),
+        paths => failure.with_next(Next::choose_one(paths)),
     };
     failure::refusal(Fault::NotFound, &failure)
 }

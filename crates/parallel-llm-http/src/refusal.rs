@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::response::Response;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use crate::failure;
@@ -14,6 +15,6 @@ const AGAIN_AFTER: Duration = Duration::from_secs(2);
 pub(super) fn busy(message: &str) -> Response {
     let busy = Failure::new(Code::Busy, message)
         .with_retry_after(Some(AGAIN_AFTER))
-        .with_next("try again as soon as `Retry-After` says");
+        .with_next(Advice::WaitRetryAfter);
     failure::response(&busy)
 }

@@ -3,6 +3,7 @@
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, header};
 use axum::response::Response;
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 use serde_json::json;
 use url::Url;
@@ -29,7 +30,7 @@ impl Resource {
         let misread = || {
             let message = format!("`issuer_audience` cannot be the address of this server: `{identifier}`");
             Failure::new(Code::SettingsInvalid, message)
-                .with_next("write it like `https://llm.example.com/mcp`")
+                .with_next(Next::WriteAs("https://llm.example.com/mcp".into()))
         };
         let url = Url::parse(identifier).map_err(|_| misread())?;
         if url.host().is_none() || url.query().is_some() || url.fragment().is_some() {

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use rustls::ServerConfig;
 use rustls::crypto::ring::default_provider;
@@ -61,6 +62,5 @@ fn read(path: &Path, setting: &str) -> Result<Vec<u8>, Failure> {
 
 fn refused(setting: &str, path: &Path, why: &str) -> Failure {
     let message = format!("`{setting}` in `{}` cannot be used: {why}", path.display());
-    Failure::new(Code::SettingsInvalid, message)
-        .with_next("name a certificate and its key, each a file in PEM")
+    Failure::new(Code::SettingsInvalid, message).with_next(Advice::NamePemPair)
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::value::nearest::nearest;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
@@ -184,15 +185,15 @@ fn mismatch(argument: &Argument, value: &Value) -> Failure {
 
 fn usage(message: String, argument: &Argument) -> Failure {
     Failure::new(Code::Usage, message)
-        .with_next(format!("for example {{\"{}\": {}}}", argument.name, argument.example))
+        .with_next(Next::Example(format!("{{\"{}\": {}}}", argument.name, argument.example).into()))
 }
 
 fn unknown(name: &str, arguments: &[Argument]) -> Failure {
     let known: Vec<&str> = arguments.iter().map(|argument| argument.name).collect();
     let name = safe::excerpt(name, VALUE_CHARS);
     let next = nearest(&name, known.iter().copied()).map_or_else(
-        || format!("leave it out; there are `{}`", known.join("`, `")),
-        |meant| format!("did you mean `{meant}`?"),
+        || vec![Next::Do(Advice::LeaveItOut), Next::choose_one(&known)],
+        |meant| Next::Meant(meant.to_owned().into()).into(),
     );
     Failure::new(Code::Usage, format!("there is no argument `{name}`")).with_next(next)
 }
@@ -226,7 +227,7 @@ mod tests {
         check(&json!({"promt": "p"}), "there is no argument `promt`: did you mean `prompt`?");
         check(
             &json!({"prompt": "p", "zzz": 1}),
-            "there is no argument `zzz`: leave it out; there are `prompt`, `models`, `wait_s`, `temperature`, `files`",
+            "there is no argument `zzz`: leave it out, or choose one of: prompt, models, wait_s, temperature, files",
         );
         check(
             &json!({"prompt": "p", "models": ["a/b", 5]}),

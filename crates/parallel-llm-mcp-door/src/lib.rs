@@ -46,6 +46,7 @@ mod unread;
 mod version;
 mod wall;
 mod wire;
+pub mod words;
 
 use std::time::Duration;
 
@@ -54,6 +55,7 @@ use rmcp::transport::IntoTransport;
 use rmcp::{ServerHandler, ServiceExt};
 use tokio_util::sync::CancellationToken;
 
+use parallel_llm_engine::value::next;
 use parallel_llm_http::Door;
 use parallel_llm_service::Services;
 
@@ -70,7 +72,8 @@ pub fn door(service: &Services, stop: CancellationToken, end: CancellationToken)
 fn tell_missing_key(service: &Services) {
     if let Some(advice) = service.settings.panel_key_advice() {
         tracing::warn!(
-            "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({advice})"
+            "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({})",
+            next::say(&advice, &next::PLAIN)
         );
     }
 }

@@ -5,6 +5,7 @@
 //! beyond what was granted. What always holds: an order is resolved once, and once more where its user approved it; an
 //! order that was approved has exactly the approved amount as its budget, and one call asks at most once.
 
+use parallel_llm_engine::value::next::{Advice, Limit, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 use rmcp::model::InputRequiredResult;
 
@@ -85,10 +86,10 @@ impl Order {
     }
 
     /// How it would cost less.
-    const fn thrift(&self) -> &'static str {
+    fn thrift(&self) -> [Next; 2] {
         match self {
-            Self::Ask(_) => "ask fewer or cheaper models, or with a lower `max_tokens`",
-            Self::GoOn(..) => "name fewer or cheaper `models`, or a cheaper `synthesizer`",
+            Self::Ask(_) => [Next::Do(Advice::AskFewerModels), Next::Lower(Limit::OutputTokens)],
+            Self::GoOn(..) => [Next::Do(Advice::AskFewerModels), Next::Do(Advice::AskCheaperWriter)],
         }
     }
 
@@ -139,14 +140,13 @@ impl Wish {
     }
 
     /// What the caller itself can do, who cannot raise what the user allows.
-    fn next(self, thrift: &str, principal: &Principal) -> String {
+    fn next(self, thrift: [Next; 2], principal: &Principal) -> Vec<Next> {
         let (worst_case, allowed) = (self.cost.worst_case, self.allowed);
         if worst_case <= allowed {
-            format!("give a `budget_usd` from {} to {}", worst_case.as_usd(), allowed.as_usd())
-        } else if *principal == Principal::Owner {
-            format!("{thrift}; or raise the setting `budget_usd`")
+            Next::BudgetBetween { from: worst_case, to: allowed }.into()
         } else {
-            thrift.to_owned()
+            let raise = (*principal == Principal::Owner).then(|| Next::raise_setting("budget_usd"));
+            thrift.into_iter().chain(raise).collect()
         }
     }
 }

@@ -8,15 +8,16 @@ use std::io;
 
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::answer::says_enough;
+use parallel_llm_engine::value::next::{self, Next, Operation};
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::words;
 use super::{address, agreement, part, result};
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::Principal;
 use parallel_llm_service::render::age::seconds;
-use parallel_llm_service::render::next::for_callers;
 use parallel_llm_service::render::report::{ErrorReport, Report, Resuming, SeatReport};
 
 /// The most a report takes of a model's context beyond the answer itself, in bytes.
@@ -44,8 +45,7 @@ const SLIMMING: [fn(&mut Value); 5] = [
 
 /// Tells this principal of a run.
 pub(super) fn of_report(principal: &Principal, report: Report) -> CallToolResult {
-    let mut report = principal.told_report(report);
-    say_here(&mut report);
+    let mut report = principal.told_report(report).said(words::of(principal));
     let is_error = is_useless(&report);
     let answer_rest = cut_answer(&mut report);
     // They have been given before.
@@ -97,18 +97,8 @@ fn links(report: &Report, answer_rest: Option<Rest>, left_out: &[usize]) -> Vec<
 
 /// Tells this principal why there is no run to tell of.
 pub(super) fn of_failure(principal: &Principal, failure: Failure) -> CallToolResult {
-    let mut error = ErrorReport::of(&principal.told(failure));
-    error.next = for_callers(&error.next);
+    let error = ErrorReport::of(&principal.told(failure)).said(words::of(principal));
     result::of(json!(error), told(&error), true)
-}
-
-/// Says what to do next as this door's callers can do it.
-fn say_here(report: &mut Report) {
-    let of_seats = report.answers.iter_mut().filter_map(|seat| seat.error.as_mut());
-    let of_calls = report.calls.iter_mut().filter_map(|call| call.error.as_mut());
-    for error in report.error.iter_mut().chain(&mut report.warnings).chain(of_seats).chain(of_calls) {
-        error.next = for_callers(&error.next);
-    }
 }
 
 fn told(error: &ErrorReport) -> String {
@@ -252,7 +242,11 @@ fn next_step(report: &Report, answer_rest: Option<Rest>, has_left_out: bool) -> 
     }
     steps.extend(resume_step(report));
     if !has_answer && report.synthesis.as_ref().is_some_and(|synthesis| synthesis.kind != "none") {
-        steps.push(format!("{}: {}", part::TEXTS_GONE, part::KEEP_TEXTS));
+        steps.push(format!(
+            "{}: {}",
+            part::TEXTS_GONE,
+            next::say(&[Next::Use(Operation::KeepTexts)], words::of(&Principal::Owner))
+        ));
     }
     let count = report.answers.iter().filter(|seat| seat.status == "answered").count();
     if count > 1

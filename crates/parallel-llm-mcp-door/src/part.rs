@@ -4,21 +4,24 @@ use std::sync::Arc;
 
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::SeatView;
+use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure, Outcome, OutcomeKind, Recorded, Run};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
 use super::result;
+use super::words;
 use parallel_llm_service::attachment;
-use parallel_llm_service::render::next::for_callers_in;
+use parallel_llm_service::render::next::say_in;
 use parallel_llm_service::{Principal, RunHandle, Services};
 
 /// Characters on one page: below the 50,000 beyond which a common client puts a result into a file.
 const PAGE_CHARS: usize = 40_000;
 
-/// What is said where a text was there and is not any more, and what to do about the next.
+/// The parts, as they are written.
+const PARTS: [&str; 6] = ["`report`", "`answer`", "`answer:1` (a seat)", "`prompt`", "`plan`", "`events`"];
+/// What is said where a text was there and is not any more.
 pub(super) const TEXTS_GONE: &str = "the texts of this run were not kept";
-pub(super) const KEEP_TEXTS: &str = "ask with \"store\":\"full\" to have them kept";
 
 /// A piece of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +52,16 @@ impl Part {
             "events" => Ok(Self::Events),
             _ => seat().map(Self::AnswerOf).ok_or_else(|| {
                 let shown = parallel_llm_engine::text::safe::excerpt(name, 40);
-                Failure::new(Code::Usage, format!("the argument `part` is not `{shown}`")).with_next(
-                    "choose one of `report`, `answer`, `answer:1` (a seat), `prompt`, `plan`, `events`",
-                )
+                Failure::new(Code::Usage, format!("the argument `part` is not `{shown}`"))
+                    .with_next(Next::choose_one(PARTS))
             }),
         }
     }
 
     /// The text of this part of a run as this principal is told it; the events are with whoever stores them.
     pub(super) fn text(self, principal: &Principal, run: &Run) -> Result<Arc<str>, Failure> {
-        let missing = |what: String| {
-            Err(Failure::new(Code::Usage, what).with_next("see `part` `report` for what there is"))
-        };
-        let gone = || Err(Failure::new(Code::Usage, TEXTS_GONE).with_next(KEEP_TEXTS));
+        let missing = |what: String| Err(Failure::new(Code::Usage, what).with_next(Advice::SeeReportPart));
+        let gone = || Err(Failure::new(Code::Usage, TEXTS_GONE).with_next(Operation::KeepTexts));
         match self {
             Self::Answer => match &run.outcome {
                 Some(Outcome { text: Some(text), .. }) => Ok(Arc::clone(text)),
@@ -83,7 +83,7 @@ impl Part {
             Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
             Self::Plan => {
                 let mut plan = attachment::plan_json(&principal.told_plan(&run.plan));
-                for_callers_in(&mut plan);
+                say_in(&mut plan, words::of(principal));
                 Ok(format!("{plan:#}").into())
             }
             Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
@@ -95,9 +95,8 @@ impl Part {
 pub(super) async fn events(service: &Services, run: &RunHandle) -> Result<String, Failure> {
     if run.look(|run| run.plan.store) == StoreMode::None {
         let message = "the events of this run are not kept: its `store` is `none`";
-        return Err(
-            Failure::new(Code::RunNotFound, message).with_next("ask with \"store\":\"full\" or \"metadata\"")
-        );
+        return Err(Failure::new(Code::RunNotFound, message)
+            .with_next([Next::Use(Operation::KeepTexts), Next::Use(Operation::KeepFacts)]));
     }
     lines(&service.principal, service.runs.load(run.id()).await?.events)
 }
@@ -106,11 +105,11 @@ pub(super) async fn events(service: &Services, run: &RunHandle) -> Result<String
 pub(super) fn lines(principal: &Principal, events: Vec<Recorded>) -> Result<String, Failure> {
     let line = |event| {
         let line = serde_json::to_string(&principal.told_event(event))?;
-        if !line.contains("\"next\":\"") {
+        if !line.contains("\"next\":[") {
             return Ok(line);
         }
         let mut event: Value = serde_json::from_str(&line)?;
-        for_callers_in(&mut event);
+        say_in(&mut event, words::of(principal));
         Ok::<_, serde_json::Error>(event.to_string())
     };
     let lines = events.into_iter().map(line).collect::<Result<Vec<_>, _>>();

@@ -4,13 +4,16 @@
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::ErrorCode;
 use serde_json::Value;
 
 use super::line::Refusal;
+use super::words;
 use parallel_llm_engine::text::safe;
 use parallel_llm_http::status::Fault;
+use parallel_llm_service::Principal;
 use parallel_llm_service::render::report::ErrorReport;
 
 /// The longest of the library's texts that is read.
@@ -51,15 +54,15 @@ async fn told_as_object(response: Response) -> Response {
         Failure::new(Code::Internal, format!("the request could not be served: {text}"))
     } else {
         let next = match status {
-            StatusCode::NOT_FOUND => "begin a new session with `initialize`",
-            StatusCode::METHOD_NOT_ALLOWED => "use POST; sessions also take GET and DELETE",
-            _ => "see the MCP specification on Streamable HTTP",
+            StatusCode::NOT_FOUND => Advice::BeginSession,
+            StatusCode::METHOD_NOT_ALLOWED => Advice::UsePost,
+            _ => Advice::ReadSpecification,
         };
         Failure::new(Code::Usage, format!("the request is not of the protocol: {text}")).with_next(next)
     };
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     parts.headers.remove(header::CONTENT_LENGTH);
-    Response::from_parts(parts, Body::from(ErrorReport::line(&failure)))
+    Response::from_parts(parts, Body::from(ErrorReport::line(&failure, words::of(&Principal::Owner))))
 }
 
 /// A reply of the protocol whose message is a sentence of some length.

@@ -20,9 +20,10 @@ use super::address::{
 };
 use super::outcome;
 use super::part::{self, Part};
+use super::words;
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::render::cost::Cost;
-use parallel_llm_service::render::next::for_callers;
+use parallel_llm_service::render::next::after;
 use parallel_llm_service::{Principal, RunFilter, RunHandle, RunSummary, Services};
 use parallel_llm_settings::clock;
 
@@ -94,7 +95,7 @@ pub(super) async fn read(service: &Services, uri: &str) -> Result<ReadResourceRe
         return Err(lost(&message));
     };
     let told = |failure: Failure| match failure.code {
-        Code::RunNotFound | Code::Usage => lost(&sentence(&failure)),
+        Code::RunNotFound | Code::Usage => lost(&sentence(&service.principal, &failure)),
         _ => error_of(&service.principal, failure),
     };
     let run = service.runs.watch(&address.run_id.to_string()).await.map_err(told)?;
@@ -108,15 +109,17 @@ pub(super) async fn read(service: &Services, uri: &str) -> Result<ReadResourceRe
 /// A failure that is not about the address, as this principal is told of it in an error of the protocol.
 pub(super) fn error_of(principal: &Principal, failure: Failure) -> ErrorData {
     let failure = principal.told(failure);
-    let data = json!({ "code": failure.code, "next": for_callers(failure.next_step()) });
+    let data = json!({ "code": failure.code, "next": after(&failure, words::of(principal)) });
     match failure.code {
-        Code::ScopeMissing | Code::TokenRefused => ErrorData::invalid_request(sentence(&failure), Some(data)),
-        _ => ErrorData::internal_error(sentence(&failure), Some(data)),
+        Code::ScopeMissing | Code::TokenRefused => {
+            ErrorData::invalid_request(sentence(principal, &failure), Some(data))
+        }
+        _ => ErrorData::internal_error(sentence(principal, &failure), Some(data)),
     }
 }
 
-fn sentence(failure: &Failure) -> String {
-    format!("{}: {}", failure.message, for_callers(failure.next_step()))
+fn sentence(principal: &Principal, failure: &Failure) -> String {
+    format!("{}: {}", failure.message, after(failure, words::of(principal)))
 }
 
 /// One run of the list.

@@ -18,6 +18,7 @@ use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::{Stream, StreamExt};
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -154,8 +155,8 @@ pub(super) async fn admit(State(sessions): State<Arc<Sessions>>, request: Reques
         let is_of = id.to_str().ok().and_then(|id| sessions.table.is_of(id, principal.as_deref()));
         // One that is not there is the library's to refuse, which it does not where it is to be ended.
         if !is_of.unwrap_or(request.method() != Method::DELETE) || ids.next().is_some() {
-            let failure = Failure::new(Code::Usage, "there is no such session")
-                .with_next("begin a new session with `initialize`");
+            let failure =
+                Failure::new(Code::Usage, "there is no such session").with_next(Advice::BeginSession);
             return failure::refusal(Fault::NotFound, &failure);
         }
     }
@@ -171,7 +172,7 @@ impl Requester {
             SessionsError::Full => {
                 let failure = Failure::new(Code::Busy, "every session has a call in flight")
                     .with_retry_after(Some(AGAIN_AFTER))
-                    .with_next("try again when a call has ended");
+                    .with_next(Advice::WaitForCallToEnd);
                 failure::response(&failure)
             }
             SessionsError::Call(refused) if refused.is_for_now() => {

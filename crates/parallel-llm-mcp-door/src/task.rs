@@ -7,6 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, RunId, RunStatus};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -94,10 +95,7 @@ pub(super) async fn cancel(
         open_tasks.give_up(handle.id());
         let failure =
             Failure::new(Code::Busy, "another server does this run, and only that one can give it up");
-        return Err(resources::error_of(
-            &service.principal,
-            failure.with_next("cancel the task at the server that answered its call"),
-        ));
+        return Err(resources::error_of(&service.principal, failure.with_next(Advice::CancelAtItsServer)));
     }
     open_tasks.give_up(handle.id());
     Ok(())

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::{Checker, Journal};
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Code, Engine, Failure, ProviderId};
 use parallel_llm_provider::{ApiKey, Dialect, Documents, Endpoint, Provider, ProviderConfig};
 use parallel_llm_simulator::{Simulator, SimulatorConfig};
@@ -141,7 +142,7 @@ pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Services), Fa
 fn empty(folder: &Path) -> Result<(), Failure> {
     let unusable = |why: &str| {
         let message = format!("the demo cannot use `{}`: {why}", folder.display());
-        let next = "set `PARALLEL_LLM_DATA_DIR` to a folder you may write, or move what is there away";
+        let next = [Next::Do(Advice::SetDataFolder), Next::Do(Advice::MoveAway)];
         Failure::new(Code::OutputUnwritable, message).with_next(next)
     };
     let is_missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
@@ -220,9 +221,8 @@ fn make_endpoint(provider: &ProviderSettings) -> Result<Endpoint, Failure> {
             .with_next(provider.address_advice())
     })?;
     let key = match &provider.key {
-        KeyWish::Set { key, .. } => ApiKey::parse(key.expose_secret()).map_err(|failure| {
-            failure.with_next(format!("copy the key of `{id}` again, without line breaks"))
-        })?,
+        KeyWish::Set { key, .. } => ApiKey::parse(key.expose_secret())
+            .map_err(|failure| failure.with_next(MachineStep::CopyKey(id.0.clone().into())))?,
         KeyWish::Command(_) | KeyWish::Nothing => None,
     };
     let mut endpoint = Endpoint::new(id.clone(), base_url, key, provider.dialect)?

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -14,8 +15,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub(crate) fn read(path: &Path) -> Result<Vec<Vec<u8>>, Failure> {
     let refused = |why: &str| {
         let message = format!("the certificates of `ca_file` in `{}` cannot be used: {why}", path.display());
-        Failure::new(Code::SettingsInvalid, message)
-            .with_next("set `ca_file` to a file of certificates in PEM, or leave it out")
+        Failure::new(Code::SettingsInvalid, message).with_next(Advice::SetCertificates)
     };
     // Opening anything else, such as a pipe, could wait for ever.
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_http::{Access, Check, Config, Resource, TlsFiles};
 use tokio::time::Instant;
@@ -16,6 +17,7 @@ use crate::app;
 use crate::command::{self, Command, Desk, Serve};
 use crate::exit;
 use crate::terminal::console::Console;
+use crate::terminal::words;
 use crate::watchdog;
 use parallel_llm_service::telemetry;
 use parallel_llm_service::{Services, TokenState};
@@ -150,7 +152,7 @@ fn listening(settings: &Settings, address: SocketAddr, access: Access) -> Result
         (None, None) => None,
         _ => {
             let failure = Failure::new(Code::SettingsInvalid, "of `tls_cert` and `tls_key` only one is set");
-            return Err(failure.with_next("set both, or neither"));
+            return Err(failure.with_next(Advice::SetBoth));
         }
     };
     let (hosts, origins) = (settings.http_hosts.clone(), settings.http_origins.clone());
@@ -193,7 +195,7 @@ async fn tell_tokenless(service: &Services) {
         Ok(_) => tracing::warn!("no token is in force, so every request is answered 401: {advice}"),
         Err(failure) => tracing::warn!(
             "tokens cannot be looked up, so those who bring one are answered 503: {failure}; {}",
-            failure.next_step()
+            words::say(failure.next_steps())
         ),
     }
 }

@@ -73,7 +73,7 @@ fn a_seat_that_is_missing_is_named() {
     Take the first design, and test it.
     ---
     fused by google/gemini-4-argon from 2 answers, starting from seat 3 (0 % changed)
-    missing: x-ai/grok-4.7 failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, or wait until it resets)
+    missing: x-ai/grok-4.7 failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider)
     2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
@@ -91,7 +91,7 @@ fn one_survivor_is_given_word_for_word() {
     Take the second design.
     ---
     word for word by x-ai/grok-4.7: only one answer came, so there was nothing to fuse
-    missing: openai/gpt-6.1-sol failed: openrouter answered 401: User not found. (next: check that the key is current and belongs to this provider)
+    missing: openai/gpt-6.1-sol failed: openrouter answered 401: User not found. (next: check that the key is current and belongs to this provider, or ask another model)
     missing: mistralai/mistral-large-4-0 refused: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
     1 of 3 answered · $0.000064 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
@@ -107,12 +107,12 @@ fn a_quorum_that_no_panel_can_give_is_not_waited_for() {
     --- stdout
     --- stderr
     error[usage]: `quorum:9` wants more answers than a panel of 1 can give
-      next: use `--wait quorum:1` or less, or `--wait all`
+      next: give `--wait` as `quorum:1` or less, or as `all`
     ");
     assert_eq!(stage.chats().len(), 0);
     let call = stage.call(["ask", "--json", "-m", "openai/gpt-6.1-sol", "Why?"]);
     let report = call.settings([("wait", "quorum:9")]).run().json();
-    insta::assert_snapshot!(report["warnings"], @r#"[{"code":"settings_invalid","message":"`quorum:9` wants more answers than a panel of 1 can give","next":"all are waited for; set `wait` to less, or to `all`","retryable":false}]"#);
+    insta::assert_snapshot!(report["warnings"], @r#"[{"code":"settings_invalid","message":"`quorum:9` wants more answers than a panel of 1 can give","next":"set `wait` to less, or to `all`","retryable":false}]"#);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn quiet_leaves_the_errors() {
     assert_eq!((failed.code, failed.stdout.as_slice()), (Some(1), b"".as_slice()));
     insta::assert_snapshot!(failed.stderr, @"
     error[model_unknown]: no model answered (openai/gpt-6.1-sol: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol.)
-      next: see `models` (over MCP `list_models`) for current names
+      next: see which models there are with `models`
     ");
     let answered = stage.call(["ask", "-q", "-m", TWO, "Which is safer?"]).run();
     assert_eq!((answered.code, answered.stderr.as_str()), (Some(0), ""));
@@ -140,8 +140,8 @@ fn when_all_fail_each_reason_is_told() {
     exit 1
     ---
     no answer
-    missing: openai/gpt-6.1-sol failed: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol. (next: see `models` (over MCP `list_models`) for current names)
-    missing: x-ai/grok-4.7 failed: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up… (next: add credit at the provider, or lower `--max-tokens`)
+    missing: openai/gpt-6.1-sol failed: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol. (next: see which models there are with `models`)
+    missing: x-ai/grok-4.7 failed: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up… (next: add credit at the provider, lower `--max-tokens`, or ask a model of another provider)
     missing: mistralai/mistral-large-4-0 refused: openrouter (Mistral) answered 403: Your input was flagged (next: rephrase the question, or ask a model of another provider)
     0 of 3 answered · $0.00 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
@@ -183,7 +183,7 @@ fn the_next_synthesizer_takes_over() {
     Take the first design, and test it.
     ---
     fused by anthropic/claude-opus-5.5 from 3 answers, starting from seat 3 (0 % changed)
-    warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see `models` (over MCP `list_models`) for current names)
+    warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see which models there are with `models`)
     3 of 3 answered · $0.0042 (fusing $0.0041) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
@@ -270,7 +270,7 @@ fn the_report_tells_everything() {
     agreement: {"clusters":[],"effective_votes":{"largest":null,"panel":1.3,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":2,"share":null,"unread":[]}
     answer: "Take the first design, and test it."
     answers[]: {"attempts":1,"cost_usd":0.000068,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"openai/gpt-6.1-sol","provider":"openrouter","seat":1,"served_model":"openai/gpt-6.1-sol","status":"answered","text":"Take the first design.","text_bytes":22,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":6,"reasoning_tokens":0},"without":[]}
-    answers[]: {"attempts":1,"cost_usd":0.0,"elapsed_ms":"<elapsed_ms>","error":{"code":"bad_request","message":"openrouter answered 400: [ { \"code\": \"invalid_type\", \"expected\": \"string\", \"received\": \"number\", \"path\": [\"model\"], \"message\": \"Expected string, received number\" } ]","next":"read the provider's message; an option may not suit this model","retryable":false},"finish":null,"first_token_ms":null,"generation_id":null,"late":false,"model":"x-ai/grok-4.7","provider":"openrouter","seat":2,"served_model":null,"status":"failed","text":null,"text_bytes":0,"truncated":false,"usage":{"cached_tokens":null,"input_tokens":null,"output_tokens":null,"reasoning_tokens":null},"without":[]}
+    answers[]: {"attempts":1,"cost_usd":0.0,"elapsed_ms":"<elapsed_ms>","error":{"code":"bad_request","message":"openrouter answered 400: [ { \"code\": \"invalid_type\", \"expected\": \"string\", \"received\": \"number\", \"path\": [\"model\"], \"message\": \"Expected string, received number\" } ]","next":"read the provider's message: an option may not suit this model","retryable":false},"finish":null,"first_token_ms":null,"generation_id":null,"late":false,"model":"x-ai/grok-4.7","provider":"openrouter","seat":2,"served_model":null,"status":"failed","text":null,"text_bytes":0,"truncated":false,"usage":{"cached_tokens":null,"input_tokens":null,"output_tokens":null,"reasoning_tokens":null},"without":[]}
     answers[]: {"attempts":1,"cost_usd":0.0000217,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"mistralai/mistral-large-4-0","provider":"openrouter","seat":3,"served_model":"mistralai/mistral-large-4-0","status":"answered","text":"Take the first design, and test it.","text_bytes":35,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":9,"reasoning_tokens":0},"without":[]}
     calls: [{"attempts":1,"cost_usd":0.002016,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":788,"output_tokens":44,"reasoning_tokens":0}}]
     confidence: {"band":"uncalibrated","basis":"2 answers to an open question, which are not counted"}
@@ -516,7 +516,7 @@ fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
     Take the first design, and test it.
     ---
     fused by google/gemini-4-argon from 2 answers, starting from seat 2 (0 % changed)
-    missing: x-ai/grok-4.7 (rail, for) failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, or wait until it resets)
+    missing: x-ai/grok-4.7 (rail, for) failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider)
     2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");

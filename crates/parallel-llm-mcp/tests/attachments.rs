@@ -138,26 +138,26 @@ fn a_text_joins_the_prompt_under_its_name() {
 
 #[test]
 fn a_file_of_another_kind_is_refused_with_what_it_seems_to_be() {
-    insta::assert_snapshot!(check("picture.png", b"\xff\x00\xff\x00"), @r"
+    insta::assert_snapshot!(check("picture.png", b"\xff\x00\xff\x00"), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: the attachment `picture.png` seems to be binary data of an unknown kind, which is not taken
-      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+      next: attach text, PNG, JPEG, GIF, WebP or PDF
     ");
-    insta::assert_snapshot!(check("report.pdf", b"PK\x03\x04\x14\x00\xff\xff"), @r"
+    insta::assert_snapshot!(check("report.pdf", b"PK\x03\x04\x14\x00\xff\xff"), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: the attachment `report.pdf` seems to be a ZIP archive, as office documents are, which is not taken
-      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+      next: attach text, PNG, JPEG, GIF, WebP or PDF
     ");
-    insta::assert_snapshot!(check("empty.txt", b""), @r"
+    insta::assert_snapshot!(check("empty.txt", b""), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: the attachment `empty.txt` seems to be an empty file, which is not taken
-      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+      next: attach text, PNG, JPEG, GIF, WebP or PDF
     ");
 }
 
@@ -166,28 +166,28 @@ fn what_is_no_file_is_refused_without_waiting() {
     let stage = stage();
     let ask = |name: &str| refused(&stage, stage.call(["ask", "-m", SEES, "What is it?", "-a", name]));
     stage.write("folder/file", "x");
-    insta::assert_snapshot!(ask("folder"), @r"
+    insta::assert_snapshot!(ask("folder"), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: the attachment `folder` is a folder, not a file
-      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+      next: attach text, PNG, JPEG, GIF, WebP or PDF
     ");
     let made = Command::new("mkfifo").arg(stage.home().join("pipe")).status();
     assert!(made.is_ok_and(|status| status.success()));
-    insta::assert_snapshot!(ask("pipe"), @r"
+    insta::assert_snapshot!(ask("pipe"), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: the attachment `pipe` is a pipe or a device, not a file
-      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+      next: attach text, PNG, JPEG, GIF, WebP or PDF
     ");
-    insta::assert_snapshot!(ask("/dev/zero"), @r"
+    insta::assert_snapshot!(ask("/dev/zero"), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: the attachment `/dev/zero` is a pipe or a device, not a file
-      next: attach text, PNG, JPEG, GIF, WebP or PDF, within `attachment_bytes_max`
+      next: attach text, PNG, JPEG, GIF, WebP or PDF
     ");
     insta::assert_snapshot!(ask("-"), @r"
     exit 2
@@ -236,12 +236,12 @@ fn a_model_that_takes_no_pictures_is_not_asked() {
     let stage = stage();
     stage.write("house.png", png());
     let call = stage.call(["ask", "-m", SEES, "-m", BLIND, "What is it?", "-a", "house.png"]);
-    insta::assert_snapshot!(refused(&stage, call), @r"
+    insta::assert_snapshot!(refused(&stage, call), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_unsupported]: the model `z-ai/glm-5.3` takes no images such as `house.png`
-      next: ask a model that takes such files (`models --attachments`), or leave the file out
+      next: ask a model that takes such files: find one with `models --attachments`, or leave the file out
     ");
 }
 
@@ -258,7 +258,7 @@ fn a_provider_that_takes_no_documents_is_not_asked_and_nobody_pays() {
     --- stdout
     --- stderr
     error[attachment_unsupported]: mistral takes no documents such as `paper.pdf`
-      next: ask a model that takes such files (`models --attachments`), or leave the file out
+      next: ask a model that takes such files: find one with `models --attachments`, or leave the file out
     ");
 }
 

@@ -43,14 +43,14 @@ fn a_prompt_of_nothing() {
     --- stdout
     --- stderr
     error[prompt_empty]: the prompt is empty
-      next: give a prompt as an argument, on stdin or as `@file`
+      next: give a prompt as an argument, as `@file` or on stdin
     ");
     insta::assert_snapshot!(check(&[" \n\t\u{3000}"]), @"
     exit 2
     --- stdout
     --- stderr
     error[prompt_empty]: the prompt is empty
-      next: give a prompt as an argument, on stdin or as `@file`
+      next: give a prompt as an argument, as `@file` or on stdin
     ");
     let stage = stage();
     insta::assert_snapshot!(refused(&stage, stage.call(["ask"])), @"
@@ -58,14 +58,14 @@ fn a_prompt_of_nothing() {
     --- stdout
     --- stderr
     error[prompt_empty]: the prompt is empty
-      next: give a prompt as an argument, on stdin or as `@file`
+      next: give a prompt as an argument, as `@file` or on stdin
     ");
     insta::assert_snapshot!(refused(&stage, stage.call(["ask", "-"]).stdin("\n\n")), @"
     exit 2
     --- stdout
     --- stderr
     error[prompt_empty]: the prompt is empty
-      next: give a prompt as an argument, on stdin or as `@file`
+      next: give a prompt as an argument, as `@file` or on stdin
     ");
 }
 
@@ -77,7 +77,7 @@ fn a_prompt_that_is_too_long() {
     --- stdout
     --- stderr
     error[prompt_too_long]: the prompt has 11 characters; the limit is 10
-      next: shorten the prompt, or raise the setting `prompt_chars_max` (at most 16777216)
+      next: shorten the prompt, or raise the setting `prompt_chars_max`
     ");
 }
 
@@ -136,7 +136,7 @@ fn no_key() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openrouter`
-      next: set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
+      next: set `OPENROUTER_API_KEY`, keep the key with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
     let blank = check_with(&["Why?"], &[("OPENROUTER_API_KEY", " \t ")]);
     assert_eq!(blank, refused(&stage, stage.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")));
@@ -250,14 +250,14 @@ fn numbers_out_of_range() {
     --- stdout
     --- stderr
     error[usage]: `--deadline 0s` is not a duration
-      next: write it as `90s`, `5m` or `1500ms`
+      next: write it like `90s`, `5m` or `1500ms`
     ");
     insta::assert_snapshot!(check(&["--deadline", "soon", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: `--deadline soon` is not a duration
-      next: write it as `90s`, `5m` or `1500ms`
+      next: write it like `90s`, `5m` or `1500ms`
     ");
     for budget in ["NaN", "-1", "$3"] {
         let told = check(&["--budget", budget, "Why?"]);
@@ -275,7 +275,7 @@ fn a_budget_that_is_too_small() {
     --- stdout
     --- stderr
     error[budget]: the run may cost up to $0.096; the budget is $0.010
-      next: raise `--budget`, lower `--max-tokens`, or ask fewer models
+      next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
 }
 
@@ -339,7 +339,7 @@ fn settings_that_cannot_be_used_name_their_place() {
     --- stdout
     --- stderr
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: a key is never read from this file: it would be in every copy of it
-      next: take it out, and keep it with `keys set openrouter` or name its variable with `key_variable`
+      next: keep the key with `keys set openrouter`, or name its variable with `key_variable`
     ");
     insta::assert_snapshot!(check_with(&["Why?"], &[("PARALLEL_LLM_RETRIES_MAX", "11")]), @"
     exit 2
@@ -386,14 +386,14 @@ fn folders_that_cannot_be_written() {
     --- stdout
     --- stderr
     error[output_unwritable]: the folder `<home>/file/below` cannot be written: Not a directory (os error 20)
-      next: choose another folder with `--output-dir` or `PARALLEL_LLM_DATA_DIR`, or mend its permissions
+      next: choose another folder with `--output-dir`, choose another data folder with `PARALLEL_LLM_DATA_DIR`, or mend the permissions of the data folder
     ");
     insta::assert_snapshot!(refused(&stage, ask().settings([("data_dir", below.as_str())])), @"
     exit 7
     --- stdout
     --- stderr
     error[output_unwritable]: the folder `<home>/file/below/runs` cannot be written: Not a directory (os error 20)
-      next: choose another folder with `--output-dir` or `PARALLEL_LLM_DATA_DIR`, or mend its permissions
+      next: choose another folder with `--output-dir`, choose another data folder with `PARALLEL_LLM_DATA_DIR`, or mend the permissions of the data folder
     ");
     let no_files = || ask().arg("--no-files").settings([("data_dir", below.as_str())]);
     insta::assert_snapshot!(refused(&stage, no_files()), @"
@@ -401,7 +401,7 @@ fn folders_that_cannot_be_written() {
     --- stdout
     --- stderr
     error[storage]: the run database needs `<home>/file/below/runs.db`: it cannot be reached: Not a directory (os error 20)
-      next: check that the data folder is a folder you may write to, or choose another with `PARALLEL_LLM_DATA_DIR`
+      next: check that the data folder is a folder you may write to, or choose another data folder with `PARALLEL_LLM_DATA_DIR`
     ");
 }
 
@@ -430,8 +430,8 @@ fn flags_that_contradict_each_other() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: unexpected argument '--colour' found
-      next: to pass '--colour' as a value, use '-- --colour'; see `parallel-llm-mcp ask --help`
+    error[usage]: unexpected argument '--colour' found; to pass '--colour' as a value, use '-- --colour'
+      next: see `parallel-llm-mcp ask --help`
     ");
 }
 
@@ -440,27 +440,27 @@ fn with_json_the_error_is_on_stdout_too() {
     insta::assert_snapshot!(check(&["--json", " "]), @r#"
     exit 2
     --- stdout
-    {"error":{"code":"prompt_empty","message":"the prompt is empty","next":"give a prompt as an argument, on stdin or as `@file`","retryable":false},"schema":1}
+    {"error":{"code":"prompt_empty","message":"the prompt is empty","next":"give a prompt as an argument, as `@file` or on stdin","retryable":false},"schema":1}
     --- stderr
     error[prompt_empty]: the prompt is empty
-      next: give a prompt as an argument, on stdin or as `@file`
+      next: give a prompt as an argument, as `@file` or on stdin
     "#);
     insta::assert_snapshot!(check(&["--jsonl", "--budget", "0.01", "Why?"]), @r#"
     exit 5
     --- stdout
-    {"error":{"code":"budget","message":"the run may cost up to $1.18; the budget is $0.010","next":"raise `--budget`, lower `--max-tokens`, or ask fewer models","retryable":false},"schema":1}
+    {"error":{"code":"budget","message":"the run may cost up to $1.18; the budget is $0.010","next":"raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models","retryable":false},"schema":1}
     --- stderr
     error[budget]: the run may cost up to $1.18; the budget is $0.010
-      next: raise `--budget`, lower `--max-tokens`, or ask fewer models
+      next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
     "#);
     let stage = stage();
     let show = stage.call(["runs", "show", "--json", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]);
     insta::assert_snapshot!(refused(&stage, show), @r#"
     exit 2
     --- stdout
-    {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"see `runs list`","retryable":false},"schema":1}
+    {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"look for the run with `runs list`","retryable":false},"schema":1}
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: see `runs list`
+      next: look for the run with `runs list`
     "#);
 }

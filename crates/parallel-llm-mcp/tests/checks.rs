@@ -188,7 +188,7 @@ fn without_a_check_nothing_is_asked_for_money() {
     --- stdout
     --- stderr
     error[check_unavailable]: `best-of-n@by=check` needs a check command, and none is set
-      next: set `check_command`, or name one with `--check`, and try it by hand
+      next: set `check_command`, name a check command with `--check`, or name another strategy, such as `best-of-n`
 
     Some(2) exit 2
     --- stdout
@@ -206,13 +206,13 @@ fn without_a_check_nothing_is_asked_for_money() {
     --- stdout
     --- stderr
     error[check_unavailable]: the check command `<home>/gone.sh` is not there, or is no program
-      next: set `check_command`, or name one with `--check`, and try it by hand
+      next: set `check_command`, name a check command with `--check`, or name another strategy, such as `best-of-n`
 
     Some(2) exit 2
     --- stdout
     --- stderr
     error[check_unavailable]: the check command `no-such-program` is not there, or is no program
-      next: set `check_command`, or name one with `--check`, and try it by hand
+      next: set `check_command`, name a check command with `--check`, or name another strategy, such as `best-of-n`
 
     Some(2) exit 2
     --- stdout
@@ -230,7 +230,7 @@ fn without_a_check_nothing_is_asked_for_money() {
     --- stdout
     --- stderr
     error[settings_invalid]: flag --check: `check_command` has a quote that is not closed
-      next: close it
+      next: close the quote
     ");
     assert_eq!(stage.chats().len(), 0);
 }
@@ -270,7 +270,7 @@ fn paid_answers_are_checked_without_paying_again() {
     --- stdout
     --- stderr
     error[usage]: `best-of-n` checks nothing, so `--check` would do nothing
-      next: name a strategy that checks with it: `--strategy best-of-n@by=check`
+      next: name a strategy that checks answers with `--strategy best-of-n@by=check`
     ");
     let call = stage.call(["runs", "replay", "@", "--strategy", RECIPE, "--json"]);
     let report = call.args(["--check", "./check.sh"]).run().json();
@@ -288,6 +288,6 @@ fn the_users_own_client_may_have_answers_checked() {
     insta::assert_snapshot!(come(told(&result)), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
     let mut client = Client::new(&stage, &[]);
     let refused = client.call("process_prompt", question);
-    insta::assert_snapshot!(text(&refused), @"check_unavailable: `best-of-n@by=check` needs a check command, and none is set (next: name another strategy, or ask the user to set `check_command`)");
+    insta::assert_snapshot!(text(&refused), @"check_unavailable: `best-of-n@by=check` needs a check command, and none is set (next: name another strategy, such as `best-of-n`, or ask the user to set `check_command`)");
     assert_eq!(refused["isError"], true);
 }

@@ -164,7 +164,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
         .iter()
         .filter(|finding| finding["state"] != "ok" || finding["check"] == "local servers")
         .collect();
-    let advice = "set `MISTRAL_API_KEY`, or keep it with `keys set mistral`";
+    let advice = "set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`";
     let keyless = "no API key is set for `mistral`";
     let chmod = format!("chmod 700 {}", stage.data_dir().display());
     let server =
@@ -206,7 +206,7 @@ fn what_several_models_lack_is_told_once() {
     let (stage, openrouter) = (stage(), selling(&["lab/a"]));
     settings(&stage, "'mistral:a', 'mistral:b', 'mistral:c', 'mistral:d', 'lab/a'");
     let output = doctor(&stage, &openrouter).run();
-    let advice = "set `MISTRAL_API_KEY`, or keep it with `keys set mistral`";
+    let advice = "set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`";
     let models = told(&output, "models");
     assert_eq!(
         models[1],
@@ -351,7 +351,7 @@ fn a_provider_that_says_nothing_holds_up_no_other_check() {
     let address = format!("http://{}/api/v1", silent.local_addr().unwrap());
     let output = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &address).run();
     assert_eq!(output.code, Some(1), "nobody else can be asked: {}", output.stderr);
-    let next = "try again; the network or the provider is slow";
+    let next = "try again";
     let late = format!("failed OpenRouter did not say within 5 s what is left of its key; {next}");
     assert_eq!(told(&output, "credit"), [late]);
     let late = "warning openrouter gave no answer within 5 s; check the network and the base URL";
@@ -462,7 +462,7 @@ fn each_model_of_the_panel_is_asked_for_a_word_where_that_is_paid_for() {
     --- stdout
     --- stderr
     error[usage]: `--deep` asks models, which costs money, and nobody is there to say yes
-      next: say `doctor --deep --yes`
+      next: type `doctor --deep --yes`
     ");
     let nowhere = alone(&stage, &["doctor", "--deep", "--yes", "--bundle", "gone/report.json"]).run();
     assert_eq!(nowhere.code, Some(7), "{}", nowhere.stderr);

@@ -260,19 +260,19 @@ fn the_account_is_in_the_way() {
     insta::assert_snapshot!(table(alone, ACCOUNT), @"
     auth_missing         failed auth x1 | failed none by - | exit 4
         openrouter answered 401: No cookie auth credentials found
-        next: check that the key is current and belongs to this provider
+        next: check that the key is current and belongs to this provider, or ask another model
     auth_bad             failed auth x1 | failed none by - | exit 4
         openrouter answered 401: User not found.
-        next: check that the key is current and belongs to this provider
+        next: check that the key is current and belongs to this provider, or ask another model
     credits              failed credits x1 | failed none by - | exit 4
         openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account
-        next: add credit at the provider, or lower `--max-tokens`
+        next: add credit at the provider, lower `--max-tokens`, or ask a model of another provider
     in_flight            failed credits_in_flight x3 | failed none by - | exit 4
         openrouter answered 402: This request would exceed your available credits given your current in-flight requests. Retry after in-flight requests settle, or add credits.
-        next: wait for the running requests to end, or add credit
+        next: wait until the requests under way have ended, or add credit at the provider
     key_limit            failed key_limit x1 | failed none by - | exit 4
         openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/workspaces/default/keys/***
-        next: raise the key's limit at the provider, or wait until it resets
+        next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider
     data_policy          failed forbidden x1 | failed none by - | exit 1
         openrouter answered 404: No endpoints found matching your data policy (Free model training). Configure: https://openrouter.ai/settings/privacy
         next: change what the account's privacy and guardrail settings allow
@@ -284,7 +284,7 @@ fn the_account_is_in_the_way() {
         next: wait until <date>, or ask another model
     rate_upstream_c      failed rate_limited x3 | failed none by - | exit 1
         openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
-        next: wait, as long as the message says where it says
+        next: wait as long as the message says, or ask another model
     rate_upstream_d      failed rate_limited x3 | failed none by - | exit 1
         openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
         next: wait until <date>, or ask another model
@@ -302,31 +302,31 @@ fn the_request_is_in_the_way() {
     insta::assert_snapshot!(table(alone, REQUEST), @r#"
     bad_model            failed model_unknown x1 | failed none by - | exit 1
         openrouter answered 400: x-ai/grok-4.7 is not a valid model ID
-        next: see `models` (over MCP `list_models`) for current names
+        next: see which models there are with `models`
     ctx_overflow         failed context_length x1 | failed none by - | exit 1
         openrouter answered 400: This endpoint's maximum context length is 500000 tokens. However, you requested about 16008 tokens (8 of text input, 16000 in the output). Please reduce the length of either one, or use the context-compression plugin to compress your prompt automatically.
         next: shorten the prompt, or choose a model with a larger context
     reasoning_mandatory  failed bad_request x1 | failed none by - | exit 1
         openrouter answered 400: Reasoning is mandatory for this endpoint and cannot be disabled.
-        next: read the provider's message; an option may not suit this model
+        next: read the provider's message: an option may not suit this model
     moderation           refused moderated x1 | failed none by - | exit 1
         openrouter (xAI) answered 403: Your input was flagged
         next: rephrase the question, or ask a model of another provider
     no_endpoints         failed model_unknown x1 | failed none by - | exit 1
         openrouter answered 404: No endpoints found for x-ai/grok-4.7.
-        next: see `models` (over MCP `list_models`) for current names
+        next: see which models there are with `models`
     too_large_413        failed too_large x1 | failed none by - | exit 1
         openrouter answered 413: Request payload too large
         next: shorten the prompt
     invalid_422          failed bad_request x1 | failed none by - | exit 1
         openrouter answered 422: Invalid argument
-        next: read the provider's message; an option may not suit this model
+        next: read the provider's message: an option may not suit this model
     zod_400              failed bad_request x1 | failed none by - | exit 1
         openrouter answered 400: [ { "code": "invalid_type", "expected": "string", "received": "number", "path": ["model"], "message": "Expected string, received number" } ]
-        next: read the provider's message; an option may not suit this model
+        next: read the provider's message: an option may not suit this model
     key_echo             failed bad_request x1 | failed none by - | exit 1
         openrouter answered 400: Malformed request: unexpected header value `Bearer ***`
-        next: read the provider's message; an option may not suit this model
+        next: read the provider's message: an option may not suit this model
     "#);
 }
 
@@ -359,16 +359,16 @@ fn the_provider_is_not_well() {
         next: try again later, or ask another model
     accept_and_close     failed connection x3 | failed none by - | exit 1
         openrouter at <simulator> broke the connection: connection closed before message completed
-        next: check the network and the base URL
+        next: check the network and the base URL, or try again later
     accept_no_reply      failed timeout x2 | failed none by - | exit 6
         no text or reasoning came within 3 s
         next: raise the setting `first_text_timeout_ms` (now 3000)
     html_200             failed protocol x1 | failed none by - | exit 1
         openrouter answered with something that is no API reply: a web page
-        next: check that the base URL is that of an OpenAI-compatible API
+        next: check that the base URL is that of an OpenAI-compatible API, or ask another model
     redirect_307         failed redirect x1 | failed none by - | exit 1
         openrouter answered 307 and points to 127.0.0.1
-        next: set the base URL to the address the provider really uses
+        next: set the base URL to the address the provider really uses, or ask another model
     ");
 }
 
@@ -409,7 +409,7 @@ fn the_reply_has_no_end() {
         next: try again later, or ask another model
     sse_error_mid        cut rate_limited x1 48 bytes | failed none by - | exit 1
         openrouter reported 429: Rate limit exceeded
-        next: wait, as long as the message says where it says
+        next: wait as long as the message says, or ask another model
     sse_error_bare       cut upstream x1 48 bytes | failed none by - | exit 1
         openrouter reported server_error: Upstream idle timeout exceeded
         next: try again later, or ask another model
@@ -418,10 +418,10 @@ fn the_reply_has_no_end() {
         next: ask again if the text so far is not enough
     sse_reset            cut connection x1 48 bytes | failed none by - | exit 1
         openrouter at <simulator> broke the connection: Connection reset by peer (os error 104)
-        next: check the network and the base URL
+        next: check the network and the base URL, or try again later
     sse_eof_in_chunk     cut connection x1 48 bytes | failed none by - | exit 1
         openrouter at <simulator> broke the connection: end of file before message length reached
-        next: check the network and the base URL
+        next: check the network and the base URL, or try again later
     stall                cut timeout x1 48 bytes | failed none by - | exit 6
         nothing came within 3 s
         next: raise the setting `idle_timeout_ms` (now 3000)
@@ -433,10 +433,10 @@ fn the_reply_has_no_end() {
         next: raise the setting `call_timeout_ms` (now 3000)
     bad_json_chunk       cut protocol x1 48 bytes | failed none by - | exit 1
         openrouter: an event of 40 bytes is no valid JSON (Eof)
-        next: check that the base URL is that of an OpenAI-compatible API
+        next: check that the base URL is that of an OpenAI-compatible API, or ask another model
     huge_line            failed protocol x1 | failed none by - | exit 1
         openrouter: one event is longer than 4194304 bytes
-        next: check that the base URL is that of an OpenAI-compatible API
+        next: check that the base URL is that of an OpenAI-compatible API, or ask another model
     flood                cut answer_too_large x1 8388608 bytes | partial verbatim by x-ai/grok-4.7 | exit 0
         openrouter: the answer is longer than 8388608 bytes
         next: ask for a shorter answer, or lower `--max-tokens`

@@ -143,7 +143,7 @@ fn seats_without_an_answer_are_asked_again() {
     --- stdout
     --- stderr
     error[usage]: the run <run> is complete; there is nothing to resume
-      next: see it with `runs show`, or add a model with `runs add`
+      next: look at the run with `runs show`, or ask more models with `runs add`
     ");
 }
 
@@ -157,7 +157,7 @@ fn going_on_has_a_budget_of_its_own() {
     --- stdout
     --- stderr
     error[budget]: this part of the run may cost up to $0.41; the budget is $0.00010
-      next: raise `--budget`, lower `--max-tokens`, or ask fewer models
+      next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
     assert_eq!(counts(&stage), paid, "nothing was sent");
     let resumed = runs(&stage, &["resume", NEWEST, "--budget", "2", "--json"]);
@@ -201,7 +201,7 @@ fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `mistral`
-      next: set `MISTRAL_API_KEY`, or keep it with `keys set mistral`
+      next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
     ");
     insta::assert_snapshot!(refused(&["add", NEWEST, "-m", &format!("{CYD}*64")]), @"
     exit 2
@@ -215,7 +215,7 @@ fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[budget]: this part of the run may cost up to $0.29; the budget is $0.00010
-      next: raise `--budget`, lower `--max-tokens`, or ask fewer models
+      next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
     insta::assert_snapshot!(refused(&["replay", NEWEST, "--strategy", "magic"]), @"
     exit 2
@@ -229,7 +229,7 @@ fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: see `runs list`
+      next: look for the run with `runs list`
     ");
     assert_eq!(counts(&stage), paid);
     stage.call(["ask", "-q", "--store", "metadata", "-m", ADA, "Why?"]).run();
@@ -238,7 +238,7 @@ fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[usage]: the texts of run <run> were not kept, so it cannot be gone on with
-      next: ask again; `--store full` keeps texts
+      next: ask again and have texts kept with `--store full`
     ");
 }
 
@@ -307,7 +307,7 @@ fn fusing_what_is_there_takes_a_key() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openrouter`
-      next: set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
+      next: set `OPENROUTER_API_KEY`, keep the key with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
     assert_eq!(runs(&stage, &["show", NEWEST, "--json"]).json()["status"], "interrupted");
     let resumed = runs(&stage, &["resume", NEWEST, "--json"]);
@@ -324,7 +324,7 @@ fn what_a_wrong_key_could_not_fuse_is_fused_later() {
     let wrong = "0".repeat(40);
     let refused = stage.call(["runs", "resume", NEWEST]).env("OPENROUTER_API_KEY", &wrong).run();
     assert_eq!(refused.code, Some(0), "{}", refused.stderr);
-    let offer = refused.stderr.lines().find(|line| line.contains("runs synthesize")).unwrap_or_default();
+    let offer = refused.stderr.lines().find(|line| line.contains("answers are kept")).unwrap_or_default();
     insta::assert_snapshot!(refused.masked(offer), @"the answers are kept: `parallel-llm-mcp runs synthesize <run>` tries again to fuse them");
     let made = runs(&stage, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]);
     assert_eq!(synthesis(&made.json()), format!("complete fused by {CYD}"));
@@ -353,7 +353,7 @@ fn a_late_answer_is_offered_to_whoever_resumes() {
     --- stdout
     --- stderr
     error[usage]: the run <run> is complete; there is nothing to resume
-      next: make one text of all its answers with `runs synthesize`
+      next: make another text of the answers with `runs synthesize`
     ");
 }
 

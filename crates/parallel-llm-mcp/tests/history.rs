@@ -168,13 +168,13 @@ fn what_cannot_be_understood_is_said_before_anything_happens() {
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: see `runs list`
+      next: look for the run with `runs list`
     exit 2
     --- stdout
-    {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"see `runs list`","retryable":false},"schema":1}
+    {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"look for the run with `runs list`","retryable":false},"schema":1}
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: see `runs list`
+      next: look for the run with `runs list`
     exit 2
     --- stdout
     {"error":{"code":"usage","message":"there are no words to look for","next":"give some words to look for","retryable":false},"schema":1}
@@ -522,7 +522,7 @@ fn what_is_not_the_runs_own_is_not_written_to() {
     --- stdout
     --- stderr
     error[output_unwritable]: `<home>/.local/share/parallel-llm-mcp/runs/<run>` is there already, without a report of run <run>
-      next: nothing was written: move it away, or choose another folder with `--dir`
+      next: move it away, or name another with `--dir`
     ");
     assert_eq!(contents(&folder(&reports[0])), before);
     symlink(folder(&reports[1]), stage.home().join(ids[1])).expect("a link can be made");
@@ -531,7 +531,7 @@ fn what_is_not_the_runs_own_is_not_written_to() {
     --- stdout
     --- stderr
     error[output_unwritable]: `./<run>` is there already, without a report of run <run>
-      next: nothing was written: move it away, or choose another folder with `--dir`
+      next: move it away, or name another with `--dir`
     ");
     ask(&stage, &[ONE], "Three?", &["--store", "metadata"]);
     insta::assert_snapshot!(told(&runs(&stage, &["export", NEWEST])), @"
@@ -539,7 +539,7 @@ fn what_is_not_the_runs_own_is_not_written_to() {
     --- stdout
     --- stderr
     error[usage]: the texts of run <run> were not kept, so it has no files
-      next: see it with `runs show`, or export its report with `--jsonl`
+      next: look at the run with `runs show`, or export its report with `runs export --jsonl`
     ");
 }
 
@@ -561,7 +561,7 @@ fn the_files_of_all_runs_are_made_at_once() {
     all/<run>
     --- stderr
     error[usage]: the texts of run <run> were not kept, so it has no files
-      next: see it with `runs show`, or export its report with `--jsonl`
+      next: look at the run with `runs show`, or export its report with `runs export --jsonl`
     ");
     assert_eq!(copies(&["--since", "1h"], "since"), copies(&["--all"], "since"));
     std::fs::remove_dir_all(folder(&asked[0])).expect("a folder can be removed");

@@ -688,7 +688,7 @@ fn what_cannot_be_taken_over_is_told() {
     MAX_WORKERS: left out: it is no number above 0
     OPENROUTER_API_KEY: left out: it stands for a key and is none
     ai_models.txt: left out: it names 40 models, which is a list of what is valid and no panel; `models` has that list, always current
-    lab/none: left out: its provider does not offer it; choose another model: see `models`
+    lab/none: left out: its provider does not offer it; see which models there are
     MODELS: left out: none of its models is left
     PARALLEL_LLM_LOG_LEVEL: left out: `log_level` is one of `off`, `error`, `warn`, `info`, `debug`, `trace`, not `loud`
     nothing to do: your settings have all that can be taken over

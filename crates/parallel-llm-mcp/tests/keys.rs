@@ -92,17 +92,17 @@ fn the_list_tells_where_each_key_comes_from() {
     insta::assert_snapshot!(run(list()).told(), @"
     exit 0
     --- stdout
-    openrouter  none: set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`
-    openai      none: set `OPENAI_API_KEY`, or keep it with `keys set openai`
-    anthropic   none: set `ANTHROPIC_API_KEY`, or keep it with `keys set anthropic`
-    gemini      none: set `GEMINI_API_KEY`, or keep it with `keys set gemini`
-    azure       none: set `AZURE_OPENAI_API_KEY`, or keep it with `keys set azure`
+    openrouter  none: set `OPENROUTER_API_KEY`, or keep the key with `keys set openrouter`
+    openai      none: set `OPENAI_API_KEY`, or keep the key with `keys set openai`
+    anthropic   none: set `ANTHROPIC_API_KEY`, or keep the key with `keys set anthropic`
+    gemini      none: set `GEMINI_API_KEY`, or keep the key with `keys set gemini`
+    azure       none: set `AZURE_OPENAI_API_KEY`, or keep the key with `keys set azure`
     groq        variable GROQ_API_KEY
-    deepseek    none: set `DEEPSEEK_API_KEY`, or keep it with `keys set deepseek`
-    xai         none: set `XAI_API_KEY`, or keep it with `keys set xai`
+    deepseek    none: set `DEEPSEEK_API_KEY`, or keep the key with `keys set deepseek`
+    xai         none: set `XAI_API_KEY`, or keep the key with `keys set xai`
     mistral     kept
-    together    none: set `TOGETHER_API_KEY`, or keep it with `keys set together`
-    moonshot    none: set `MOONSHOT_API_KEY`, or keep it with `keys set moonshot`
+    together    none: set `TOGETHER_API_KEY`, or keep the key with `keys set together`
+    moonshot    none: set `MOONSHOT_API_KEY`, or keep the key with `keys set moonshot`
     ollama      none, and none is needed
     lmstudio    none, and none is needed
     vllm        none, and none is needed
@@ -133,7 +133,7 @@ fn a_key_outlives_its_provider_and_can_be_removed() {
     keep(&stage, "team");
     fs::remove_file(settings).unwrap();
     let listed = run(call(&stage, &["keys", "list"]));
-    insta::assert_snapshot!(listed.text().lines().last().unwrap_or_default(), @"team        kept, but there is no such provider: take it away with `keys remove team`");
+    insta::assert_snapshot!(listed.text().lines().last().unwrap_or_default(), @"team        kept, but there is no such provider: type `keys remove team`");
     insta::assert_snapshot!(run(call(&stage, &["keys", "remove", "team"])).told(), @"
     exit 0
     --- stdout
@@ -145,7 +145,7 @@ fn a_key_outlives_its_provider_and_can_be_removed() {
     --- stdout
     --- stderr
     error[usage]: no key of `mistral` is kept
-      next: see `keys list`
+      next: see what is kept with `keys list`
     ");
     stage.assert_no_key_in_files();
 }
@@ -231,7 +231,7 @@ fn what_cannot_be_a_key_or_a_provider_is_refused() {
     --- stdout
     --- stderr
     error[usage]: no key was given
-      next: pipe the key in: `keys set mistral < FILE`
+      next: type `keys set mistral < FILE`
     ");
     insta::assert_snapshot!(set(b"0000\n0000\n"), @"
     exit 4
@@ -262,8 +262,8 @@ fn a_file_that_others_may_read_is_refused_with_what_mends_it() {
     exit 2
     --- stdout
     --- stderr
-    error[settings_invalid]: the file of kept keys `<home>/.config/parallel-llm-mcp/keys.toml` is refused: others may read or write it
-      next: run `chmod 600 <home>/.config/parallel-llm-mcp/keys.toml`; if others had access, renew the keys
+    error[settings_invalid]: the file of kept keys `<home>/.config/parallel-llm-mcp/keys.toml` is refused: others may read or write it (renew the keys if somebody did)
+      next: run `chmod 600 <home>/.config/parallel-llm-mcp/keys.toml`
     ");
     assert_eq!(stage.simulator().requests(), []);
     fs::remove_file(&file).unwrap();
@@ -291,7 +291,7 @@ fn a_lock_that_is_no_plain_file_is_refused_and_not_waited_for() {
     --- stdout
     --- stderr
     error[output_unwritable]: the lock of the kept keys `<home>/.config/parallel-llm-mcp/keys.lock` cannot be used: it is a link or no plain file
-      next: move it away, or mend the permissions of its folder
+      next: move it away, or mend the permissions of the file and its folder
     ");
     fs::remove_file(&lock).unwrap();
     let elsewhere = stage.home().join("elsewhere");
@@ -420,14 +420,14 @@ fn a_token_is_revoked_by_name_or_number_once_it_is_said_twice() {
     --- stdout
     --- stderr
     error[usage]: there is no token `nobody`
-      next: see `keys list`
+      next: see what is kept with `keys list`
     ");
     insta::assert_snapshot!(run(call(&stage, &["keys", "create", "ci"])).told(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: there is a token `ci` already, or there was one
-      next: choose another name: the runs of that one's holder are found by it
+      next: choose another name: the runs of that token's holder are found by it
     ");
 }
 

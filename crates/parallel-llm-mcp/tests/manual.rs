@@ -33,7 +33,7 @@ fn every_code_has_a_page() {
     The provider, or this program's server, asks for fewer requests.
 
     Worth trying again: yes, the same request may succeed later
-    What to do: wait, as long as the message says where it says
+    What to do: wait as long as the message says, or ask another model
     Exit code: 1
     --- stderr
     ");
@@ -42,7 +42,7 @@ fn every_code_has_a_page() {
     --- stdout
     --- stderr
     error[usage]: there is no error code `rate_limit`
-      next: did you mean `rate_limited`? `explain` alone lists all
+      next: did you mean `rate_limited`?
     ");
 }
 

@@ -270,7 +270,7 @@ fn mistakes_are_told_with_what_is_right() {
             "run_not_found",
             "01JD0M3Z8K5Q2W7V9X4B6N1C0A",
         ),
-        ("process_prompt", json!({"prompt": "  "}), "prompt_empty", "in the argument `prompt`"),
+        ("process_prompt", json!({"prompt": "  "}), "prompt_empty", "give a prompt as `prompt`"),
         ("process_prompt", json!({}), "usage", "`prompt` is missing"),
         ("process_prompt", json!({"promt": "p"}), "usage", "did you mean `prompt`?"),
         ("process_prompt", json!({"prompt": "p", "models": 5}), "usage", "for example {\"models\": ["),
@@ -305,19 +305,23 @@ fn what_to_do_next_is_told_in_the_words_of_the_tools() {
         (
             "resume_run",
             json!({"run_id": full}),
-            "see it with get_run, or add a model with resume_run and `models`",
+            "look at the run with get_run, or ask more models with resume_run and `models`",
         ),
         (
             "resume_run",
             json!({"run_id": "0"}),
-            "give more of the id; give the `run_id` that process_prompt gave",
+            "give more of the id, or look for the run with the `run_id` that process_prompt gave",
         ),
-        ("resume_run", json!({"run_id": "none"}), "give the `run_id` that process_prompt gave"),
-        ("get_run", json!({"run_id": "none"}), "give the `run_id` that process_prompt gave"),
+        (
+            "resume_run",
+            json!({"run_id": "none"}),
+            "look for the run with the `run_id` that process_prompt gave",
+        ),
+        ("get_run", json!({"run_id": "none"}), "look for the run with the `run_id` that process_prompt gave"),
         (
             "resume_run",
             json!({"run_id": metadata, "synthesizer": PANEL[0]}),
-            "ask again; `\"store\":\"full\"` keeps texts",
+            "ask again and have texts kept with `\"store\":\"full\"`",
         ),
     ] {
         let result = client.call(tool, arguments.clone());
@@ -493,7 +497,7 @@ fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
     });
     let resumed = client.call("resume_run", json!({"run_id": run_id}));
     assert_eq!((&resumed["isError"], stage.chats().len()), (&json!(true), 3), "{resumed}");
-    let next = "resume_run with `\"resend\":true` also asks seats that were sent and never heard of, which may be paid twice";
+    let next = "ask again what may have been paid already with resume_run and `\"resend\":true`";
     assert_eq!(told(&resumed)["next"], next);
 }
 
@@ -520,7 +524,7 @@ fn a_run_whose_texts_are_not_kept_says_so_wherever_one_is_wanted() {
 
     let mut later = Client::new(&stage, &[]);
     let report = later.call("get_run", json!({"run_id": metadata}));
-    let gone = "the texts of this run were not kept: ask with \"store\":\"full\" to have them kept";
+    let gone = "the texts of this run were not kept: ask again and have texts kept with `\"store\":\"full\"`";
     assert_eq!((&report["isError"], &told(&report)["next"]), (&json!(false), &json!(gone)), "{report}");
     for part in ["answer", "answer:1", "prompt"] {
         let refused = later.call("get_run", json!({"run_id": metadata, "part": part}));

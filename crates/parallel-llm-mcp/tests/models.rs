@@ -293,19 +293,19 @@ fn the_configured_models_are_called() {
     let output = models(&stage, &openrouter, &["--check"]);
     assert_eq!(output.code, Some(2));
     let told = output.told().replace(&soon, "<soon>").replace(", 9 days", ", 10 days");
-    insta::assert_snapshot!(told, @r"
+    insta::assert_snapshot!(told, @"
     exit 2
     --- stdout
     STATE     MODEL                      NAMED IN                                 REMARK
     alive     ~lab/large-latest          panel, synthesizer                       stands for lab/large
     dead      lab/larg                   panel                                    its provider does not offer it; did you mean `lab/large`?
-    unknown   mistral:mistral-large-4-0  panel                                    no API key is set for `mistral`; set `MISTRAL_API_KEY`, or keep it with `keys set mistral`
+    unknown   mistral:mistral-large-4-0  panel                                    no API key is set for `mistral`; set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
     expiring  lab/small                  synthesizer, presets.quick.panel         it is offered until <soon>, 10 days from now; choose another model before that day
     alive     lab/large                  presets.budget.panel, presets.max.panel
     --- stderr
     OpenRouter: 4 models, live
     Mistral: no list
-      why: no API key is set for `mistral` (next: set `MISTRAL_API_KEY`, or keep it with `keys set mistral`)
+      why: no API key is set for `mistral` (next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`)
     1 configured model is gone
     ");
     let checked = models(&stage, &openrouter, &["--check", "--json"]);
@@ -363,12 +363,12 @@ fn a_typed_model_is_looked_up_at_its_own_provider() {
 fn a_typed_model_without_a_key_is_refused_before_anything_is_sent() {
     let stage = stage();
     let refused = alone(&stage, &["ask", "-m", "x-ai/grok-4.7", "-m", "mistral:large", "Why?"]).run();
-    insta::assert_snapshot!(refused.told(), @r"
+    insta::assert_snapshot!(refused.told(), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `mistral`
-      next: set `MISTRAL_API_KEY`, or keep it with `keys set mistral`
+      next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
     ");
     let fuse = alone(&stage, &["ask", "-m", "x-ai/grok-4.7", "--synthesizer", "mistral:large", "Why?"]).run();
     assert_eq!(fuse.code, Some(4));
@@ -455,14 +455,14 @@ fn a_program_that_keeps_a_key_is_run_for_a_list_only_where_its_provider_is_named
     stage.write(".config/parallel-llm-mcp/config.toml", table);
     let asked = stage.home().join("asked");
     let output = models(&stage, &openrouter, &["own"]);
-    insta::assert_snapshot!(output.told(), @r"
+    insta::assert_snapshot!(output.told(), @"
     exit 0
     --- stdout
     --- stderr
     no model fits, but there is no list of team
     OpenRouter: 4 models, live
     team: no list
-      why: the program that keeps the key of `team` is run only when `team` is named (next: name it: `models --provider team`)
+      why: the program that keeps the key of `team` is run only when `team` is named (next: type `models --provider team`)
     ");
     assert!(!asked.exists() && team.asked().is_empty());
     let named = models(&stage, &openrouter, &["--provider", "team", "--provider", "team", "--json"]);
@@ -484,11 +484,11 @@ fn what_no_longer_can_be_asked_and_why_is_called() {
         format!("panel = ['lab/small', 'azure:gpt']\nsynthesizer = 'lab/large'\n[presets]\n{presets}"),
     );
     let output = models(&stage, &openrouter, &["--check"]);
-    insta::assert_snapshot!(output.told().replace(&over, "<over>"), @r"
+    insta::assert_snapshot!(output.told().replace(&over, "<over>"), @"
     exit 2
     --- stdout
     STATE    MODEL      NAMED IN                                                                   REMARK
-    dead     lab/small  panel                                                                      it was offered until <over>, which is over; choose another model: see `models`
+    dead     lab/small  panel                                                                      it was offered until <over>, which is over; see which models there are with `models`
     unknown  azure:gpt  panel                                                                      no base URL is set for `azure`; set `AZURE_OPENAI_ENDPOINT`, or `base_url` in `[providers.azure]`
     alive    lab/large  synthesizer, presets.budget.panel, presets.max.panel, presets.quick.panel
     --- stderr

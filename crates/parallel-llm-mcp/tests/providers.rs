@@ -139,14 +139,14 @@ fn a_provider_that_lacks_something_says_what_to_set() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `mistral`
-      next: set `MISTRAL_API_KEY`, or keep it with `keys set mistral`
+      next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
     ");
     insta::assert_snapshot!(told("team:x"), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `team`
-      next: set `TEAM_SECRET`, or keep it with `keys set team`
+      next: set `TEAM_SECRET`, or keep the key with `keys set team`
     ");
     // A variable in place of the usual one is the one to set.
     stage.write(USER, "[providers.openai]\nkey_variable = 'WORK_OPENAI'\n[providers.openrouter]\nkey_variable = 'WORK_OR'\n");
@@ -155,14 +155,14 @@ fn a_provider_that_lacks_something_says_what_to_set() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openai`
-      next: set `WORK_OPENAI`, or keep it with `keys set openai`
+      next: set `WORK_OPENAI`, or keep the key with `keys set openai`
     ");
     insta::assert_snapshot!(told(ONE), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openrouter`
-      next: set `WORK_OR`, or keep it with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
+      next: set `WORK_OR`, keep the key with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
     assert_eq!(stage.chats(), []);
 }
@@ -325,7 +325,7 @@ fn the_demo_empties_no_folder_of_somebodys() {
     --- stdout
     --- stderr
     error[output_unwritable]: the demo cannot use `<home>/work/./demo`: there is something in it that no demo has left
-      next: set `PARALLEL_LLM_DATA_DIR` to a folder you may write, or move what is there away
+      next: choose another data folder with `PARALLEL_LLM_DATA_DIR`, or move it away
     ");
     assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }

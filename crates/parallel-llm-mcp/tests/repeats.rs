@@ -160,7 +160,7 @@ fn a_keyed_question_of_which_nothing_is_known_says_how_it_goes_on() {
         assert_eq!((again.code, stage.asked(ADA)), (Some(1), 1), "{}", again.stderr);
         let missing = again.stderr.lines().find(|line| line.starts_with("missing")).unwrap_or_default();
         insta::allow_duplicates!(
-            insta::assert_snapshot!(missing, @"missing: openai/gpt-6.1-sol unknown: the process that did the run ended before this was known (next: go on with `runs resume`; with `--resend` it also asks again what may have been paid already)")
+            insta::assert_snapshot!(missing, @"missing: openai/gpt-6.1-sol unknown: the process that did the run ended before this was known (next: continue the run with `runs resume`, or ask again what may have been paid already with `runs resume --resend`)")
         );
     }
 }
@@ -222,20 +222,20 @@ fn what_is_not_remembered_cannot_be_given_again() {
         @r#"
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"an idempotency key needs a memory of the run, and `store` is `none`","next":"use `--store metadata`, which keeps no texts","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"an idempotency key needs a memory of the run, and `store` is `none`","next":"have no texts kept with `--store metadata`","retryable":false},"schema":1}
     --- stderr
     error[usage]: an idempotency key needs a memory of the run, and `store` is `none`
-      next: use `--store metadata`, which keeps no texts
+      next: have no texts kept with `--store metadata`
     "#
     );
     let limited = ask(&stage, "Why?").args(["--store", "none"]).settings([("budget_day_usd", "5")]).run();
     insta::assert_snapshot!(limited.told(), @r#"
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"the limit `budget_day_usd` needs a memory of the run, and `store` is `none`","next":"use `--store metadata`, which keeps no texts","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"the limit `budget_day_usd` needs a memory of the run, and `store` is `none`","next":"have no texts kept with `--store metadata`","retryable":false},"schema":1}
     --- stderr
     error[usage]: the limit `budget_day_usd` needs a memory of the run, and `store` is `none`
-      next: use `--store metadata`, which keeps no texts
+      next: have no texts kept with `--store metadata`
     "#);
     assert_eq!(stage.asked(ADA), 0);
     let keyed = || ask(&stage, "Why?").args(["--store", "metadata", "--idempotency-key", "k"]);
@@ -243,10 +243,10 @@ fn what_is_not_remembered_cannot_be_given_again() {
     insta::assert_snapshot!(keyed().run().told(), @r#"
     exit 1
     --- stdout
-    {"error":{"code":"repeated","message":"the run <run> answers this question, and its texts are not kept","next":"ask again when it is over, under another idempotency key if you gave one","retryable":false},"schema":1}
+    {"error":{"code":"repeated","message":"the run <run> answers this question, and its texts are not kept","next":"give it another idempotency key when that run is over","retryable":false},"schema":1}
     --- stderr
     error[repeated]: the run <run> answers this question, and its texts are not kept
-      next: ask again when it is over, under another idempotency key if you gave one
+      next: give it another idempotency key when that run is over
     "#);
     assert_eq!(stage.asked(ADA), 1, "and it is not paid again");
 }
@@ -393,5 +393,5 @@ fn what_may_have_been_paid_for_nothing_is_said_before_it_is_asked_anew() {
     assert_eq!((again.code, stage.asked(ADA)), (Some(0), 2), "{}", again.stderr);
     let report = again.json();
     assert_ne!(report["run_id"], lost["run_id"]);
-    insta::assert_snapshot!(again.masked(&report["warnings"].to_string()), @r#"[{"code":"repeated","message":"all of it is asked anew: run <run> of the same question was interrupted before anything of it came, and may have been paid","next":"see it with `runs show`","retryable":false}]"#);
+    insta::assert_snapshot!(again.masked(&report["warnings"].to_string()), @r#"[{"code":"repeated","message":"all of it is asked anew: run <run> of the same question was interrupted before anything of it came, and may have been paid","next":"look at the run with `runs show`","retryable":false}]"#);
 }

@@ -123,14 +123,14 @@ fn what_is_not_there_is_said() {
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: see `runs list`
+      next: look for the run with `runs list`
     ");
     insta::assert_snapshot!(runs(&stage, &["show", "not-a-run"]).told(), @"
     exit 2
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `not-a-run`
-      next: see `runs list`
+      next: look for the run with `runs list`
     ");
     insta::assert_snapshot!(runs(&stage, &["show", NEWEST, "--seat", "3"]).told(), @"
     exit 2
@@ -144,7 +144,7 @@ fn what_is_not_there_is_said() {
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `x`
-      next: see `runs list`
+      next: look for the run with `runs list`
     ");
 }
 
@@ -476,7 +476,7 @@ fn what_models_disagree_on_is_told_below_the_answer() {
       not followed: 2 x-ai/grok-4.7: The migration is not safe to run online with a short lock timeout.
       not followed: 2 x-ai/grok-4.7: [2JIt adds one column.
     fused by google/gemini-4-argon from 3 answers, starting from seat 1 (0 % changed)
-    missing: z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see `models` (over MCP `list_models`) for current names)
+    missing: z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see which models there are with `models`)
     warning[suspected_injection]: the answer of seat 2 holds marks that reorder the text around them (next: read that answer before you rely on the result)
     3 of 4 answered · $0.0036 (fusing $0.0032) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>

@@ -80,8 +80,8 @@ fn a_backup_is_taken_while_the_database_is_in_use_and_put_back() {
     exit 1
     --- stdout
     --- stderr
-    error[busy]: another process has `<home>/.local/share/parallel-llm-mcp/runs.db` open
-      next: nothing was changed: end servers and MCP clients that use it, then say it again
+    error[busy]: another process has `<home>/.local/share/parallel-llm-mcp/runs.db` open, and nothing was changed
+      next: end the servers and MCP clients that use it, then say it again
     ");
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));
@@ -128,8 +128,8 @@ fn a_damaged_backup_is_refused_and_changes_nothing() {
     exit 7
     --- stdout
     --- stderr
-    error[damaged]: the backup `copy.db` is damaged: a text of the run <run> is not what was written
-      next: nothing was changed: restore another backup
+    error[damaged]: the backup `copy.db` is damaged, and nothing was changed: a text of the run <run> is not what was written
+      next: restore another backup
     ");
     std::fs::File::options()
         .write(true)
@@ -150,14 +150,14 @@ fn what_is_no_backup_is_refused() {
     --- stdout
     --- stderr
     error[usage]: there is no run database at `<home>/.local/share/parallel-llm-mcp/runs.db`
-      next: ask something first, or name the data folder with `PARALLEL_LLM_DATA_DIR`
+      next: ask something first, or choose another data folder with `PARALLEL_LLM_DATA_DIR`
     ");
     insta::assert_snapshot!(store(&stage, &["check"]).told(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: there is no run database at `<home>/.local/share/parallel-llm-mcp/runs.db`
-      next: ask something first, or name the data folder with `PARALLEL_LLM_DATA_DIR`
+      next: ask something first, or choose another data folder with `PARALLEL_LLM_DATA_DIR`
     ");
     ask(&stage, "One?");
     stage.write("words.db", "These are only words, and no database at all. ".repeat(40));
@@ -169,47 +169,47 @@ fn what_is_no_backup_is_refused() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `nowhere.db` is no backup that can be restored: it cannot be read: No such file or directory (os error 2)
-      next: nothing was changed: name a file that `store backup` made
+    error[usage]: `nowhere.db` is no backup that can be restored, and nothing was changed: it cannot be read: No such file or directory (os error 2)
+      next: name a file that `store backup` made
 
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `.` is no backup that can be restored: it is no plain file
-      next: nothing was changed: name a file that `store backup` made
+    error[usage]: `.` is no backup that can be restored, and nothing was changed: it is no plain file
+      next: name a file that `store backup` made
 
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `words.db` is no backup that can be restored: it is not a database
-      next: nothing was changed: name a file that `store backup` made
+    error[usage]: `words.db` is no backup that can be restored, and nothing was changed: it is not a database
+      next: name a file that `store backup` made
 
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `empty.db` is no backup that can be restored: it is empty
-      next: nothing was changed: name a file that `store backup` made
+    error[usage]: `empty.db` is no backup that can be restored, and nothing was changed: it is empty
+      next: name a file that `store backup` made
 
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `<home>/.local/share/parallel-llm-mcp/runs.db` is no backup that can be restored: it is the run database itself
-      next: nothing was changed: name a file that `store backup` made
+    error[usage]: `<home>/.local/share/parallel-llm-mcp/runs.db` is no backup that can be restored, and nothing was changed: it is the run database itself
+      next: name a file that `store backup` made
     ");
     insta::assert_snapshot!(store(&stage, &["backup", "nowhere/copy.db"]).told(), @"
     exit 7
     --- stdout
     --- stderr
     error[output_unwritable]: the backup `<home>/nowhere/copy.db` cannot be written: No such file or directory (os error 2)
-      next: name a new file in a folder you may write
+      next: name a file in a folder you may write
     ");
     insta::assert_snapshot!(store(&stage, &["restore", "--json", "nowhere.db"]).told(), @r#"
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"`nowhere.db` is no backup that can be restored: it cannot be read: No such file or directory (os error 2)","next":"nothing was changed: name a file that `store backup` made","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"`nowhere.db` is no backup that can be restored, and nothing was changed: it cannot be read: No such file or directory (os error 2)","next":"name a file that `store backup` made","retryable":false},"schema":1}
     --- stderr
-    error[usage]: `nowhere.db` is no backup that can be restored: it cannot be read: No such file or directory (os error 2)
-      next: nothing was changed: name a file that `store backup` made
+    error[usage]: `nowhere.db` is no backup that can be restored, and nothing was changed: it cannot be read: No such file or directory (os error 2)
+      next: name a file that `store backup` made
     "#);
     assert_eq!(listed(&stage), ["One?"]);
     assert!(!stage.home().join("copy.db").exists());

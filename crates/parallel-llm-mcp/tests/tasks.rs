@@ -472,21 +472,20 @@ fn a_refusal_for_its_cost_says_what_the_caller_itself_can_do() {
     };
     insta::assert_snapshot!(ask(&[TIGHT], &question()), @"
     the run may cost up to X the budget is $0.000010; this client cannot ask its user to allow more
-    ask fewer or cheaper models, or with a lower `max_tokens`; or ask the user to raise the setting `budget_usd`
+    ask fewer or cheaper models, lower `max_tokens`, or ask the user to raise the setting `budget_usd`
     ");
     insta::assert_snapshot!(ask(&[], &poor), @"
     the run may cost up to X the budget is $0.00000010
-    give a `budget_usd` from X to 3
+    give `budget_usd` from X to 3
     ");
     insta::assert_snapshot!(ask(&[], &rich), @"
     `budget_usd` is $7.00; the user's settings allow $3.00; this client cannot ask its user to allow more
-    give a `budget_usd` from X to 3
+    give `budget_usd` from X to 3
     ");
     let day = [("PARALLEL_LLM_BUDGET_DAY_USD", "0.00001")];
-    assert!(
-        ask(&day, &question())
-            .contains("\nask the user to raise the setting `budget_day_usd`, or wait until ")
-    );
+    let refused = ask(&day, &question());
+    assert!(refused.contains("\nwait until the day ends"), "{refused}");
+    assert!(refused.ends_with(", or ask the user to raise the setting `budget_day_usd`"), "{refused}");
     assert_eq!(stage.chats().len(), 0);
 }
 

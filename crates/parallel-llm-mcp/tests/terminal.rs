@@ -56,7 +56,7 @@ fn piped_text_that_cannot_be_used_is_refused_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[prompt_too_long]: the prompt has 100003 characters; the limit is 100000
-      next: shorten the prompt, or raise the setting `prompt_chars_max` (at most 16777216)
+      next: shorten the prompt, or raise the setting `prompt_chars_max`
     ");
     let key = format!("+-----{} OPENSSH PRIVATE KEY-----\n+b3BlbnNzaC1rZXktdjEA\n", "BEGIN");
     insta::assert_snapshot!(piped(&["A"], key.as_bytes()), @"
@@ -64,7 +64,7 @@ fn piped_text_that_cannot_be_used_is_refused_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[attachment_invalid]: stdin is not sent: it holds a private key
-      next: take the secrets out; what is sent cannot be called back. If it is meant, add `--allow-secret-file`
+      next: take the secrets out, because what is sent cannot be called back, or send it as it is with `--allow-secret-file`
     ");
     assert_eq!(piped(&["A", "--allow-secret-file"], key.as_bytes()), format!("A\n\n{key}"));
 }
@@ -120,14 +120,14 @@ fn a_file_of_secrets_is_not_sent_unless_a_person_insists() {
     --- stdout
     --- stderr
     error[attachment_invalid]: the attachment `.env` is not sent: by its name it holds environment variables with secrets
-      next: take the secrets out; what is sent cannot be called back. If it is meant, add `--allow-secret-file`
+      next: take the secrets out, because what is sent cannot be called back, or send it as it is with `--allow-secret-file`
     ");
     insta::assert_snapshot!(refused(&["@notes.txt"]), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: the prompt file `notes.txt` is not sent: it holds variables with secrets
-      next: take the secrets out; what is sent cannot be called back. If it is meant, add `--allow-secret-file`
+      next: take the secrets out, because what is sent cannot be called back, or send it as it is with `--allow-secret-file`
     ");
     let meant = refused(&["-a", ".env", "--allow-secret-file"]);
     assert_eq!(meant, "A\n\n.env:\n```\nPORT=1\n```");
@@ -201,8 +201,8 @@ fn a_mistake_in_the_call_has_the_form_of_all_errors() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: unexpected argument '--jsno' found
-      next: a similar argument exists: '--json'; see `parallel-llm-mcp ask --help`
+    error[usage]: unexpected argument '--jsno' found; a similar argument exists: '--json'
+      next: see `parallel-llm-mcp ask --help`
     ");
     insta::assert_snapshot!(told(&["runs", "wait"]), @"
     exit 2
@@ -215,8 +215,8 @@ fn a_mistake_in_the_call_has_the_form_of_all_errors() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: unrecognized subcommand 'modles'
-      next: a similar subcommand exists: 'models'; see `parallel-llm-mcp --help`
+    error[usage]: unrecognized subcommand 'modles'; a similar subcommand exists: 'models'
+      next: see `parallel-llm-mcp --help`
     ");
     insta::assert_snapshot!(told(&["ask", "A", "--check", "grep -q X | cat"]), @"
     exit 2

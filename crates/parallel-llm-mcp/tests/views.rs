@@ -80,7 +80,7 @@ fn data_that_cannot_be_given_is_an_error() {
     --- stdout
     --- stderr
     error[output_unwritable]: stdout cannot be written: Bad file descriptor (os error 9)
-      next: give it a place that can be written; what a run came to is kept: see `runs show @`
+      next: give it a place that can be written, or look at the run with `runs show`
     ");
 }
 
@@ -107,7 +107,7 @@ fn what_nobody_knows_is_never_told_as_nothing() {
     no answer: the run is interrupted
 
     no answer: the process that did the run ended before it had an answer
-    missing: x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: go on with `runs resume`; with `--resend` it also asks again what may have been paid already)
+    missing: x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: continue the run with `runs resume`, or ask again what may have been paid already with `runs resume --resend`)
     go on with it: `runs resume <run> --resend` (which may pay a second time)
     0 of 1 answered · cost unknown, up to $0.096 · <time> · run <run>
       ? 1 x-ai/grok-4.7  unknown

@@ -5,6 +5,7 @@
 //! [scrubber](crate::scrubber)'s work.
 
 use http::{HeaderName, HeaderValue, header};
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -25,9 +26,7 @@ impl ApiKey {
         if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message =
                 "the API key holds white space, control characters or characters that are not ASCII";
-            return Err(
-                Failure::new(Code::KeyMissing, message).with_next("copy the key again, without line breaks")
-            );
+            return Err(Failure::new(Code::KeyMissing, message).with_next(Advice::CopyKeyAgain));
         }
         Ok(Some(Self(SecretString::from(key))))
     }

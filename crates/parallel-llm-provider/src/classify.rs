@@ -7,6 +7,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, StatusCode, header};
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 use serde_json::Value;
 use url::Url;
@@ -188,7 +189,7 @@ fn failure(said: &Said<'_>) -> Failure {
         Code::RateLimited => failure = rate_limited(failure, said),
         Code::BadRequest => failure.rejected_field = rejected_field(error, &said.origin.optional_fields),
         Code::Forbidden if is_policy(error) => {
-            failure = failure.with_next("change what the account's privacy and guardrail settings allow");
+            failure = failure.with_next(Advice::ChangePrivacySettings);
         }
         _ => {}
     }
@@ -197,7 +198,7 @@ fn failure(said: &Said<'_>) -> Failure {
         failure = failure.with_retry_after(wait);
         if let (Code::RateLimited, Some(wait)) = (code, wait) {
             let until = httpdate::fmt_http_date(said.origin.now + wait);
-            failure = failure.with_next(format!("wait until {until}, or ask another model"));
+            failure = failure.with_next([Next::WaitUntil(until.into()), Next::Do(Advice::AskAnotherModel)]);
         }
     }
     failure
@@ -230,9 +231,9 @@ fn rate_limited(failure: Failure, said: &Said<'_>) -> Failure {
     // OpenRouter counts afresh at midnight UTC; of the others only a reset they name is known.
     let midnight = || error.says(&["free-models-per-day"]).then(|| next_midnight(now));
     let Some(reset) = retry_after::reset(said.headers, Some(error.value()), now).or_else(midnight) else {
-        return failure.with_next("wait until the day's limit is renewed, or ask another model");
+        return failure.with_next([Next::Do(Advice::WaitForLimit), Next::Do(Advice::AskAnotherModel)]);
     };
-    let next = format!("wait until {}, or use a model that is not free", httpdate::fmt_http_date(reset));
+    let next = [Next::WaitUntil(httpdate::fmt_http_date(reset).into()), Next::Do(Advice::AskPaidModel)];
     failure.with_retry_after(reset.duration_since(now).ok()).with_next(next)
 }
 

@@ -14,6 +14,7 @@ use futures_util::{FutureExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit, ReplyPart, ReplyStream};
 use parallel_llm_engine::request::panel::UNSAID;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Catalogue, Code, Failure, Finish, ModelRef, ProviderId};
 use reqwest::{Client, Response};
 use secrecy::SecretString;
@@ -168,7 +169,7 @@ impl Provider {
             shared.http.client(endpoint.base())?.head(url).header(header::CACHE_CONTROL, "no-cache").send();
         let answered = tokio::time::timeout(TIME_WAIT, asked).await.map_err(|_| {
             let message = format!("{provider} gave no answer within {} s", TIME_WAIT.as_secs());
-            Failure::new(Code::Timeout, message).with_next("check the network and the base URL")
+            Failure::new(Code::Timeout, message).with_next(Advice::CheckNetwork)
         })?;
         let response = answered.map_err(|error| shared.scrubber.clean(shared.failed(endpoint, &error)))?;
         Ok(date::read(response.headers()))
@@ -239,9 +240,8 @@ impl Shared {
             if let Some(failure) = self.unusable.get(id) {
                 return failure.clone();
             }
-            let known: Vec<&str> = self.endpoints.keys().map(|id| id.0.as_str()).collect();
             let failure = Failure::new(Code::SettingsInvalid, format!("no provider `{id}` is configured"));
-            failure.with_next(format!("use one of: {}", known.join(", ")))
+            failure.with_next(Next::choose_one(self.endpoints.keys().map(|id| &id.0)))
         })
     }
 
@@ -358,7 +358,7 @@ impl Shared {
         let got = got.unwrap_or_else(|_| {
             let (provider, limit) = (endpoint.id(), wait.as_millis());
             let message = format!("{provider} gave no `{address}` within {limit} ms");
-            Err(Failure::new(Code::Timeout, message).with_next("check the network and the base URL"))
+            Err(Failure::new(Code::Timeout, message).with_next(Advice::CheckNetwork))
         });
         got.map_err(|failure| self.scrubber.clean(failure))
     }
@@ -548,8 +548,7 @@ fn check_privacy(endpoint: &Endpoint, call: &Call) -> Result<(), Failure> {
     let host = endpoint.authority();
     let message =
         format!("the terms of privacy cannot be told to {host}, which is not spoken to as OpenRouter");
-    Err(Failure::new(Code::Forbidden, message)
-        .with_next("let its base URL end in `/api/v1`, or take `zdr` and `data_collection` back"))
+    Err(Failure::new(Code::Forbidden, message).with_next(Advice::UseOpenRouterPath))
 }
 
 /// The provider's name for a call, where its headers have it.

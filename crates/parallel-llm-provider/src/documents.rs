@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use url::Url;
 
@@ -34,7 +35,7 @@ impl Documents {
         let late = || {
             let message =
                 format!("`{}` gave no document within {} s", endpoint::authority(&url), WAIT.as_secs());
-            Failure::new(Code::Timeout, message).with_next("check the network and the address")
+            Failure::new(Code::Timeout, message).with_next(Advice::CheckNetworkAndAddress)
         };
         tokio::time::timeout(WAIT, self.get(&url)).await.unwrap_or_else(|_| Err(late()))
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, ProviderId};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -33,7 +34,7 @@ pub struct Endpoint {
     dialect: Dialect,
     headers: HeaderMap,
     calls_max: Option<usize>,
-    key_advice: Option<String>,
+    key_advice: Vec<Next>,
 }
 
 /// Where a key comes from.
@@ -73,7 +74,15 @@ impl Endpoint {
     ) -> Result<Self, Failure> {
         let base = parse(&format!("the base URL of `{id}`"), base_url.trim())?;
         let key = KeySource::Known(key);
-        Ok(Self { id, base, key, dialect, headers: HeaderMap::new(), calls_max: None, key_advice: None })
+        Ok(Self {
+            id,
+            base,
+            key,
+            dialect,
+            headers: HeaderMap::new(),
+            calls_max: None,
+            key_advice: Vec::new(),
+        })
     }
 
     /// Fetches the key when it is first needed.
@@ -102,8 +111,8 @@ impl Endpoint {
     /// What to do where a key is missing, in place of the code's own advice: only the settings know where this one is
     /// looked for.
     #[must_use]
-    pub fn with_key_advice(mut self, advice: String) -> Self {
-        self.key_advice = Some(advice);
+    pub fn with_key_advice(mut self, advice: Vec<Next>) -> Self {
+        self.key_advice = advice;
         self
     }
 
@@ -181,11 +190,8 @@ impl Endpoint {
     }
 
     fn key_missing(&self) -> Failure {
-        let failure = Failure::new(Code::KeyMissing, format!("no API key is set for `{}`", self.id));
-        match &self.key_advice {
-            Some(advice) => failure.with_next(advice.clone()),
-            None => failure,
-        }
+        Failure::new(Code::KeyMissing, format!("no API key is set for `{}`", self.id))
+            .with_next(self.key_advice.clone())
     }
 
     /// An address below the base. Segments are escaped, so nothing leads out of it.
@@ -203,7 +209,7 @@ impl Endpoint {
 pub(crate) fn parse(what: &str, text: &str) -> Result<Url, Failure> {
     let invalid = |why: &str| {
         let failure = Failure::new(Code::SettingsInvalid, format!("{what} {why}"));
-        Err(failure.with_next("write it like `https://openrouter.ai/api/v1`"))
+        Err(failure.with_next(Next::WriteAs("https://openrouter.ai/api/v1".into())))
     };
     let Ok(url) = Url::parse(text) else { return invalid("cannot be read") };
     if !matches!(url.scheme(), "https" | "http") {
@@ -307,11 +313,12 @@ mod tests {
             let failure = key(&endpoint).unwrap_err();
             assert_eq!(failure.code, Code::KeyMissing);
             assert_eq!(failure.message, "no API key is set for `test`");
-            failure.next_step().to_owned()
+            failure.next_steps().to_vec()
         };
         let elsewhere = || endpoint("https://a.b/v1").unwrap();
         assert_eq!(missing(elsewhere()), Code::KeyMissing.next());
-        assert_eq!(missing(elsewhere().with_key_advice("set `WORK_KEY`".to_owned())), "set `WORK_KEY`");
+        let advice = vec![Next::Set("work_key".into())];
+        assert_eq!(missing(elsewhere().with_key_advice(advice.clone())), advice);
     }
 
     #[tokio::test(start_paused = true)]

@@ -173,7 +173,7 @@ fn check_name(name: &str) {
 
 fn check_failure(failure: &Failure) {
     assert!(Code::ALL.contains(&failure.code));
-    for sentence in [Some(failure.message.as_str()), failure.next.as_deref()].into_iter().flatten() {
+    for sentence in [failure.message.clone(), failure.next_step()] {
         assert!(!sentence.is_empty() && sentence.chars().count() <= SENTENCE_CHARS_MAX, "{sentence:?}");
         assert!(!sentence.chars().any(steers), "{sentence:?} steers a terminal");
         assert!(!sentence.contains(&key()), "{sentence:?} has the key");

@@ -84,7 +84,6 @@ impl Scrubber {
     #[must_use]
     pub fn clean(&self, mut failure: Failure) -> Failure {
         failure.message = self.scrub(&failure.message);
-        failure.next = failure.next.map(|next| self.scrub(&next));
         let causes = failure.causes.take();
         failure.causes = causes.map(|causes| causes.iter().map(|cause| self.scrub(cause)).collect());
         failure

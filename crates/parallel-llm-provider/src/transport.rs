@@ -6,6 +6,7 @@
 use std::error::Error;
 use std::io;
 
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
 use crate::endpoint::Endpoint;
@@ -21,7 +22,7 @@ fn kind(endpoint: &Endpoint, connect_timeout_ms: u64, error: &reqwest::Error) ->
         let message =
             format!("no connection to {id} at {host} within the timer `connect` of {connect_timeout_ms} ms");
         let failure = Failure::new(Code::Timeout, message).never_sent();
-        return failure.with_next("raise the setting `connect_timeout_ms`");
+        return failure.with_next(Next::raise_setting("connect_timeout_ms"));
     }
     let cause = innermost(error);
     if is_certificate(error) {
@@ -29,7 +30,7 @@ fn kind(endpoint: &Endpoint, connect_timeout_ms: u64, error: &reqwest::Error) ->
         return Failure::new(Code::Connection, message)
             .never_sent()
             .with_retryable(false)
-            .with_next("check the clock and the base URL, or name the certificate to trust in `ca_file`");
+            .with_next([Next::Do(Advice::CheckClock), Next::Do(Advice::NameTrustedCertificate)]);
     }
     if is_malformed(error) {
         return Failure::new(Code::Protocol, format!("the reply of {id} at {host} cannot be read: {cause}"));

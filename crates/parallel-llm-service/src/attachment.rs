@@ -13,6 +13,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use parallel_llm_engine::value::answer::steers;
+use parallel_llm_engine::value::next::{Advice, Argument, Next};
 use parallel_llm_engine::{Attachment, Code, Failure, Message, Part, Role, RunPlan};
 use serde_json::{Value, json};
 
@@ -139,7 +140,7 @@ impl Attachments {
     pub fn read(&mut self, path: &Path) -> Result<(), Failure> {
         let shown = format!("the attachment `{}`", path.display());
         let unreadable = |error: std::io::Error| {
-            invalid(format!("{shown} cannot be read: {error}")).with_next("name a file that you may read")
+            invalid(format!("{shown} cannot be read: {error}")).with_next(Advice::NameReadableFile)
         };
         // Before it is opened, because opening a pipe waits for whoever writes into it.
         let metadata = path.metadata().map_err(unreadable)?;
@@ -179,19 +180,19 @@ impl Attachments {
             let begins = safe::excerpt(uri, EXCERPT_CHARS);
             let message =
                 format!("{shown} is no data URI in Base64 but `{begins}`; paths and links are not read");
-            return Err(invalid(message).with_next("write it as `data:image/png;base64,...`"));
+            return Err(invalid(message).with_next(Advice::WriteDataUrl));
         };
         // Before it is decoded: four characters hold three bytes, less up to two of padding.
         self.check_room(&shown, (base64.len() as u64 / 4 * 3).saturating_sub(2))?;
         let bytes = STANDARD.decode(base64).map_err(|error| {
             let what = error.to_string().to_lowercase();
             invalid(format!("the Base64 of {shown} is broken: {}", what.trim_end_matches('.')))
-                .with_next("send it whole, with the standard alphabet and padding, without white space")
+                .with_next(Advice::SendWholeBase64)
         })?;
         self.check_room(&shown, bytes.len() as u64)?;
         let (media_type, ending) = match Kind::of(&bytes) {
             Kind::Taken { media_type, ending } => (media_type, ending),
-            Kind::Text => return Err(refused(&shown, "text").with_next("put the text into the `prompt`")),
+            Kind::Text => return Err(refused(&shown, "text").with_next(Advice::PutTextIntoPrompt)),
             Kind::Refused(words) => return Err(refused(&shown, words)),
         };
         self.bytes += bytes.len() as u64;
@@ -217,12 +218,12 @@ impl Attachments {
     fn check_room(&self, shown: &str, bytes: u64) -> Result<(), Failure> {
         if self.files.len() + self.texts.len() >= FILES_MAX {
             return Err(invalid(format!("more than {FILES_MAX} files are attached"))
-                .with_next(format!("attach at most {FILES_MAX} files to one question")));
+                .with_next(Next::AttachAtMost(FILES_MAX as u64)));
         }
         if bytes > self.bytes_left() {
             let most = self.bytes_max;
             return Err(invalid(format!("with {shown} the files have more than {most} bytes in all"))
-                .with_next("attach less, or raise the setting `attachment_bytes_max`"));
+                .with_next([Next::Do(Advice::AttachLess), Next::raise_setting("attachment_bytes_max")]));
         }
         Ok(())
     }
@@ -262,9 +263,8 @@ fn fenced(name: &str, text: &str) -> String {
 }
 
 fn secret_refused(shown: &str, sign: &str) -> Failure {
-    invalid(format!("{shown} is not sent: {sign}")).with_next(
-        "take the secrets out; what is sent cannot be called back. If it is meant, add `--allow-secret-file`",
-    )
+    invalid(format!("{shown} is not sent: {sign}"))
+        .with_next([Next::Do(Advice::TakeSecretsOut), Next::Give(Argument::AllowSecretFile)])
 }
 
 fn refused(shown: &str, words: &str) -> Failure {
@@ -305,6 +305,8 @@ pub fn plan_json(plan: &RunPlan) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use parallel_llm_engine::value::next;
+
     use super::*;
 
     /// What becomes of these data URIs, where so many bytes are allowed: the last line of what is taken, or why not.
@@ -340,7 +342,7 @@ mod tests {
     fn a_bad_data_uri_is_named_with_what_to_do() {
         let no_uri = "(write it as `data:image/png;base64,...`)";
         let broken = "(send it whole, with the standard alphabet and padding, without white space)";
-        let taken = format!("({})", Code::AttachmentInvalid.next());
+        let taken = format!("({})", next::say(Code::AttachmentInvalid.next(), &next::PLAIN));
         for (uri, why) in [
             (
                 "/etc/passwd",
@@ -386,8 +388,7 @@ mod tests {
             ),
             (
                 "data:text/plain;base64,SGk=",
-                "attachment 1 seems to be text, which is not taken (put the text into the `prompt`)"
-                    .to_owned(),
+                "attachment 1 seems to be text, which is not taken (put the text into the prompt)".to_owned(),
             ),
         ] {
             check(100, &[uri], &why);

@@ -7,71 +7,52 @@
 
 use std::borrow::Cow;
 
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunPlan};
 
 use super::Principal;
 use crate::render::report::{ErrorReport, Report};
 
-/// How a failure of some code is told to others.
-enum Telling {
-    /// As it is.
-    AsItIs,
-    /// With this in place of the code's own next step; one that is more than that stays.
-    OwnStep(&'static str),
-    /// With this as the next step, whatever it was.
-    Step(&'static str),
-    /// In these words, with this next step.
-    Words(&'static str, &'static str),
+/// What others are told in place of a failure's own words, which may name the owner's files or programs.
+struct Disguise {
+    message: &'static str,
+    next: &'static [Next],
 }
 
-/// The next step where only the owner can take one.
-const ASK_THE_OWNER: &str = "ask the owner of this server, whose log says why";
-
-/// What next steps say to the owner, and what to others. A phrase stands before those that are in what it becomes.
-const PHRASES: &[(&str, &str)] = &[
-    ("raise the setting", "ask the owner of this server for a higher setting"),
-    ("or the setting", "or ask the owner of this server for a higher setting"),
-    ("have the owner ", "ask the owner of this server to "),
-];
-
-const fn telling(code: Code) -> Telling {
-    use Telling::{AsItIs, OwnStep, Step, Words};
-    match code {
-        Code::Storage => Words("the run database of this server has trouble", ASK_THE_OWNER),
-        Code::Damaged => Step(ASK_THE_OWNER),
-        Code::Spilled => Words(
+const fn disguise(code: Code) -> Option<Disguise> {
+    let (message, next) = match code {
+        Code::Storage => ("the run database of this server has trouble", code.next()),
+        Code::Spilled => (
             "a part of the run waits to be written to the run database of this server",
-            "nothing is lost: go on as usual",
+            const { &[Next::Do(Advice::NothingIsLost)] as &[Next] },
         ),
-        Code::OutputUnwritable => Words("this server cannot write what it has to", ASK_THE_OWNER),
+        Code::OutputUnwritable => ("this server cannot write what it has to", code.next()),
         Code::SettingsInvalid | Code::InsecureUrl => {
-            Words("a setting of this server cannot be used, or does not fit", ASK_THE_OWNER)
+            ("a setting of this server cannot be used, or does not fit", code.next())
         }
-        Code::KeyMissing => Words("this server has no key for a provider", ASK_THE_OWNER),
+        Code::KeyMissing => ("this server has no key for a provider", code.next()),
         // Its own words name a command of the owner's, which is run for nobody else.
         Code::CheckUnavailable => {
-            Words("answers are not checked for you", "name another strategy, such as `best-of-n`")
+            ("answers are not checked for you", const { &[Next::Do(Advice::NameAnotherStrategy)] as &[Next] })
         }
-        Code::Internal => Words("a defect of this server ended it", ASK_THE_OWNER),
+        Code::Internal => ("a defect of this server ended it", code.next()),
         // Its own words quote those of the seats.
-        Code::AllFailed => Words("no model answered", Code::AllFailed.next()),
-        Code::Auth | Code::Forbidden | Code::Protocol | Code::Redirect => {
-            Step("ask another model, or ask the owner of this server to see to the provider")
-        }
-        Code::Credits | Code::CreditsInFlight | Code::KeyLimit => {
-            Step("ask a model of another provider, or ask the owner of this server to see to the credit")
-        }
-        Code::Connection => Step("try again later, or ask a model of another provider"),
-        Code::PromptTooLong => Step("shorten the prompt"),
-        Code::Budget => OwnStep("ask fewer or cheaper models, or lower `--max-tokens`"),
-        Code::TokenRefused => {
-            OwnStep("ask the owner of this server for a token, and send it as `Authorization: Bearer ...`")
-        }
-        Code::ScopeMissing => {
-            OwnStep("ask the owner of this server for a token with the scope that the message names")
-        }
-        Code::PromptEmpty
+        Code::AllFailed => ("no model answered", code.next()),
+        Code::Auth
+        | Code::Forbidden
+        | Code::Protocol
+        | Code::Redirect
+        | Code::Credits
+        | Code::CreditsInFlight
+        | Code::KeyLimit
+        | Code::Connection
+        | Code::PromptTooLong
+        | Code::Budget
+        | Code::TokenRefused
+        | Code::ScopeMissing
+        | Code::Damaged
+        | Code::PromptEmpty
         | Code::PromptNotUtf8
         | Code::Usage
         | Code::AttachmentInvalid
@@ -104,13 +85,14 @@ const fn telling(code: Code) -> Telling {
         | Code::Cancelled
         | Code::Interrupted
         | Code::Busy
-        | Code::HostRefused => AsItIs,
-    }
+        | Code::HostRefused => return None,
+    };
+    Some(Disguise { message, next })
 }
 
 /// A failure as it is told to others. Where that takes its words away, they are in the log.
 pub fn discreet(mut failure: Failure) -> Failure {
-    if matches!(telling(failure.code), Telling::Words(..)) {
+    if disguise(failure.code).is_some() {
         tracing::warn!("told in other words to whoever asked: {}", failure.message);
     }
     soften(&mut failure);
@@ -120,35 +102,26 @@ pub fn discreet(mut failure: Failure) -> Failure {
 fn soften(failure: &mut Failure) {
     // They tell of the owner's network and disks.
     failure.causes = None;
-    let mut next = failure.next_step().to_owned();
-    tell(failure.code, &mut failure.message, &mut next);
-    failure.next = Some(next);
+    if let Some(Disguise { message, next }) = disguise(failure.code) {
+        message.clone_into(&mut failure.message);
+        failure.next = next.to_vec();
+    }
 }
 
 fn soften_warning(warning: &mut Warning) {
-    tell(warning.code, &mut warning.message, &mut warning.next);
+    if let Some(Disguise { message, next }) = disguise(warning.code) {
+        message.clone_into(&mut warning.message);
+        warning.next = next.to_vec();
+    }
 }
 
 fn soften_report(error: &mut ErrorReport) {
+    error.causes.clear();
     // A report's codes are ours. What is none would be told as what says least.
     let code = Code::parse(&error.code).unwrap_or(Code::Internal);
-    tell(code, &mut error.message, &mut error.next);
-    error.causes.clear();
-}
-
-fn tell(code: Code, message: &mut String, next: &mut String) {
-    match telling(code) {
-        Telling::OwnStep(step) if next == code.next() => step.clone_into(next),
-        Telling::AsItIs | Telling::OwnStep(_) => {
-            for (theirs, others) in PHRASES {
-                *next = next.replace(theirs, others);
-            }
-        }
-        Telling::Step(step) => step.clone_into(next),
-        Telling::Words(words, step) => {
-            words.clone_into(message);
-            step.clone_into(next);
-        }
+    if let Some(Disguise { message, next }) = disguise(code) {
+        message.clone_into(&mut error.message);
+        error.steps = next.to_vec();
     }
 }
 
@@ -221,54 +194,14 @@ impl Principal {
 mod tests {
     use super::*;
 
-    /// What only the owner can do, in the words of next steps.
-    const OWNERS: [&str; 8] = [
-        "raise the",
-        "set `",
-        "keys set",
-        "permissions",
-        "data folder",
-        "base URL",
-        "add credit",
-        "--output",
-    ];
-
     #[test]
-    fn no_next_step_of_a_code_is_the_owners_alone() {
-        for code in Code::ALL.iter().copied().filter(|code| *code != Code::HostRefused) {
-            let told = discreet(Failure::new(code, "what happened"));
-            let next = told.next_step().replace("ask the owner of this server for a higher setting", "");
-            assert!(!OWNERS.iter().any(|words| next.contains(words)), "{code}: {next}");
-        }
-    }
-
-    #[test]
-    fn a_step_that_others_can_take_stays_and_the_owners_is_asked_for() {
-        for (code, next, expected) in [
-            (Code::Usage, "make two calls of it", "make two calls of it"),
-            (
-                Code::Timeout,
-                "raise the setting `call_timeout_ms` (now 5)",
-                "ask the owner of this server for a higher setting `call_timeout_ms` (now 5)",
-            ),
-            (
-                Code::Timeout,
-                "raise `--deadline` or the setting `run_timeout_ms` (now 5)",
-                "raise `--deadline` or ask the owner of this server for a higher setting `run_timeout_ms` (now 5)",
-            ),
-            (
-                Code::Budget,
-                "have the owner make a token with a higher limit of the day, or wait",
-                "ask the owner of this server to make a token with a higher limit of the day, or wait",
-            ),
-            (Code::Storage, "end the process that holds `/home/x/runs.db.lock`", ASK_THE_OWNER),
-            (Code::TokenRefused, "copy the token again", "copy the token again"),
-        ] {
-            let failure = Failure::new(code, "`/home/x`").with_next(next);
+    fn what_may_name_the_owners_files_is_said_in_other_words() {
+        for code in Code::ALL.iter().copied() {
+            let failure = Failure::new(code, "`/home/x`").with_causes(["`/home/x/y`".to_owned()]);
             assert_eq!(Principal::Owner.told(failure.clone()), failure);
             let told = discreet(failure);
-            assert_eq!(told.next_step(), expected);
-            assert_eq!(told.message == "`/home/x`", code != Code::Storage, "{}", told.message);
+            assert_eq!(told.causes(), &[] as &[String]);
+            assert_eq!(told.message == "`/home/x`", disguise(code).is_none(), "{code}: {}", told.message);
         }
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parallel_llm_engine::request::panel::ModelRef;
+use parallel_llm_engine::value::next::{self, Advice, MachineStep};
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_provider::Scrubber;
 use secrecy::{ExposeSecret, SecretString};
@@ -132,7 +133,7 @@ impl Importing {
         self.principal.check_owner()?;
         let places = self.settings.places.as_ref().ok_or_else(|| {
             Failure::new(Code::SettingsInvalid, "there is no home folder to keep settings in")
-                .with_next("set `HOME`")
+                .with_next(MachineStep::SetVariable("HOME".into()))
         })?;
         let mut draft = Draft::default();
         draft.read(path)?;
@@ -183,7 +184,13 @@ impl Importing {
                 let next = stands(name).and_then(|present| present.next.clone());
                 let why =
                     stands(name).map_or("it is no name of a model", |_| "its provider does not offer it");
-                Item::left_out(name, next.map_or_else(|| why.to_owned(), |next| format!("{why}; {next}")))
+                Item::left_out(
+                    name,
+                    next.map_or_else(
+                        || why.to_owned(),
+                        |steps| format!("{why}; {}", next::say(&steps, &next::PLAIN)),
+                    ),
+                )
             }));
             found.models = good;
         }
@@ -214,7 +221,7 @@ impl Import {
         let kept = match &self.secret {
             Some(_) if keys::is_kept(settings, OPENROUTER)? => {
                 let message = format!("a key of `{OPENROUTER}` was kept in the meantime");
-                return Err(Failure::new(Code::OutputUnwritable, message).with_next("run the command again"));
+                return Err(Failure::new(Code::OutputUnwritable, message).with_next(Advice::RunAgain));
             }
             Some(secret) => Some(keys::set(settings, OPENROUTER, secret.expose_secret()).await?),
             None => None,
@@ -282,8 +289,7 @@ impl Draft {
         }
         if self.sources.is_empty() {
             let message = format!("there is neither `{CONFIG}` nor `{MODELS}` at `{}`", path.display());
-            return Err(Failure::new(Code::Usage, message)
-                .with_next("name the folder of the Python server, or one of the files"));
+            return Err(Failure::new(Code::Usage, message).with_next(Advice::NamePythonServer));
         }
         Ok(())
     }
@@ -291,7 +297,7 @@ impl Draft {
     fn read_config(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
         let unusable = |why: &str| {
             let message = format!("`{}` cannot be taken over: {why}", path.display());
-            Failure::new(Code::SettingsInvalid, message).with_next("mend the file, or name another")
+            Failure::new(Code::SettingsInvalid, message).with_next(Advice::MendOrAnother)
         };
         // What the reader says would show a part of the file, which holds a key.
         let json = clients::plain_json(text).map_err(|line| unusable(&format!("line {line} is not JSON")))?;

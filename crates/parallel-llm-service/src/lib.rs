@@ -26,7 +26,7 @@ pub use access::{
 };
 pub use ask::{Asking, Continuation, Question, Quote, QuotedCost};
 pub use discretion::discreet;
-pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, size};
+pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, Remedy, size};
 pub use import::{Import, Importing, Item, KeyImport};
 pub use later::Later;
 pub use models::{

@@ -6,6 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
 /// What kind of trouble the database or the disk has.
@@ -28,7 +29,7 @@ pub(crate) enum Trouble {
 struct Description {
     words: &'static str,
     /// What to do about it.
-    next: &'static str,
+    next: &'static [Next],
     /// Whether the same may work later.
     passes: bool,
 }
@@ -38,47 +39,45 @@ impl Trouble {
         match self {
             Self::Locked => Description {
                 words: "another process keeps it locked",
-                next: "close other programs that have the run database open, then try again",
+                next: &[Next::Do(Advice::CloseOtherPrograms)],
                 passes: true,
             },
-            Self::Full => Description {
-                words: "the disk is full",
-                next: "free some space on the disk of the data folder, then try again",
-                passes: true,
-            },
+            Self::Full => {
+                Description { words: "the disk is full", next: &[Next::Do(Advice::FreeSpace)], passes: true }
+            }
             Self::ReadOnly => Description {
                 words: "it may not be written",
-                next: "mend the permissions of the data folder, or choose another with `PARALLEL_LLM_DATA_DIR`",
+                next: &[Next::Do(Advice::MendFolderPermissions), Next::Do(Advice::SetDataFolder)],
                 passes: false,
             },
             Self::Unreachable => Description {
                 words: "it cannot be reached",
-                next: "check that the data folder is a folder you may write to, or choose another with `PARALLEL_LLM_DATA_DIR`",
+                next: &[Next::Do(Advice::CheckFolderIsWritable), Next::Do(Advice::SetDataFolder)],
                 passes: false,
             },
             Self::Damaged => Description {
                 words: "it is damaged",
-                next: "make a copy of the data folder, then move the database away or restore it from a backup",
+                next: &[Next::Do(Advice::RestoreOrMove)],
                 passes: false,
             },
             Self::Foreign => Description {
-                words: "it is not a database",
-                next: "nothing was changed: move the file away, or choose another folder with `PARALLEL_LLM_DATA_DIR`",
+                words: "it is not a database, and was not changed",
+                next: &[Next::Do(Advice::MoveDatabaseAway), Next::Do(Advice::SetDataFolder)],
                 passes: false,
             },
-            Self::Disk => Description {
-                words: "the disk refuses",
-                next: "check the free space and the health of the disk of the data folder",
-                passes: true,
-            },
+            Self::Disk => {
+                Description { words: "the disk refuses", next: &[Next::Do(Advice::CheckDisk)], passes: true }
+            }
             Self::Lockless => Description {
                 words: "its file system refuses locks",
-                next: "choose a data folder on a local disk with `PARALLEL_LLM_DATA_DIR`",
+                next: &[Next::Do(Advice::UseLocalDisk), Next::Do(Advice::SetDataFolder)],
                 passes: false,
             },
-            Self::Crowded => {
-                Description { words: "too many readers at once", next: "try again", passes: true }
-            }
+            Self::Crowded => Description {
+                words: "too many readers at once",
+                next: &[Next::Do(Advice::TryAgain)],
+                passes: true,
+            },
             Self::Other => {
                 Description { words: "the database refuses", next: Code::Storage.next(), passes: true }
             }
@@ -88,7 +87,7 @@ impl Trouble {
     fn failure(self, subject: &str, cause: &dyn fmt::Display) -> Failure {
         let Description { words, next, passes } = self.description();
         let message = format!("{subject}: {words}: {cause}");
-        Failure::new(Code::Storage, message).with_next(next).with_retryable(passes)
+        Failure::new(Code::Storage, message).with_next(next.to_vec()).with_retryable(passes)
     }
 
     /// The trouble that the file system reports.
@@ -154,7 +153,7 @@ pub(crate) fn replaced(path: &Path) -> Failure {
         "`{}` was removed or replaced while this program had it open: what is written now would be lost",
         path.display()
     );
-    refused(message).with_next("end this program and start it again; restore the file first if it is missing")
+    refused(message).with_next([Next::Do(Advice::RestartProgram), Next::Do(Advice::RestoreFileFirst)])
 }
 
 /// A file or folder of the store could not be made or opened.
@@ -174,8 +173,9 @@ pub(crate) fn unreadable(what: &str, cause: &dyn std::fmt::Display) -> Failure {
 
 /// This file cannot be put in the place of the database.
 pub(crate) fn no_backup(from: &Path, why: &str) -> Failure {
-    let message = format!("`{}` is no backup that can be restored: {why}", from.display());
-    Failure::new(Code::Usage, message).with_next("nothing was changed: name a file that `store backup` made")
+    let message =
+        format!("`{}` is no backup that can be restored, and nothing was changed: {why}", from.display());
+    Failure::new(Code::Usage, message).with_next(Advice::NameBackup)
 }
 
 /// The store will not do it, for a reason of its own.
@@ -185,7 +185,7 @@ pub(crate) fn refused(message: impl AsRef<str>) -> Failure {
 
 /// The store was closed before, or while, it was asked.
 pub(crate) fn closed() -> Failure {
-    refused("the run database has been closed").with_next("start the program again")
+    refused("the run database has been closed").with_next(Advice::RestartProgram)
 }
 
 #[cfg(test)]
@@ -196,7 +196,7 @@ mod tests {
     fn a_file_system_without_locks_is_no_other_process() {
         let failure = lockless(Path::new("/data/runs.db.lock"), &io::Error::from_raw_os_error(37));
         assert!(failure.message.contains("its file system refuses locks"), "{failure}");
-        assert_eq!((failure.retryable, failure.next_step()), (false, Trouble::Lockless.description().next));
+        assert_eq!((failure.retryable, failure.next_steps()), (false, Trouble::Lockless.description().next));
     }
 
     #[test]
@@ -208,6 +208,6 @@ mod tests {
             "the run database needs `/data/runs.db`: the disk is full: no storage space"
         );
         assert_eq!((failure.code, failure.retryable), (Code::Storage, true));
-        assert_eq!(failure.next_step(), Trouble::Full.description().next);
+        assert_eq!(failure.next_steps(), Trouble::Full.description().next);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parallel_llm_engine::run::event::Attempt;
+use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
 
 use crate::clock;
@@ -215,12 +216,13 @@ pub(crate) async fn find(database: &Database, whose: Whose<'_>, prefix: &str) ->
     let found = database.connection().await?.reader().runs_beginning(&start, whose.name()).await?;
     match found.as_slice() {
         [] if is_newest => {
-            Err(Failure::new(Code::RunNotFound, "there are no runs yet").with_next("ask something first"))
+            Err(Failure::new(Code::RunNotFound, "there are no runs yet").with_next(Advice::AskSomethingFirst))
         }
         [run_id, others @ ..] if is_newest || (others.is_empty() && !prefix.is_empty()) => Ok(*run_id),
         [_, _, ..] => {
             let message = format!("more than one run has an id that begins with `{prefix}`");
-            Err(Failure::new(Code::Usage, message).with_next("give more of the id; see `runs list`"))
+            Err(Failure::new(Code::Usage, message)
+                .with_next([Next::Do(Advice::GiveMoreOfId), Next::Use(Operation::FindRun)]))
         }
         _ => Err(Failure::new(Code::RunNotFound, format!("no run has an id that begins with `{prefix}`"))),
     }

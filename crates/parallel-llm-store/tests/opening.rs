@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::support::{Fixture, OpenRun as _, connect, every_kind, plan, write};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_store::{RunFilter, Soundness, Store, StoreConfig, Thoroughness, Whose};
 use tokio::task::JoinSet;
@@ -64,7 +65,7 @@ async fn a_file_that_is_no_database_is_left_alone() {
         std::fs::write(&path, content).unwrap();
         let failure = refusal(&path).await;
         assert!(failure.message.contains("it is not a database"), "{failure}");
-        assert!(failure.next_step().starts_with("nothing was changed"));
+        assert!(failure.message.contains("was not changed"), "{failure}");
         assert_eq!(std::fs::read(&path).unwrap(), content.as_bytes());
     }
 }
@@ -79,7 +80,10 @@ async fn a_database_of_another_program_is_left_alone() {
     stranger.close().await.unwrap();
     let before = std::fs::read(&path).unwrap();
     let failure = refusal(&path).await;
-    assert_eq!(failure.message, format!("`{}` is a database of another program", path.display()));
+    assert_eq!(
+        failure.message,
+        format!("`{}` is a database of another program, and was not changed", path.display())
+    );
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
@@ -112,7 +116,7 @@ async fn a_newer_format_is_left_alone() {
         path.display()
     );
     assert_eq!((failure.message, failure.retryable), (expected, false));
-    assert_eq!(failure.next.as_deref(), Some("nothing was changed: use the newer program"));
+    assert_eq!(failure.next, [Next::Do(Advice::UseNewerProgram)]);
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 

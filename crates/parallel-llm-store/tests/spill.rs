@@ -292,7 +292,7 @@ async fn a_database_that_was_removed_or_replaced_is_noticed_before_the_next_run(
         assert_eq!((failure.code, failure.retryable, &*failure.message), (Code::Storage, false, &*told));
         assert_eq!(
             failure.next_step(),
-            "end this program and start it again; restore the file first if it is missing"
+            "end this program and start it again, or restore the file first if it is missing"
         );
         // What a run under way has paid for is kept where it can be found.
         go_on(&store, lease).await;

@@ -13,6 +13,7 @@ use crate::plan::Timers;
 use crate::port::{ReplyPart, ReplyStream};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::next::{Limit, Next};
 
 /// The timers of one reply.
 pub(crate) struct ReplyClock {
@@ -133,7 +134,7 @@ impl ReplyClock {
         let failure = Failure::new(Code::Timeout, format!("{what} within {}", seconds(ms)));
         failure
             .with_retryable(!matches!(timer, Timer::Call))
-            .with_next(format!("raise the setting `{setting}` (now {ms})"))
+            .with_next(Next::Raise(Limit::Setting { name: setting.into(), now: Some(ms) }))
     }
 }
 
@@ -160,7 +161,10 @@ pub(crate) fn run_timeout(timers: &Timers) -> Failure {
     let ms = timers.run_ms;
     Failure::new(Code::Timeout, format!("the run's time of {} was over", seconds(ms)))
         .with_retryable(false)
-        .with_next(format!("raise `--deadline` or the setting `run_timeout_ms` (now {ms})"))
+        .with_next([
+            Next::Raise(Limit::Deadline),
+            Next::Raise(Limit::Setting { name: "run_timeout_ms".into(), now: Some(ms) }),
+        ])
 }
 
 fn seconds(ms: u64) -> String {

@@ -30,6 +30,7 @@ use crate::value::code::Code;
 use crate::value::id::RunId;
 use crate::value::money::PicoUsd;
 use crate::value::nearest;
+use crate::value::next::Advice;
 use crate::value::usage::tokens_in;
 use crate::value::warning::Warning;
 
@@ -384,7 +385,7 @@ impl Choice {
         let key_bytes = request.idempotency_key.as_ref().map(String::len);
         if key_bytes.is_some_and(|bytes| !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&bytes)) {
             let message = format!("an idempotency key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes");
-            let next = "leave the idempotency key out, or give one of your own such as `ticket-4711`";
+            let next = Advice::GiveOwnIdempotencyKey;
             return Err(Failure::new(Code::Usage, message).with_next(next));
         }
         Ok(Self {

@@ -3,6 +3,7 @@
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::request::recipe::Knobs;
 use crate::value::code::Code;
+use crate::value::next::Advice;
 use crate::value::warning::Warning;
 
 /// The seats of one model. A panel that is one already stands, unless another number of samples is set. Of another, the
@@ -37,6 +38,6 @@ fn warning(chosen: &ModelRef, left_out: &[&ModelRef], count: usize) -> Warning {
     Warning {
         code: Code::Unneeded,
         message: format!("one model is sampled, `{chosen}`, {count} times; not asked: {names}"),
-        next: "to sample another, mark it with `@strongest=true` or name it alone".to_owned(),
+        next: Advice::MarkStrongest.into(),
     }
 }

@@ -14,6 +14,7 @@ use crate::request::persona_prompt::Brief;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::nearest;
+use crate::value::next::{Advice, Next};
 
 /// Asks a seat to argue from a stance, which is a sentence of the user's own.
 const STANCE: &str = include_str!("../../prompts/persona/stance.md");
@@ -69,7 +70,7 @@ pub fn refuse(entry: &PanelEntry) -> Result<(), Failure> {
     }
     let message =
         format!("`{}` is a synthesizer, which has neither a persona nor a stance: it fuses", entry.model);
-    Err(Failure::new(Code::ModelInvalid, message).with_next("name the persona at a seat of the panel"))
+    Err(Failure::new(Code::ModelInvalid, message).with_next(Advice::NamePersonaAtSeat))
 }
 
 /// The persona of this name, or what may have been meant.
@@ -77,8 +78,8 @@ pub fn find<'a>(name: &str, personas: &'a Personas) -> Result<&'a Persona, Failu
     personas.get(name).ok_or_else(|| {
         let names: Vec<&str> = personas.keys().map(String::as_str).collect();
         let next = match names.as_slice() {
-            [] => "write it as `[personas.NAME]` into the settings".to_owned(),
-            names => format!("choose one of: {}", names.join(", ")),
+            [] => Advice::WritePersona.into(),
+            names => Next::choose_one(names),
         };
         let failure =
             Failure::new(Code::ModelInvalid, format!("there is no persona `{name}`")).with_next(next);

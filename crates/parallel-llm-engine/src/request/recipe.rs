@@ -13,6 +13,7 @@ use crate::request::wait::Wait;
 use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::next::{Advice, Next};
 pub(crate) use knob::CONTROLLED_MIN;
 use knob::Knob;
 pub(crate) use strategy::Calls;
@@ -102,8 +103,7 @@ impl Recipe {
         unrated.map_or(Ok(()), |seat| {
             let message =
                 format!("`{self}` needs the accuracy of every seat, and `{}` comes without", seat.model);
-            let next =
-                "write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out";
+            let next = [Next::Do(Advice::RateSeats), Next::Do(Advice::LeaveWeightsOut)];
             Err(Failure::new(Code::Usage, message).with_next(next))
         })
     }
@@ -145,8 +145,8 @@ impl fmt::Display for Recipe {
 fn unknown(message: String, known: impl Iterator<Item = &'static str>) -> Failure {
     let known: Vec<&str> = known.collect();
     let next = match known.as_slice() {
-        [] => "leave it out".to_owned(),
-        known => format!("choose one of: {}", known.join(", ")),
+        [] => Next::Do(Advice::LeaveItOut),
+        known => Next::choose_one(known),
     };
     Failure::new(Code::Usage, message).with_next(next)
 }

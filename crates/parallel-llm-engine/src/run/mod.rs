@@ -25,16 +25,10 @@ use crate::run::reopening::{Reopening, SoFar};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::next::Operation;
 use crate::value::warning::Warning;
 
 pub use view::{SeatStatus, SeatView};
-
-/// The next step where only sending requests again helps of which nobody heard the end.
-pub const RESEND: &str =
-    "`runs resume --resend` also asks seats that were sent and never heard of, which may be paid twice";
-
-/// The next step where a run was interrupted and cannot be gone on with.
-const ASK_AGAIN: &str = "ask again: its texts were not kept, so it cannot be gone on with";
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -274,15 +268,15 @@ impl Run {
         let mut warnings: Vec<Warning> = self.plan.warnings.iter().chain(told).cloned().collect();
         if self.outcome.is_some() && !self.is_decided() {
             let (is_how, next) = match self.status {
-                RunStatus::Running => ("under way", "wait for it with `runs wait`"),
-                _ => ("interrupted", "take it up with `runs resume`"),
+                RunStatus::Running => ("under way", Operation::WaitForRun),
+                _ => ("interrupted", Operation::Resume),
             };
             warnings.push(Warning {
                 code: Code::Interrupted,
                 message: format!(
                     "a further part of the run is {is_how}; the answer is the one from before it"
                 ),
-                next: next.to_owned(),
+                next: next.into(),
             });
         }
         warnings
@@ -346,8 +340,10 @@ impl Run {
             Some(outcome) => outcome.failure.clone()?,
         };
         Some(match failure.code {
-            Code::Interrupted if self.plan.store != StoreMode::Full => failure.with_next(ASK_AGAIN),
-            Code::Interrupted if self.needs_resend() => failure.with_next(RESEND),
+            Code::Interrupted if self.plan.store != StoreMode::Full => {
+                failure.with_next(Operation::KeepTexts)
+            }
+            Code::Interrupted if self.needs_resend() => failure.with_next(Operation::Resend),
             _ => failure,
         })
     }

@@ -24,6 +24,7 @@ use crate::strategy::parts::verbatim::{by_default, selected, strongest, unfused,
 use crate::text::shingles;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::next::{Argument, Next};
 use crate::value::warning::Warning;
 
 /// Points in halves, so that they are whole numbers.
@@ -274,7 +275,7 @@ impl<'a> Tournament<'a> {
                 selected(self.context, self.closest[0], "no two answers differ, so nothing was judged")
             }
             None => {
-                let last = self.failures.last().map(|(_, failure)| (failure.code, failure.next_step()));
+                let last = self.failures.last().map(|(_, failure)| (failure.code, failure.next.as_slice()));
                 unfused(self.context, self.usable, chain::why("judge", last))
             }
         };
@@ -305,7 +306,7 @@ impl<'a> Tournament<'a> {
             warnings.push(Warning {
                 code: last.code,
                 message: format!("{unjudged} of {wanted} matches had no verdict and count as ties"),
-                next: "name another judge with `--synthesizer`".to_owned(),
+                next: Next::Give(Argument::Synthesizer).into(),
             });
         }
         warnings

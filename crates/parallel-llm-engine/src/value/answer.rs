@@ -11,6 +11,7 @@ use crate::value::code::Code;
 use crate::value::id::RunId;
 pub use crate::value::invisible::steers;
 use crate::value::money::PicoUsd;
+use crate::value::next::{self, Next};
 use crate::value::usage::Usage;
 
 /// The longest piece of a provider's own words that a failure keeps, in characters.
@@ -134,9 +135,9 @@ pub struct Failure {
     pub code: Code,
     /// What happened, for people: one plain sentence, free of secrets and control characters.
     pub message: String,
-    /// What to do next, where it is more than the code's own advice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+    /// What to do next, where it is more than the code's own advice: one of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::value::next::stored")]
+    pub next: Vec<Next>,
     /// Whether the engine may try the call again by itself.
     #[serde(default)]
     pub retryable: bool,
@@ -167,7 +168,7 @@ impl Failure {
         Self {
             code,
             message: printable(message.as_ref()),
-            next: None,
+            next: Vec::new(),
             retryable: code.retryable(),
             retry_after_ms: None,
             rejected_field: None,
@@ -206,10 +207,10 @@ impl Failure {
         self.status.is_some_and(|status| status >= 400 && !matches!(status, 408 | 504 | 520..=524))
     }
 
-    /// Says what to do next, in place of the code's own advice.
+    /// Says what to do next, in place of the code's own advice: one of these.
     #[must_use]
-    pub fn with_next(mut self, next: impl Into<String>) -> Self {
-        self.next = Some(next.into());
+    pub fn with_next(mut self, next: impl Into<Vec<Next>>) -> Self {
+        self.next = next.into();
         self
     }
 
@@ -241,9 +242,14 @@ impl Failure {
         self
     }
 
-    /// What to do next.
-    pub fn next_step(&self) -> &str {
-        self.next.as_deref().unwrap_or(self.code.next())
+    /// What to do next: one of these.
+    pub fn next_steps(&self) -> &[Next] {
+        if self.next.is_empty() { self.code.next() } else { &self.next }
+    }
+
+    /// The same in no door's words.
+    pub fn next_step(&self) -> String {
+        next::say(self.next_steps(), &next::PLAIN)
     }
 }
 

@@ -6,6 +6,7 @@ pub mod id;
 pub mod invisible;
 pub mod money;
 pub mod nearest;
+pub mod next;
 pub mod retry;
 pub mod usage;
 pub mod warning;

@@ -1,6 +1,7 @@
 //! "Did you mean": the known name most like an unknown one, for models, settings, arguments and codes alike.
 
 use crate::value::answer::Failure;
+use crate::value::next::Next;
 
 /// Below this likeness (0 to 1) a name is no suggestion. Known names share words, so less would suggest strangers.
 const LIKENESS_MIN: f64 = 0.8;
@@ -32,7 +33,7 @@ fn plain(name: &str) -> String {
 #[must_use]
 pub fn suggest(failure: Failure, meant: Option<impl std::fmt::Display>) -> Failure {
     match meant {
-        Some(meant) => failure.with_next(format!("did you mean `{meant}`?")),
+        Some(meant) => failure.with_next(Next::Meant(meant.to_string().into())),
         None => failure,
     }
 }

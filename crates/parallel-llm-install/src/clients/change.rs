@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
 use super::entry::{Reach, Wish, is_our_input, path_of};
@@ -72,9 +73,9 @@ impl Change {
         let (mark, text) = split_mark(text);
         let doubtful = |doubt: Doubt| in_doubt(path, &doubt);
         let current = client.format.read(text, &path_of(client)).map_err(doubtful)?;
-        let whole = client.entry(wish, current.as_ref()).map_err(|why| {
-            Failure::new(Code::Usage, why).with_next("leave `--http` out, so that it starts the program")
-        })?;
+        let whole = client
+            .entry(wish, current.as_ref())
+            .map_err(|why| Failure::new(Code::Usage, why).with_next(Next::LeaveOut("--http".into())))?;
         let (act, after) = match &current {
             None => (Act::Add, added(client, text, &whole).map_err(doubtful)?),
             Some(current) => {
@@ -209,14 +210,13 @@ fn check_ours(client: &Client, path: &Path, current: &Node, reach: Option<&Reach
     let other = installed.reach.map_or_else(|| "nothing".to_owned(), |reach| format!("`{reach}`"));
     let message =
         format!("`{}` has an entry `{NAME}` that leads to {other}, not to this program", path.display());
-    Err(Failure::new(Code::Usage, message).with_next(
-        "take that entry out by hand or give it another name; or name its command with `--command`",
-    ))
+    Err(Failure::new(Code::Usage, message)
+        .with_next([Next::Do(Advice::TakeEntryOut), Next::NameWith("--command".into())]))
 }
 
 fn in_doubt(path: &Path, doubt: &Doubt) -> Failure {
     let message = format!("`{}` is left as it is: {}", path.display(), doubt.0);
-    Failure::new(Code::SettingsInvalid, message).with_next("mend the file, or put the entry in by hand")
+    Failure::new(Code::SettingsInvalid, message).with_next(Advice::MendFileOrByHand)
 }
 
 /// What the user should know of such an entry, each in one sentence without a period.

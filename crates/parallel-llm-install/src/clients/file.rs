@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
 use parallel_llm_settings::private_files;
@@ -21,7 +22,8 @@ const COPIES_MAX: u32 = 999;
 pub fn read(path: &Path) -> Result<Option<String>, Failure> {
     let refused = |why: &str| {
         let message = format!("`{}` cannot be read: {why}", path.display());
-        Failure::new(Code::SettingsInvalid, message).with_next("mend the file, or move it out of the way")
+        Failure::new(Code::SettingsInvalid, message)
+            .with_next([Next::Do(Advice::MendFile), Next::Do(Advice::MoveOutOfTheWay)])
     };
     match path.metadata() {
         // A link to nothing is no place to write to either.
@@ -51,12 +53,11 @@ pub fn read(path: &Path) -> Result<Option<String>, Failure> {
 pub fn write(path: &Path, before: Option<&str>, after: &str) -> Result<Option<PathBuf>, Failure> {
     let failed = |error: &io::Error| {
         let message = format!("`{}` cannot be written: {error}", path.display());
-        Failure::new(Code::OutputUnwritable, message)
-            .with_next("mend the permissions of the file and its folder")
+        Failure::new(Code::OutputUnwritable, message).with_next(Advice::MendPermissions)
     };
     if read(path)?.as_deref() != before {
         let message = format!("`{}` has changed in the meantime", path.display());
-        return Err(Failure::new(Code::OutputUnwritable, message).with_next("run the command again"));
+        return Err(Failure::new(Code::OutputUnwritable, message).with_next(Advice::RunAgain));
     }
     let (real, copy) = if let Some(before) = before {
         let real = path.canonicalize().map_err(|error| failed(&error))?;

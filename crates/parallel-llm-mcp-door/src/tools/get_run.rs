@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, RunStatus};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use tokio::time::Instant;
@@ -105,7 +106,7 @@ async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
         if Instant::now() >= give_up {
             let failure =
                 Failure::new(Code::Busy, "the run goes on, and its events are read when it is over");
-            return Err(failure.with_next("call get_run with \"wait_s\":50 first"));
+            return Err(failure.with_next(Advice::WaitFirst));
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }

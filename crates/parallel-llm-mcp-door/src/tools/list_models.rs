@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::Failure;
+use parallel_llm_engine::value::next::Vocabulary;
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::arguments::{self, Argument, Kind, Values};
 use crate::call::Call;
 use crate::outcome::RESULT_BYTES_MAX;
+use crate::words;
 use crate::{result, schema};
 use parallel_llm_service::Overview;
-use parallel_llm_service::render::next::for_callers_in;
+use parallel_llm_service::render::next::say_in;
 
 pub(super) const NAME: &str = "list_models";
 
@@ -47,12 +49,12 @@ pub(super) fn tool() -> Tool {
 /// Lists them.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
     let search = Values::read(ARGUMENTS, arguments)?.text("search").unwrap_or_default();
-    Ok(tell(&call.service.models.overview(search.trim()).await?))
+    Ok(tell(&call.service.models.overview(search.trim()).await?, words::of(&call.service.principal)))
 }
 
-fn tell(list: &Overview) -> CallToolResult {
+fn tell(list: &Overview, words: &Vocabulary) -> CallToolResult {
     let mut told = json!(list);
-    for_callers_in(&mut told);
+    say_in(&mut told, words);
     for (name, bytes_max) in LISTS {
         let total = told[name].as_array().map_or(0, Vec::len);
         let shown = bounded(told[name].take(), bytes_max);

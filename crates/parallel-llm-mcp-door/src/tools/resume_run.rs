@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
 use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
 
@@ -82,7 +83,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
         _ if resend => {
             let message =
                 "`resend` asks the run's own seats; it goes with none of `models`, `synthesizer`, `strategy`";
-            return Err(Failure::new(Code::Usage, message).with_next("make two calls of it"));
+            return Err(Failure::new(Code::Usage, message).with_next(Advice::MakeTwoCalls));
         }
         (Some(_), _) => Continuation::Add(request),
         (None, true) => Continuation::Rewrite(request),

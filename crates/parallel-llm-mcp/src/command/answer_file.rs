@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::{Code, Failure};
 use tokio::time::{Instant, sleep};
 
@@ -52,9 +53,7 @@ impl AnswerFile {
             written = writing => written.unwrap_or_else(|error| Err(io::Error::other(error))),
             _ = signals.next() => Err(io::Error::other("nobody has read it to its end")),
         };
-        written.map_err(|error| {
-            unwritable(&path, error).with_next("the answer is kept: see `parallel-llm-mcp runs show @`")
-        })
+        written.map_err(|error| unwritable(&path, error).with_next(Operation::ShowRun))
     }
 
     fn write_whole(mut self, answer: &str) -> io::Result<()> {
@@ -94,7 +93,7 @@ async fn open_special(path: &Path) -> Result<File, Failure> {
             Err(error) if is_unread(&error) && Instant::now() < give_up => sleep(LOOK_EVERY).await,
             Err(error) if is_unread(&error) => {
                 return Err(unwritable(path, format!("nobody has read it for {} s", READER_MAX.as_secs()))
-                    .with_next("start its reader first, or name a file"));
+                    .with_next(Advice::StartReaderFirst));
             }
             Err(error) => return Err(unwritable(path, error)),
         }
@@ -129,5 +128,5 @@ fn blocking(file: File) -> io::Result<File> {
 
 fn unwritable(path: &Path, why: impl std::fmt::Display) -> Failure {
     Failure::new(Code::OutputUnwritable, format!("the file `{}` cannot be written: {why}", path.display()))
-        .with_next("name a file in a folder you may write")
+        .with_next(Advice::NameWritableFile)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use parallel_llm_engine::request::recipe::AUTO;
 use parallel_llm_engine::run::Run;
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest, RunStatus};
 
 use super::answer_file::AnswerFile;
@@ -14,6 +15,7 @@ use crate::exit;
 use crate::terminal::agreement;
 use crate::terminal::console::Tone;
 use crate::terminal::summary;
+use crate::terminal::words;
 use parallel_llm_service::attachment::Attachments;
 use parallel_llm_service::render::report::Report;
 use parallel_llm_service::{Question, RunHandle};
@@ -219,15 +221,14 @@ pub(super) fn usd(text: &str) -> Result<PicoUsd, String> {
 fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
     duration_ms(text).ok_or_else(|| {
         Failure::new(Code::Usage, format!("`{flag} {text}` is not a duration"))
-            .with_next("write it as `90s`, `5m` or `1500ms`")
+            .with_next(Next::WriteAs("90s`, `5m` or `1500ms".into()))
     })
 }
 
 fn parse_effort(word: &str) -> Result<Effort, Failure> {
     Effort::by_word(word).ok_or_else(|| {
         let words: Vec<&str> = Effort::ALL.iter().map(|effort| effort.word()).collect();
-        Failure::new(Code::Usage, format!("`{word}` is no effort"))
-            .with_next(format!("choose one of: {}", words.join(", ")))
+        Failure::new(Code::Usage, format!("`{word}` is no effort")).with_next(Next::choose_one(words))
     })
 }
 
@@ -255,7 +256,7 @@ pub(super) async fn finish(
 ) -> Result<u8, Failure> {
     let mut signals = Signals::new();
     if let Some(note) = handle.note() {
-        desk.console.say(&format!("{}; {}", note.message, note.next));
+        desk.console.say(&format!("{}; {}", note.message, words::say(note.next_steps())));
     }
     let mut report = match view::follow(desk, handle, (ask.view(), ask.leaving()), &mut signals).await {
         Followed::Decided(report) => *report,
@@ -274,7 +275,7 @@ pub(super) async fn finish(
     // A person sees the answer at once; a program is told once, and whole.
     if ask.linger && (ask.json || ask.jsonl) {
         view::close(desk, handle, true, &mut signals).await;
-        report = handle.wait(None).await;
+        report = handle.wait(None).await.said(&words::COMMAND_LINE);
     }
     tell(desk, ask, handle, &report);
     let run = view::close(desk, handle, ask.linger, &mut signals).await;

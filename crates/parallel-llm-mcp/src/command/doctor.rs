@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
 use super::Desk;
@@ -10,6 +11,7 @@ use super::models::pretty;
 use super::view::{self, Followed, Leaving, View};
 use crate::exit;
 use crate::terminal::console::{Console, Tone};
+use crate::terminal::words::COMMAND_LINE;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport};
 use parallel_llm_settings::private_files;
@@ -45,7 +47,7 @@ pub struct Doctor {
 pub(super) async fn run(desk: &Desk<'_>, doctor: &Doctor) -> Result<u8, Failure> {
     if doctor.deep && !doctor.yes && !std::io::stdin().is_terminal() {
         let message = "`--deep` asks models, which costs money, and nobody is there to say yes";
-        return Err(Failure::new(Code::Usage, message).with_next("say `doctor --deep --yes`"));
+        return Err(Failure::new(Code::Usage, message).with_next(Next::Type("doctor --deep --yes".into())));
     }
     // Said before anything is paid for; that it is never written over holds when it is made, too.
     if let Some(path) = &doctor.bundle {
@@ -62,6 +64,7 @@ pub(super) async fn run(desk: &Desk<'_>, doctor: &Doctor) -> Result<u8, Failure>
     if let Some(path) = &doctor.bundle {
         write(path, &pretty(&desk.service.doctor.bundle(&diagnosis).await?))?;
     }
+    let diagnosis = diagnosis.said(&COMMAND_LINE);
     tell(desk, doctor, &diagnosis);
     Ok(match diagnosis.state {
         Health::Failed => exit::FAILED,
@@ -122,7 +125,7 @@ async fn agrees(desk: &Desk<'_>, is_agreed: bool, planned: &Probe) -> bool {
 /// What the terminal can show.
 fn terminal(console: &Console) -> Finding {
     let told = |state, found: String, next: Option<&str>| {
-        Finding::told("terminal", state, found, next.map(str::to_owned))
+        Finding::told("terminal", state, found, next.map(Into::into))
     };
     if !console.is_live() {
         return told(Health::Ok, "stderr is no terminal: a run is told line by line".to_owned(), None);
@@ -162,7 +165,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn unwritable(path: &Path, why: &str) -> Failure {
     let message = format!("the report `{}` cannot be written: {why}", path.display());
-    Failure::new(Code::OutputUnwritable, message).with_next("name a new file in a folder you may write")
+    Failure::new(Code::OutputUnwritable, message).with_next(Advice::NameWritableFile)
 }
 
 fn tell(desk: &Desk<'_>, doctor: &Doctor, diagnosis: &Diagnosis) {
@@ -180,7 +183,8 @@ fn tell(desk: &Desk<'_>, doctor: &Doctor, diagnosis: &Diagnosis) {
 }
 
 fn line(finding: &Finding) -> String {
-    let next = finding.next.as_ref().map(|next| format!("\n{:26}next: {next}", "")).unwrap_or_default();
+    let next = finding.next.as_ref().map(|next| next.said(&COMMAND_LINE));
+    let next = next.map(|next| format!("\n{:26}next: {next}", "")).unwrap_or_default();
     safe::for_terminal(&format!("{:<8} {:<16} {}{next}", finding.state.word(), finding.check, finding.found))
 }
 

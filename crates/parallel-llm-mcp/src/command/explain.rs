@@ -1,10 +1,12 @@
 //! `explain`: what an error code means and what to do.
 
 use parallel_llm_engine::value::nearest::nearest;
+use parallel_llm_engine::value::next::{Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 
 use super::Desk;
 use crate::exit;
+use crate::terminal::words;
 
 /// Tells one code, or all.
 pub(super) fn run(desk: &Desk<'_>, code: Option<&str>) -> Result<u8, Failure> {
@@ -16,9 +18,8 @@ pub(super) fn run(desk: &Desk<'_>, code: Option<&str>) -> Result<u8, Failure> {
     };
     let Some(code) = Code::parse(name) else {
         let meant = nearest(name, Code::ALL.iter().map(|code| code.as_str()));
-        let meant = meant.map(|code| format!("did you mean `{code}`? ")).unwrap_or_default();
         return Err(Failure::new(Code::Usage, format!("there is no error code `{name}`"))
-            .with_next(format!("{meant}`explain` alone lists all")));
+            .with_next(meant.map_or(Next::Use(Operation::ListCodes), |code| Next::Meant(code.into()))));
     };
     desk.console.data(&page(code));
     Ok(exit::ANSWER)
@@ -31,7 +32,7 @@ pub(super) fn page(code: Code) -> String {
     format!(
         "{code}\n\n{}\n\nWorth trying again: {again}\nWhat to do: {}\nExit code: {}",
         code.about(),
-        code.next(),
+        words::say(code.next()),
         exit::of(code)
     )
 }

@@ -5,6 +5,7 @@ use parallel_llm_engine::Code;
 
 use super::{Arguments, Desk};
 use crate::exit;
+use crate::terminal::words;
 use parallel_llm_install::clients;
 use parallel_llm_service::render::report::Report;
 use parallel_llm_settings::settings;
@@ -67,7 +68,7 @@ fn errors() -> String {
         let row = format!(
             "| `{code}` | {} | {} | {retryable} | {} |\n",
             code.about(),
-            code.next(),
+            words::say(code.next()),
             exit::of(*code)
         );
         page += &row;

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Read};
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use parallel_llm_settings::keys;
@@ -20,7 +21,7 @@ pub(super) fn read_line(ask: impl FnOnce()) -> Result<Option<String>, Failure> {
 
     let failed = |error: &dyn std::fmt::Display| {
         Failure::new(Code::Usage, format!("nothing can be typed unseen: {error}"))
-            .with_next("pipe the key in")
+            .with_next(Advice::PipeKeyIn)
     };
     let stdin = std::io::stdin();
     let before = tcgetattr(&stdin).map_err(|error| failed(&error))?;
@@ -64,5 +65,5 @@ fn until_end(mut source: impl BufRead, give_up: u8, line: &mut Vec<u8>) -> std::
 /// Elsewhere nothing can be typed unseen yet.
 #[cfg(not(unix))]
 pub(super) fn read_line(_: impl FnOnce()) -> Result<Option<String>, Failure> {
-    Err(Failure::new(Code::Usage, "nothing can be typed unseen here").with_next("pipe the key in"))
+    Err(Failure::new(Code::Usage, "nothing can be typed unseen here").with_next(Advice::PipeKeyIn))
 }

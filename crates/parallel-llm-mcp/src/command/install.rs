@@ -4,6 +4,7 @@ use std::io::{BufRead, IsTerminal, Read};
 use std::path::{Component, Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Code, Failure, value::nearest};
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ pub(super) fn run(desk: &Desk<'_>, install: &Install) -> Result<u8, Failure> {
 pub(super) fn places<'d>(desk: &'d Desk<'_>) -> Result<&'d Places, Failure> {
     desk.service.settings.places.as_ref().ok_or_else(|| {
         let failure = Failure::new(Code::SettingsInvalid, "there is no home folder to look for settings in");
-        failure.with_next("set `HOME`")
+        failure.with_next(MachineStep::SetVariable("HOME".into()))
     })
 }
 
@@ -94,12 +95,12 @@ fn file_of(client: &Client, places: &Places, project: bool) -> Result<PathBuf, F
     if project {
         return client.project_file(places).ok_or_else(|| {
             Failure::new(Code::Usage, format!("{} has no file for a project", client.name))
-                .with_next("leave `--project` out")
+                .with_next(Next::LeaveOut("--project".into()))
         });
     }
     client.user_file(places).ok_or_else(|| {
         let message = format!("it is not known where {} keeps its settings here", client.name);
-        Failure::new(Code::SettingsInvalid, message).with_next("set `APPDATA`")
+        Failure::new(Code::SettingsInvalid, message).with_next(MachineStep::SetVariable("APPDATA".into()))
     })
 }
 
@@ -120,7 +121,7 @@ fn reach(install: &Install, places: &Places) -> Result<Reach, Failure> {
 fn own_command(places: &Places) -> Result<String, Failure> {
     let unknown = |why: &str| {
         Failure::new(Code::Usage, format!("the path of this program {why}"))
-            .with_next("name the command with `--command`")
+            .with_next(Next::NameWith("--command".into()))
     };
     let real = std::env::current_exe().map_err(|error| unknown(&format!("is not known: {error}")))?;
     let path = typed(places).filter(|typed| is_same(typed, &real)).unwrap_or(real);
@@ -147,10 +148,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// Refuses what no variable is called, and variables that this program would never look at.
 fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure> {
-    let refused = |message: String| {
-        Err(Failure::new(Code::Usage, message)
-            .with_next("give `--env` the name of a variable, never its value"))
-    };
+    let refused = |message: String| Err(Failure::new(Code::Usage, message).with_next(Advice::NameOfVariable));
     if install.http.is_some() && install.variables.len() > 1 {
         return refused("one variable holds the token of a connection".to_owned());
     }
@@ -179,7 +177,7 @@ fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure
     let Some(unknown) = install.variables.iter().find(|name| !is_known(name)) else { return Ok(()) };
     let keys: Vec<&str> = known.iter().map(String::as_str).collect();
     let failure = Failure::new(Code::Usage, format!("no provider reads the variable `{unknown}`"))
-        .with_next(format!("name one that is read: {}", keys.join(", ")));
+        .with_next(Next::choose_one(&keys));
     Err(nearest::suggest(failure, nearest::nearest(unknown, keys)))
 }
 
@@ -197,8 +195,7 @@ fn by_hand(desk: &Desk<'_>, install: &Install, client: &Client, wish: &Wish) -> 
     let path = file_of(client, places(desk)?, install.project)?;
     if install.remove {
         let message = format!("`{}` is YAML, which is not edited here", path.display());
-        let next = "take the entry `parallel-llm` out by hand";
-        return Err(Failure::new(Code::Usage, message).with_next(next));
+        return Err(Failure::new(Code::Usage, message).with_next(Advice::TakeOwnEntryOut));
     }
     let entry = clients::snippet(client, wish).map_err(|why| Failure::new(Code::Usage, why))?;
     let notes = clients::notes(client, wish);

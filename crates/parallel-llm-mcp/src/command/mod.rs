@@ -27,6 +27,7 @@ use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
 pub use ask::Ask;
@@ -148,13 +149,13 @@ fn misuse(error: &clap::Error) -> Failure {
     } else {
         message.trim_start_matches("error: ").to_owned()
     };
-    let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
     let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).unwrap_or(PROGRAM);
     let command: Vec<&str> =
         usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-'])).collect();
-    let help = format!("see `{} --help`", command.join(" "));
-    let next: Vec<String> = tips.map(joined).chain([help]).collect();
-    Failure::new(Code::Usage, message).with_next(next.join("; "))
+    let tips: Vec<String> =
+        text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).map(joined).collect();
+    let message = if tips.is_empty() { message } else { format!("{message}; {}", tips.join("; ")) };
+    Failure::new(Code::Usage, message).with_next(Next::See(format!("{} --help", command.join(" ")).into()))
 }
 
 /// The help page, for a terminal without a command.

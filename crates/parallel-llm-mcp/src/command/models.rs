@@ -2,11 +2,13 @@
 
 use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::{Failure, PicoUsd};
+use parallel_llm_service::render::next::say_in;
 
 use super::Desk;
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::table::{self, Column};
+use crate::terminal::words::{self, COMMAND_LINE};
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::render::age::age;
 use parallel_llm_service::{
@@ -101,7 +103,9 @@ pub(super) async fn run(desk: &Desk<'_>, models: &Models) -> Result<u8, Failure>
     if models.check {
         let roll_call = desk.service.models.check().await?;
         if models.json {
-            desk.console.data(&pretty(&roll_call));
+            let mut told = serde_json::json!(roll_call);
+            say_in(&mut told, &COMMAND_LINE);
+            desk.console.data(&pretty(&told));
         } else {
             tell_roll_call(desk, &roll_call);
         }
@@ -216,7 +220,7 @@ fn tell_lists(desk: &Desk<'_>, lists: &[ListLine]) {
         desk.console.say(&desk.console.tone(Tone::Dim, &safe::for_terminal(&line)));
         if let Some(error) = &list.error {
             let why = if is_there { "not newer" } else { "why" };
-            let line = format!("  {why}: {} (next: {})", error.message, error.next);
+            let line = format!("  {why}: {} (next: {})", error.message, words::say(&error.steps));
             desk.console.say(&desk.console.tone(Tone::Warning, &safe::for_terminal(&line)));
         }
     }
@@ -245,7 +249,7 @@ fn tell_roll_call(desk: &Desk<'_>, roll_call: &RollCall) {
 
 fn present_row(model: &Present) -> Vec<String> {
     let alias = model.alias_of.as_ref().map(|target| format!("stands for {target}"));
-    let remark = [alias, model.message.clone(), model.next.clone()];
+    let remark = [alias, model.message.clone(), model.next.as_deref().map(words::say)];
     vec![
         model.standing.word().to_owned(),
         model.id.clone(),

@@ -8,6 +8,7 @@ use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::str::Utf8Error;
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use super::piped::{self, STDIN, Stdin};
@@ -61,7 +62,7 @@ fn read_stdin(attachments: &Attachments) -> Result<String, Failure> {
 fn read_file(path: &Path, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
     let file = std::fs::File::open(path).map_err(|error| {
         Failure::new(Code::Usage, format!("the prompt file `{}` cannot be read: {error}", path.display()))
-            .with_next("name a readable file after `@`; a text that begins with `@` is taken from stdin")
+            .with_next(Advice::NameFileAfterAt)
     })?;
     let name = format!("`{}`", path.display());
     let bytes = read_all(file, &name)?;

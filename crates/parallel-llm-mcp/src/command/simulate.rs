@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_simulator::{HttpVersions, Simulator, SimulatorConfig};
 
@@ -71,7 +72,7 @@ pub(super) async fn run(desk: &Desk<'_>, simulate: &Simulate) -> Result<u8, Fail
     config.address = SocketAddr::from((Ipv4Addr::LOCALHOST, simulate.port));
     let simulator = Simulator::start(config).await.map_err(|error| {
         Failure::new(Code::Usage, format!("port {} cannot be used: {error}", simulate.port))
-            .with_next("choose another with `--port`, or 0 for a free one")
+            .with_next(Next::NameWith("--port 0".into()))
     })?;
     let mut variables =
         format!("OPENROUTER_BASE_URL={}\nOPENROUTER_API_KEY={}", simulator.base_url(), simulator.api_key());
@@ -90,6 +91,6 @@ pub(super) async fn run(desk: &Desk<'_>, simulate: &Simulate) -> Result<u8, Fail
 fn write(file: &Path, pem: &str) -> Result<(), Failure> {
     std::fs::write(file, pem).map_err(|error| {
         let message = format!("the certificate cannot be written to `{}`: {error}", file.display());
-        Failure::new(Code::OutputUnwritable, message).with_next("choose another file with `--certificate`")
+        Failure::new(Code::OutputUnwritable, message).with_next(Next::NameWith("--certificate".into()))
     })
 }

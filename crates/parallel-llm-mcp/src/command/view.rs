@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::call::hub::Update;
 use parallel_llm_engine::run::{Run, RunStatus};
+use parallel_llm_service::render::next::say_in;
 use serde_json::{Value, json};
 
 use super::Desk;
@@ -11,6 +12,7 @@ use crate::terminal::console::Console;
 use crate::terminal::live;
 use crate::terminal::plain;
 use crate::terminal::summary;
+use crate::terminal::words::COMMAND_LINE;
 use parallel_llm_service::RunHandle;
 use parallel_llm_service::render::report::Report;
 use parallel_llm_settings::signals::{Signal, Signals};
@@ -67,7 +69,7 @@ pub(super) async fn follow(
         handle.wait(None).await
     };
     tokio::select! {
-        report = shown => Followed::Decided(Box::new(report)),
+        report = shown => Followed::Decided(Box::new(report.said(&COMMAND_LINE))),
         signal = signals.next() => {
             leave(desk, handle, leaving, signals).await;
             Followed::Stopped(signal)
@@ -110,7 +112,7 @@ async fn leave(desk: &Desk<'_>, handle: &RunHandle, leaving: Leaving, signals: &
         handle.abort();
     }
     give_up(desk, handle, signals).await;
-    let (run, report) = (handle.snapshot(), handle.report());
+    let (run, report) = (handle.snapshot(), handle.report().said(&COMMAND_LINE));
     summary::tell(&desk.console, &run, &report);
 }
 
@@ -192,6 +194,7 @@ fn event_line(handle: &RunHandle, update: &Update) -> Option<Value> {
         Update::Event(recorded) => {
             let mut json =
                 serde_json::to_value(&**recorded).expect("an event is plain data with string keys");
+            say_in(&mut json, &COMMAND_LINE);
             if let (Some(fields), Some(answer)) = (json.get_mut("answer"), recorded.event.answer()) {
                 fields["text"] = answer.text.as_ref().into();
             }
@@ -201,7 +204,7 @@ fn event_line(handle: &RunHandle, update: &Update) -> Option<Value> {
             "seq": run.seq,
             "elapsed_ms": run.elapsed_ms,
             "event": "snapshot",
-            "report": handle.report_of(run).to_json(),
+            "report": handle.report_of(run).said(&COMMAND_LINE).to_json(),
         })),
         Update::Begun(_) | Update::Text { .. } => None,
     }

@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 use std::io::IsTerminal;
 
+use crate::terminal::words::{self, COMMAND_LINE};
 use anstyle::{AnsiColor, Style};
+use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 
 use super::columns;
@@ -174,9 +176,8 @@ impl Console {
     /// Why data could not be given, where some could not.
     pub fn lost(&self) -> Option<Failure> {
         self.writer.lost().map(|error| {
-            Failure::new(Code::OutputUnwritable, format!("stdout cannot be written: {error}")).with_next(
-                "give it a place that can be written; what a run came to is kept: see `runs show @`",
-            )
+            Failure::new(Code::OutputUnwritable, format!("stdout cannot be written: {error}"))
+                .with_next([Next::Do(Advice::FreeOutput), Next::Use(Operation::ShowRun)])
         })
     }
 
@@ -195,11 +196,11 @@ impl Console {
     /// Tells a failure and its next step; as data, too, where that is wanted.
     pub fn fail(&self, failure: &Failure, as_json: bool) {
         if as_json {
-            self.data(&ErrorReport::line(failure));
+            self.data(&ErrorReport::line(failure, &COMMAND_LINE));
         }
         let word = self.tone(Tone::Bad, &format!("error[{}]", failure.code));
         self.insist(&format!("{word}: {}", safe::for_terminal(&failure.message)));
-        self.insist(&format!("  next: {}", safe::for_terminal(failure.next_step())));
+        self.insist(&format!("  next: {}", safe::for_terminal(&words::say(failure.next_steps()))));
     }
 
     /// Writes on stderr, line ends as given: a question that is answered on the same line, or a picture that stays.

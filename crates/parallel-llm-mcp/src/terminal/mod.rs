@@ -8,4 +8,5 @@ pub mod plain;
 pub mod seat;
 pub mod summary;
 pub mod table;
+pub mod words;
 mod writer;

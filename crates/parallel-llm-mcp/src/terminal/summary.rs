@@ -1,5 +1,6 @@
 //! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
 
+use crate::terminal::words;
 use parallel_llm_engine::run::outcome::Checked;
 use parallel_llm_engine::run::{Run, Spared};
 use parallel_llm_engine::{Code, Failure, OutcomeKind, RunStatus};
@@ -42,7 +43,7 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
         let next = seat
             .failure
             .as_ref()
-            .map(|failure| format!(" (next: {})", failure.next_step()))
+            .map(|failure| format!(" (next: {})", words::say(failure.next_steps())))
             .unwrap_or_default();
         let state = if run.is_decided() { "no longer waited for" } else { "still at it" };
         let reason = told.reason.unwrap_or_else(|| state.to_owned());
@@ -51,7 +52,12 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
         );
     }
     for warning in run.warnings() {
-        let text = format!("warning[{}]: {} (next: {})", warning.code, warning.message, warning.next);
+        let text = format!(
+            "warning[{}]: {} (next: {})",
+            warning.code,
+            warning.message,
+            words::say(warning.next_steps())
+        );
         lines.push(console.tone(Tone::Warning, &safe::for_terminal(&text)));
     }
     lines.extend(run.plan.chosen_because.clone());

@@ -137,26 +137,26 @@ fn an_address_that_others_reach_is_refused_with_what_to_type() {
         let output = stage.call(["serve", "--http"]).args(flags).settings(settings.iter().copied()).run();
         output.told()
     };
-    insta::assert_snapshot!(refused(&["0.0.0.0:8930"], &[]), @r"
+    insta::assert_snapshot!(refused(&["0.0.0.0:8930"], &[]), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: `0.0.0.0:8930` can be reached from other machines, and without TLS tokens can be read on the way
-      next: type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE`; where a proxy speaks TLS, `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --behind-proxy`; for this machine alone, `parallel-llm-mcp serve --http 127.0.0.1:8930`; put the name that clients call the server by for `llm.example.com` and your own files for `FILE`
+      next: type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE` (put the name that clients call the server by for `llm.example.com` and your own files for `FILE`), where a proxy speaks TLS, `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --behind-proxy` (put the name that clients call the server by for `llm.example.com`), or for this machine alone, `parallel-llm-mcp serve --http 127.0.0.1:8930`
     ");
-    insta::assert_snapshot!(refused(&["0.0.0.0:8930", "--no-auth"], &[]), @r"
+    insta::assert_snapshot!(refused(&["0.0.0.0:8930", "--no-auth"], &[]), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: `0.0.0.0:8930` can be reached from other machines, so it cannot be open to everyone
-      next: make a token with `parallel-llm-mcp keys create NAME`, then type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE`, without `--no-auth`; put the name that clients call the server by for `llm.example.com` and your own files for `FILE`
+      next: make a token with `parallel-llm-mcp keys create NAME`, then type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE` without `--no-auth` (put the name that clients call the server by for `llm.example.com` and your own files for `FILE`)
     ");
-    insta::assert_snapshot!(refused(&["127.0.0.1:8930", "--behind-proxy"], &[]), @r"
+    insta::assert_snapshot!(refused(&["127.0.0.1:8930", "--behind-proxy"], &[]), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: the names that clients call the server by are not known, so none would be let in
-      next: type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 127.0.0.1:8930 --behind-proxy`; put the name that clients call the server by for `llm.example.com`
+      next: type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 127.0.0.1:8930 --behind-proxy` (put the name that clients call the server by for `llm.example.com`)
     ");
     insta::assert_snapshot!(refused(&["127.0.0.1:0", "--tls-cert", "cert.pem"], &[]), @r"
     exit 2
@@ -165,12 +165,12 @@ fn an_address_that_others_reach_is_refused_with_what_to_type() {
     error[settings_invalid]: of `tls_cert` and `tls_key` only one is set
       next: set both, or neither
     ");
-    insta::assert_snapshot!(refused(&["127.0.0.1:0"], &[("http_hosts", "https://llm.example.com")]), @r"
+    insta::assert_snapshot!(refused(&["127.0.0.1:0"], &[("http_hosts", "https://llm.example.com")]), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: `http_hosts` cannot have `https://llm.example.com`
-      next: write it as `llm.example.com`
+      next: write it like `llm.example.com`
     ");
 }
 

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::plan::DayLimit;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
 use parallel_llm_store::Whose;
 
@@ -103,8 +104,7 @@ impl Principal {
             Self::Owner => Ok(()),
             Self::TokenHolder(_) => {
                 let message = "no token allows this: it is for the owner of the data folder";
-                Err(Failure::new(Code::ScopeMissing, message)
-                    .with_next("have the owner do it on that machine"))
+                Err(Failure::new(Code::ScopeMissing, message).with_next(Advice::AskOwnerThere))
             }
         }
     }
@@ -117,11 +117,11 @@ impl Principal {
         }
         if let Some(wished) = request.budget.filter(|wished| *wished > budget) {
             let message = format!("a budget of {wished} is above the owner's setting, which allows {budget}");
-            return Err(Failure::new(Code::Budget, message).with_next(format!("ask for at most {budget}")));
+            return Err(Failure::new(Code::Budget, message).with_next(Next::BudgetOfAtMost(budget)));
         }
         if request.files == Some(true) {
             let message = "files are written for the owner of the data folder only";
-            let next = "leave `files` out, and fetch the parts of the run with get_run";
+            let next = Advice::LeaveFilesOut;
             return Err(Failure::new(Code::Usage, message).with_next(next));
         }
         Ok(())

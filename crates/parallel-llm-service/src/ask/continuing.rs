@@ -8,7 +8,8 @@ use parallel_llm_engine::plan::Terms;
 use parallel_llm_engine::plan::caller_slot::Place;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::Seat;
-use parallel_llm_engine::run::{RESEND, Run, SeatView};
+use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::value::next::{Next, Operation};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
 use tokio::time::timeout;
 
@@ -209,21 +210,21 @@ fn check(run: &Run, continuation: &Continuation) -> Result<(), Failure> {
     }
     if run.plan.store != StoreMode::Full {
         let message = format!("the texts of run {id} were not kept, so it cannot be gone on with");
-        return Err(Failure::new(Code::Usage, message).with_next("ask again; `--store full` keeps texts"));
+        return Err(Failure::new(Code::Usage, message).with_next(Operation::KeepTexts));
     }
     match continuation {
         Continuation::Resume { .. } if run.status == RunStatus::Complete && !lacks_text(run) => {
             let message = format!("the run {id} is complete; there is nothing to resume");
             let next = if run.seats.iter().any(|seat| seat.late) {
-                "make one text of all its answers with `runs synthesize`"
+                vec![Next::Use(Operation::Synthesize)]
             } else {
-                "see it with `runs show`, or add a model with `runs add`"
+                vec![Next::Use(Operation::ShowRun), Next::Use(Operation::AddModels)]
             };
             Err(Failure::new(Code::Usage, message).with_next(next))
         }
         Continuation::Rewrite(_) if run.seats.iter().all(|seat| seat.answer.is_none()) => {
             let message = format!("the run {id} has no answers to make a text of");
-            Err(Failure::new(Code::Usage, message).with_next("ask its seats with `runs resume`"))
+            Err(Failure::new(Code::Usage, message).with_next(Operation::Resume))
         }
         _ => Ok(()),
     }
@@ -232,7 +233,7 @@ fn check(run: &Run, continuation: &Continuation) -> Result<(), Failure> {
 fn still_running(run: &Run) -> Failure {
     Failure::new(Code::Busy, format!("the run {} is still under way", run.plan.run_id))
         .with_run(run.plan.run_id)
-        .with_next("wait for it with `runs wait`")
+        .with_next(Operation::WaitForRun)
 }
 
 /// Asks the seats without an answer. Where the newest part was decided, another text is made by its synthesizers, also where no
@@ -251,9 +252,9 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
         let message = format!("the run {} has no seat that could be asked", run.plan.run_id);
         let unknown = run.seats.iter().any(|seat| seat.status == SeatStatus::Unknown);
         let next = if unknown {
-            RESEND
+            vec![Next::Use(Operation::Resend)]
         } else {
-            "add a model with `runs add`, or make another text with `runs synthesize`"
+            vec![Next::Use(Operation::AddModels), Next::Use(Operation::Synthesize)]
         };
         return Err(Failure::new(Code::Usage, message).with_next(next));
     }

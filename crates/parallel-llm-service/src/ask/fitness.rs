@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join_all;
 use parallel_llm_engine::request::panel::{ModelRef, Seat};
 use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, ProviderId, Routing, RunPlan, RunRequest};
 use parallel_llm_provider::{Dialect, EffortField};
@@ -91,10 +92,9 @@ pub(super) fn check_wait(settings: &Settings, plan: &RunPlan) -> Result<Option<W
     let message = format!("`quorum:{count}` wants more answers than a panel of {seats} can give");
     let is_typed = |shown: &Shown| shown.name == "wait" && matches!(shown.origin, Origin::Flag(_));
     if settings.shown().iter().any(is_typed) {
-        let next = format!("use `--wait quorum:{seats}` or less, or `--wait all`");
-        return Err(Failure::new(Code::Usage, message).with_next(next));
+        return Err(Failure::new(Code::Usage, message).with_next(Next::WaitForSeats(seats as u64)));
     }
-    let next = "all are waited for; set `wait` to less, or to `all`".to_owned();
+    let next = Advice::WaitForFewer.into();
     Ok(Some(Warning { code: Code::SettingsInvalid, message, next }))
 }
 
@@ -111,19 +111,19 @@ pub(super) fn inabilities(
 struct Inability {
     is_met: fn(&Routing, &Seat, &Dialect) -> bool,
     message: &'static str,
-    next: &'static str,
+    next: &'static [Advice],
 }
 
 const INABILITIES: &[Inability] = &[
     Inability {
         is_met: |routing, _, dialect| routing.is_private() && !dialect.routes,
         message: "only a router can be told what may be kept of a question; these are asked under their providers' own terms",
-        next: "ask them through a router, leave them out, or read their providers' terms",
+        next: &[Advice::AskThroughRouter, Advice::LeaveModelsOut, Advice::ReadProvidersTerms],
     },
     Inability {
         is_met: |_, seat, dialect| seat.effort.is_some() && dialect.effort_field == EffortField::Nowhere,
         message: "these cannot be told how hard to think; their models decide",
-        next: "leave the effort out for them, or ask them through a router",
+        next: &[Advice::NameModelsWithoutEffort, Advice::AskThroughRouter],
     },
 ];
 
@@ -145,7 +145,7 @@ impl Inability {
         (!names.is_empty()).then(|| Warning {
             code: Code::SettingsInvalid,
             message: format!("{}: {}", self.message, names.join(", ")),
-            next: self.next.to_owned(),
+            next: self.next.iter().copied().map(Next::Do).collect(),
         })
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Failure, RunPlan, RunRequest};
 
 use super::fitness::{self, Typed};
@@ -103,5 +104,5 @@ fn check_memory(plan: &RunPlan) -> Result<(), Failure> {
         (None, None) => return Ok(()),
     };
     let message = format!("{needs} needs a memory of the run, and `store` is `none`");
-    Err(Failure::new(Code::Usage, message).with_next("use `--store metadata`, which keeps no texts"))
+    Err(Failure::new(Code::Usage, message).with_next(Operation::KeepFacts))
 }

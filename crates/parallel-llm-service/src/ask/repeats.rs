@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunId, RunPlan, RunStatus};
 use tokio::time::Instant;
@@ -17,7 +18,7 @@ use crate::{Kept, PastRun, RunHandle};
 /// What the principal is told before anything else of a run that answers the question and was there already.
 const NOT_ANEW: &str = "nothing was asked anew";
 /// What can be done where an earlier run is in the way.
-const FRESH: &str = "`--fresh` asks all of it anew";
+const FRESH: Operation = Operation::AskAnew;
 
 /// How long two who take up the same run wait for each other: between the first word of one and what is durable of it
 /// lies a commit, which a busy database delays.
@@ -54,7 +55,7 @@ impl Asking {
                     return Ok(handle.with_note(going_on(id, past.run.status)));
                 }
                 Failure::new(Code::Repeated, format!("run {id} of the same question was interrupted before anything of it came, and may have been paid"))
-                    .with_next("see it with `runs show`")
+                    .with_next(Operation::ShowRun)
             }
             Kept::Past(past) => {
                 let note = match past.run.status {
@@ -70,7 +71,7 @@ impl Asking {
             }
         };
         if anew.idempotency_key.is_some() {
-            return Err(why.with_next("ask again when it is over, under another idempotency key"));
+            return Err(why.with_next(Advice::GiveAnotherIdempotencyKey));
         }
         let begun = runs.start(anew, self.history.output_dir.clone()).await?;
         Ok(begun.with_note(Warning::of("all of it is asked anew", &why)))
@@ -129,6 +130,6 @@ fn going_on(id: RunId, status: RunStatus) -> Warning {
 
 fn unkept(id: RunId) -> Failure {
     let message = format!("the run {id} answers this question, and its texts are not kept");
-    let next = "ask again when it is over, under another idempotency key if you gave one";
+    let next = Advice::GiveAnotherIdempotencyKey;
     Failure::new(Code::Repeated, message).with_next(next)
 }

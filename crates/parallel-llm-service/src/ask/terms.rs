@@ -2,6 +2,7 @@
 
 use parallel_llm_engine::plan::{DayLimit, Defaults};
 use parallel_llm_engine::request::recipe::Recipe;
+use parallel_llm_engine::value::next::{Advice, Argument, Next};
 use parallel_llm_engine::{Code, Failure};
 
 use super::plan::Planner;
@@ -28,15 +29,14 @@ impl Planner {
                     Code::Usage,
                     format!("`{recipe}` checks nothing, so `--check` would do nothing"),
                 )
-                .with_next("name a strategy that checks with it: `--strategy best-of-n@by=check`")),
+                .with_next(Next::Give(Argument::Strategy))),
                 None => Ok(()),
             };
         }
         if !self.may_check() {
             let message =
                 format!("`{recipe}` runs the owner's check command, which is run for nobody over HTTP");
-            return Err(Failure::new(Code::ScopeMissing, message)
-                .with_next("name another strategy, such as `best-of-n`"));
+            return Err(Failure::new(Code::ScopeMissing, message).with_next(Advice::NameAnotherStrategy));
         }
         let none = || {
             let message = format!("`{recipe}` needs a check command, and none is set");

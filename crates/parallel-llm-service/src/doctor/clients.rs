@@ -62,6 +62,8 @@ fn entry_finding(client: &Client, (entry, file): (&Installed, &Path), wall_ms: O
 
 #[cfg(test)]
 mod tests {
+    use parallel_llm_engine::value::next;
+
     use super::*;
 
     #[test]
@@ -70,7 +72,12 @@ mod tests {
         let told = |content| {
             let state = InstallState { path: "/h/config.toml".into(), content };
             finding(codex, &state, Some(270_000)).map(|finding| {
-                format!("{} {}; {}", finding.state.word(), finding.found, finding.next.unwrap_or_default())
+                format!(
+                    "{} {}; {}",
+                    finding.state.word(),
+                    finding.found,
+                    finding.next.map(|next| next.said(&next::PLAIN)).unwrap_or_default()
+                )
             })
         };
         let sound = Installed {

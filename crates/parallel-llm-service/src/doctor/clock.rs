@@ -31,7 +31,7 @@ pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
 fn finding(name: &str, told_ms: Result<Option<u64>, Failure>, here_ms: u64) -> Option<Finding> {
     let there_ms = match told_ms {
         Ok(there_ms) => there_ms?,
-        Err(failure) => return Some(Finding::warning(failure.message.clone(), failure.next_step())),
+        Err(failure) => return Some(Finding::warning(failure.message.clone(), failure.next_steps())),
     };
     let skew_ms = there_ms.abs_diff(here_ms);
     if skew_ms <= SKEW_MS_MAX {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::Credit;
 
@@ -29,7 +30,7 @@ async fn credit_of(doctor: &Doctor, provider: &ProviderSettings) -> Result<Optio
     let late = |_| {
         let limit_s = CREDIT_MAX.as_secs();
         let message = format!("{} did not say within {limit_s} s what is left of its key", provider.name);
-        Failure::new(Code::Timeout, message).with_next("try again; the network or the provider is slow")
+        Failure::new(Code::Timeout, message).with_next(Advice::TryAgain)
     };
     let fetched = (*doctor.fetch_credit)(provider.id.clone());
     tokio::time::timeout(CREDIT_MAX, fetched).await.map_err(late)?

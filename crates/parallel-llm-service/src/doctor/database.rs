@@ -22,7 +22,7 @@ const LOG_BYTES_MAX: u64 = 128 * 1024 * 1024;
 pub(super) async fn look(doctor: &Doctor, depth: Depth) -> Vec<Finding> {
     match examine(doctor, depth).await {
         Ok(findings) => findings,
-        Err(failure) => vec![Finding::failed(failure.message.clone(), failure.next_step())],
+        Err(failure) => vec![Finding::failed(failure.message.clone(), failure.next_steps())],
     }
 }
 
@@ -76,7 +76,7 @@ fn whole(soundness: Soundness, within: Duration) -> Finding {
         Soundness::Unfinished => {
             let found =
                 format!("nothing is wrong with what could be read of it in {} ms", within.as_millis());
-            Finding::of(Health::Ok, found, Some("`doctor --deep` reads all of it".to_owned()))
+            Finding::of(Health::Ok, found, Some("`doctor --deep` reads all of it".into()))
         }
     }
 }

@@ -161,6 +161,8 @@ fn locks(unsafe_file_system: Option<&str>) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use parallel_llm_engine::value::next;
+
     use super::*;
 
     fn told(findings: &[Finding]) -> Vec<String> {
@@ -193,7 +195,13 @@ mod tests {
     fn a_foreign_folder_is_told_with_a_command() {
         let finding = foreign(Path::new("/a b"), 7, ELSEWHERE);
         assert_eq!(finding.state.word(), "warning");
-        assert!(finding.next.unwrap().starts_with("`sudo chown -R \"$(id -u)\" '/a b'`, or set"));
+        assert!(
+            finding
+                .next
+                .unwrap()
+                .said(&next::PLAIN)
+                .starts_with("`sudo chown -R \"$(id -u)\" '/a b'`, or set")
+        );
     }
 
     #[cfg(unix)]

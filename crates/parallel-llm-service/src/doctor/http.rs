@@ -35,7 +35,7 @@ async fn address(address: SocketAddr) -> Finding {
         return Finding::ok(format!("a server of this program listens on {address}"));
     }
     let next = "serve at another port: `serve --http ADDRESS`, or end that program";
-    Finding::of(Health::Ok, format!("another program listens on {address}"), Some(next.to_owned()))
+    Finding::of(Health::Ok, format!("another program listens on {address}"), Some(next.into()))
 }
 
 /// Whether the one who listens there gives this program's name, be it in its answer or in its refusal.

@@ -25,7 +25,7 @@ pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
                 }
                 Some(KeyWish::Nothing) | None => format!("{name} needs no key"),
             }),
-            Err(failure) => Finding::muting(provider, failure.message.clone(), failure.next_step()),
+            Err(failure) => Finding::muting(provider, failure.message.clone(), failure.next_steps()),
         }
     };
     checked.into_iter().map(finding).collect()

@@ -46,7 +46,7 @@ fn memory(limits: &Limits) -> Finding {
         return Finding::ok("a crash leaves no memory on the disk");
     }
     let found = "a crash may leave this program's memory on the disk, with keys and questions in it";
-    Finding::of(Health::Ok, found, Some("`ulimit -c 0` before the start prevents that".to_owned()))
+    Finding::of(Health::Ok, found, Some("`ulimit -c 0` before the start prevents that".into()))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod network;
 mod probe;
 mod program;
 mod redaction;
+mod remedy;
 mod settings;
 mod system;
 mod tokens;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
+use parallel_llm_engine::value::next::Vocabulary;
 use parallel_llm_engine::{Code, Failure, ProviderId};
 use parallel_llm_store::Store;
 use serde::Serialize;
@@ -45,6 +47,7 @@ use crate::{FetchCredit, FetchTime, Later, Principal};
 use parallel_llm_settings::settings::Settings;
 
 pub use probe::{Probe, ProbeReport};
+pub use remedy::Remedy;
 pub use system::size;
 
 /// The version of this program.
@@ -140,7 +143,7 @@ pub struct Finding {
     /// What was found.
     pub found: String,
     /// What to do; null where there is nothing to do.
-    pub next: Option<String>,
+    pub next: Option<Remedy>,
     /// The provider that no call would reach, or that would refuse every call, for this.
     #[serde(skip)]
     mutes: Option<ProviderId>,
@@ -188,7 +191,7 @@ impl Doctor {
         let began = Instant::now();
         let findings = match self.principal.check_owner() {
             Ok(()) => join_all(CHECKS.iter().map(|check| check.run(self, depth))).await,
-            Err(failure) => vec![vec![Finding::failed(failure.message.clone(), failure.next_step())]],
+            Err(failure) => vec![vec![Finding::failed(failure.message.clone(), failure.next_steps())]],
         };
         let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let nothing = Vec::new();
@@ -269,9 +272,20 @@ async fn aside(look: impl FnOnce() -> Vec<Finding> + Send + 'static) -> Vec<Find
     })
 }
 
+impl Diagnosis {
+    /// The same with what to do in a door's words.
+    #[must_use]
+    pub fn said(mut self, words: &Vocabulary) -> Self {
+        for finding in &mut self.findings {
+            finding.next = finding.next.take().map(|next| Remedy::Words(next.said(words)));
+        }
+        self
+    }
+}
+
 impl Finding {
     /// A finding of a door's own check.
-    pub fn told(check: &'static str, state: Health, found: impl Into<String>, next: Option<String>) -> Self {
+    pub fn told(check: &'static str, state: Health, found: impl Into<String>, next: Option<Remedy>) -> Self {
         Self { check, ..Self::of(state, found, next) }
     }
 
@@ -279,27 +293,27 @@ impl Finding {
         Self::of(Health::Ok, found, None)
     }
 
-    fn warning(found: impl Into<String>, next: impl Into<String>) -> Self {
+    fn warning(found: impl Into<String>, next: impl Into<Remedy>) -> Self {
         Self::of(Health::Warning, found, Some(next.into()))
     }
 
-    fn failed(found: impl Into<String>, next: impl Into<String>) -> Self {
+    fn failed(found: impl Into<String>, next: impl Into<Remedy>) -> Self {
         Self::of(Health::Failed, found, Some(next.into()))
     }
 
     /// Why a provider cannot be asked. How bad that is depends on the others: see [`Doctor::weigh`].
-    fn muting(provider: &ProviderId, found: impl Into<String>, next: impl Into<String>) -> Self {
+    fn muting(provider: &ProviderId, found: impl Into<String>, next: impl Into<Remedy>) -> Self {
         Self { mutes: Some(provider.clone()), ..Self::warning(found, next) }
     }
 
     /// What came of asking a provider for something other than an answer.
     fn refused(provider: &ProviderId, failure: &Failure) -> Self {
         let mutes = is_in_the_way(failure.code.as_str()).then(|| provider.clone());
-        Self { mutes, ..Self::warning(failure.message.clone(), failure.next_step()) }
+        Self { mutes, ..Self::warning(failure.message.clone(), failure.next_steps()) }
     }
 
     /// The check's name is put in by [`Check::run`], so that no check can go by another's.
-    fn of(state: Health, found: impl Into<String>, next: Option<String>) -> Self {
+    fn of(state: Health, found: impl Into<String>, next: Option<Remedy>) -> Self {
         Self { check: "", state, found: found.into(), next, mutes: None }
     }
 }

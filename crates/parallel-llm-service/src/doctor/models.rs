@@ -67,7 +67,7 @@ fn model_finding(model: &Present) -> Finding {
     Finding::of(
         state,
         format!("{}{alias} ({}): {what}", model.id, model.places.join(", ")),
-        model.next.clone(),
+        model.next.as_deref().map(Into::into),
     )
 }
 
@@ -96,7 +96,7 @@ fn list_finding(list: &ListLine) -> Option<Finding> {
         Some(error) => {
             let found = format!("the list of {name} cannot be fetched, {old}: {}", error.message);
             let mutes = is_in_the_way(&error.code).then(|| ProviderId(provider.clone()));
-            Some(Finding { mutes, ..Finding::warning(found, error.next.clone()) })
+            Some(Finding { mutes, ..Finding::warning(found, error.steps.as_slice()) })
         }
         None if list.source == "none" => None,
         None => Some(Finding::ok(match age {

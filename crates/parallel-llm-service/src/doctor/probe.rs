@@ -138,7 +138,7 @@ impl ProbeReport {
 
     /// That nobody could be asked.
     pub fn refused(failure: &Failure) -> Finding {
-        let next = Some(failure.next_step().to_owned());
+        let next = Some(failure.next_steps().into());
         Finding::told(CHECK, Health::Failed, failure.message.clone(), next)
     }
 }
@@ -152,7 +152,12 @@ impl ProbedModel {
     fn finding(&self, panel_is_mute: bool) -> Finding {
         let Some(error) = &self.error else { return Finding::told(CHECK, Health::Ok, self.praise(), None) };
         let state = if error.retryable && !panel_is_mute { Health::Warning } else { Health::Failed };
-        Finding::told(CHECK, state, format!("{}: {}", self.model, error.message), Some(error.next.clone()))
+        Finding::told(
+            CHECK,
+            state,
+            format!("{}: {}", self.model, error.message),
+            Some(error.steps.as_slice().into()),
+        )
     }
 
     fn praise(&self) -> String {

@@ -43,7 +43,7 @@ fn miscast(doctor: &Doctor) -> Vec<Finding> {
         // A preset is asked by name only.
         let state = if place.starts_with("presets.") { Health::Warning } else { Health::Failed };
         let found = format!("{reference} ({place}): {}", failure.message);
-        Some(Finding::of(state, found, Some(failure.next_step().to_owned())))
+        Some(Finding::of(state, found, Some(failure.next_steps().into())))
     };
     doctor.configured.references().into_iter().filter_map(wrong).collect()
 }

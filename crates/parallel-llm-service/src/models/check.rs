@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use parallel_llm_engine::request::panel::ModelRef;
+use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Failure, ProviderId};
 use serde::Serialize;
 
@@ -60,7 +61,7 @@ pub struct Present {
     /// What else there is to say.
     pub message: Option<String>,
     /// What to do.
-    pub next: Option<String>,
+    pub next: Option<Vec<Next>>,
 }
 
 /// How a configured model stands.
@@ -255,12 +256,12 @@ impl Present {
             Some(..0) => {
                 self.standing = Standing::Dead;
                 self.message = Some(format!("it was offered until {day}, which is over"));
-                self.next = Some("choose another model: see `models`".to_owned());
+                self.next = Some(Operation::ListModels.into());
             }
             Some(days @ 0..EXPIRES_SOON_DAYS) => {
                 self.standing = Standing::Expiring;
                 self.message = Some(format!("it is offered until {day}, {days} days from now"));
-                self.next = Some("choose another model before that day".to_owned());
+                self.next = Some(Advice::ChooseAnotherInTime.into());
             }
             Some(EXPIRES_SOON_DAYS..) | None => {}
         }
@@ -269,11 +270,11 @@ impl Present {
     fn miss(&mut self, model: &ModelRef, list: &List) {
         let nearest = list.catalogue.nearest(&model.model);
         let nearest = nearest.map(|id| ModelRef { model: id.to_owned(), ..model.clone() });
-        self.next = nearest.map(|nearest| format!("did you mean `{nearest}`?"));
+        self.next = nearest.map(|nearest| Next::Meant(nearest.to_string().into()).into());
         if list.catalogue.is_live() {
             self.standing = Standing::Dead;
             self.message = Some("its provider does not offer it".to_owned());
-            self.next.get_or_insert_with(|| "choose another model: see `models`".to_owned());
+            self.next.get_or_insert_with(|| Operation::ListModels.into());
         } else if matches!(list.source, Source::Live(_)) {
             self.message = Some("its provider does not list it, but may take it all the same".to_owned());
         } else {
@@ -288,7 +289,7 @@ impl Present {
         self.has_key = provider.base_url.is_none() && has_key(provider);
         if self.standing != Standing::Dead {
             self.message = Some(failure.message.clone());
-            self.next = Some(failure.next_step().to_owned());
+            self.next = Some(failure.next_steps().to_vec());
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
 
 use super::catalogue::{Catalogues, KeyUse, Lookup, Wanted};
@@ -61,7 +62,7 @@ impl Lists {
             let message =
                 format!("the program that keeps the key of `{id}` is run only when `{id}` is named");
             let failure = Failure::new(Code::KeyMissing, message);
-            known.failure = Some(failure.with_next(format!("name it: `models --provider {id}`")));
+            known.failure = Some(failure.with_next(Next::Type(format!("models --provider {id}").into())));
         }
         Shelf { provider, known }
     }

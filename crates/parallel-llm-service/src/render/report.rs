@@ -14,6 +14,7 @@ use std::sync::Arc;
 use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::run::outcome::{Round, Suspicion};
 use parallel_llm_engine::run::{Run, Spared};
+use parallel_llm_engine::value::next::{self, Next, Vocabulary};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber};
 use schemars::JsonSchema;
@@ -258,6 +259,10 @@ pub struct ErrorReport {
     pub message: String,
     /// What to do next.
     pub next: String,
+    /// The same as it can be said in a door's words.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub steps: Vec<Next>,
     /// Whether the same request may succeed later.
     pub retryable: bool,
     /// What lay behind it, from the outside in; left out where nothing more is known.
@@ -298,6 +303,17 @@ pub enum FilesState {
 }
 
 impl Report {
+    /// The same with its next steps in a door's words.
+    #[must_use]
+    pub fn said(mut self, words: &Vocabulary) -> Self {
+        let of_seats = self.answers.iter_mut().filter_map(|seat| seat.error.as_mut());
+        let of_calls = self.calls.iter_mut().filter_map(|call| call.error.as_mut());
+        for error in self.error.iter_mut().chain(&mut self.warnings).chain(of_seats).chain(of_calls) {
+            error.next = next::say(&error.steps, words);
+        }
+        self
+    }
+
     /// Tells a run, with what is known of how often such answers are right.
     pub fn of(run: &Run, files: FilesReport, calibration: &Calibration) -> Self {
         let (outcome, cost) = (run.outcome.as_ref(), Cost::of(run));
@@ -477,7 +493,8 @@ impl ErrorReport {
         Self {
             code: failure.code.to_string(),
             message: failure.message.clone(),
-            next: failure.next_step().to_owned(),
+            next: failure.next_step(),
+            steps: failure.next_steps().to_vec(),
             retryable: failure.retryable,
             causes: failure.causes().to_vec(),
             retry_after_ms: failure.retry_after_ms,
@@ -490,7 +507,8 @@ impl ErrorReport {
         Self {
             code: warning.code.to_string(),
             message: warning.message.clone(),
-            next: warning.next.clone(),
+            next: warning.next_step(),
+            steps: warning.next_steps().to_vec(),
             retryable: warning.code.retryable(),
             causes: Vec::new(),
             retry_after_ms: None,
@@ -504,7 +522,14 @@ impl ErrorReport {
     }
 
     /// A failure as that one JSON object, on one line, so that it also ends a list of events.
-    pub fn line(failure: &Failure) -> String {
-        Self::of(failure).envelope().to_string()
+    pub fn line(failure: &Failure, words: &Vocabulary) -> String {
+        Self::of(failure).said(words).envelope().to_string()
+    }
+
+    /// The same with its next step in a door's words.
+    #[must_use]
+    pub fn said(mut self, words: &Vocabulary) -> Self {
+        self.next = next::say(&self.steps, words);
+        self
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_store::{BackedUp, Restored, Soundness, SpillState, Store, Thoroughness};
 
@@ -76,6 +77,6 @@ impl Database {
         }
         let message = format!("there is no run database at `{}`", path.display());
         Err(Failure::new(Code::Usage, message)
-            .with_next("ask something first, or name the data folder with `PARALLEL_LLM_DATA_DIR`"))
+            .with_next([Next::Do(Advice::AskSomethingFirst), Next::Do(Advice::SetDataFolder)]))
     }
 }

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use parallel_llm_engine::Code;
 use parallel_llm_engine::run::calibration::{Calibration, Table};
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::value::warning::Warning;
 use tokio::sync::OnceCell;
 
 /// The file in the data folder.
 const NAME: &str = "calibration.json";
 /// What to do where it is wrong.
-pub(crate) const MEND: &str = "mend the file or take it away, and start the program anew";
+pub(crate) const MEND: Advice = Advice::MendFileAndRestart;
 /// The longest file that is read, in bytes: the most rows, a hundred bytes each.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -46,7 +47,7 @@ impl CalibrationFile {
             Err(wrong) => Calibration::Unusable(Warning {
                 code: Code::SettingsInvalid,
                 message: format!("no answer is calibrated: {wrong}"),
-                next: MEND.to_owned(),
+                next: MEND.into(),
             }),
         })
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::port::{Candidate, Checker, Grade};
+use parallel_llm_engine::value::next::{Advice, Limit, Next};
 use parallel_llm_engine::{Code, Failure};
 use tokio::process::Command;
 
@@ -62,14 +63,14 @@ impl CheckCommand {
     /// It is not named: a run's owner may be another than whose command it is.
     fn unavailable(how: &str) -> Failure {
         Failure::new(Code::CheckUnavailable, format!("the check command {how}"))
-            .with_next("try the check command by hand")
+            .with_next(Advice::TryCheckCommand)
     }
 
     fn late(&self) -> Failure {
         let ms = self.settings.timeout_ms;
         Failure::new(Code::Timeout, format!("the check command did not end within {ms} ms"))
             .with_retryable(false)
-            .with_next(format!("raise the setting `check_timeout_ms` (now {ms})"))
+            .with_next(Next::Raise(Limit::Setting { name: "check_timeout_ms".into(), now: Some(ms) }))
     }
 }
 

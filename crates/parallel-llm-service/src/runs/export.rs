@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure, RunId};
 
 use super::history::History;
@@ -52,13 +53,13 @@ impl History {
         let run = self.load(run_id).await?.run;
         if run.plan.store != StoreMode::Full {
             let message = format!("the texts of run {run_id} were not kept, so it has no files");
-            let next = "see it with `runs show`, or export its report with `--jsonl`";
+            let next = [Next::Use(Operation::ShowRun), Next::Use(Operation::ExportReport)];
             return Err(Failure::new(Code::Usage, message).with_next(next));
         }
         // Its answer may be there while late seats are waited for, whose files are written then.
         if !self.store.get().await?.is_over(run_id).await? {
             let message = format!("the run {run_id} is under way and writes its files itself");
-            return Err(Failure::new(Code::Busy, message).with_next("wait until it has ended"));
+            return Err(Failure::new(Code::Busy, message).with_next(Advice::WaitForItsEnd));
         }
         let calibration = self.calibration.get().await;
         let base = dir.map_or_else(|| self.output_dir.clone(), Path::to_owned);

@@ -10,6 +10,7 @@ use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::engine::Underway;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::run::calibration::Calibration;
+use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Engine, Failure, Reopening, RunId, RunPlan, RunStatus, Stop};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -138,9 +139,7 @@ impl Runs {
         let is_taken = |live: &Live| !live.handle.as_ref().is_some_and(RunHandle::is_closed);
         if live.get(&id).is_some_and(is_taken) {
             let message = format!("the run {id} is being gone on with already");
-            return Err(Failure::new(Code::Busy, message)
-                .with_run(id)
-                .with_next("wait for it with `runs wait`"));
+            return Err(Failure::new(Code::Busy, message).with_run(id).with_next(Operation::WaitForRun));
         }
         // What is refused here has no run, so none is named.
         let is_full = || Failure::new(Code::Busy, format!("{RUNS_MAX} runs are under way"));
@@ -328,7 +327,7 @@ mod tests {
         let claims: Vec<Claim> = (0..RUNS_MAX).map(|number| runs.claim(hub(number)).ok().unwrap()).collect();
         let full = runs.claim(hub(RUNS_MAX)).err().unwrap();
         assert_eq!((full.code, &*full.message), (Code::Busy, "1000 runs are under way"));
-        assert_eq!((full.next_step(), &full.run_id), ("try again when a run has ended", &None));
+        assert_eq!((&*full.next_step(), &full.run_id), ("try again when a run has ended", &None));
         let taken = runs.claim(hub(0)).err().unwrap();
         assert_eq!(taken.run_id.map(|id| *id), Some(claims[0].id), "one that is under way is named");
     }

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use parallel_llm_engine::value::next::MachineStep;
 use parallel_llm_engine::{Code, Failure, ProviderId};
 use parallel_llm_provider::{ApiKey, KeyFetch};
 use tokio::process::Command;
@@ -67,7 +68,7 @@ impl Wanted {
         let (provider, program) = (&self.provider, &self.words[0]);
         let message = format!("the key of `{provider}` cannot be fetched: `{program}` {how}");
         Failure::new(Code::KeyMissing, message)
-            .with_next(format!("try the `key_command` of `[providers.{provider}]` by hand"))
+            .with_next(MachineStep::TryKeyCommand(provider.0.clone().into()))
     }
 }
 

@@ -8,6 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Code, Failure};
 
 use crate::private_files;
@@ -67,13 +68,13 @@ fn open_private(path: &Path) -> std::io::Result<File> {
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {
     let message = format!("the lock of the kept keys `{}` cannot be used: {error}", path.display());
     Failure::new(Code::OutputUnwritable, message)
-        .with_next("move it away, or mend the permissions of its folder")
+        .with_next([Next::Do(Advice::MoveAway), Next::Do(Advice::MendPermissions)])
 }
 
 fn taken(path: &Path, waited: Duration) -> Failure {
     let message = format!("another process has been changing the kept keys for {} ms", waited.as_millis());
-    let next = format!("end the process that holds `{}`, or try again", path.display());
-    Failure::new(Code::OutputUnwritable, message).with_next(next)
+    let holder = MachineStep::EndHolder(path.display().to_string().into());
+    Failure::new(Code::OutputUnwritable, message).with_next([holder.into(), Next::Do(Advice::TryAgain)])
 }
 
 /// A name for a file being written that no other process writes.

@@ -10,6 +10,7 @@ mod lock;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_provider::ApiKey;
 use secrecy::{ExposeSecret, SecretString};
@@ -59,7 +60,7 @@ pub struct KeyLine {
     pub configured: bool,
     /// What to do for a key; not told to programs.
     #[serde(skip)]
-    pub advice: String,
+    pub advice: Vec<Next>,
 }
 
 /// Who gives a key.
@@ -81,16 +82,15 @@ pub async fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey,
     let provider = settings.provider(name)?;
     if text.len() > KEY_BYTES_MAX {
         let failure = Failure::new(Code::Usage, format!("the key is longer than {KEY_BYTES_MAX} bytes"));
-        return Err(failure.with_next("give the key alone, and nothing beside it"));
+        return Err(failure.with_next(Advice::GiveKeyAlone));
     }
     if ApiKey::parse(text)?.is_none() {
         let failure = Failure::new(Code::Usage, "no key was given");
-        return Err(failure.with_next(format!("pipe the key in: `keys set {name} < FILE`")));
+        return Err(failure.with_next(Next::Type(format!("keys set {name} < FILE").into())));
     }
     if let Some(why) = not_a_key(text.trim()) {
         let failure = Failure::new(Code::Usage, format!("what was given is no key: {why}"));
-        return Err(failure
-            .with_next(format!("copy the key alone, as `{name}` shows it, without anything around it")));
+        return Err(failure.with_next(Advice::CopyKeyAlone));
     }
     let path = keys_file(settings)?;
     let _lock = lock(path).await?;
@@ -140,7 +140,7 @@ pub async fn remove(settings: &Settings, name: &str) -> Result<PathBuf, Failure>
     if !settings::read_kept(path)?.contains_key(name) {
         settings.provider(name)?;
         let failure = Failure::new(Code::Usage, format!("no key of `{name}` is kept"));
-        return Err(failure.with_next("see `keys list`"));
+        return Err(failure.with_next(Operation::ListKeys));
     }
     let _lock = lock(path).await?;
     let mut keys = settings::read_kept(path)?;
@@ -161,7 +161,7 @@ pub fn list(settings: &Settings) -> Result<Vec<KeyLine>, Failure> {
         program: None,
         needed: false,
         configured: false,
-        advice: format!("take it away with `keys remove {name}`"),
+        advice: Next::Type(format!("keys remove {name}").into()).into(),
         provider: name,
     }));
     Ok(lines)
@@ -189,7 +189,10 @@ fn line(provider: &ProviderSettings) -> KeyLine {
 fn keys_file(settings: &Settings) -> Result<&Path, Failure> {
     settings.keys_file.as_deref().ok_or_else(|| {
         let failure = Failure::new(Code::SettingsInvalid, "there is no home folder to keep keys in");
-        failure.with_next("set `HOME`, or give the key in a variable")
+        failure.with_next([
+            Next::Machine(MachineStep::SetVariable("HOME".into())),
+            Next::Do(Advice::GiveKeyInVariable),
+        ])
     })
 }
 
@@ -219,7 +222,7 @@ fn write(path: &Path, keys: &KeptKeys) -> Result<(), Failure> {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let message = format!("the keys cannot be kept in `{}`: {error}", path.display());
-    Failure::new(Code::OutputUnwritable, message).with_next("mend the permissions of its folder")
+    Failure::new(Code::OutputUnwritable, message).with_next(Advice::MendPermissions)
 }
 
 /// Writes a temporary file, flushes it to the disk and renames it.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use super::environment::Environment;
@@ -38,7 +39,7 @@ impl CheckSettings {
             Some(word) => {
                 let why =
                     format!("the check command runs in an empty folder, where there is no file `{word}`");
-                refused(why).map_err(|failure| failure.with_next("write the whole path of the file"))
+                refused(why).map_err(|failure| failure.with_next(Advice::WriteWholePath))
             }
             None => Ok(()),
         }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use parallel_llm_engine::Failure;
+use parallel_llm_engine::value::next::Advice;
 
 use super::{invalid, words};
 
@@ -13,11 +14,12 @@ const WORDS_MAX: usize = 64;
 pub(super) fn of_text(name: &str, text: &str) -> Result<Vec<String>, Failure> {
     if let Some(sign) = words::shell_syntax(text) {
         let message = format!("`{name}` is run without a shell, which alone understands `{sign}`");
-        let next = "quote it where it is meant as it stands, or run a shell: `sh -c '...'`";
+        let next = Advice::QuoteOrShell;
         return Err(invalid(message).with_next(next));
     }
-    let words = words::split(text)
-        .ok_or_else(|| invalid(format!("`{name}` has a quote that is not closed")).with_next("close it"))?;
+    let words = words::split(text).ok_or_else(|| {
+        invalid(format!("`{name}` has a quote that is not closed")).with_next(Advice::CloseQuote)
+    })?;
     of_words(name, words)
 }
 

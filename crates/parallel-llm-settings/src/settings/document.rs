@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use parallel_llm_engine::request::panel::UNSAID;
 use parallel_llm_engine::request::persona::Persona;
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::Known;
 
@@ -29,13 +30,13 @@ const PROVIDERS: &str = "providers";
 /// The table that personas stand in.
 const PERSONAS: &str = "personas";
 /// How personas are written.
-const PERSONAS_WRITTEN: &str = "write personas as `[personas.NAME]`";
+const PERSONAS_WRITTEN: &str = "[personas.NAME]";
 /// The most personas one file may define: they are listed to models like presets.
 const PERSONAS_MAX: usize = 64;
 /// How presets are written.
-const PRESETS_WRITTEN: &str = "write presets as `[presets.NAME]`";
+const PRESETS_WRITTEN: &str = "[presets.NAME]";
 /// How providers are written.
-const PROVIDERS_WRITTEN: &str = "write providers as `[providers.NAME]`";
+const PROVIDERS_WRITTEN: &str = "[providers.NAME]";
 /// The most presets one file may define: they are listed to models, which read every word.
 const PRESETS_MAX: usize = 64;
 /// The longest name of a preset in bytes. It is typed by hand and shown in lists.
@@ -89,9 +90,8 @@ impl<'a> Own<'a> {
         let message = format!(
             "a project file may not set `{name}` to a model of `{reader}`: a stranger's project does not choose who reads a question"
         );
-        Err(invalid(message).with_next(format!(
-            "take it out, or name a model of `{reader}` in your own panel, synthesizer or a preset"
-        )))
+        let trust = MachineStep::TrustReader(reader.to_string().into());
+        Err(invalid(message).with_next([Next::Do(Advice::TakeOut), trust.into()]))
     }
 }
 
@@ -153,10 +153,11 @@ impl Reading<'_> {
 
     /// Whether the file may set it at all.
     fn check_reach(&self, setting: Setting) -> Result<(), Failure> {
-        let (name, variable) = (setting.name(), setting.variable());
+        let name = setting.name();
         match (setting.reach(), self.owner) {
-            (Reach::User, Owner::Project(_)) => Err(invalid(format!("a project file may not set `{name}`"))
-                .with_next(format!("set it in your own file or as `{variable}`"))),
+            (Reach::User, Owner::Project(_)) => {
+                Err(invalid(format!("a project file may not set `{name}`")).with_next(as_user(setting)))
+            }
             _ => Ok(()),
         }
     }
@@ -183,7 +184,7 @@ impl Reading<'_> {
         if let Owner::Project(_) = self.owner {
             let failure =
                 invalid("a project file may not set `providers`: an address from a stranger steals keys")
-                    .with_next("take it out, or write it into your own file");
+                    .with_next(Advice::TakeOutOrOwnFile);
             return Err(self.refuse(key.span(), failure));
         }
         let table = self.reader.table(PROVIDERS, value, PROVIDERS_WRITTEN)?;
@@ -200,7 +201,7 @@ impl Reading<'_> {
         if let Owner::Project(_) = self.owner {
             let failure =
                 invalid("a project file may not set `personas`: a stranger does not speak to models for you")
-                    .with_next("take it out, or write it into your own file");
+                    .with_next(Advice::TakeOutOrOwnFile);
             return Err(self.refuse(key.span(), failure));
         }
         let table = self.reader.table(PERSONAS, value, PERSONAS_WRITTEN)?;
@@ -251,7 +252,7 @@ impl Reading<'_> {
             "the name of a preset has 1 to {PRESET_NAME_BYTES_MAX} letters, digits, `-` or `_`, not `{}`",
             name.get_ref()
         );
-        Err(self.refuse(name.span(), invalid(message).with_next("rename the preset")))
+        Err(self.refuse(name.span(), invalid(message).with_next(Advice::RenamePreset)))
     }
 
     fn origin(&self, span: Range<usize>) -> Origin {
@@ -270,8 +271,8 @@ impl Reading<'_> {
 fn check_limit(own: &Layer, setting: Setting, value: &Value) -> Result<(), Failure> {
     let (entry, kind) = (own.entry(setting), setting.kind());
     let (is_refused, verb, mend) = match setting.reach() {
-        Reach::Tighter => (kind.is_looser(value, &entry.value), "allow", "tighten"),
-        Reach::Longer => (kind.is_looser(&entry.value, value), "wait", "raise"),
+        Reach::Tighter => (kind.is_looser(value, &entry.value), "allow", Advice::TightenIt),
+        Reach::Longer => (kind.is_looser(&entry.value, value), "wait", Advice::RaiseIt),
         Reach::Project | Reach::User => return Ok(()),
     };
     if !is_refused {
@@ -283,8 +284,13 @@ fn check_limit(own: &Layer, setting: Setting, value: &Value) -> Result<(), Failu
         limit => format!("you {verb} `{limit}` ({origin})"),
     };
     let message = format!("a project file may not set `{name}` to `{value}`: {limit}");
-    Err(invalid(message)
-        .with_next(format!("{mend} it, or set `{name}` in your own file or as `{}`", setting.variable())))
+    Err(invalid(message).with_next([mend.into(), as_user(setting)]))
+}
+
+/// Setting it where a project has no say.
+fn as_user(setting: Setting) -> Next {
+    let variable = Some(setting.variable().into());
+    Next::Machine(MachineStep::SetAsUser { setting: setting.name().into(), variable })
 }
 
 /// Whether the value of a project's preset keeps to what the user's preset of that name says.
@@ -297,8 +303,9 @@ fn check_preset_limit(
 ) -> Result<(), Failure> {
     let Some(limit) = users.limit(key).filter(|limit| kind.is_looser(value, limit)) else { return Ok(()) };
     let origin = &users.origin;
+    let own = MachineStep::SetInPreset { preset: name.to_owned().into(), key: key.to_owned().into() };
     let message = format!("a project file may not set `{key}` to `{value}`: you allow `{limit}` ({origin})");
-    Err(invalid(message).with_next(format!("tighten it, or set `{key}` in your own `[presets.{name}]`")))
+    Err(invalid(message).with_next([Next::Do(Advice::TightenIt), own.into()]))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use etcetera::base_strategy::{BaseStrategy, Xdg};
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next, Operation};
 use parallel_llm_engine::{Failure, value::nearest};
 use parallel_llm_provider::Known;
 use secrecy::SecretString;
@@ -205,8 +206,10 @@ impl Environment {
             if is_known || self.text(name)?.is_none() {
                 continue;
             }
-            let failure = invalid(format!("environment {name}: there is no such setting"))
-                .with_next(format!("unset `{name}`; `config show` lists every name"));
+            let failure = invalid(format!("environment {name}: there is no such setting")).with_next([
+                MachineStep::UnsetVariable(name.clone().into()).into(),
+                Next::Use(Operation::ShowSettings),
+            ]);
             // The prefix is the same everywhere: only what follows tells names apart.
             let meant = nearest::nearest(rest, Setting::names().chain(["config"])).map(variable_of);
             return Err(nearest::suggest(failure, meant));
@@ -224,7 +227,7 @@ fn whole_program(setting: Setting, value: Value) -> Result<Value, Failure> {
                 return Ok(value);
             }
             let message = format!("`{}` names a program that counts from the current folder", setting.name());
-            Err(invalid(message).with_next("write its whole path, or its name alone"))
+            Err(invalid(message).with_next(Advice::WritePathOrName))
         }
         _ => Ok(value),
     }
@@ -250,7 +253,7 @@ pub fn of_system() -> Option<(&'static str, OsString)> {
 fn text_of<'a>(name: &str, value: &'a OsString) -> Result<Option<&'a str>, Failure> {
     let text = value.to_str().ok_or_else(|| {
         invalid(format!("environment {name}: the value is not valid UTF-8"))
-            .with_next(format!("set `{name}` again, or unset it"))
+            .with_next(MachineStep::SetVariable(name.to_owned().into()))
     })?;
     Ok(Some(text.trim()).filter(|text| !text.is_empty()))
 }

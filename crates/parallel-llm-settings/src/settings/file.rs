@@ -7,6 +7,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::Failure;
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 
 use super::environment::{CONFIG, Environment};
 use super::{FOLDER, invalid};
@@ -32,8 +33,10 @@ pub(super) fn user(environment: &Environment, current_dir: &Path) -> Result<Opti
     if let Some(named) = environment.text(CONFIG)? {
         let path = current_dir.join(named);
         let missing = || {
-            invalid(format!("environment {CONFIG}: there is no file `{}`", path.display()))
-                .with_next(format!("write the file, or unset `{CONFIG}`"))
+            invalid(format!("environment {CONFIG}: there is no file `{}`", path.display())).with_next([
+                Next::Do(Advice::WriteThatFile),
+                MachineStep::UnsetVariable(CONFIG.into()).into(),
+            ])
         };
         return read(&path)?.ok_or_else(missing).map(Some);
     }
@@ -70,7 +73,7 @@ pub(super) fn project(environment: &Environment, current_dir: &Path) -> Result<O
 fn read(path: &Path) -> Result<Option<Source>, Failure> {
     let refused = |why: &str| {
         invalid(format!("cannot read `{}`: {why}", path.display()))
-            .with_next("mend the file, or move it out of the way")
+            .with_next([Next::Do(Advice::MendFile), Next::Do(Advice::MoveOutOfTheWay)])
     };
     match path.metadata() {
         // Opening anything else, such as a pipe, could wait for ever.

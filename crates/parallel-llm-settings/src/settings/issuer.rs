@@ -1,5 +1,6 @@
 //! Whose tokens are accepted besides this program's own.
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 
 use super::layer::Layer;
@@ -23,7 +24,7 @@ pub(super) fn read(layer: &Layer) -> Result<Option<IssuerSettings>, Failure> {
     let Some(address) = layer.word_if_set(Setting::Issuer) else { return Ok(None) };
     let audience = layer.word_if_set(Setting::IssuerAudience).ok_or_else(|| {
         Failure::new(Code::SettingsInvalid, "`issuer` is set, and `issuer_audience` is not")
-            .with_next("set `issuer_audience` to the address at which clients reach this server")
+            .with_next(Advice::SetIssuerAudience)
     })?;
     Ok(Some(IssuerSettings {
         address,

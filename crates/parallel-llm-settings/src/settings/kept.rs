@@ -8,6 +8,7 @@ use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 use secrecy::{ExposeSecret, SecretString};
 use toml::de::DeTable;
@@ -41,7 +42,7 @@ pub fn read(path: &Path) -> Result<KeptKeys, Failure> {
     let Some(file) = open(path)? else { return Ok(KeptKeys::new()) };
     let unreadable = || {
         invalid(format!("the kept keys in `{}` cannot be read", path.display()))
-            .with_next("mend the file, or move it away and set the keys again")
+            .with_next([Next::Do(Advice::MendFile), Next::Do(Advice::MoveFileSetKeysAgain)])
     };
     let mut text = String::new();
     // It may have grown since it was looked at; what is cut off then does not parse, or is a key that is too long.
@@ -55,7 +56,8 @@ pub fn read(path: &Path) -> Result<KeptKeys, Failure> {
 /// there by its own name: no link is followed.
 fn open(path: &Path) -> Result<Option<File>, Failure> {
     let unreadable = |error: std::io::Error| {
-        refused(path, &error.to_string()).with_next("mend the file, or move it out of the way")
+        refused(path, &error.to_string())
+            .with_next([Next::Do(Advice::MendFile), Next::Do(Advice::MoveOutOfTheWay)])
     };
     for _ in 0..LOOKS_MAX {
         let named = match path.symlink_metadata() {
@@ -64,7 +66,7 @@ fn open(path: &Path) -> Result<Option<File>, Failure> {
         };
         if !named.is_file() {
             // Opening anything else, such as a pipe, could wait for ever.
-            return Err(refused(path, "it is a link or no plain file").with_next("move it away"));
+            return Err(refused(path, "it is a link or no plain file").with_next(Advice::MoveAway));
         }
         let file = match File::open(path) {
             Err(error) if is_missing(&error) => continue,
@@ -76,7 +78,7 @@ fn open(path: &Path) -> Result<Option<File>, Failure> {
             return Ok(Some(file));
         }
     }
-    Err(refused(path, "it is being changed").with_next("try again"))
+    Err(refused(path, "it is being changed").with_next(Advice::TryAgain))
 }
 
 fn is_missing(error: &std::io::Error) -> bool {
@@ -91,7 +93,7 @@ pub fn text(keys: &KeptKeys) -> Result<SecretString, Failure> {
     let text = SecretString::from(format!("{OPENING}\n[{PROVIDERS}]\n{}", lines.collect::<String>()));
     if text.expose_secret().len() as u64 > FILE_BYTES_MAX {
         let message = format!("the kept keys would be longer than {FILE_BYTES_MAX} bytes");
-        return Err(Failure::new(Code::Usage, message).with_next("take others away with `keys remove`"));
+        return Err(Failure::new(Code::Usage, message).with_next(Operation::RemoveKey));
     }
     Ok(text)
 }
@@ -111,25 +113,27 @@ fn keys_of(table: &DeTable<'_>) -> Option<KeptKeys> {
 }
 
 /// Whether it is a file that only its owner can have read or written.
+fn restrict(path: &Path, mode: &'static str) -> Next {
+    Next::Machine(MachineStep::Restrict { path: path.display().to_string().into(), mode: mode.into() })
+}
+
 fn check_private(path: &Path, metadata: &Metadata) -> Result<(), Failure> {
     let refused = |why: &str| refused(path, why);
     let folder = path.parent().unwrap_or(path);
     if metadata.len() > FILE_BYTES_MAX {
-        return Err(refused(&format!("it is larger than {FILE_BYTES_MAX} bytes")).with_next("move it away"));
+        return Err(refused(&format!("it is larger than {FILE_BYTES_MAX} bytes")).with_next(Advice::MoveAway));
     }
     if allows(metadata, 0o077) {
-        return Err(refused("others may read or write it")
-            .with_next(format!("run `chmod 600 {}`; if others had access, renew the keys", path.display())));
+        return Err(refused("others may read or write it (renew the keys if somebody did)")
+            .with_next(restrict(path, "600")));
     }
     let of_folder = folder.metadata().map_err(|error| refused(&error.to_string()))?;
     if allows(&of_folder, 0o022) {
-        return Err(
-            refused("others may write its folder").with_next(format!("run `chmod 700 {}`", folder.display()))
-        );
+        return Err(refused("others may write its folder").with_next(restrict(folder, "700")));
     }
     // The folder is the user's own, whoever runs this for the user.
     if !has_same_owner(metadata, &of_folder) {
-        return Err(refused("it is not its folder's owner's").with_next("move it away"));
+        return Err(refused("it is not its folder's owner's").with_next(Advice::MoveAway));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use parallel_llm_engine::request::panel::{PanelEntry, ProviderId, SEATS_MAX, UNS
 use parallel_llm_engine::request::recipe::{Chosen, Strategy};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::value::code::Code;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Failure, PicoUsd, request::file_names, value::nearest};
 
 use super::{command, invalid, wait};
@@ -193,8 +194,7 @@ impl Kind {
 
     /// What was found instead of such a value.
     pub(super) fn mismatch(self, name: &str, found: &str) -> Failure {
-        invalid(format!("`{name}` is {self}, not {found}"))
-            .with_next("correct the value, or leave it out to have the default")
+        invalid(format!("`{name}` is {self}, not {found}")).with_next(Advice::CorrectOrDefault)
     }
 
     fn misread(self, name: &str, text: &str) -> Failure {

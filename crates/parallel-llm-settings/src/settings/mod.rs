@@ -39,6 +39,7 @@ use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::request::{Effort, StoreMode};
 use parallel_llm_engine::value::code::Code;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, value::nearest};
 
 use document::{Document, Own, Owner};
@@ -306,7 +307,7 @@ impl Settings {
     }
 
     /// What to do for a key, where every provider of the panel needs one and none has one.
-    pub fn panel_key_advice(&self) -> Option<String> {
+    pub fn panel_key_advice(&self) -> Option<Vec<Next>> {
         let is_provider = |name: &str| self.providers.iter().any(|provider| provider.id.0 == name);
         let named = self.panel.iter().filter_map(|model| kind::provider_of(model, is_provider));
         let asked: Vec<&ProviderSettings> = named.filter_map(|id| self.provider(&id.0).ok()).collect();
@@ -328,7 +329,7 @@ impl Settings {
         self.providers.iter().find(|provider| provider.id.0 == name).ok_or_else(|| {
             let names: Vec<&str> = self.providers.iter().map(|provider| provider.id.0.as_str()).collect();
             let failure = Failure::new(Code::Usage, format!("there is no provider `{name}`"))
-                .with_next(format!("choose one of: {}", names.join(", ")));
+                .with_next(Next::choose_one(&names));
             nearest::suggest(failure, nearest::nearest(name, names))
         })
     }
@@ -338,7 +339,7 @@ impl Settings {
         self.presets.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.presets.keys().map(String::as_str).collect();
             let failure = Failure::new(Code::Usage, format!("there is no preset `{name}`"))
-                .with_next(format!("choose one of: {}", names.join(", ")));
+                .with_next(Next::choose_one(&names));
             nearest::suggest(failure, nearest::nearest(name, names))
         })
     }
@@ -407,9 +408,7 @@ fn settle(layer: &mut Layer, environment: &Environment, current_dir: &Path) {
 
 fn file_names(layer: &Layer) -> Result<FileNames, Failure> {
     let names = FileNames::new(layer.word(Setting::AnswerFileName), layer.word(Setting::FinalFileName));
-    names.map_err(|why| {
-        invalid(why).with_next("choose another `answer_file_name`, or another `final_file_name`")
-    })
+    names.map_err(|why| invalid(why).with_next(Advice::OtherFileNames))
 }
 
 fn timers(layer: &Layer) -> Timers {
@@ -469,8 +468,7 @@ fn shown(layer: &Layer) -> Vec<Shown> {
 }
 
 fn homeless() -> Failure {
-    invalid("there is no home folder to keep runs in")
-        .with_next(format!("set `{}` to a folder", Setting::DataDir.variable()))
+    invalid("there is no home folder to keep runs in").with_next(Advice::SetDataFolder)
 }
 
 /// Whether a text can stand in the user's own file at this place.
@@ -486,9 +484,5 @@ fn invalid(message: impl AsRef<str>) -> Failure {
 
 /// The same failure with its place in front.
 fn at(place: &dyn std::fmt::Display, failure: Failure) -> Failure {
-    let located = Failure::new(failure.code, format!("{place}: {}", failure.message));
-    match failure.next {
-        Some(next) => located.with_next(next),
-        None => located,
-    }
+    Failure::new(failure.code, format!("{place}: {}", failure.message)).with_next(failure.next)
 }

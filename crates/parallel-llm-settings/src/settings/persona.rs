@@ -6,6 +6,7 @@
 use parallel_llm_engine::request::panel::SeatOptions;
 use parallel_llm_engine::request::persona::{Persona, Personas, SYSTEM_CHARS_MAX};
 use parallel_llm_engine::request::persona_prompt::{self, STANCE_CHARS_MAX, Stance};
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Effort, Failure};
 use toml::de::DeTable;
 
@@ -61,7 +62,7 @@ pub(super) fn read(reader: Reader<'_>, name: &Key<'_>, table: &DeTable<'_>) -> R
             persona_prompt::NAME_BYTES_MAX,
             name.get_ref()
         );
-        return Err(reader.refuse(name.span(), invalid(message).with_next("rename the persona")));
+        return Err(reader.refuse(name.span(), invalid(message).with_next(Advice::RenamePersona)));
     }
     let mut persona = Persona::default();
     for (key, value) in in_order(table) {
@@ -69,7 +70,7 @@ pub(super) fn read(reader: Reader<'_>, name: &Key<'_>, table: &DeTable<'_>) -> R
     }
     if persona == Persona::default() {
         let failure = invalid(format!("the persona `{}` says nothing", name.get_ref()))
-            .with_next("give it a `system` or a `stance`, or take it out");
+            .with_next(Advice::GivePersonaWords);
         return Err(reader.refuse(name.span(), failure));
     }
     Ok(persona)
@@ -120,7 +121,7 @@ fn misread(name: &str) -> Failure {
         "stance" => format!("`stance` is a line of 1 to {STANCE_CHARS_MAX} characters"),
         _ => format!("`{name}` is a text of 1 to {SYSTEM_CHARS_MAX} characters"),
     };
-    invalid(message).with_next("shorten it, or take it out")
+    invalid(message).with_next([Next::Do(Advice::Shorten), Next::Do(Advice::TakeOut)])
 }
 
 /// What is shown of a persona: how long its words are, not the words, because what is shown is passed on for others to

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next, Operation};
 use parallel_llm_engine::{Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::{Dialect, Endpoint, Known};
 use secrecy::SecretString;
@@ -66,20 +67,17 @@ pub enum KeyWish {
 
 impl ProviderSettings {
     /// What to do where the key is missing.
-    pub fn key_advice(&self) -> String {
-        let keep = format!("keep it with `keys set {}`", self.id);
-        match &self.key_variable {
-            Some(variable) => format!("set `{variable}`, or {keep}"),
-            None => keep,
-        }
+    pub fn key_advice(&self) -> Vec<Next> {
+        let set = self.key_variable.clone().map(|variable| MachineStep::SetVariable(variable.into()));
+        let keep = MachineStep::KeepKey(self.id.0.clone().into());
+        set.into_iter().chain([keep]).map(Next::Machine).collect()
     }
 
     /// What to do where a call fails for want of a key. Whoever comes for the first time comes by the default provider,
     /// and is told of the demo.
-    pub fn call_advice(&self) -> String {
-        let demo =
-            if self.is_default() { ", or try `parallel-llm-mcp demo`, which needs no key" } else { "" };
-        self.key_advice() + demo
+    pub fn call_advice(&self) -> Vec<Next> {
+        let demo = self.is_default().then_some(Next::Use(Operation::Demo));
+        self.key_advice().into_iter().chain(demo).collect()
     }
 
     /// Whether calls need a key. One that cannot be called yet needs what it will need elsewhere than on this machine.
@@ -95,12 +93,9 @@ impl ProviderSettings {
     }
 
     /// What to do where the address is missing.
-    pub fn address_advice(&self) -> String {
-        let table = format!("`base_url` in `[providers.{}]`", self.id);
-        match self.base_url_variable {
-            Some(variable) => format!("set `{variable}`, or {table}"),
-            None => format!("set {table}"),
-        }
+    pub fn address_advice(&self) -> Next {
+        let variable = self.base_url_variable.map(Into::into);
+        Next::Machine(MachineStep::SetBaseUrl { provider: self.id.0.clone().into(), variable })
     }
 }
 
@@ -146,7 +141,7 @@ impl Sources<'_> {
         let (base_url, address_origin) = self.address(known, pattern, table)?;
         if let (None, None, Some(place)) = (&base_url, known, &table.place) {
             let failure = invalid(format!("the provider `{id}` has no `base_url`"));
-            return Err(at(place, failure.with_next("write where it is, like `https://example.com/v1`")));
+            return Err(at(place, failure.with_next(Advice::WriteAddress)));
         }
         let (key, key_variable) = self.key(id, known, table);
         let dialect = match (&table.kind, &base_url) {
@@ -241,7 +236,7 @@ fn check_binding(provider: &ProviderSettings, providers: &[ProviderSettings]) ->
     }
     let (name, id) = (known.key_variable, known.id);
     let message = format!("`{name}` holds the key of `{id}`, which goes to that provider's host only");
-    Err(invalid(message).with_next("keep this provider's key in a variable of another name"))
+    Err(invalid(message).with_next(Advice::KeyInAnotherVariable))
 }
 
 fn host(base_url: &str) -> Option<String> {

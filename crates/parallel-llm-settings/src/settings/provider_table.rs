@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use http::{HeaderName, HeaderValue};
 use parallel_llm_engine::value::nearest::{nearest, suggest};
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::{Dialect, Endpoint, Known};
 use secrecy::SecretString;
@@ -138,7 +139,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     let message = format!(
         "the name of a provider has 1 to {NAME_BYTES_MAX} lower-case letters, digits or `-` and begins with no `-`, not `{name}`"
     );
-    Err(invalid(message).with_next("rename the provider"))
+    Err(invalid(message).with_next(Advice::RenameProvider))
 }
 
 /// The table of one provider being read.
@@ -149,7 +150,7 @@ struct OneTable<'a> {
 
 impl OneTable<'_> {
     fn read(&self, name: &Key<'_>, value: &Item<'_>) -> Result<Table, Failure> {
-        let written = "write it as `[providers.NAME]` with a key on each line";
+        let written = "[providers.NAME]";
         let mut table = Table { place: Some(self.reader.place(name.span())), ..Table::default() };
         for (key, value) in in_order(self.reader.table(self.name, value, written)?) {
             let refuse = |failure| self.reader.refuse(value.span(), failure);
@@ -178,9 +179,10 @@ impl OneTable<'_> {
 
     fn no_key(&self) -> Failure {
         let name = self.name;
-        invalid("a key is never read from this file: it would be in every copy of it").with_next(format!(
-            "take it out, and keep it with `keys set {name}` or name its variable with `key_variable`"
-        ))
+        invalid("a key is never read from this file: it would be in every copy of it").with_next([
+            MachineStep::KeepKey(name.to_owned().into()).into(),
+            Next::Do(Advice::NameKeyVariable),
+        ])
     }
 
     fn base_url(&self, value: &Item<'_>) -> Result<String, Failure> {
@@ -197,8 +199,8 @@ impl OneTable<'_> {
             return Ok(text.to_owned());
         }
         let kinds: Vec<&str> = kinds().collect();
-        let failure = invalid(format!("there is no kind of provider `{text}`"))
-            .with_next(format!("choose one of: {}", kinds.join(", ")));
+        let failure =
+            invalid(format!("there is no kind of provider `{text}`")).with_next(Next::choose_one(&kinds));
         Err(self.reader.refuse(value.span(), suggest(failure, nearest(text, kinds))))
     }
 
@@ -211,10 +213,10 @@ impl OneTable<'_> {
         let failure = if !is_variable {
             // The text may be the key itself, which is not said again.
             invalid("`key_variable` is the name of a variable: letters, digits and `_`")
-                .with_next("write the name, not the key")
+                .with_next(Advice::WriteNameNotKey)
         } else if environment::is_reserved(text) {
             invalid(format!("`key_variable` may not be `{text}`, which is a setting"))
-                .with_next("keep the key in a variable of another name")
+                .with_next(Advice::KeyInAnotherVariable)
         } else {
             return Ok(text.to_owned());
         };
@@ -236,7 +238,7 @@ impl OneTable<'_> {
     }
 
     fn headers(&self, value: &Item<'_>) -> Result<Vec<(String, SecretString)>, Failure> {
-        let table = self.reader.table("headers", value, "write it as `headers = { X-Team = \"blue\" }`")?;
+        let table = self.reader.table("headers", value, "headers = { X-Team = \"blue\" }")?;
         check_count("headers", table.len(), HEADERS_MAX)
             .map_err(|failure| self.reader.refuse(value.span(), failure))?;
         let read = |(key, value): (&Key<'_>, &Item<'_>)| {
@@ -263,7 +265,7 @@ fn key_command(value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
     // One that counts from the current folder would be whatever a stranger's project has there.
     if program.contains('/') && !program.starts_with('/') {
         return Err(invalid(format!("the program `{program}` of `key_command` has no whole path"))
-            .with_next("write its path from `/` on, or its name alone"));
+            .with_next(Advice::WritePathOrName));
     }
     Ok(words)
 }
@@ -274,8 +276,9 @@ fn header_name(text: &str) -> Result<String, Failure> {
         return Err(invalid(format!("`{text}` cannot be the name of a header")));
     };
     if RESERVED.contains(&name.as_str()) {
-        return Err(invalid(format!("the header `{name}` is not yours to set"))
-            .with_next("take it out; a key belongs into `keys set`, `key_variable` or `key_command`"));
+        return Err(
+            invalid(format!("the header `{name}` is not yours to set")).with_next(Advice::KeyElsewhere)
+        );
     }
     Ok(name.as_str().to_owned())
 }

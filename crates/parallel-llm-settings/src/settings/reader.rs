@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::nearest::{nearest, suggest};
+use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
 
@@ -40,7 +41,7 @@ impl<'a> Reader<'a> {
     ) -> Result<&'i DeTable<'i>, Failure> {
         value.get_ref().as_table().ok_or_else(|| {
             let failure = invalid(format!("`{name}` is a table, not {}", noun(value.get_ref())));
-            self.refuse(value.span(), failure.with_next(written))
+            self.refuse(value.span(), failure.with_next(Next::WriteAs(written.to_owned().into())))
         })
     }
 
@@ -80,7 +81,7 @@ impl<'a> Reader<'a> {
     /// A name nobody knows, and the known one it may have been meant for.
     pub(super) fn unknown<'k>(self, key: &Key<'_>, known: impl Iterator<Item = &'k str>) -> Failure {
         let failure = invalid(format!("there is no setting `{}`", key.get_ref()))
-            .with_next("take it out; `config show` lists every name");
+            .with_next([Next::Do(Advice::TakeOut), Next::Use(Operation::ShowSettings)]);
         self.refuse(key.span(), suggest(failure, nearest(key.get_ref(), known)))
     }
 

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use parallel_llm_engine::value::next;
+
 use super::kind::Value;
 use super::*;
 
@@ -84,8 +86,8 @@ fn the_defaults_are_the_engines() {
     assert_eq!(settings.data_dir, home.root.path().join("home/.local/share/parallel-llm-mcp"));
     assert!(settings.output_dir.is_none());
     assert_eq!(settings.file_names, FileNames::default(), "plans from before there were names have the same");
-    let advice = "set `OPENROUTER_API_KEY`, or keep it with `keys set openrouter`";
-    assert_eq!(settings.panel_key_advice().as_deref(), Some(advice));
+    let advice = "set `OPENROUTER_API_KEY`, or keep the key with `keys set openrouter`";
+    assert_eq!(next::say(&settings.panel_key_advice().unwrap(), &next::PLAIN), advice);
     assert_eq!(settings.defaults().synthesizers, settings.synthesizer);
     assert_eq!((settings.routing, settings.effort), (Routing::default(), None));
     assert_eq!(settings.app_title.as_deref(), Some("parallel-llm-mcp"));
@@ -220,7 +222,7 @@ fn a_check_is_told_nothing_of_the_environment_but_where_things_are() {
 fn a_program_that_cannot_be_one_is_refused() {
     check_user(
         "check_command = 'check \"it'",
-        "USER:1:17: `check_command` has a quote that is not closed | close it",
+        "USER:1:17: `check_command` has a quote that is not closed | close the quote",
     );
     let advice = "correct the value at the place the message names";
     check_user("check_command = []", &format!("USER:1:17: `check_command` names no program | {advice}"));
@@ -238,7 +240,7 @@ fn an_error_in_a_file_names_its_place() {
     check_user("\n  pannel = ['a/b']", "USER:2:3: there is no setting `pannel` | did you mean `panel`?");
     check_user(
         "verbosity = 3",
-        "USER:1:1: there is no setting `verbosity` | take it out; `config show` lists every name",
+        "USER:1:1: there is no setting `verbosity` | take it out, or see the name of every setting",
     );
     check_user(
         "max_tokens = 'many'",
@@ -288,7 +290,7 @@ fn an_error_in_the_environment_names_its_variable() {
     let home = Home::of(&[]).with("PARALLEL_LLM_XYZZY", "1");
     assert_eq!(
         home.refusal(&[]),
-        "environment PARALLEL_LLM_XYZZY: there is no such setting | unset `PARALLEL_LLM_XYZZY`; `config show` lists every name"
+        "environment PARALLEL_LLM_XYZZY: there is no such setting | unset `PARALLEL_LLM_XYZZY`, or see the name of every setting"
     );
     let home = Home::of(&[]).with("PARALLEL_LLM_LOG_LEVEL", "debgu");
     assert_eq!(
@@ -306,7 +308,7 @@ fn a_variable_that_is_not_utf_8_is_named() {
     home.environment = home.environment.with("OPENROUTER_BASE_URL", odd());
     assert_eq!(
         home.refusal(&[]),
-        "environment OPENROUTER_BASE_URL: the value is not valid UTF-8 | set `OPENROUTER_BASE_URL` again, or unset it"
+        "environment OPENROUTER_BASE_URL: the value is not valid UTF-8 | set `OPENROUTER_BASE_URL`"
     );
     // Other programs read keys too, so one that cannot be used is told where it is used.
     let mut home = Home::of(&[]);
@@ -330,7 +332,7 @@ fn a_project_file_sets_only_what_it_may() {
     check_project(
         "",
         "output_dir = '/tmp'",
-        "PROJECT:1:1: a project file may not set `output_dir` | set it in your own file or as `PARALLEL_LLM_OUTPUT_DIR`",
+        "PROJECT:1:1: a project file may not set `output_dir` | set `output_dir` in your own file or as `PARALLEL_LLM_OUTPUT_DIR`",
     );
     for name in [
         "data_dir",
@@ -539,7 +541,7 @@ fn personas_are_the_users_own() {
 
 #[test]
 fn a_persona_that_cannot_be_read_names_its_place() {
-    let as_table = "write personas as `[personas.NAME]`";
+    let as_table = "write it like `[personas.NAME]`";
     let too_long = "`system` is a text of 1 to 8000 characters | shorten it, or take it out";
     let at_place = "correct the value at the place the message names";
     let efforts = "`none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`";
@@ -737,7 +739,7 @@ fn presets_are_read_as_strictly() {
     );
     check_user(
         "presets = 1",
-        "USER:1:11: `presets` is a table, not a whole number | write presets as `[presets.NAME]`",
+        "USER:1:11: `presets` is a table, not a whole number | write it like `[presets.NAME]`",
     );
 }
 
@@ -745,7 +747,7 @@ fn presets_are_read_as_strictly() {
 fn without_a_home_the_data_folder_must_be_named() {
     let failure = Settings::load(&Environment::default(), Path::new("/"), &[]).unwrap_err();
     assert_eq!(failure.message, "there is no home folder to keep runs in");
-    assert_eq!(failure.next_step(), "set `PARALLEL_LLM_DATA_DIR` to a folder");
+    assert_eq!(failure.next_step(), "choose another data folder with `PARALLEL_LLM_DATA_DIR`");
     let environment = Environment::default().with("PARALLEL_LLM_DATA_DIR", "/runs");
     assert_eq!(Settings::load(&environment, Path::new("/"), &[]).unwrap().data_dir, Path::new("/runs"));
 }

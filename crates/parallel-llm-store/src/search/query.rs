@@ -1,5 +1,6 @@
 //! A search query: what a person looks for, as words.
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use super::word::words;
@@ -20,9 +21,7 @@ impl SearchQuery {
         let typed = typed.split(|at: char| at.is_whitespace() || at.is_control());
         let phrases = typed.map(|typed| words(typed).map(Into::into).collect::<Vec<String>>());
         let query = Self { phrases: phrases.filter(|phrase| !phrase.is_empty()).collect() };
-        let usage = |message: String| {
-            Err(Failure::new(Code::Usage, message).with_next("give some words to look for"))
-        };
+        let usage = |message: String| Err(Failure::new(Code::Usage, message).with_next(Advice::GiveWords));
         match query.words().count() {
             0 => usage("there are no words to look for".to_owned()),
             WORDS_MAX.. => usage(format!("a search has fewer than {WORDS_MAX} words")),

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use super::lock::OpenLock;
@@ -168,25 +169,24 @@ fn put_back(before: Option<&Path>, path: &Path) {
 fn taken(path: &Path) -> Failure {
     let message =
         format!("the backup `{}` cannot be written: there is something of that name", path.display());
-    Failure::new(Code::OutputUnwritable, message).with_next("name a new file: a backup is never written over")
+    Failure::new(Code::OutputUnwritable, message).with_next(Advice::NameNewFile)
 }
 
 fn unwritable(path: &Path, cause: &io::Error) -> Failure {
     let message = format!("the backup `{}` cannot be written: {cause}", path.display());
-    Failure::new(Code::OutputUnwritable, message).with_next("name a new file in a folder you may write")
+    Failure::new(Code::OutputUnwritable, message).with_next(Advice::NameWritableFile)
 }
 
 fn damaged(from: &Path, damages: &Damages) -> Failure {
     let first = damages.troubles.first().map_or("", String::as_str).replace('\n', " ");
-    let message = format!("the backup `{}` is damaged: {first}", from.display());
-    Failure::new(Code::Damaged, message).with_next("nothing was changed: restore another backup")
+    let message = format!("the backup `{}` is damaged, and nothing was changed: {first}", from.display());
+    Failure::new(Code::Damaged, message).with_next(Advice::RestoreAnotherBackup)
 }
 
 fn in_use(path: &Path, cause: &io::Error) -> Failure {
     if cause.kind() != io::ErrorKind::WouldBlock {
         return fault::file(path, cause);
     }
-    let message = format!("another process has `{}` open", path.display());
-    Failure::new(Code::Busy, message)
-        .with_next("nothing was changed: end servers and MCP clients that use it, then say it again")
+    let message = format!("another process has `{}` open, and nothing was changed", path.display());
+    Failure::new(Code::Busy, message).with_next(Advice::EndOtherPrograms)
 }

@@ -9,6 +9,7 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::Duration;
 
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Code, Failure};
 
 use crate::fault;
@@ -50,7 +51,7 @@ impl PurgeLock {
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(Failure::new(Code::Busy, "another process is purging runs")
-                .with_next("wait until it has ended, then say it again")),
+                .with_next(Advice::SayAgainAfterIt)),
             Err(TryLockError::Error(cause)) => Err(fault::lockless(path, &cause)),
         }
     }
@@ -87,6 +88,6 @@ fn try_lock_of_range(_: &File) -> std::io::Result<()> {
 
 fn taken(path: &Path) -> Failure {
     let message = format!("another process has been opening the run database for {} s", WAIT.as_secs());
-    let next = format!("end the process that holds `{}`, or try again", path.display());
-    Failure::new(Code::Storage, message).with_next(next)
+    let holder = MachineStep::EndHolder(path.display().to_string().into());
+    Failure::new(Code::Storage, message).with_next([holder.into(), Next::Do(Advice::TryAgain)])
 }

@@ -23,6 +23,7 @@ mod tokens;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -202,20 +203,19 @@ impl Header {
         if !is_sound(&self.sqlite_version) {
             let message =
                 format!("this program was built with SQLite {}, which can damage data", self.sqlite_version);
-            return Err(fault::refused(message).with_next("build it with SQLite 3.51.3 or newer"));
+            return Err(fault::refused(message).with_next(Advice::UseNewerSqlite));
         }
         if !self.is_new && self.application_id != APPLICATION_ID {
-            let message = format!("`{path}` is a database of another program");
-            return Err(fault::refused(message).with_next(
-                "nothing was changed: move the file away, or choose another folder with `PARALLEL_LLM_DATA_DIR`",
-            ));
+            let message = format!("`{path}` is a database of another program, and was not changed");
+            return Err(fault::refused(message)
+                .with_next([Next::Do(Advice::MoveDatabaseAway), Next::Do(Advice::SetDataFolder)]));
         }
         let (theirs, ours) = (self.user_version, MIGRATIONS.len());
         if theirs > ours {
             let message = format!(
                 "a newer version of this program wrote `{path}`: its format is {theirs}, this one knows up to {ours}"
             );
-            return Err(fault::refused(message).with_next("nothing was changed: use the newer program"));
+            return Err(fault::refused(message).with_next(Advice::UseNewerProgram));
         }
         Ok(())
     }
@@ -250,7 +250,7 @@ async fn log_ahead(connection: &mut SqliteConnection, path: &Path) -> Result<(),
     let message =
         format!("the disk of `{}` does not allow write-ahead logging (it gives `{mode}`)", path.display());
     Err(Failure::new(Code::Storage, message)
-        .with_next("choose a data folder on a local disk with `PARALLEL_LLM_DATA_DIR`")
+        .with_next([Next::Do(Advice::UseLocalDisk), Next::Do(Advice::SetDataFolder)])
         .with_retryable(false))
 }
 

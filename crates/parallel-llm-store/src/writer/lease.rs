@@ -1,6 +1,7 @@
 //! Whose turn it is to write a run. Each owner has an epoch of its own; what comes with an older one is refused.
 
 use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::{Code, Event, Failure, RunId};
 
 use crate::database::Transaction;
@@ -33,12 +34,12 @@ pub(super) async fn take_over(
     }
     if !tenure.is_closed && tenure.owner != stamp.owner && !tenure.is_interrupted(stamp.now_ms) {
         let message = format!("another process is still doing the run {run_id}");
-        return Ok(Err(Failure::new(Code::Busy, message).with_next("wait until it has ended")));
+        return Ok(Err(Failure::new(Code::Busy, message).with_next(Advice::WaitForItsEnd)));
     }
     let newest = count(stored.row.last_seq);
     if seq.is_some_and(|seq| seq != newest) {
         let message = format!("somebody else has continued the run {run_id}");
-        return Ok(Err(Failure::new(Code::Busy, message).with_next("look at it again with `runs show`")));
+        return Ok(Err(Failure::new(Code::Busy, message).with_next(Operation::ShowRun)));
     }
     let mut row = stored.row.clone();
     row.closed_at_ms = None;
@@ -69,5 +70,5 @@ pub(super) async fn release(transaction: &mut Transaction, lease: Lease) -> Resu
 /// Somebody else may write this run now.
 pub(super) fn overtaken(run_id: RunId) -> Failure {
     fault::refused(format!("the run {run_id} has been taken over, or is closed: nothing was written"))
-        .with_next("see `runs show` for how the run stands now")
+        .with_next(Operation::ShowRun)
 }

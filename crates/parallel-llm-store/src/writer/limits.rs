@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use parallel_llm_engine::plan::DayLimit;
+use parallel_llm_engine::value::next::{Advice, Limit, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunId, RunPlan};
 
 use crate::clock;
@@ -137,12 +138,11 @@ impl Demand<'_> {
         };
         let minutes = (DAY_MS - self.now_ms.rem_euclid(DAY_MS)) / MINUTE_MS;
         let raise = match limit.asked_by {
-            Some(_) => "have the owner make a token with a higher limit of the day".to_owned(),
-            None => format!("raise the setting `{}`", limit.setting),
+            Some(_) => Next::Do(Advice::TokenOfHigherLimit),
+            None => Next::Raise(Limit::Setting { name: limit.setting.clone().into(), now: None }),
         };
-        let (hours, minutes) = (minutes / 60, minutes % 60);
-        let next = format!("{raise}, or wait until the day ends at 00:00 UTC, in {hours} h {minutes} min");
-        Some(Failure::new(Code::Budget, message).with_next(next))
+        let minutes = u64::try_from(minutes).unwrap_or_default();
+        Some(Failure::new(Code::Budget, message).with_next([raise, Next::WaitForNextDay { minutes }]))
     }
 }
 

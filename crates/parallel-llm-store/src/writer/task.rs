@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, RunId};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
@@ -479,12 +480,11 @@ async fn create_token(
     let tokens_max = tokens::TOKENS_MAX;
     if transaction.reader().count_tokens().await? >= tokens_max {
         let message = format!("there are {tokens_max} tokens already, revoked ones included");
-        return Ok(Err(fault::refused(message).with_next("use one of them, or another data folder")));
+        return Ok(Err(fault::refused(message).with_next(Advice::UseOneOfThem)));
     }
     let Some(created) = transaction.insert_token(&StoredToken::of(new, now_ms)).await? else {
         let message = format!("there is a token `{}` already, or there was one", new.name);
-        return Ok(Err(Failure::new(Code::Usage, message)
-            .with_next("choose another name: the runs asked with that token are found by it")));
+        return Ok(Err(Failure::new(Code::Usage, message).with_next(Advice::NameAnotherToken)));
     };
     Ok(created.checked())
 }

@@ -1,6 +1,5 @@
 //! What can be set about strategies. A knob has one name and one meaning whichever strategy has it.
 
-use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -10,6 +9,7 @@ use super::extractor::Extractor;
 use super::unknown;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::next::{Advice, Next};
 
 /// Enums of the words a knob takes, the first being its default.
 macro_rules! words {
@@ -330,7 +330,7 @@ impl Knobs {
         let mut against = against.into_iter().chain(beside_check);
         let Some((_, one, other, why)) = against.find(|(is_set, ..)| *is_set) else { return Ok(()) };
         let message = format!("`{one}` cannot go with `{other}`: {why}");
-        Err(Failure::new(Code::Usage, message).with_next("leave one of them out"))
+        Err(Failure::new(Code::Usage, message).with_next(Advice::ShortenOptions))
     }
 
     /// What it is set to, as it is written.
@@ -379,19 +379,18 @@ fn extractor(knob: Knob, value: &str) -> Result<Option<Extractor>, Failure> {
     })?;
     let read = read.map_err(|wrong| {
         let message = format!("the knob `{}` cannot be `{value}`: {wrong}", knob.name());
-        Failure::new(Code::Usage, message)
-            .with_next("write a JSON pointer such as `json:/answer/value`, a comma in it as `%2C`")
+        Failure::new(Code::Usage, message).with_next(Advice::WriteJsonPointer)
     })?;
     Ok(Some(read).filter(|read| *read != Extractor::default()))
 }
 
 fn count<T>(knob: Knob, value: &str, range: RangeInclusive<T>) -> Result<T, Failure>
 where
-    T: FromStr + PartialOrd + Display,
+    T: FromStr + PartialOrd + Copy + Into<u64>,
 {
     value.parse().ok().filter(|count| range.contains(count)).ok_or_else(|| {
         let message = format!("the knob `{}` cannot be `{value}`", knob.name());
-        let next = format!("give a whole number from {} to {}", range.start(), range.end());
+        let next = Next::WholeNumber { from: (*range.start()).into(), to: (*range.end()).into() };
         Failure::new(Code::Usage, message).with_next(next)
     })
 }

@@ -21,6 +21,7 @@ use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::next::Operation;
 
 /// A call that a strategy wants.
 pub(crate) struct PlannedCall {
@@ -201,12 +202,15 @@ pub(crate) fn cost(context: &RunContext, places: impl IntoIterator<Item = Place>
 
 fn passed() -> Failure {
     Failure::new(Code::Interrupted, "it gave none before the run went on without it")
-        .with_next("what came after rests on that, so it was not asked again")
+        .with_next(Operation::Resend)
 }
 
 fn unheard_of() -> Failure {
-    Failure::new(Code::Interrupted, "it was asked before and never heard of")
-        .with_next("it may have been paid, so it was not asked again")
+    Failure::new(
+        Code::Interrupted,
+        "it was asked before and never heard of; it may have been paid, so it was not asked again",
+    )
+    .with_next(Operation::Synthesize)
 }
 
 /// What a call gave that is over.

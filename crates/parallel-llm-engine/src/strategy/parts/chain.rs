@@ -13,6 +13,7 @@ use crate::strategy::parts::verbatim::unfused;
 use crate::text::injection::Sign;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::next::{Argument, Next};
 use crate::value::warning::Warning;
 
 /// What the first of the chain comes to that can do it; `who` is the word for what they are here. Each failure is a
@@ -61,7 +62,7 @@ where
             gave => return (gave, warnings),
         }
     }
-    let why = why(who, warnings.last().map(|last| (last.code, last.next.as_str())));
+    let why = why(who, warnings.last().map(|last| (last.code, last.next.as_slice())));
     (Err(why), warnings)
 }
 
@@ -72,11 +73,11 @@ fn out_of_time(context: &RunContext, who: &str) -> Failure {
 }
 
 /// Why nobody of the chain did it: each failed, the last with this code and next step, or there is none.
-pub(crate) fn why(who: &str, last: Option<(Code, &str)>) -> Failure {
+pub(crate) fn why(who: &str, last: Option<(Code, &[Next])>) -> Failure {
     match last {
-        Some((code, next)) => Failure::new(code, format!("every {who} failed")).with_next(next),
+        Some((code, next)) => Failure::new(code, format!("every {who} failed")).with_next(next.to_vec()),
         None => Failure::new(Code::Usage, format!("no {who} is configured"))
-            .with_next("name one with `--synthesizer`"),
+            .with_next(Next::Give(Argument::Synthesizer)),
     }
 }
 

@@ -21,6 +21,7 @@ use crate::strategy::parts::shown::{Assignment, Shown};
 use crate::text::short_answer::{Form, Value};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
+use crate::value::next::Operation;
 use crate::value::warning::Warning;
 
 /// What they are called who read the answers for a vote.
@@ -95,6 +96,5 @@ fn unplanned() -> Failure {
 }
 
 fn unreadable() -> Failure {
-    Failure::new(Code::Protocol, "its reply says of no answer what it comes to")
-        .with_next("see what it wrote with `runs show`")
+    Failure::new(Code::Protocol, "its reply says of no answer what it comes to").with_next(Operation::ShowRun)
 }

@@ -27,6 +27,7 @@ use crate::text::injection::Sign;
 use crate::text::shingles::phrases;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
+use crate::value::next::{Limit, Next};
 use crate::value::warning::Warning;
 use draft::FusedText;
 pub(crate) use draft::{FusionCall, no_answer};
@@ -197,7 +198,7 @@ pub(crate) fn fused(
         outcome.warnings.push(Warning {
             code: Code::Incomplete,
             message: format!("the {who} reached its output cap; the text may stop early"),
-            next: "raise `--max-tokens`".to_owned(),
+            next: Next::Raise(Limit::OutputTokens).into(),
         });
     }
     outcome

@@ -14,6 +14,7 @@ use crate::strategy::parts::call::{self, PlannedCall, Question, Rests};
 use crate::strategy::parts::shown::{Assignment, Order, Shown};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::next::Operation;
 
 /// A call in which a model judges answers, what it is shown of them, and what rests on it.
 pub(crate) struct JudgeCall {
@@ -93,5 +94,5 @@ pub(crate) fn shorten(shortened: &mut Vec<Shortened>, calls: &[JudgeCall]) {
 }
 
 pub(crate) fn no_verdict() -> Failure {
-    Failure::new(Code::Protocol, "its reply names no answer").with_next("see what it wrote with `runs show`")
+    Failure::new(Code::Protocol, "its reply names no answer").with_next(Operation::ShowRun)
 }

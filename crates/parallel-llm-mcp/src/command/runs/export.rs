@@ -7,6 +7,7 @@ use parallel_llm_engine::{Code, Failure, RunId};
 use super::Moment;
 use crate::command::Desk;
 use crate::exit;
+use crate::terminal::words::COMMAND_LINE;
 
 /// Make the files of runs anew, or print their reports one a line
 ///
@@ -81,7 +82,7 @@ async fn wanted(desk: &Desk<'_>, export: &Export) -> Result<Vec<RunId>, Failure>
 /// Exports one run, and gives what is told of it: its report or its folder.
 async fn one(desk: &Desk<'_>, export: &Export, run_id: RunId) -> Result<String, Failure> {
     if export.jsonl {
-        return Ok(desk.service.runs.load(run_id).await?.report().line());
+        return Ok(desk.service.runs.load(run_id).await?.report().said(&COMMAND_LINE).line());
     }
     let folder = desk.service.runs.export(run_id, export.dir.as_deref()).await?;
     Ok(folder.display().to_string())

@@ -17,6 +17,7 @@ use self::moment::Moment;
 use super::Desk;
 use super::further;
 use crate::exit;
+use crate::terminal::words;
 use parallel_llm_service::render::age::age;
 use parallel_llm_service::render::cost::Cost;
 use parallel_llm_service::{RunFilter, RunSummary};
@@ -137,7 +138,7 @@ async fn list(desk: &Desk<'_>, limit: usize, before: Option<&str>, as_json: bool
     }
     let damaged = runs.iter().filter(|run| run.is_damaged).count();
     if damaged > 0 {
-        let next = Code::Damaged.next();
+        let next = words::say(Code::Damaged.next());
         desk.console.say(&format!(
             "warning[damaged]: {damaged} of these lines are not what was written (next: {next})"
         ));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::terminal::words;
 use parallel_llm_engine::Failure;
 use tokio::time::Instant;
 
@@ -113,7 +114,7 @@ fn tell(desk: &Desk<'_>, purging: &Purging) {
 
 fn why_it_stays(error: &ErrorReport) -> String {
     let run_id = error.run_id.as_deref().unwrap_or_default();
-    format!("run {run_id} stays: {} (next: {})", error.message, error.next)
+    format!("run {run_id} stays: {} (next: {})", error.message, words::say(&error.steps))
 }
 
 /// What goes, in one line.

@@ -8,6 +8,7 @@ use crate::terminal::agreement;
 use crate::terminal::console::Tone;
 use crate::terminal::plain;
 use crate::terminal::summary;
+use crate::terminal::words::COMMAND_LINE;
 use parallel_llm_service::Kept;
 
 /// What is said where there was a text.
@@ -37,9 +38,9 @@ pub(super) async fn run(desk: &Desk<'_>, show: &Show) -> Result<u8, Failure> {
         return Err(Failure::new(Code::Internal, "a run of another process cannot be live in this one"));
     };
     if show.json {
-        desk.console.data(&past.report().pretty());
+        desk.console.data(&past.report().said(&COMMAND_LINE).pretty());
     } else if show.agreement {
-        desk.console.page(&agreement::page(&past.report()));
+        desk.console.page(&agreement::page(&past.report().said(&COMMAND_LINE)));
     } else if show.events {
         let mut lines = Vec::with_capacity(past.events.len());
         past.retell(|run, event| lines.push(plain::line(run, event)));
@@ -47,7 +48,7 @@ pub(super) async fn run(desk: &Desk<'_>, show: &Show) -> Result<u8, Failure> {
     } else if let Some(number) = show.seat {
         return show_seat(desk, &past.run, number);
     } else {
-        let report = past.report();
+        let report = past.report().said(&COMMAND_LINE);
         match &report.answer {
             Some(answer) => desk.console.data(answer),
             None => desk.console.say(&desk.console.tone(Tone::Warning, &why_no_answer(&past.run))),

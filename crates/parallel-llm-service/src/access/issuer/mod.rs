@@ -12,6 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use serde::Deserialize;
 use tokio::sync::Mutex;
@@ -145,8 +146,7 @@ impl Issuer {
         if description.issuer != self.terms.address {
             let message =
                 format!("`{}` calls itself another issuer: `{}`", self.terms.address, description.issuer);
-            return Err(Failure::new(Code::SettingsInvalid, message)
-                .with_next("write `issuer` letter by letter as the issuer does"));
+            return Err(Failure::new(Code::SettingsInvalid, message).with_next(Advice::WriteIssuerExactly));
         }
         let document = (self.read)(description.jwks_uri).await?;
         key::read_all(&document).map(Arc::from).ok_or_else(|| unreadable("keys"))
@@ -228,12 +228,12 @@ fn addresses(issuer: &str) -> Vec<String> {
 
 fn refused(why: &str) -> Failure {
     Failure::new(Code::TokenRefused, format!("the token is refused: {why}"))
-        .with_next("get a new token for this server from its issuer")
+        .with_next(Advice::NewTokenOfIssuer)
 }
 
 fn unreadable(what: &str) -> Failure {
     Failure::new(Code::Protocol, format!("the {what} of the token issuer cannot be understood"))
-        .with_next("check the setting `issuer`")
+        .with_next(Advice::CheckIssuer)
 }
 
 #[cfg(test)]

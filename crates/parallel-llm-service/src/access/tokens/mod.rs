@@ -9,6 +9,7 @@ mod secret;
 
 use std::sync::Arc;
 
+use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 use parallel_llm_store::{NewToken, Store, Token};
 use secrecy::SecretString;
@@ -122,7 +123,7 @@ impl Access {
     async fn check_own_token(&self, secret: &str) -> Result<Grant, Failure> {
         let Some(secret) = Secret::parse(secret) else {
             let failure = Failure::new(Code::TokenRefused, "this is no whole token of this server");
-            return Err(failure.with_next("copy the token again: it was mistyped or cut off"));
+            return Err(failure.with_next(Advice::CopyTokenAgain));
         };
         let store = self.store.get().await?;
         let found = store.find_token(secret.hash()).await?;
@@ -175,7 +176,7 @@ impl Access {
             // Pasted by mistake: it is not told again.
             let failure =
                 Failure::new(Code::Usage, "a token is named by its name or number, never by itself");
-            return Err(failure.with_next("see `keys list`, where its last four characters stand"));
+            return Err(failure.with_next(Operation::ListKeys));
         }
         let tokens = self.list_tokens().await?;
         let is_meant = |token: &TokenLine| token.name == name || token.id.to_string() == name;
@@ -235,16 +236,14 @@ fn check_name(name: &str) -> Result<(), Failure> {
     if begins_well && name.chars().all(is_plain) && name.len() <= NAME_CHARS_MAX {
         return Ok(());
     }
-    let message = "this cannot be the name of a token";
-    let next = format!(
-        "take up to {NAME_CHARS_MAX} lower-case letters, digits, `.`, `_` and `-`, a letter first, such as `laptop-2`"
-    );
-    Err(Failure::new(Code::Usage, message).with_next(next))
+    let message =
+        format!("this cannot be the name of a token, which has {NAME_CHARS_MAX} characters at most");
+    Err(Failure::new(Code::Usage, message).with_next(Advice::NameToken))
 }
 
 fn no_token(name: &str) -> Failure {
     let name = parallel_llm_engine::text::safe::excerpt(name, NAME_CHARS_MAX);
-    Failure::new(Code::Usage, format!("there is no token `{name}`")).with_next("see `keys list`")
+    Failure::new(Code::Usage, format!("there is no token `{name}`")).with_next(Operation::ListKeys)
 }
 
 #[cfg(test)]

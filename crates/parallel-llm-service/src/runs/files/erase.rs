@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::run::Run;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use super::{is_among, names};
@@ -31,7 +32,7 @@ pub fn erase(base: &Path, run: &Run) -> Result<Erased, Failure> {
     }
     erase_in(&dir, run).map_err(|error| {
         let message = format!("the files in `{}` cannot be removed: {error}", dir.display());
-        let next = "mend its permissions and purge again";
+        let next = Advice::PurgeAgain;
         Failure::new(Code::OutputUnwritable, message).with_next(next)
     })
 }

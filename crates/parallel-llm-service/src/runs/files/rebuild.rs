@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::run::calibration::Calibration;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 use serde::Deserialize;
 
@@ -50,7 +51,7 @@ fn owned(dir: &Path, run: &Run) -> Result<Folder, Failure> {
         return Ok(Folder { anchor: Anchor::of(dir).ok(), path: dir.to_owned() });
     }
     let message = format!("`{}` is there already, without a report of run {run_id}", dir.display());
-    let next = "nothing was written: move it away, or choose another folder with `--dir`";
+    let next = [Next::Do(Advice::MoveAway), Next::NameWith("--dir".into())];
     Err(Failure::new(Code::OutputUnwritable, message).with_next(next))
 }
 

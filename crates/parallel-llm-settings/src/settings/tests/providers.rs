@@ -55,7 +55,7 @@ fn every_known_provider_is_there_and_the_default_first() {
     check("", &[], "ollama", "http://127.0.0.1:11434/v1 no key calls=1");
     let unknown = settings.provider("mistrl").unwrap_err();
     assert_eq!(
-        (unknown.message.as_str(), unknown.next_step()),
+        (unknown.message.as_str(), &*unknown.next_step()),
         ("there is no provider `mistrl`", "did you mean `mistral`?")
     );
 }
@@ -134,7 +134,7 @@ fn kept_keys_that_others_may_reach_are_refused() {
         assert_eq!(
             with_mode(KEYS, mode),
             format!(
-                "{refused}others may read or write it | run `chmod 600 {KEYS}`; if others had access, renew the keys"
+                "{refused}others may read or write it (renew the keys if somebody did) | run `chmod 600 {KEYS}`"
             )
         );
     }
@@ -162,7 +162,7 @@ fn kept_keys_that_cannot_be_read_are_not_shown() {
         assert_eq!(
             home.refusal(&[]),
             format!(
-                "the kept keys in `{KEYS}` cannot be read | mend the file, or move it away and set the keys again"
+                "the kept keys in `{KEYS}` cannot be read | mend the file, or move the file away and set the keys again"
             )
         );
     }
@@ -210,11 +210,11 @@ fn an_error_in_a_table_names_its_place() {
     let with = |line: &str| format!("[providers.team]\n{line}\n");
     check_user(
         "providers = 1",
-        "USER:1:13: `providers` is a table, not a whole number | write providers as `[providers.NAME]`",
+        "USER:1:13: `providers` is a table, not a whole number | write it like `[providers.NAME]`",
     );
     check_user(
         "[providers]\nteam = 1",
-        "USER:2:8: `team` is a table, not a whole number | write it as `[providers.NAME]` with a key on each line",
+        "USER:2:8: `team` is a table, not a whole number | write it like `[providers.NAME]`",
     );
     for name in ["Team", "a:b", "a_b", "", "-a", &"a".repeat(41)] {
         check_user(
@@ -244,7 +244,7 @@ fn an_error_in_a_table_names_its_place() {
     for key in ["key", "api_key"] {
         check_user(
             &with(&format!("{key} = 'k'")),
-            "USER:2:1: a key is never read from this file: it would be in every copy of it | take it out, and keep it with `keys set team` or name its variable with `key_variable`",
+            "USER:2:1: a key is never read from this file: it would be in every copy of it | keep the key with `keys set team`, or name its variable with `key_variable`",
         );
     }
 }
@@ -316,11 +316,11 @@ fn a_key_is_bound_to_its_host() {
         ),
         (
             "PARALLEL_LLM_X",
-            "`key_variable` may not be `PARALLEL_LLM_X`, which is a setting | keep the key in a variable of another name",
+            "`key_variable` may not be `PARALLEL_LLM_X`, which is a setting | keep this provider's key in a variable of another name",
         ),
         (
             "OPENAI_BASE_URL",
-            "`key_variable` may not be `OPENAI_BASE_URL`, which is a setting | keep the key in a variable of another name",
+            "`key_variable` may not be `OPENAI_BASE_URL`, which is a setting | keep this provider's key in a variable of another name",
         ),
     ] {
         check_user(&elsewhere(variable), &format!("USER:3:16: {expected}"));
@@ -348,7 +348,7 @@ fn a_header_never_stands_in_for_a_key() {
         check_user(
             &with(&format!("{name} = 'x'")),
             &format!(
-                "USER:3:13: the header `{}` is not yours to set | take it out; a key belongs into `keys set`, `key_variable` or `key_command`",
+                "USER:3:13: the header `{}` is not yours to set | take it out; a key belongs into the key file, `key_variable` or `key_command`",
                 name.to_lowercase()
             ),
         );
@@ -381,7 +381,7 @@ fn a_command_is_split_but_no_shell_runs_it() {
     );
     assert_eq!(read(r#"["/usr/bin/pass", "a b"]"#), "https://a.b/v1 command=/usr/bin/pass|a b");
     for (command, expected) in [
-        (r#""pass 'x""#, "`key_command` has a quote that is not closed | close it"),
+        (r#""pass 'x""#, "`key_command` has a quote that is not closed | close the quote"),
         (
             r#""pass show llm | head -1""#,
             "`key_command` is run without a shell, which alone understands `|` | quote it where it is meant as it stands, or run a shell: `sh -c '...'`",
@@ -395,7 +395,7 @@ fn a_command_is_split_but_no_shell_runs_it() {
         ("[]", "`key_command` names no program | correct the value at the place the message names"),
         (
             "'./pass'",
-            "the program `./pass` of `key_command` has no whole path | write its path from `/` on, or its name alone",
+            "the program `./pass` of `key_command` has no whole path | write its whole path, or its name alone",
         ),
     ] {
         check_user(&with(command), &format!("USER:3:15: {expected}"));

@@ -16,6 +16,7 @@ use crate::strategy::parts::shown::{Assignment, Shown};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::next::Operation;
 use crate::value::warning::Warning;
 
 /// A text, and what is known of how it was made.
@@ -187,7 +188,7 @@ pub(crate) fn no_answer() -> Failure {
 
 pub(crate) fn refusal() -> Failure {
     Failure::new(Code::Refused, "it declined to write one, although most answers do what was asked")
-        .with_next("see what it wrote with `runs show`")
+        .with_next(Operation::ShowRun)
 }
 
 /// What the model of this place is shown of the answers, beside what is known of them already.
@@ -206,6 +207,5 @@ pub(crate) fn is_anchored(context: &RunContext) -> bool {
 }
 
 fn unreadable() -> Failure {
-    Failure::new(Code::Protocol, "its reply holds no analysis")
-        .with_next("see what it wrote with `runs show`")
+    Failure::new(Code::Protocol, "its reply holds no analysis").with_next(Operation::ShowRun)
 }

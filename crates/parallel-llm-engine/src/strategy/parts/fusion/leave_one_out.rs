@@ -21,6 +21,7 @@ use crate::strategy::parts::call::PlannedCall;
 use crate::text::shingles;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
+use crate::value::next::{Advice, Next, Operation};
 use crate::value::warning::Warning;
 
 use super::draft::{FusedText, FusionCall};
@@ -240,12 +241,10 @@ impl Finding {
             ),
         };
         let next = match self {
-            Self::HangsOn(_) => {
-                "read that answer: it may have misled the synthesizer, or be the only right one"
-            }
-            _ => "compare the answers with `runs show`",
+            Self::HangsOn(_) => Next::Do(Advice::ReadMisleadingAnswer),
+            _ => Next::Use(Operation::ShowRun),
         };
-        Some(Warning { code, message, next: next.to_owned() })
+        Some(Warning::new(code, message).with_next(next))
     }
 }
 

@@ -1,0 +1,224 @@
+//! Next steps that need no data and no word of a door: one row each, with who can take it.
+//!
+//! What always holds: a row that anyone can take, or that others may ask the owner for, names no flag, no command and
+//! nothing of the owner's.
+
+use serde::{Deserialize, Serialize};
+
+use super::Taker;
+
+macro_rules! advice {
+    ($( $variant:ident, $taker:ident: $words:literal; )*) => {
+        /// A next step that is said in the same words everywhere.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Advice {
+            $( #[doc = concat!("To ", $words, ".")] $variant, )*
+        }
+
+        impl Advice {
+            /// Every advice, in the order of the table.
+            pub const ALL: &[Self] = &[$( Self::$variant, )*];
+
+            /// What to do: an imperative without a period.
+            pub const fn words(self) -> &'static str {
+                match self { $( Self::$variant => $words, )* }
+            }
+
+            /// Who can do it.
+            pub const fn taker(self) -> Taker {
+                match self { $( Self::$variant => Taker::$taker, )* }
+            }
+        }
+    };
+}
+
+advice! {
+    // Question.
+    ConvertToUtf8, Anyone: "convert the input to UTF-8 and send it again";
+    ShortenPrompt, Anyone: "shorten the prompt";
+    ShortenOptions, Anyone: "leave one of them out";
+    Rephrase, Anyone: "rephrase the question";
+    AskInOtherWords, Anyone: "find out what the answers lack before you use one, or ask in other words";
+    AskAnotherModel, Anyone: "ask another model";
+    ChooseAnotherInTime, Anyone: "choose another model before that day";
+    AskAnotherProvider, Anyone: "ask a model of another provider";
+    AskLargerContext, Anyone: "choose a model with a larger context";
+    AskPaidModel, Anyone: "use a model that is not free";
+    AskFewerModels, Anyone: "ask fewer or cheaper models";
+    AskCheaperWriter, Anyone: "choose a cheaper synthesizer";
+    AskForShorterAnswer, Anyone: "ask for a shorter answer";
+    AskAgain, Anyone: "ask again";
+    AskAgainWhereTooLittle, Anyone: "ask again if the text so far is not enough";
+    AskSomethingFirst, Anyone: "ask something first";
+    NamePanelOfItsSize, Anyone: "name between 1 and 64 models";
+    WriteModel, Anyone: "write it as `vendor/model`, for example `~openai/gpt-sol-latest`";
+    NamePersonaAtSeat, Anyone: "name the persona at a seat of the panel";
+    RateSeats, Anyone: "write your own estimate behind each model, such as `@accuracy=0.85`";
+    LeaveWeightsOut, Anyone: "leave `weights` out";
+    WriteJsonPointer, Anyone: "write a JSON pointer such as `json:/answer/value`, a comma in it as `%2C`";
+    GiveOwnIdempotencyKey, Anyone: "leave the idempotency key out, or give one of your own such as `ticket-4711`";
+    GiveEachQuestionItsKey, Anyone: "give each question a key of its own";
+    GiveAnotherIdempotencyKey, Anyone: "give it another idempotency key when that run is over";
+    MarkStrongest, Anyone: "to sample another, mark it with `@strongest=true` or name it alone";
+    NameAnotherStrategy, Anyone: "name another strategy, such as `best-of-n`";
+    NameModelsWithoutEffort, Anyone: "leave the effort out for them";
+    AskThroughRouter, Anyone: "ask them through a router";
+    LeaveModelsOut, Anyone: "leave them out";
+    ReadProvidersTerms, Anyone: "read their providers' terms";
+    WaitForFewer, Owner: "set `wait` to less, or to `all`";
+    GiveWords, Anyone: "give some words to look for";
+    GiveMoreOfId, Anyone: "give more of the id";
+    // Files of a question.
+    AttachReadableKind, Anyone: "attach text, PNG, JPEG, GIF, WebP or PDF";
+    AttachLess, Anyone: "attach less";
+    LeaveFileOut, Anyone: "leave the file out";
+    NameReadableFile, Anyone: "name a file that you may read";
+    WriteDataUrl, Anyone: "write it as `data:image/png;base64,...`";
+    SendWholeBase64, Anyone: "send it whole, with the standard alphabet and padding, without white space";
+    PutTextIntoPrompt, Anyone: "put the text into the prompt";
+    TakeSecretsOut, Anyone: "take the secrets out, because what is sent cannot be called back";
+    // Answers.
+    ReadReasons, Anyone: "read the reason of each model";
+    ReadThatAnswer, Anyone: "read that answer before you rely on the result";
+    ReadMisleadingAnswer, Anyone: "read that answer: it may have misled the synthesizer, or be the only right one";
+    DoNotOpenLink, Anyone: "do not open the link unless you know the host";
+    TakeHiddenTextOut, Anyone: "take the hidden characters out before you hand the text on";
+    NothingIsMissing, Anyone: "nothing is missing; its answer was not needed";
+    NothingIsLost, Anyone: "go on as usual: nothing is lost";
+    LeaveItOut, Anyone: "leave it out";
+    LowerMinShare, Anyone: "lower `min_share`";
+    // Waiting.
+    TryAgain, Anyone: "try again";
+    TryLater, Anyone: "try again later";
+    TryInAMinute, Anyone: "try again in a minute";
+    WaitForRunToEnd, Anyone: "try again when a run has ended";
+    WaitForCallToEnd, Anyone: "try again when a call has ended";
+    WaitForItsEnd, Anyone: "wait until it has ended";
+    WaitAsAsked, Anyone: "wait as long as the message says";
+    WaitRetryAfter, Anyone: "wait as long as `Retry-After` says";
+    WaitForRequests, Anyone: "wait until the requests under way have ended";
+    WaitForLimit, Anyone: "wait until the limit is renewed";
+    WaitForModel, Anyone: "wait until the model is asked again";
+    // Providers.
+    CheckKey, Owner: "check that the key is current and belongs to this provider";
+    CopyKeyAgain, Machine: "copy the key again, without line breaks";
+    AddCredit, Owner: "add credit at the provider";
+    RaiseKeyLimit, Owner: "raise the key's limit at the provider";
+    MakeKeyAtProvider, Owner: "make another key at the provider";
+    SeeAccount, Owner: "look at the provider's account settings";
+    ChangePrivacySettings, Owner: "change what the account's privacy and guardrail settings allow";
+    ReadProvidersMessage, Anyone: "read the provider's message: an option may not suit this model";
+    CheckNetwork, Owner: "check the network and the base URL";
+    CheckClock, Owner: "check the clock and the base URL";
+    CheckNetworkAndAddress, Owner: "check the network and the address";
+    SetCertificates, Owner: "set `ca_file` to a file of certificates in PEM, or leave it out";
+    NameTrustedCertificate, Owner: "name the certificate to trust in `ca_file`";
+    CheckApi, Owner: "check that the base URL is that of an OpenAI-compatible API";
+    UseRealAddress, Owner: "set the base URL to the address the provider really uses";
+    UseHttps, Owner: "use https, or http only for 127.0.0.1, [::1] or localhost";
+    UseOpenRouterPath, Owner: "let its base URL end in `/api/v1`, or take `zdr` and `data_collection` back";
+    RaiseNamedSetting, Owner: "raise the setting that the message names";
+    TryCheckCommand, Machine: "try the check command by hand";
+    // The data folder and its database.
+    CheckDataFolder, Machine: "check the free space and the permissions of the data folder";
+    CheckFolderIsWritable, Machine: "check that the data folder is a folder you may write to";
+    CheckDisk, Machine: "check the free space and the health of the disk of the data folder";
+    FreeSpace, Machine: "free some space on the disk of the data folder, then try again";
+    FreeDatabase, Machine: "free the database or its disk";
+    MendFolderPermissions, Machine: "mend the permissions of the data folder";
+    MendPermissions, Machine: "mend the permissions of the file and its folder";
+    CloseOtherPrograms, Machine: "close other programs that have the run database open, then try again";
+    EndOtherPrograms, Machine: "end the servers and MCP clients that use it, then say it again";
+    RestoreOrMove, Machine: "make a copy of the data folder, then move the database away or restore it from a backup";
+    RestoreBackup, Machine: "restore the database from a backup";
+    RestoreAnotherBackup, Machine: "restore another backup";
+    MoveDatabaseAway, Machine: "move the file away";
+    MoveAway, Machine: "move it away";
+    MoveOutOfTheWay, Machine: "move it out of the way";
+    UseLocalDisk, Machine: "choose a data folder on a local disk";
+    SetDataFolder, Machine: "choose another data folder with `PARALLEL_LLM_DATA_DIR`";
+    UseNewerProgram, Machine: "use the newer program";
+    UseNewerSqlite, Machine: "build it with SQLite 3.51.3 or newer";
+    RestartProgram, Machine: "end this program and start it again";
+    RestoreFileFirst, Machine: "restore the file first if it is missing";
+    NameBackup, CommandLine: "name a file that `store backup` made";
+    NameNewFile, Machine: "name a new file: a backup is never written over";
+    NameWritableFile, Machine: "name a file in a folder you may write";
+    SayAgainAfterIt, Machine: "wait until it has ended, then say it again";
+    UseOneOfThem, Machine: "use one of them, or another data folder";
+    NameAnotherToken, Machine: "choose another name: the runs of that token's holder are found by it";
+    PurgeAgain, Machine: "mend its permissions and purge again";
+    MendFileAndRestart, Machine: "mend the file or take it away, and start the program anew";
+    // Settings.
+    CorrectValue, Machine: "correct the value at the place the message names";
+    CorrectOrDefault, Machine: "correct the value, or leave it out to have the default";
+    TakeOut, Machine: "take it out";
+    TakeOutOrOwnFile, Machine: "take it out, or write it into your own file";
+    Shorten, Machine: "shorten it";
+    CloseQuote, Machine: "close the quote";
+    QuoteOrShell, Machine: "quote it where it is meant as it stands, or run a shell: `sh -c '...'`";
+    WritePersona, Machine: "write it as `[personas.NAME]` into the settings";
+    RenamePreset, Machine: "rename the preset";
+    RenamePersona, Machine: "rename the persona";
+    RenameProvider, Machine: "rename the provider";
+    GivePersonaWords, Machine: "give it a `system` or a `stance`, or take it out";
+    WriteWholePath, Machine: "write the whole path of the file";
+    WritePathOrName, Machine: "write its whole path, or its name alone";
+    WriteAddress, Machine: "write where it is, like `https://example.com/v1`";
+    WriteNameNotKey, Machine: "write the name, not the key";
+    KeyInAnotherVariable, Machine: "keep this provider's key in a variable of another name";
+    KeyElsewhere, Machine: "take it out; a key belongs into the key file, `key_variable` or `key_command`";
+    OtherFileNames, Machine: "choose another `answer_file_name`, or another `final_file_name`";
+    MendFile, Machine: "mend the file";
+    MendFileOrByHand, Machine: "mend the file, or put the entry in by hand";
+    MoveFileSetKeysAgain, Machine: "move the file away and set the keys again";
+    SetIssuerAudience, Machine: "set `issuer_audience` to the address at which clients reach this server";
+    WriteIssuerExactly, Machine: "write `issuer` letter by letter as the issuer does";
+    CheckIssuer, Owner: "check the setting `issuer`";
+    CopyKeyAlone, Machine: "copy the key alone, as its provider shows it, without anything around it";
+    TightenIt, Machine: "tighten it";
+    RaiseIt, Machine: "raise it";
+    WriteThatFile, Machine: "write the file";
+    NameKeyVariable, Machine: "name its variable with `key_variable`";
+    GiveKeyAlone, Machine: "give the key alone, and nothing beside it";
+    GiveKeyInVariable, Machine: "give the key in a variable";
+    // A server.
+    CallByItsAddress, Anyone: "call the server by the address it tells at its start";
+    AllowHost, Owner: "add the name to `http_hosts`, the origin to `http_origins`";
+    NewTokenOfIssuer, Anyone: "get a new token for this server from its issuer";
+    CopyTokenAgain, Anyone: "copy the token again: it was mistyped or cut off";
+    LeaveAuthorizationOut, Anyone: "leave `Authorization` out: this server wants no token";
+    SeeServerLog, Owner: "see the server's log, which says why";
+    SendFewerHeaders, Anyone: "send fewer or shorter headers";
+    SendWholeObject, Anyone: "send one JSON object, whole and without a pause";
+    SendJson, Anyone: "send `Content-Type: application/json`, not compressed";
+    UsePost, Anyone: "use POST; sessions also take GET and DELETE";
+    UseMethods, Anyone: "use GET, POST or DELETE";
+
+    BeginSession, Anyone: "begin a new session with `initialize`";
+    ReadSpecification, Anyone: "see the MCP specification on Streamable HTTP";
+    CancelAtItsServer, Anyone: "cancel the task at the server that answered its call";
+    MakeTwoCalls, Anyone: "make two calls of it";
+    WaitFirst, Anyone: "call get_run with \"wait_s\":50 first";
+    SeeReportPart, Anyone: "see `part` `report` for what there is";
+    LeaveFilesOut, Anyone: "leave `files` out, and fetch the parts of the run";
+    AskOwnerThere, Anyone: "ask the owner of this server to do it on that machine";
+    UseAnotherPort, Machine: "choose another port, or end the program that has this one";
+    NamePemPair, Machine: "name a certificate and its key, each a file in PEM";
+    TokenOfHigherLimit, Owner: "make a token with a higher limit of the day";
+    NameToken, Machine: "take lower-case letters, digits, `.`, `_` and `-`, a letter first, such as `laptop-2`";
+    // A program.
+    ReportMessage, Anyone: "report it with the message";
+    RunAgain, Machine: "run the command again";
+    NamePythonServer, Machine: "name the folder of the Python server, or one of the files";
+    MendOrAnother, Machine: "mend the file, or name another";
+    TakeOwnEntryOut, Machine: "take the entry `parallel-llm` out by hand";
+    TakeEntryOut, Machine: "take that entry out by hand or give it another name";
+    StartReaderFirst, Machine: "start its reader first, or name a file";
+    SetBoth, Machine: "set both, or neither";
+    FreeOutput, Machine: "give it a place that can be written";
+    PipeKeyIn, Machine: "pipe the key in";
+    NameOfVariable, Machine: "give the name of a variable, never its value";
+    NameFileAfterAt, Machine: "name a readable file after `@`; a text that begins with `@` is taken from stdin";
+}

@@ -1,0 +1,235 @@
+//! What the command line calls the things that can be done next: its commands and their flags.
+
+use parallel_llm_engine::value::next::{self, Argument, Audience, Limit, Next, Operation, Vocabulary};
+
+/// For whoever sits at the command line.
+pub const COMMAND_LINE: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Owner };
+
+/// A choice of steps in the words of the command line.
+pub fn say(steps: &[Next]) -> String {
+    next::say(steps, &COMMAND_LINE)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of a vocabulary: other doors lack names")]
+const fn operation(operation: Operation) -> Option<&'static str> {
+    Some(match operation {
+        Operation::ShowRun => "`runs show`",
+        Operation::WaitForRun => "`runs wait`",
+        Operation::Resume => "`runs resume`",
+        Operation::Resend => "`runs resume --resend`",
+        Operation::AddModels => "`runs add`",
+        Operation::Synthesize => "`runs synthesize`",
+        Operation::Replay => "`runs replay`",
+        Operation::FindRun => "`runs list`",
+        Operation::AskAnew => "`--fresh`",
+        Operation::KeepTexts => "`--store full`",
+        Operation::KeepFacts => "`--store metadata`",
+        Operation::ListModels => "`models`",
+        Operation::ListModelsTakingFiles => "`models --attachments`",
+        Operation::Help => "`parallel-llm-mcp help`",
+        Operation::Demo => "`parallel-llm-mcp demo`",
+        Operation::Doctor => "`doctor`",
+        Operation::DoctorDeep => "`doctor --deep`",
+        Operation::ListKeys => "`keys list`",
+        Operation::RemoveKey => "`keys remove`",
+        Operation::CreateToken => "`parallel-llm-mcp keys create NAME`",
+        Operation::WidenToken => "`keys create NAME --scope ...`",
+        Operation::ShowSettings => "`config show`",
+        Operation::ListCodes => "`explain`",
+        Operation::ExportReport => "`runs export --jsonl`",
+        Operation::ListProviderModels => "`models --provider`",
+    })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of a vocabulary: other doors lack names")]
+const fn argument(argument: Argument) -> Option<&'static str> {
+    Some(match argument {
+        Argument::Prompt => "an argument, as `@file` or on stdin",
+        Argument::Synthesizer => "`--synthesizer`",
+        Argument::Strategy => "`--strategy best-of-n@by=check`",
+        Argument::Check => "`--check`",
+        Argument::OutputFolder => "`--output-dir`",
+        Argument::Wait => "`--wait`",
+        Argument::AllowSecretFile => "`--allow-secret-file`",
+    })
+}
+
+const fn limit(limit: &Limit) -> Option<&'static str> {
+    match limit {
+        Limit::Budget => Some("--budget"),
+        Limit::OutputTokens => Some("--max-tokens"),
+        Limit::Deadline => Some("--deadline"),
+        Limit::Setting { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parallel_llm_engine::value::money::PicoUsd;
+    use parallel_llm_engine::value::next::{Advice, Blank, MachineStep, PLAIN, When};
+    use parallel_llm_engine::{Code, value::next};
+    use parallel_llm_service::{Grant, Principal};
+
+    use super::*;
+
+    /// Every step there is, with data that would be seen. The match names each kind, so that none can be forgotten.
+    fn every_step() -> Vec<Next> {
+        let limits = [Limit::Budget, Limit::OutputTokens, Limit::Deadline];
+        let mut steps: Vec<Next> = Advice::ALL.iter().copied().map(Next::Do).collect();
+        steps.extend(Operation::ALL.iter().copied().map(Next::Use));
+        steps.extend(Argument::ALL.iter().copied().map(Next::Give));
+        steps.extend(limits.iter().cloned().map(Next::Raise));
+        steps.extend(limits.into_iter().map(Next::Lower));
+        steps.extend([
+            Next::raise_setting("prompt_chars_max"),
+            Next::Lower(Limit::Setting { name: "retries_max".into(), now: Some(2) }),
+            Next::Meant("quick".into()),
+            Next::choose_one(["a", "b"]),
+            Next::WriteAs("90s".into()),
+            Next::Example("{\"a\": 1}".into()),
+            Next::LeaveOut("ca_file".into()),
+            Next::NameWith("--command".into()),
+            Next::Type("doctor --deep --yes".into()),
+            Next::See("ask --help".into()),
+            Next::Serve {
+                command: "parallel-llm-mcp serve --http 0.0.0.0:1".into(),
+                when: When::WithToken,
+                blanks: vec![Blank::ServerName, Blank::Files],
+            },
+            Next::WholeNumber { from: 1, to: 2 },
+            Next::BudgetBetween { from: PicoUsd::from_usd(1), to: PicoUsd::from_usd(2) },
+            Next::BudgetOfAtMost(PicoUsd::from_usd(2)),
+            Next::WaitForSeats(3),
+            Next::AttachAtMost(3),
+            Next::WaitUntil("Fri, 20 Nov 2026 13:00:00 GMT".into()),
+            Next::WaitForNextDay { minutes: 61 },
+            Next::Set("check_command".into()),
+        ]);
+        steps.extend(every_step_at_the_machine().map(Next::Machine));
+        let kinds: std::collections::BTreeSet<u8> = steps.iter().map(kind).collect();
+        assert_eq!(kinds.len(), 23, "a kind of step is not in the list");
+        steps
+    }
+
+    fn every_step_at_the_machine() -> impl Iterator<Item = MachineStep> {
+        let path = || "/home/owner/data".into();
+        [
+            MachineStep::SetVariable("HOME".into()),
+            MachineStep::UnsetVariable("HOME".into()),
+            MachineStep::SetAsUser { setting: "panel".into(), variable: Some("PARALLEL_LLM_PANEL".into()) },
+            MachineStep::SetBaseUrl { provider: "team".into(), variable: None },
+            MachineStep::KeepKey("team".into()),
+            MachineStep::CopyKey("team".into()),
+            MachineStep::TryKeyCommand("team".into()),
+            MachineStep::SetInPreset { preset: "quick".into(), key: "budget_usd".into() },
+            MachineStep::TrustReader("team".into()),
+            MachineStep::WriteTable("[personas.NAME]".into()),
+            MachineStep::Restrict { path: path(), mode: "600".into() },
+            MachineStep::EndHolder(path()),
+        ]
+        .into_iter()
+    }
+
+    const fn kind(step: &Next) -> u8 {
+        match step {
+            Next::Do(_) => 0,
+            Next::Use(_) => 1,
+            Next::Give(_) => 2,
+            Next::Raise(_) => 3,
+            Next::Lower(_) => 4,
+            Next::Meant(_) => 5,
+            Next::ChooseOne(_) => 6,
+            Next::WriteAs(_) => 7,
+            Next::Example(_) => 8,
+            Next::LeaveOut(_) => 9,
+            Next::NameWith(_) => 10,
+            Next::Type(_) => 11,
+            Next::Serve { .. } => 12,
+            Next::WholeNumber { .. } => 13,
+            Next::BudgetBetween { .. } => 14,
+            Next::BudgetOfAtMost(_) => 15,
+            Next::WaitForSeats(_) => 16,
+            Next::AttachAtMost(_) => 17,
+            Next::WaitUntil(_) => 18,
+            Next::WaitForNextDay { .. } => 19,
+            Next::Set(_) => 20,
+            Next::Machine(_) => 21,
+            Next::See(_) => 22,
+        }
+    }
+
+    fn tenant() -> Principal {
+        let grant = Grant {
+            name: "laptop".to_owned(),
+            scopes: Vec::new(),
+            budget_day: None,
+            requests_per_minute: None,
+        };
+        Principal::TokenHolder(grant.into())
+    }
+
+    /// Each step alone, and what each code has to say.
+    fn every_choice() -> Vec<Vec<Next>> {
+        let codes = Code::ALL.iter().map(|code| code.next().to_vec());
+        every_step().into_iter().map(|step| vec![step]).chain(codes).collect()
+    }
+
+    /// The flag or command of the command line in what is said, quoted or not.
+    fn command(said: &str) -> Option<&str> {
+        const COMMANDS: [&str; 9] = [
+            "`runs",
+            "`keys",
+            "`doctor",
+            "`config",
+            "`models ",
+            "`explain",
+            "`store",
+            "parallel-llm-mcp ",
+            " --",
+        ];
+        COMMANDS.into_iter().chain(["`--"]).find(|command| said.contains(command))
+    }
+
+    #[test]
+    fn a_door_without_a_command_line_names_no_flag_and_no_command() {
+        let tenant = tenant();
+        let doors = [
+            ("tools, for the owner", *parallel_llm_mcp_door::words::of(&Principal::Owner)),
+            ("tools, for others", *parallel_llm_mcp_door::words::of(&tenant)),
+            ("HTTP", parallel_llm_http::failure::WORDS),
+        ];
+        for (door, words) in doors {
+            for steps in every_choice() {
+                let said = next::say(&steps, &words);
+                assert_eq!(command(&said), None, "{door}: {steps:?} is said as {said}");
+                assert!(!said.is_empty() && !said.ends_with(['.', ' ']), "{door}: {said:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_asks_by_the_owners_leave_is_told_nothing_of_the_owners() {
+        const OWNERS: [&str; 6] =
+            ["/home", "data folder", "`chmod", "[providers", "your own file", "permissions"];
+        let tenant = tenant();
+        for words in [*parallel_llm_mcp_door::words::of(&tenant), parallel_llm_http::failure::WORDS] {
+            for steps in every_choice() {
+                let said = next::say(&steps, &words);
+                let told = OWNERS.into_iter().find(|word| said.contains(word));
+                assert_eq!(told, None, "{steps:?} is said as {said}");
+                let asks_the_owner = said.contains("the owner of this server");
+                let is_the_owners = said.contains("the setting `") || said.contains("set `");
+                assert!(!is_the_owners || asks_the_owner, "{steps:?} is said as {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_command_line_has_a_name_for_everything() {
+        for steps in every_choice() {
+            let said = say(&steps);
+            assert!(!said.is_empty() && !said.ends_with(['.', ' ']), "{said:?}");
+            assert!(next::say(&steps, &PLAIN).len() > 4);
+        }
+    }
+}
