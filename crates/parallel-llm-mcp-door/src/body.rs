@@ -21,7 +21,7 @@ use tokio::task::JoinError;
 
 use super::early::Asked;
 use super::line::{self, Line, Refusal};
-use super::{refusal, salvage};
+use super::{refusal, request_id};
 use parallel_llm_http::message;
 use parallel_llm_http::status::Fault;
 
@@ -117,7 +117,7 @@ fn checked(bytes: Bytes, asked: &Asked) -> Result<Bytes, Refusal> {
             // As long as the message beside it.
             drop(read);
             let text = String::from_utf8_lossy(line::trimmed(&bytes));
-            let mended = match salvage::without_lone_surrogates(&text) {
+            let mended = match request_id::without_lone_surrogates(&text) {
                 Cow::Owned(mended) => mended,
                 // Nothing to mend, which is nearly always so, leaves the body where it is.
                 Cow::Borrowed(text) if text.len() == bytes.len() => return Ok(bytes),

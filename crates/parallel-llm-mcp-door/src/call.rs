@@ -12,11 +12,11 @@ use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::client_cancel::ClientCancel;
 use super::confirm::{self, Confirmations, Excess, Fingerprint, Word};
 use super::progress::Progress;
-use super::recall::Recall;
 use super::task::{self, OpenTasks};
-use super::{version, wall};
+use super::{client_timeout, version};
 use parallel_llm_service::render::report::Report;
 use parallel_llm_service::{Principal, RunHandle, Scope, Services};
 
@@ -88,12 +88,12 @@ impl Call {
 
     fn client_wall(&self) -> Option<Duration> {
         let name = self.context.client_info().map(|client| client.name);
-        wall::of_client(name.as_deref(), self.service.settings.client_wall_ms)
+        client_timeout::of_client(name.as_deref(), self.service.settings.client_wall_ms)
     }
 
     /// When to answer at the latest.
     fn soft_end(&self, wish: Option<Duration>) -> Option<Instant> {
-        let waits = [self.client_wall().map(wall::soft), wish].into_iter().flatten().min();
+        let waits = [self.client_wall().map(client_timeout::soft), wish].into_iter().flatten().min();
         waits.and_then(|wait| self.begun.checked_add(wait))
     }
 
@@ -188,7 +188,7 @@ impl Call {
 
     /// Cancelled when the client gives up: in a session by its own word, elsewhere also by closing the answer's stream.
     fn taking_back(&self) -> &CancellationToken {
-        self.context.extensions.get::<Recall>().map_or(&self.context.ct, Recall::given)
+        self.context.extensions.get::<ClientCancel>().map_or(&self.context.ct, ClientCancel::given)
     }
 
     async fn waited_enough(&self, wish: Option<Duration>) {

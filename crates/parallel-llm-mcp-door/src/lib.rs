@@ -15,6 +15,8 @@ mod agreement;
 mod arguments;
 mod body;
 mod call;
+mod client_cancel;
+mod client_timeout;
 mod completion;
 mod confirm;
 mod early;
@@ -31,11 +33,10 @@ mod pending;
 mod pipe;
 mod progress;
 mod prompts;
-mod recall;
 mod refusal;
+mod request_id;
 mod resources;
 mod result;
-mod salvage;
 mod schema;
 mod sessions;
 pub mod stdio;
@@ -44,7 +45,6 @@ mod task;
 mod tools;
 mod unread;
 mod version;
-mod wall;
 mod wire;
 pub mod words;
 
@@ -63,7 +63,7 @@ use parallel_llm_service::Services;
 /// end.
 pub fn door(service: &Services, stop: CancellationToken, end: CancellationToken) -> Door {
     tell_missing_key(service);
-    let stop_soft = wall::soft(Duration::from_millis(service.settings.drain_ms));
+    let stop_soft = client_timeout::soft(Duration::from_millis(service.settings.drain_ms));
     let handler = handler::Handler::new(handler::Reach::Network, service.clone(), stop, stop_soft);
     streamable::door(move || handler.clone(), end)
 }

@@ -9,7 +9,7 @@ use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::salvage;
+use super::request_id;
 use parallel_llm_http::message::{self, Values};
 
 /// JSON-RPC's range for a server's own errors begins here: the request is right, the server cannot take it now.
@@ -52,7 +52,7 @@ impl Refusal {
     /// The message is not JSON, for this reason.
     pub(super) fn unreadable(message: &[u8], reason: &str) -> Self {
         Self {
-            id: salvage::id_of(message),
+            id: request_id::id_of(message),
             is_guess: true,
             code: ErrorCode::PARSE_ERROR,
             message: format!(
@@ -74,7 +74,7 @@ impl Refusal {
 
     /// A line longer than is read, of which only the beginning and the end were kept.
     pub(super) fn too_long(head: &[u8], tail: &[u8]) -> Self {
-        let id = salvage::id_of(head).or_else(|| salvage::id_of_tail(tail));
+        let id = request_id::id_of(head).or_else(|| request_id::id_of_tail(tail));
         let mebibytes = message::BYTES_MAX / (1024 * 1024);
         Self::invalid(
             id,
@@ -150,10 +150,10 @@ fn read_message(line: &[u8], values: Values) -> Result<Option<ClientJsonRpcMessa
     let unreadable = |reason: String| Refusal::unreadable(line, &reason);
     let text = std::str::from_utf8(line)
         .map_err(|error| unreadable(format!("byte {} is not valid UTF-8", error.valid_up_to())))?;
-    let text = salvage::without_lone_surrogates(text);
+    let text = request_id::without_lone_surrogates(text);
     let head = read_head(&text).map_err(|error| match error {
         NotAHead::Json(error) => unreadable(error.to_string()),
-        NotAHead::Shape(message) => Refusal::invalid(salvage::id_of(line), message),
+        NotAHead::Shape(message) => Refusal::invalid(request_id::id_of(line), message),
     })?;
     let checked = head.check().map_err(|message| Refusal::invalid(head.repeatable_id(), message));
     // The head was read without making anything of the values in it; from here on each takes memory.
@@ -236,10 +236,10 @@ impl Head<'_> {
     /// Ids are strings or whole numbers. A notification has none.
     fn check_id(&self) -> Result<(), String> {
         let Some(id) = self.id else { return Ok(()) };
-        let is_usable = id.get().len() <= salvage::ID_BYTES_MAX
+        let is_usable = id.get().len() <= request_id::ID_BYTES_MAX
             && (id.get().starts_with('"') || id.get().parse::<i64>().is_ok());
         is_usable.then_some(()).ok_or_else(|| {
-            let bytes_max = salvage::ID_BYTES_MAX;
+            let bytes_max = request_id::ID_BYTES_MAX;
             format!("`id` is not a string or a whole number of at most {bytes_max} bytes: send \"id\":1")
         })
     }
@@ -247,7 +247,10 @@ impl Head<'_> {
     /// The id as it was written, where it is one a reply may carry.
     fn repeatable_id(&self) -> Option<Box<RawValue>> {
         let is_scalar = |id: &&RawValue| matches!(id.get().as_bytes()[0], b'"' | b'-' | b'0'..=b'9');
-        self.id.filter(is_scalar).filter(|id| id.get().len() <= salvage::ID_BYTES_MAX).map(ToOwned::to_owned)
+        self.id
+            .filter(is_scalar)
+            .filter(|id| id.get().len() <= request_id::ID_BYTES_MAX)
+            .map(ToOwned::to_owned)
     }
 }
 

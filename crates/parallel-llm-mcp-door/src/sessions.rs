@@ -31,8 +31,8 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 use tokio::time::{Instant, timeout};
 
+use super::client_cancel::ClientCancel;
 use super::line::Refusal;
-use super::recall::Recall;
 use super::{pending, refusal, wire};
 use parallel_llm_http::failure;
 use parallel_llm_http::status::Fault;
@@ -95,7 +95,7 @@ struct Session {
     principal: Option<String>,
     used: Instant,
     /// Requests of the client that are not answered.
-    calls: HashMap<RequestId, Recall>,
+    calls: HashMap<RequestId, ClientCancel>,
 }
 
 /// One request that is not answered.
@@ -103,7 +103,7 @@ struct InFlight {
     table: Table,
     session: SessionId,
     request: RequestId,
-    recall: Recall,
+    recall: ClientCancel,
 }
 
 /// A request on its way to the library, which has ended where it does not arrive.
@@ -258,7 +258,7 @@ impl Table {
         if let Some((_, calls_max)) = bounds.into_iter().find(|(calls, calls_max)| calls >= calls_max) {
             return Err(pending::too_many(request, calls_max));
         }
-        let recall = Recall::default();
+        let recall = ClientCancel::default();
         if let Some(session) = sessions.get_mut(id) {
             session.calls.insert(request.clone(), recall.clone());
         }

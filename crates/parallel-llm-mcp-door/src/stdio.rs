@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::handler::{Handler, Reach};
 use super::outbox::outbox;
 use super::wire::{Stopping, Wire};
-use super::{pipe, wall};
+use super::{client_timeout, pipe};
 use parallel_llm_service::Services;
 use parallel_llm_settings::signals::{Signal, Signals};
 
@@ -76,7 +76,7 @@ where
         Instant::now() + drain
     };
     let served = async {
-        let handler = Handler::new(Reach::Pipes, service.clone(), stop.clone(), wall::soft(drain));
+        let handler = Handler::new(Reach::Pipes, service.clone(), stop.clone(), client_timeout::soft(drain));
         // Boxed, because what serves a client is kilobytes, which this future would hold else.
         Box::pin(super::serve(handler, wire)).await;
         // However it ended, nobody is there any more.

@@ -7,9 +7,9 @@ use tokio_util::sync::CancellationToken;
 
 /// The client's word to give one request up, which it may give as long as the request is in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Recall(CancellationToken);
+pub(super) struct ClientCancel(CancellationToken);
 
-impl Recall {
+impl ClientCancel {
     /// The client gives its word.
     pub(super) fn give(&self) {
         self.0.cancel();
