@@ -6,6 +6,8 @@ use axum::http::HeaderName;
 /// One protocol over HTTP.
 #[derive(Clone, Debug)]
 pub struct Door {
+    /// What the protocol is called.
+    pub name: &'static str,
     /// What is served. Each answer says its own [`Policy`](super::Policy).
     pub routes: Router,
     /// Where clients find it, who come to a path that is not there.
@@ -19,7 +21,7 @@ pub struct Door {
 /// Routes without a protocol of their own.
 impl From<Router> for Door {
     fn from(routes: Router) -> Self {
-        Self { routes, path: None, page_sends: Vec::new(), page_reads: Vec::new() }
+        Self { name: "HTTP", routes, path: None, page_sends: Vec::new(), page_reads: Vec::new() }
     }
 }
 

@@ -17,6 +17,7 @@ mod connection;
 mod connections;
 mod cors;
 mod door;
+pub mod early;
 mod exposure;
 pub mod failure;
 mod flight;

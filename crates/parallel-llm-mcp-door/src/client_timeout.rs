@@ -1,23 +1,18 @@
-//! How long a client waits for a tool before it gives up, and when to answer so that it does not.
+//! How long each client waits for a tool before it gives up.
 //!
-//! Most clients count from the call and ignore progress, so the only answer that arrives is one that comes before
-//! their wall. The run goes on behind it. What a user set in the client for this server cannot be seen from here; the
-//! setting `client_wall_ms` says it.
+//! Most clients count from the call and ignore progress. What a user set in the client for this server cannot be seen
+//! from here; the setting `client_wall_ms` says it.
 
 use std::time::Duration;
 
-/// Where a client's name tells nothing: the default of the TypeScript SDK, which most clients are made with.
-const UNKNOWN_S: u64 = 60;
-
-/// The part of the wall that is used: the rest is for the way back and for clients that count from earlier.
-const SOFT_PERCENT: u32 = 85;
+use parallel_llm_service::CLIENT_TIMEOUT_UNKNOWN;
 
 /// What is known of a client.
 struct Client {
     /// The name that it gives itself, in lower case; with `*` at the end, the beginning of it.
     name: &'static str,
     /// How long it waits by default, in seconds; `None` waits as long as it takes.
-    wall_s: Option<u64>,
+    timeout_s: Option<u64>,
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "only the page tells it, which is compared with this table")
@@ -53,8 +48,8 @@ const CLIENTS: [Client; 13] = [
     client("zed*", Some(60), Source::Documentation),
 ];
 
-const fn client(name: &'static str, wall_s: Option<u64>, source: Source) -> Client {
-    Client { name, wall_s, source }
+const fn client(name: &'static str, timeout_s: Option<u64>, source: Source) -> Client {
+    Client { name, timeout_s, source }
 }
 
 impl Client {
@@ -73,12 +68,8 @@ pub(super) fn of_client(name: Option<&str>, set_ms: Option<u64>) -> Option<Durat
     }
     let name = name.unwrap_or_default().to_lowercase();
     let known = CLIENTS.iter().find(|client| client.is(&name));
-    known.map_or(Some(UNKNOWN_S), |client| client.wall_s).map(Duration::from_secs)
-}
-
-/// When to answer at the latest before such a wall.
-pub(super) fn soft(wall: Duration) -> Duration {
-    wall * SOFT_PERCENT / 100
+    // Of the default of the TypeScript SDK, which most clients are made with.
+    known.map_or(Some(CLIENT_TIMEOUT_UNKNOWN), |client| client.timeout_s.map(Duration::from_secs))
 }
 
 #[cfg(test)]
@@ -86,8 +77,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_client_has_its_wall() {
-        let seconds = |name| of_client(name, None).map(|wall| wall.as_secs());
+    fn each_client_has_its_timeout() {
+        let seconds = |name| of_client(name, None).map(|timeout| timeout.as_secs());
         assert_eq!(seconds(Some("codex-mcp-client")), Some(300));
         assert_eq!(seconds(Some("claude-ai")), Some(240));
         assert_eq!(seconds(Some("claude-code")), None);
@@ -96,24 +87,26 @@ mod tests {
         assert_eq!(seconds(Some("Zed")), Some(60));
         assert_eq!([Some("mcp"), Some("mcp-remote"), None].map(seconds), [None, Some(60), Some(60)]);
         assert_eq!(of_client(Some("claude-code"), Some(2_000)), Some(Duration::from_secs(2)));
-        assert_eq!(soft(Duration::from_secs(60)), Duration::from_secs(51));
     }
 
     #[test]
     fn the_page_tells_what_stands_here() {
-        let limit =
-            |wall_s: Option<u64>| wall_s.map_or_else(|| "none".to_owned(), |wall| format!("{wall} s"));
+        let limit = |timeout_s: Option<u64>| {
+            timeout_s.map_or_else(|| "none".to_owned(), |timeout| format!("{timeout} s"))
+        };
         let row = |client: &Client| {
             let source = match client.source {
                 Source::Measured => "measured",
                 Source::Documentation => "documentation",
                 Source::Reports => "reports",
             };
-            format!("| `{}` | {} | {source} |\n", client.name.replace('*', "..."), limit(client.wall_s))
+            format!("| `{}` | {} | {source} |\n", client.name.replace('*', "..."), limit(client.timeout_s))
         };
         let rows: String = CLIENTS.iter().map(row).collect();
-        let table =
-            format!("{rows}| anything else | {} | the TypeScript SDK's default |\n", limit(Some(UNKNOWN_S)));
+        let table = format!(
+            "{rows}| anything else | {} | the TypeScript SDK's default |\n",
+            limit(Some(CLIENT_TIMEOUT_UNKNOWN.as_secs()))
+        );
         let page = include_str!("../../../docs/mcp.md");
         assert!(page.contains(&table), "docs/mcp.md is to hold:\n{table}");
     }

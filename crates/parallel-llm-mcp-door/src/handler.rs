@@ -1,8 +1,6 @@
 //! The server as the protocol sees it: who it is, which tools it has, and that a call always comes back.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::FutureExt;
 use parallel_llm_engine::value::nearest::nearest;
@@ -17,13 +15,10 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
-use tokio_util::sync::CancellationToken;
 
-use super::call::{Call, Host};
-use super::confirm::{Confirmations, Fingerprint};
-use super::task::{self, OpenTasks};
-use super::{completion, outcome, prompts, resources, tools, version};
-use parallel_llm_service::{Principal, Services};
+use super::call::Call;
+use super::{completion, outcome, prompts, resources, task, tools, version};
+use parallel_llm_service::{Principal, Services, Shutdown};
 
 /// What a client's model is told about this server. It stands in its context all the time, so it is short.
 const INSTRUCTIONS: &str = "process_prompt asks several language models one question at once and fuses their \
@@ -55,14 +50,13 @@ pub(super) enum Reach {
 pub(super) struct Handler {
     reach: Reach,
     service: Services,
-    host: Arc<Host>,
+    shutdown: Shutdown,
 }
 
 impl Handler {
-    /// A server over this service, until `stop` and `stop_soft` longer for calls under way. Its clones are one server.
-    pub(super) fn new(reach: Reach, service: Services, stop: CancellationToken, stop_soft: Duration) -> Self {
-        let (confirmations, open_tasks) = (Confirmations::new(), OpenTasks::default());
-        Self { reach, service, host: Arc::new(Host { stop, stop_soft, confirmations, open_tasks }) }
+    /// A server over these services, until its shutdown. Its clones are one server.
+    pub(super) const fn new(reach: Reach, service: Services, shutdown: Shutdown) -> Self {
+        Self { reach, service, shutdown }
     }
 
     /// The service for whoever makes this request.
@@ -195,10 +189,8 @@ impl ServerHandler for Handler {
             return Err(unknown("tool", name, &tools::NAMES, ErrorCode::INVALID_PARAMS));
         }
         let service = self.service(&context.extensions)?;
-        let fingerprint = Fingerprint::of(&service.principal, &request);
-        let word = self.host.confirmations.redeem(&fingerprint, &request)?;
         let version = version::of(&context);
-        let call = Call::new(service, context, Arc::clone(&self.host), (fingerprint, word));
+        let call = Call::new(service, context, &self.shutdown, &request)?;
         // Boxed, because it is far larger than any other request, all of which have room for it.
         let response =
             guard(&call.service.principal, Box::pin(tools::call(name, &call, request.arguments))).await;
@@ -229,7 +221,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let service = self.service(&context.extensions)?;
-        unharmed(&service.principal, task::cancel(&service, &self.host.open_tasks, &request.task_id)).await
+        unharmed(&service.principal, task::cancel(&service, &request.task_id)).await
     }
 
     /// What the library could not read as a request it knows.

@@ -25,7 +25,6 @@ pub mod fuzz;
 mod handler;
 mod lifecycle;
 mod line;
-mod order;
 mod outbox;
 mod outcome;
 mod part;
@@ -48,34 +47,17 @@ mod version;
 mod wire;
 pub mod words;
 
-use std::time::Duration;
-
 use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::IntoTransport;
 use rmcp::{ServerHandler, ServiceExt};
-use tokio_util::sync::CancellationToken;
 
-use parallel_llm_engine::value::next;
 use parallel_llm_http::Door;
-use parallel_llm_service::Services;
+use parallel_llm_service::{Services, Shutdown};
 
-/// This server over HTTP. Once `stop` is set calls under way are answered in time, and at `end` streams
-/// end.
-pub fn door(service: &Services, stop: CancellationToken, end: CancellationToken) -> Door {
-    tell_missing_key(service);
-    let stop_soft = client_timeout::soft(Duration::from_millis(service.settings.drain_ms));
-    let handler = handler::Handler::new(handler::Reach::Network, service.clone(), stop, stop_soft);
-    streamable::door(move || handler.clone(), end)
-}
-
-/// Tells in the log where nothing can be asked for want of a key; the server starts all the same.
-fn tell_missing_key(service: &Services) {
-    if let Some(advice) = service.settings.panel_key_advice() {
-        tracing::warn!(
-            "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({})",
-            next::say(&advice, &next::PLAIN)
-        );
-    }
+/// MCP over HTTP.
+pub fn door(service: &Services, shutdown: &Shutdown) -> Door {
+    let handler = handler::Handler::new(handler::Reach::Network, service.clone(), shutdown.clone());
+    streamable::door(move || handler.clone(), shutdown.end.clone())
 }
 
 /// Serves one connection to its end.

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::handler::{Handler, Reach};
 use super::outbox::outbox;
+use super::pipe;
 use super::wire::{Stopping, Wire};
-use super::{client_timeout, pipe};
-use parallel_llm_service::Services;
+use parallel_llm_service::{Services, Shutdown};
 use parallel_llm_settings::signals::{Signal, Signals};
 
 /// The longest wait for a client to read what was written to it, once all is done.
@@ -36,7 +36,6 @@ struct End {
 
 /// Serves the client on stdin and stdout to its end, and gives the second signal where that has ended it.
 pub async fn run(service: Services) -> Option<Signal> {
-    super::tell_missing_key(&service);
     let mut signals = Signals::new();
     let end = End::default();
     let told_twice = async {
@@ -76,7 +75,8 @@ where
         Instant::now() + drain
     };
     let served = async {
-        let handler = Handler::new(Reach::Pipes, service.clone(), stop.clone(), client_timeout::soft(drain));
+        let shutdown = Shutdown::on(stop.clone(), drain);
+        let handler = Handler::new(Reach::Pipes, service.clone(), shutdown);
         // Boxed, because what serves a client is kilobytes, which this future would hold else.
         Box::pin(super::serve(handler, wire)).await;
         // However it ended, nobody is there any more.

@@ -55,5 +55,5 @@ pub fn door_within<H: ServerHandler>(
         .layer(from_fn_with_state(Unread::new(unread::BYTES_MAX), unread::bound));
     let [version, method, name] = HEADERS;
     let page_sends = vec![version, SESSION, method, name];
-    Door { routes, path: Some(PATH), page_sends, page_reads: vec![SESSION] }
+    Door { name: "MCP", routes, path: Some(PATH), page_sends, page_reads: vec![SESSION] }
 }

@@ -15,8 +15,9 @@ use axum::middleware::Next;
 use axum::response::Response;
 use hyper::body::Frame;
 
-use super::early::{self, Asked};
+use super::early::Asked;
 use super::line::Refusal;
+use parallel_llm_http::early;
 
 /// All answers that are not read, in bytes: as many as on pipes, and hundreds of the usual ones.
 pub(super) const BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -56,7 +57,7 @@ pub(super) async fn bound(State(unread): State<Unread>, mut request: Request, ne
     }
     // It may become a short one.
     parts.headers.remove(header::CONTENT_LENGTH);
-    let is_event = early::says(&parts.headers, header::CONTENT_TYPE, early::EVENTS);
+    let is_event = early::names(&parts.headers, &header::CONTENT_TYPE, early::EVENTS);
     let counted = Counted { inner: body, unread, held: 0, asked, is_event };
     Response::from_parts(parts, Body::new(counted))
 }

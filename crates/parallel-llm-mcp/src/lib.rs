@@ -9,6 +9,7 @@
 pub mod app;
 mod certificates;
 pub mod command;
+mod doors;
 pub mod exit;
 pub mod program;
 pub mod terminal;

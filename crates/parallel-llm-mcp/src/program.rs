@@ -7,20 +7,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parallel_llm_engine::value::next::Advice;
+use parallel_llm_engine::value::next::{self, Advice};
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_http::{Access, Check, Config, Resource, TlsFiles};
+use parallel_llm_http::{Access, Check, Config, Door, Resource, TlsFiles};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::app;
 use crate::command::{self, Command, Desk, Serve};
+use crate::doors;
 use crate::exit;
 use crate::terminal::console::Console;
 use crate::terminal::words;
 use crate::watchdog;
 use parallel_llm_service::telemetry;
-use parallel_llm_service::{Services, TokenState};
+use parallel_llm_service::{Services, Shutdown, TokenState};
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings::{Environment, Settings};
 use parallel_llm_settings::signals::Signals;
@@ -115,9 +115,9 @@ async fn dispatch(
         Command::Serve(serve) => match serve.http {
             None => {
                 tell_unwritable(settings);
-                Ok(parallel_llm_mcp_door::stdio::run(wire(settings))
-                    .await
-                    .map_or(exit::ANSWER, exit::of_signal))
+                let service = wire(settings);
+                tell_missing_key(&service);
+                Ok(parallel_llm_mcp_door::stdio::run(service).await.map_or(exit::ANSWER, exit::of_signal))
             }
             Some(address) => {
                 let service = wire(settings).without_checks();
@@ -182,6 +182,16 @@ fn tell_unwritable(settings: &Settings) {
     }
 }
 
+/// Tells in the log where nothing can be asked for want of a key; the server starts all the same.
+fn tell_missing_key(service: &Services) {
+    if let Some(advice) = service.settings.panel_key_advice() {
+        tracing::warn!(
+            "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({})",
+            next::say(&advice, &next::PLAIN)
+        );
+    }
+}
+
 /// Tells in the log where nobody can come in; a token that is made later is taken from the next request on.
 async fn tell_tokenless(service: &Services) {
     let advice = "make a token with `parallel-llm-mcp keys create NAME`";
@@ -210,10 +220,14 @@ async fn serve_http(service: &Services, config: Config, drain: Duration) -> Resu
     if wants_tokens {
         tell_tokenless(service).await;
     }
-    let addresses = listener.urls().into_iter().map(|url| url + parallel_llm_mcp_door::streamable::PATH);
-    tracing::info!("MCP is served at {}", addresses.collect::<Vec<_>>().join(" and "));
-    let (stop, end) = (CancellationToken::new(), CancellationToken::new());
-    let doors = vec![parallel_llm_mcp_door::door(service, stop.clone(), end.clone())];
+    tell_missing_key(service);
+    let shutdown = Shutdown::new(drain);
+    let doors = doors::over_http(service, &shutdown);
+    for Door { name, path, .. } in &doors {
+        let addresses = listener.urls().into_iter().map(|url| url + path.unwrap_or_default());
+        tracing::info!("{name} is served at {}", addresses.collect::<Vec<_>>().join(" and "));
+    }
+    let Shutdown { stop, end, .. } = &shutdown;
     let told_twice = async {
         let signal = signals.next().await;
         tracing::info!("{signal:?}: stopping; a second signal stops at once");

@@ -15,8 +15,8 @@ use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunId, RunPlan, RunRequest, RunStatus, SeatNumber};
 use parallel_llm_mcp::app;
 use parallel_llm_service::{
-    Continuation, CostBy, Depth, Doomed, Grant, Kept, ModelQuery, Principal, Question, RunFilter, RunHandle,
-    Scope, Services, TokenState, TokenWish,
+    Consent, Continuation, CostBy, Depth, Doomed, Grant, Kept, ModelQuery, Order, Principal, Question,
+    RunFilter, RunHandle, Scope, Services, TokenState, TokenWish,
 };
 use parallel_llm_settings::settings::{Environment, Folders, Settings};
 use parallel_llm_store::{Store, StoreConfig};
@@ -182,6 +182,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         });
         Box::pin(async move { service.ask.continue_run(name, continuation).await.map(drop) })
     }),
+    ("give_up", |service, name| Box::pin(async move { service.detached.give_up(name).await })),
     ("export", |service, name| {
         Box::pin(async move { service.runs.export(name.parse().unwrap(), None).await.map(drop) })
     }),
@@ -237,7 +238,7 @@ async fn the_runs_of_others_are_word_for_word_as_if_there_were_none() {
             }
         }
     }
-    assert_eq!(cases, 2 * 10 * 2 * 3);
+    assert_eq!(cases, 2 * 11 * 2 * 3);
     for tenant in &tenants {
         // Nothing that was tried has touched them.
         assert!(
@@ -412,13 +413,20 @@ const RULES: &[(&str, Rule)] = &[
     ("Access::find_token", Rule::Owner),
     ("Access::list_tokens", Rule::Owner),
     ("Access::revoke_token", Rule::Owner),
+    ("Approvals::ask", Rule::Anyone),
+    ("Approvals::fingerprint", Rule::Anyone),
+    ("Approvals::redeem", Rule::Anyone),
     ("Asking::ask", ASK),
+    ("Asking::begin_order", ASK),
+    ("Asking::begin_unapproved", ASK),
     ("Asking::continue_run", BOTH),
     ("Asking::quote", ASK),
     ("Asking::quote_continuation", BOTH),
     ("Database::back_up", Rule::Owner),
     ("Database::check", Rule::Owner),
     ("Database::restore", Rule::Owner),
+    ("Detached::give_up", BOTH),
+    ("Detached::keep", Rule::Anyone),
     ("Doctor::bundle", Rule::Owner),
     ("Doctor::examine", Rule::Owner),
     ("Doctor::plan_probe", Rule::Owner),
@@ -452,6 +460,14 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
     let nobodys: RunId = NOBODYS.parse().unwrap();
     let doomed = Doomed::Named(vec![NOBODYS.to_owned()]);
     match name {
+        // Nothing of another's can be reached by a word or a handle.
+        "Approvals::ask" | "Approvals::fingerprint" | "Approvals::redeem" | "Detached::keep" => Ok(()),
+        // What was quoted is all that can be begun.
+        "Asking::begin_order" | "Asking::begin_unapproved" => {
+            let order = Order::Ask(Question::of(RunRequest::prompt("")));
+            service.ask.begin_order(order, Consent::CannotBeAsked).await.map(drop)
+        }
+        "Detached::give_up" => service.detached.give_up(NOBODYS).await.map(drop),
         "Asking::ask" => ask(service, RunRequest::prompt("")).await.map(drop),
         "Doctor::bundle" => {
             let diagnosis = service.doctor.examine(Depth::Quick).await;
@@ -533,8 +549,10 @@ async fn every_function_asks_for_what_the_table_says() {
 }
 
 /// The holder of the rooms, and what does something in each.
-const ROOMS: [&str; 10] = [
+const ROOMS: [&str; 12] = [
     "Services",
+    "Approvals",
+    "Detached",
     "Asking",
     "History",
     "Statistics",

@@ -13,7 +13,7 @@ mod runs;
 pub mod telemetry;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -24,7 +24,11 @@ use parallel_llm_store::Store;
 pub use access::{
     Access, Grant, Issuer, MadeToken, Principal, ReadDocument, Scope, TokenLine, TokenState, TokenWish,
 };
-pub use ask::{Asking, Continuation, Question, Quote, QuotedCost};
+pub use ask::{
+    Approvals, Asking, Begun, CLIENT_TIMEOUT_UNKNOWN, Consent, Continuation, DECISION_MAX, Decision,
+    Detached, Excess, Fingerprint, Order, Question, Quote, QuotedCost, Shutdown, Unapproved, UnknownApproval,
+    Waiting,
+};
 pub use discretion::discreet;
 pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, Remedy, size};
 pub use import::{Import, Importing, Item, KeyImport};
@@ -40,7 +44,7 @@ pub use runs::{
     files,
 };
 
-use ask::Planner;
+use ask::{OpenApprovals, Planner};
 use models::check::ConfiguredModels;
 use models::lists::Lists;
 use models::providers::Providers;
@@ -76,6 +80,10 @@ pub struct Services {
     pub settings: Arc<Settings>,
     /// Questions, and further parts of runs.
     pub ask: Asking,
+    /// Users' approvals that are waited for.
+    pub approvals: Approvals,
+    /// Runs whose callers do not wait for them.
+    pub detached: Detached,
     /// Runs under way and remembered.
     pub runs: History,
     /// What they come to as numbers.
@@ -130,6 +138,8 @@ struct Shared {
     calibration: Arc<CalibrationFile>,
     live: Arc<Later<Runs>>,
     store: Arc<Later<Store>>,
+    approvals: OpenApprovals,
+    detached: Arc<Mutex<Vec<Hold>>>,
 }
 
 impl Services {
@@ -147,6 +157,8 @@ impl Services {
             calibration: parts.calibration,
             live: Arc::new(parts.runs),
             store: parts.store,
+            approvals: OpenApprovals::default(),
+            detached: Arc::default(),
         };
         Self::of(Arc::new(shared), Principal::Owner, true)
     }
@@ -182,6 +194,7 @@ impl Services {
             calibration: Arc::clone(&shared.calibration),
         };
         let ask = Asking { planner, history: history.clone(), live: Arc::clone(&shared.live) };
+        let detached = Detached { all: Arc::clone(&shared.detached), history: history.clone() };
         let issuer = shared.issuer.clone();
         let access = Access { settings: settings(), store: store(), issuer, principal: who() };
         let doctor = Doctor {
@@ -209,6 +222,8 @@ impl Services {
             settings: settings(),
             runs: history,
             ask,
+            approvals: Approvals { all: Arc::clone(&shared.approvals), principal: who() },
+            detached,
             access,
             doctor,
             shared,

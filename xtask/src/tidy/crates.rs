@@ -20,7 +20,10 @@ const SETTINGS: &str = "parallel-llm-settings";
 const INSTALL: &str = "parallel-llm-install";
 const SERVICE: &str = "parallel-llm-service";
 const HTTP: &str = "parallel-llm-http";
-const MCP_DOOR: &str = "parallel-llm-mcp-door";
+/// How the name of a door begins and ends: one more has no row of its own.
+const DOOR: (&str, &str) = ("parallel-llm-", "-door");
+/// Stands for every door in a row.
+const ANY_DOOR: &str = "a door";
 const FUZZ: &str = "parallel-llm-fuzz";
 
 /// What one of our crates may depend on, of ours.
@@ -44,19 +47,19 @@ const ROWS: &[Row] = &[
     // It knows who may come in, and no protocol.
     Row { name: HTTP, may: &[ENGINE, SETTINGS, SERVICE], tests_may: &[TESTKIT] },
     // A door asks the service; it knows no other door, and neither the provider nor the store.
-    Row { name: MCP_DOOR, may: &[ENGINE, SETTINGS, SERVICE, HTTP], tests_may: &[TESTKIT] },
+    Row { name: ANY_DOOR, may: &[ENGINE, SETTINGS, SERVICE, HTTP], tests_may: &[TESTKIT] },
     Row {
         name: PROGRAM,
-        may: &[ENGINE, PROVIDER, STORE, SIMULATOR, SETTINGS, INSTALL, SERVICE, HTTP, MCP_DOOR],
+        may: &[ENGINE, PROVIDER, STORE, SIMULATOR, SETTINGS, INSTALL, SERVICE, HTTP, ANY_DOOR],
         tests_may: &[TESTKIT],
     },
-    Row { name: TESTKIT, may: &[ENGINE, STORE, SIMULATOR, HTTP, MCP_DOOR, PROGRAM], tests_may: &[] },
+    Row { name: TESTKIT, may: &[ENGINE, STORE, SIMULATOR, HTTP, ANY_DOOR, PROGRAM], tests_may: &[] },
     // It measures the built program and, beside it, the same library without a door.
     Row { name: BENCH, may: &[ENGINE, PROVIDER, STORE, SETTINGS, SERVICE, PROGRAM], tests_may: &[] },
     // It asks the built program and never links it.
     Row { name: XTASK, may: &[], tests_may: &[] },
     // It reaches what reads strangers' bytes through one hidden module of each.
-    Row { name: FUZZ, may: &[PROVIDER, MCP_DOOR], tests_may: &[] },
+    Row { name: FUZZ, may: &[PROVIDER, ANY_DOOR], tests_may: &[] },
 ];
 
 /// Crates that speak to a network, a database, a client or a terminal.
@@ -91,13 +94,14 @@ fn manifest(path: &str, text: &str) -> Vec<Finding> {
     };
     let name =
         table.get("package").and_then(|package| package.get("name")).and_then(Value::as_str).unwrap_or("");
-    let Some(row) = ROWS.iter().find(|row| row.name == name) else {
+    let Some(row) = ROWS.iter().find(|row| row.name == kind(name)) else {
         return vec![Finding::new(path, 0, format!("`{name}` has no row in xtask/src/tidy/crates.rs"))];
     };
     let mut findings = Vec::new();
     for (dependency, for_tests) in dependencies(&table) {
-        let is_ours = ROWS.iter().any(|row| row.name == dependency);
-        let allowed = row.may.contains(&dependency) || (for_tests && row.tests_may.contains(&dependency));
+        let kind = kind(dependency);
+        let is_ours = ROWS.iter().any(|row| row.name == kind);
+        let allowed = row.may.contains(&kind) || (for_tests && row.tests_may.contains(&kind));
         if is_ours && !allowed {
             let whose = if for_tests { "the tests of " } else { "" };
             findings.push(Finding::new(path, 0, format!("{whose}`{name}` may not depend on `{dependency}`")));
@@ -111,6 +115,12 @@ fn manifest(path: &str, text: &str) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The name that a crate has in the rows.
+fn kind(name: &str) -> &str {
+    let inner = name.strip_prefix(DOOR.0).and_then(|rest| rest.strip_suffix(DOOR.1));
+    if inner.is_some() { ANY_DOOR } else { name }
 }
 
 /// Every dependency of a manifest by the crate's own name, and whether it is for tests only.
@@ -155,6 +165,16 @@ mod tests {
             "[dependencies]\nparallel-llm-mcp = {}",
             &["`xtask` may not depend on `parallel-llm-mcp`"],
         );
+    }
+
+    #[test]
+    fn a_door_is_known_by_its_name_and_knows_no_other_door() {
+        check("parallel-llm-new-door", "[dependencies]\nparallel-llm-service.workspace = true", &[]);
+        check(PROGRAM, "[dependencies]\nparallel-llm-new-door = {}", &[]);
+        let said = "`parallel-llm-new-door` may not depend on `parallel-llm-mcp-door`";
+        check("parallel-llm-new-door", "[dependencies]\nparallel-llm-mcp-door = {}", &[said]);
+        let said = "`parallel-llm-http` may not depend on `parallel-llm-mcp-door`";
+        check(HTTP, "[dependencies]\nparallel-llm-mcp-door = {}", &[said]);
     }
 
     #[test]

@@ -90,7 +90,7 @@ async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, F
         // At once, because a run that is over is told even to a client that has just left.
         return Ok(handle.wait(None).await);
     }
-    call.wait(&handle, &mut call.progress(), Some(wait)).await
+    call.answer(&handle, &mut call.progress(), wait).await
 }
 
 /// The events of a run, one on each line, once it is over: until then they are on their way to the store.

@@ -6,14 +6,13 @@ mod process_prompt;
 mod resume_run;
 
 use parallel_llm_engine::{Code, Failure};
-use rmcp::model::{CallToolResponse, CallToolResult, JsonObject, MetaObject, Tool};
+use rmcp::model::{CallToolResponse, CallToolResult, InputRequiredResult, JsonObject, MetaObject, Tool};
 use serde_json::json;
 
 use super::call::Call;
-use super::order::{self, Begun, Order};
 use super::outcome;
 use super::progress::Progress;
-use parallel_llm_service::RunHandle;
+use parallel_llm_service::{Begun, Order, RunHandle};
 
 /// Their names, in the order they are listed.
 pub(super) const NAMES: [&str; 4] =
@@ -48,25 +47,44 @@ pub(super) async fn call(
 async fn fulfil(call: &Call, order: Order) -> Result<CallToolResponse, Failure> {
     let mut progress = call.progress();
     // Boxed, because planning and beginning a run are kilobytes, which the futures of all calls would hold else.
-    let beginning = Box::pin(order::begin(call, order));
+    let beginning = Box::pin(begin(call, order));
     let handle = match progress.begin(beginning).await? {
-        Begun::Run(handle) => handle,
-        Begun::Asked(question) => return Ok(question.into()),
+        Started::Run(handle) => handle,
+        Started::Question(question) => return Ok((*question).into()),
     };
     match call.task(&handle) {
         Some(task) => Ok(task.into()),
-        None => Ok(told(call, &handle, &mut progress).await.into()),
+        None => Ok(answer(call, &handle, &mut progress).await.into()),
     }
 }
 
-/// Tells what comes of a run that this call pays for, in time; a call that is taken back gives the run up.
-async fn told(call: &Call, handle: &RunHandle, progress: &mut Progress) -> CallToolResult {
-    match call.wait(handle, progress, None).await {
+/// What a call has come to before it is waited for.
+enum Started {
+    Run(RunHandle),
+    /// The client is to ask its user first, and to call again.
+    Question(Box<InputRequiredResult>),
+}
+
+/// Begins an order, asking the user in the way of the call's protocol where that is needed.
+async fn begin(call: &Call, order: Order) -> Result<Started, Failure> {
+    let asking = &call.service.ask;
+    let unapproved = match asking.begin_order(order, call.consent()).await? {
+        Begun::Run(handle) => return Ok(Started::Run(handle)),
+        Begun::Unapproved(unapproved) => unapproved,
+    };
+    if call.carries_questions() {
+        let question = call.question(unapproved.excess).map(Box::new);
+        return question.map(Started::Question).ok_or(unapproved.refused);
+    }
+    let decision = call.ask_user(&unapproved).await?;
+    asking.begin_unapproved(*unapproved, decision).await.map(Started::Run)
+}
+
+/// The answer of a run that this call pays for, in time.
+async fn answer(call: &Call, handle: &RunHandle, progress: &mut Progress) -> CallToolResult {
+    match call.paid_answer(handle, progress).await {
         Ok(report) => outcome::of_report(&call.service.principal, report),
-        Err(taken_back) => {
-            handle.cancel();
-            outcome::of_run_failure(&call.service.principal, handle.id(), taken_back)
-        }
+        Err(taken_back) => outcome::of_run_failure(&call.service.principal, handle.id(), taken_back),
     }
 }
 

@@ -8,10 +8,9 @@ use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
 
 use crate::arguments::{self, Argument, Kind, Values};
 use crate::call::Call;
-use crate::order::Order;
 use crate::schema;
-use parallel_llm_service::Question;
 use parallel_llm_service::attachment::Attachments;
+use parallel_llm_service::{Order, Question};
 
 pub(super) const NAME: &str = "process_prompt";
 
@@ -113,8 +112,8 @@ pub(super) fn tool() -> Tool {
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResponse, Failure> {
     let settings = &call.service.settings;
     let mut question = read(arguments, Attachments::new(settings.attachment_bytes_max))?;
-    let wall = call.wall(question.request.store.unwrap_or(settings.store));
-    question.request.client_wall_ms = wall.and_then(|wall| u64::try_from(wall.as_millis()).ok());
+    let timeout = call.client_timeout(question.request.store.unwrap_or(settings.store));
+    question.request.client_wall_ms = timeout.and_then(|timeout| u64::try_from(timeout.as_millis()).ok());
     super::fulfil(call, Order::Ask(question)).await
 }
 

@@ -8,9 +8,8 @@ use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
 
 use crate::arguments::{self, Argument, Kind, Values};
 use crate::call::Call;
-use crate::order::Order;
 use crate::schema;
-use parallel_llm_service::Continuation;
+use parallel_llm_service::{Continuation, Order};
 
 pub(super) const NAME: &str = "resume_run";
 
@@ -78,7 +77,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
         ..RunRequest::default()
     };
     let resend = values.switch("resend").unwrap_or_default();
-    let further = match (&request.models, request.synthesizer.is_some() || request.strategy.is_some()) {
+    let continuation = match (&request.models, request.synthesizer.is_some() || request.strategy.is_some()) {
         (None, false) => Continuation::Resume { resend, budget: request.budget },
         _ if resend => {
             let message =
@@ -88,5 +87,5 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
         (Some(_), _) => Continuation::Add(request),
         (None, true) => Continuation::Rewrite(request),
     };
-    super::fulfil(call, Order::GoOn(run_id.trim().to_owned(), further)).await
+    super::fulfil(call, Order::Continue { run: run_id.trim().to_owned(), continuation }).await
 }

@@ -1,12 +1,16 @@
 //! Asking: what a question may cost, beginning it, and continuing a run. What all of it comes to is a run under way.
 
+mod approvals;
 mod continuing;
+mod detached;
 mod fitness;
 mod joining;
+mod order;
 pub(crate) mod plan;
 mod quote;
 mod repeats;
 mod terms;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -17,10 +21,15 @@ use crate::runs::History;
 use crate::{Later, RunHandle, Runs, Scope};
 use quote::Resolved;
 
+pub(crate) use approvals::OpenApprovals;
+pub use approvals::{Approvals, DECISION_MAX, Fingerprint, UnknownApproval};
 pub use continuing::Continuation;
+pub use detached::Detached;
+pub use order::{Begun, Consent, Decision, Excess, Order, Unapproved};
 pub(crate) use plan::Planner;
 pub use plan::Question;
 pub use quote::{Quote, QuotedCost};
+pub use waiting::{CLIENT_TIMEOUT_UNKNOWN, Shutdown, Waiting};
 
 /// Questions and further parts of runs, for one principal.
 #[derive(Clone)]

@@ -1,0 +1,102 @@
+//! Headers before there is an answer. Clients give up on a post without headers after a minute, and a call may be silent
+//! for longer.
+//!
+//! Where an answer has not come after a moment, the client is given the head of an event stream and a comment every few
+//! seconds; then the answer, whatever it is, as its door makes events of it. What always holds: whoever drops the outer
+//! answer drops the call within.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream, Bytes};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::Response;
+use futures_util::future::BoxFuture;
+use futures_util::{Stream, StreamExt, stream};
+use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
+
+/// How long an answer may take before its client is given headers: shorter than any client's patience, longer than most
+/// refusals take, which should keep their status.
+const EARLY_AFTER: Duration = Duration::from_secs(2);
+/// How often a client is told that the call goes on: proxies cut connections that are silent for half a minute.
+const COMMENT_EVERY: Duration = Duration::from_secs(10);
+/// The longest answer that is made one event. Longer answers come as streams.
+pub const EVENT_BYTES_MAX: usize = 64 << 20;
+
+/// The type of an event stream.
+pub const EVENTS: &str = "text/event-stream";
+/// Tells a proxy to pass on what comes, as it comes.
+const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// Says nothing: a line that readers of events skip.
+const COMMENT: Bytes = Bytes::from_static(b": the call goes on\n\n");
+
+/// An answer on its way.
+pub type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+/// Makes the events of a stream of an answer that comes after its headers.
+pub type IntoEvents = Box<dyn FnOnce(Response) -> BoxFuture<'static, Body> + Send>;
+
+/// How far a late answer is.
+enum Stage {
+    Waiting { answering: Answering, into_events: IntoEvents, ticks: Interval },
+    Events(BodyDataStream),
+}
+
+/// The answer as it is where it comes soon, else as events.
+pub async fn answer(mut answering: Answering, into_events: IntoEvents) -> Response {
+    if let Ok(response) = timeout(EARLY_AFTER, &mut answering).await {
+        return response;
+    }
+    let mut ticks = interval(COMMENT_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let stage = Stage::Waiting { answering, into_events, ticks };
+    let mut response = Response::new(Body::from_stream(follow(stage)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENTS));
+    headers.insert(UNBUFFERED, HeaderValue::from_static("no"));
+    response
+}
+
+/// Comments until there is an answer, then the answer.
+fn follow(stage: Stage) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
+    stream::unfold(stage, |mut stage| async move {
+        loop {
+            stage = match stage {
+                Stage::Waiting { mut answering, into_events, mut ticks } => tokio::select! {
+                    biased;
+                    response = &mut answering => Stage::Events(into_events(response).await.into_data_stream()),
+                    _ = ticks.tick() => {
+                        return Some((Ok(COMMENT), Stage::Waiting { answering, into_events, ticks }));
+                    }
+                },
+                // A stream that breaks ends: its head is long gone.
+                Stage::Events(mut events) => {
+                    let bytes = events.next().await?.ok()?;
+                    return Some((Ok(bytes), Stage::Events(events)));
+                }
+            };
+        }
+    })
+}
+
+/// One event of this text, each of its lines a line of the event.
+pub fn event(text: &[u8]) -> Vec<u8> {
+    let mut event = Vec::with_capacity(text.len() + 16);
+    for line in text.split(|byte| *byte == b'\n') {
+        event.extend_from_slice(b"data: ");
+        event.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+        event.push(b'\n');
+    }
+    event.push(b'\n');
+    event
+}
+
+/// Whether a client reads events.
+pub fn takes_events(headers: &HeaderMap) -> bool {
+    names(headers, &header::ACCEPT, EVENTS)
+}
+
+/// Whether a header names this type.
+pub fn names(headers: &HeaderMap, name: &HeaderName, kind: &str) -> bool {
+    headers.get_all(name).iter().any(|value| value.to_str().is_ok_and(|value| value.contains(kind)))
+}

@@ -1,0 +1,216 @@
+//! Waiting for an answer that is paid for: how long a caller waits, and what becomes of the run when it leaves.
+//!
+//! Most clients count from their call, so the only answer that arrives is one that comes before they give up: what there
+//! is by then is given, and the run goes on behind it. What always holds: a caller that leaves gives up its own call and
+//! nobody else's; a server that stops ends calls, and that ends no run.
+
+use std::time::Duration;
+
+use parallel_llm_engine::{Code, Failure};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::RunHandle;
+use crate::render::report::Report;
+
+/// How long a client waits of which nothing is known: the shortest default that is in wide use.
+pub const CLIENT_TIMEOUT_UNKNOWN: Duration = Duration::from_secs(60);
+/// The part of a time limit that is used: the rest is for the way back and for clients that count from earlier.
+const SOFT_PERCENT: u32 = 85;
+
+/// When to answer at the latest, so that it arrives within this limit.
+fn soft(limit: Duration) -> Duration {
+    limit * SOFT_PERCENT / 100
+}
+
+/// The end of a server. Clones are one.
+#[derive(Clone, Debug)]
+pub struct Shutdown {
+    /// Set when the server is told to stop: nothing new is taken, and calls under way are answered in time.
+    pub stop: CancellationToken,
+    /// Set when it has stopped: streams end.
+    pub end: CancellationToken,
+    /// How long calls under way may still wait once it is told to stop.
+    soft: Duration,
+}
+
+impl Shutdown {
+    /// Of a server that waits so long for what is under way.
+    pub fn new(drain: Duration) -> Self {
+        Self::on(CancellationToken::new(), drain)
+    }
+
+    /// The same, told to stop by this.
+    pub fn on(stop: CancellationToken, drain: Duration) -> Self {
+        Self { stop, end: CancellationToken::new(), soft: soft(drain) }
+    }
+
+    /// Returns when calls under way are to be answered with what there is.
+    async fn is_due(&self) {
+        self.stop.cancelled().await;
+        tokio::time::sleep(self.soft).await;
+    }
+}
+
+/// One call that waits.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    begun: Instant,
+    client_timeout: Option<Duration>,
+    shutdown: Shutdown,
+}
+
+impl Waiting {
+    /// A call that has just come, of a client that gives up after so long; `None` where it waits as long as it takes.
+    pub fn new(client_timeout: Option<Duration>, shutdown: Shutdown) -> Self {
+        Self { begun: Instant::now(), client_timeout, shutdown }
+    }
+
+    /// Waits for the answer of a run that was begun for this call, and gives what there is when that is due. Whoever
+    /// leaves gives the run up.
+    pub async fn paid_answer(&self, handle: &RunHandle, left: &CancellationToken) -> Result<Report, Failure> {
+        let answer = self.answer(handle, None, left).await;
+        if answer.is_err() {
+            handle.cancel();
+        }
+        answer
+    }
+
+    /// The same for a door whose client leaves by having its answer dropped unread.
+    pub async fn paid_answer_or_drop(&self, handle: &RunHandle) -> Report {
+        let mut leaving = GiveUpOnDrop { handle, shutdown: &self.shutdown, is_answered: false };
+        let report = tokio::select! {
+            biased;
+            report = handle.wait(None) => report,
+            () = self.is_due(None) => handle.wait(Some(Instant::now())).await,
+        };
+        leaving.is_answered = true;
+        report
+    }
+
+    /// Waits for a run's answer, at most as long as `wish` says, and gives what there is when that is due; the run goes
+    /// on either way. Fails where the client has left.
+    pub async fn answer(
+        &self,
+        handle: &RunHandle,
+        wish: Option<Duration>,
+        left: &CancellationToken,
+    ) -> Result<Report, Failure> {
+        tokio::select! {
+            biased;
+            () = self.has_left(left) => Err(taken_back()),
+            report = handle.wait(None) => Ok(report),
+            () = self.is_due(wish) => Ok(handle.wait(Some(Instant::now())).await),
+        }
+    }
+
+    /// Waits for what a user decides, as long as there is time for that: fails with `undecided` where it runs out, and
+    /// where the client has left.
+    pub async fn decision<T>(
+        &self,
+        deciding: impl Future<Output = T>,
+        left: &CancellationToken,
+        undecided: impl FnOnce() -> Failure,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            decided = deciding => Ok(decided),
+            () = self.has_left(left) => Err(taken_back()),
+            () = self.is_due(Some(super::approvals::DECISION_MAX)) => Err(undecided()),
+        }
+    }
+
+    /// Whether the client has left by its own word.
+    pub fn is_left(&self, left: &CancellationToken) -> bool {
+        left.is_cancelled() && !self.shutdown.stop.is_cancelled()
+    }
+
+    /// Returns when the client has left. A server that stops ends calls too, but that is no reason to end a run.
+    async fn has_left(&self, left: &CancellationToken) {
+        left.cancelled().await;
+        if !self.is_left(left) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Returns when the caller is to be answered, whatever there is.
+    async fn is_due(&self, wish: Option<Duration>) {
+        let waits = [self.client_timeout.map(soft), wish].into_iter().flatten().min();
+        let waited = async {
+            match waits.and_then(|wait| self.begun.checked_add(wait)) {
+                Some(end) => tokio::time::sleep_until(end).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.shutdown.is_due() => {}
+            () = waited => {}
+        }
+    }
+}
+
+/// Gives a run up when it is dropped before the run was answered.
+struct GiveUpOnDrop<'a> {
+    handle: &'a RunHandle,
+    shutdown: &'a Shutdown,
+    is_answered: bool,
+}
+
+impl Drop for GiveUpOnDrop<'_> {
+    fn drop(&mut self) {
+        if !self.is_answered && !self.shutdown.stop.is_cancelled() {
+            self.handle.cancel();
+        }
+    }
+}
+
+fn taken_back() -> Failure {
+    Failure::new(Code::Cancelled, "the client took its call back")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_is_answered_before_its_client_gives_up_and_before_its_server_is_gone() {
+        let due_after = async |client_s: Option<u64>, wish_s: Option<u64>, stop_s: Option<u64>| {
+            let shutdown = Shutdown::new(Duration::from_secs(20));
+            let waiting = Waiting::new(client_s.map(Duration::from_secs), shutdown.clone());
+            let begun = Instant::now();
+            let stopping = async {
+                match stop_s {
+                    Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
+                    None => std::future::pending().await,
+                }
+                shutdown.stop.cancel();
+                std::future::pending::<()>().await;
+            };
+            let given_up = Duration::from_secs(3_600);
+            tokio::select! {
+                () = waiting.is_due(wish_s.map(Duration::from_secs)) => Some(begun.elapsed().as_secs()),
+                () = stopping => None,
+                () = tokio::time::sleep(given_up) => None,
+            }
+        };
+        assert_eq!(due_after(Some(60), None, None).await, Some(51));
+        assert_eq!(due_after(Some(60), Some(5), None).await, Some(5));
+        assert_eq!(due_after(Some(60), Some(500), None).await, Some(51));
+        assert_eq!(due_after(None, None, Some(10)).await, Some(27));
+        assert_eq!(due_after(None, None, None).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_leaves_is_not_a_server_that_stops() {
+        let has_left = async |stops: bool| {
+            let shutdown = Shutdown::new(Duration::from_secs(20));
+            let (waiting, left) = (Waiting::new(None, shutdown.clone()), CancellationToken::new());
+            if stops {
+                shutdown.stop.cancel();
+            }
+            left.cancel();
+            tokio::time::timeout(Duration::from_secs(1), waiting.has_left(&left)).await.is_ok()
+        };
+        assert!(has_left(false).await);
+        assert!(!has_left(true).await, "a server that stops ends its calls by the same token");
+    }
+}
