@@ -32,7 +32,7 @@ pub mod value;
 pub use call::stop::Stop;
 pub use engine::Engine;
 pub use plan::RunPlan;
-pub use plan::caller_slot::{Place, StepNumber};
+pub use plan::caller_slot::{CallerSlot, StepNumber};
 pub use request::catalogue::{Catalogue, ModelInfo, Price};
 pub use request::file_names::FileNames;
 pub use request::panel::{ModelRef, PanelEntry, ProviderId, Seat, SeatNumber};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::{Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{PicoUsd, Run, RunStatus, SeatStatus};
@@ -20,9 +20,9 @@ pub(crate) fn check(told: &Told) {
     }
     closes_once(&told.run, &events, told.is_whole);
     let plan = &told.run.plan;
-    let chain = plan.synthesizers.iter().map(|seat| Place::Synthesizer(seat.number));
-    let steps = plan.steps.iter().map(|step| Place::Step(step.number));
-    for place in plan.seats.iter().map(|seat| Place::Seat(seat.number)).chain(chain).chain(steps) {
+    let chain = plan.synthesizers.iter().map(|seat| CallerSlot::Synthesizer(seat.number));
+    let steps = plan.steps.iter().map(|step| CallerSlot::Step(step.number));
+    for place in plan.seats.iter().map(|seat| CallerSlot::Seat(seat.number)).chain(chain).chain(steps) {
         ends_once(told, &events, place);
     }
     if told.is_whole {
@@ -55,13 +55,13 @@ fn closes_once(run: &Run, events: &[Recorded], is_whole: bool) {
 }
 
 /// A seat ends exactly once, unless it was not needed; a synthesizer or a step at most once; and each has sent one request and one for each retry.
-fn ends_once(told: &Told, events: &[Recorded], place: Place) {
+fn ends_once(told: &Told, events: &[Recorded], place: CallerSlot) {
     let own = || {
         let is_own = move |event: &&Event| event.attempt().is_some_and(|attempt| attempt.place == place);
         events.iter().map(|recorded| &recorded.event).filter(is_own)
     };
     let view = told.run.place(place).expect("every place has a view");
-    if matches!(place, Place::Seat(_)) {
+    if matches!(place, CallerSlot::Seat(_)) {
         assert!(view.status.is_final(), "{place} is in one of its ends");
     }
     if !told.is_whole || told.is_resumed {
@@ -72,7 +72,10 @@ fn ends_once(told: &Told, events: &[Recorded], place: Place) {
     let (ended, sent) = (ended.count(), sent.count());
     let tried = own().count() > 0;
     assert_eq!(ended, usize::from(tried), "{place} ends once");
-    assert!(tried || view.is_spared() || !matches!(place, Place::Seat(_)), "{place} is never forgotten");
+    assert!(
+        tried || view.is_unneeded() || !matches!(place, CallerSlot::Seat(_)),
+        "{place} is never forgotten"
+    );
     assert!(own().next_back().is_none_or(ends), "{place} is silent after its end");
     let again = |event: &&Event| matches!(event, Event::Failed { retry, .. } if *retry != Retry::Never);
     let retries = own().filter(again).count();

@@ -2,7 +2,7 @@
 //! and only where the words are kept.
 
 use parallel_llm_engine::prompt::reply::{Analysis, Remark};
-use parallel_llm_engine::run::analysis::{self, Standing};
+use parallel_llm_engine::run::analysis::{self, ClaimStatus};
 use parallel_llm_engine::{Answer, Outcome, Run, SeatNumber, run::novelty};
 
 use crate::scene::scene;
@@ -35,10 +35,10 @@ fn seats(seats: &[SeatNumber]) -> String {
 /// An analysis, a line for each thing.
 fn shown(analysis: &Analysis) -> String {
     let claims = analysis.claims.iter().map(|claim| {
-        let standing = format!("{:?}", Standing::of(claim, PANEL.len())).to_lowercase();
-        let ruling = claim.ruling.map_or("-", |ruling| ruling.as_str());
+        let standing = format!("{:?}", ClaimStatus::of(claim, PANEL.len())).to_lowercase();
+        let verdict = claim.verdict.map_or("-", |verdict| verdict.as_str());
         let (by, against) = (seats(&claim.supported_by), seats(&claim.contradicted_by));
-        format!("{standing} `{}` by {by} against {against}: {ruling} `{}`", claim.text, claim.reason)
+        format!("{standing} `{}` by {by} against {against}: {verdict} `{}`", claim.text, claim.reason)
     });
     let remarks = |word: &'static str, remarks: &[Remark]| {
         let told = |remark: &Remark| format!("{word} {}: `{}`", remark.seat, remark.text);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::plan::{Defaults, Terms};
-use parallel_llm_engine::port::{Candidate, Checker, Grade};
+use parallel_llm_engine::port::{AnswerToCheck, Checker, Grade};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::reopening::SoFar;
 use parallel_llm_engine::value::next::Advice;
@@ -71,7 +71,7 @@ impl Drop for Sitting {
 struct Door(Arc<Exam>);
 
 impl Checker for Door {
-    fn check(&self, candidate: Candidate) -> BoxFuture<'static, Result<Grade, Failure>> {
+    fn check(&self, candidate: AnswerToCheck) -> BoxFuture<'static, Result<Grade, Failure>> {
         let exam = Arc::clone(&self.0);
         exam.texts.lock().expect("nobody panics here").push(candidate.text.to_string());
         let known = exam.marks.iter().find(|(words, ..)| candidate.text.contains(words));

@@ -1,7 +1,7 @@
 //! A council: its members rank each other's answers, and a chair that is told the ranking writes the text.
 
 use parallel_llm_engine::Code;
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use proptest::prelude::*;
 
 use crate::scene::{Scene, Told, any_cast, in_paused_time, scene};
@@ -303,7 +303,7 @@ async fn what_a_chair_was_told_is_not_asked_for_again() {
         whole.commits.iter().position(|commit| commit.iter().any(|recorded| is_chair(&recorded.event)));
     let before = &whole.commits[..=kept.expect("a chair was asked")];
     let told = story(member(2)).after(before).run().await;
-    let is_review = |place: Place| matches!(place, Place::Step(_));
+    let is_review = |place: CallerSlot| matches!(place, CallerSlot::Step(_));
     assert!(told.asked.iter().all(|asked| !is_review(asked.call.attempt.place)), "{}", told.end());
     insta::assert_snapshot!(told.end(), @"
     complete decided at 20, closed at 20

@@ -1,7 +1,7 @@
 //! Debate: seats hold their answers against the others, some times over, and then it is voted. What is told of who changed,
 //! and that a failure in any round costs no answer.
 
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, SeatNumber, StepNumber};
 
@@ -129,7 +129,7 @@ async fn a_panel_that_agrees_is_asked_nothing_more() {
 #[tokio::test(start_paused = true)]
 async fn a_seat_sees_its_own_answer_apart_from_the_others() {
     let told = three("debate", [&["8", "8"], &["6", "6"], &["10", "10"]]).run().await;
-    insta::assert_snapshot!(prompt_of(&told, Place::Step(StepNumber(2))), @r#"
+    insta::assert_snapshot!(prompt_of(&told, CallerSlot::Step(StepNumber(2))), @r#"
     You have answered a request, and so have others, independently of you. You now see their answers beside your own, and you keep your answer or change it.
 
     How to work:
@@ -349,7 +349,7 @@ async fn a_hostile_answer_does_not_leave_its_block_nor_pose_as_the_readers_own()
     };
     let told = scene([("ada", says(10, "8")), ("bob", forger()), ("cyd", says(10, "10"))]);
     let told = told.asks(HOW_MANY, "debate@rounds=2,gate=off").run().await;
-    let steps = told.asked.iter().filter(|asked| matches!(asked.call.attempt.place, Place::Step(_)));
+    let steps = told.asked.iter().filter(|asked| matches!(asked.call.attempt.place, CallerSlot::Step(_)));
     let mut codes: Vec<String> = Vec::new();
     for asked in steps {
         let text = prompt(&asked.call);

@@ -1,6 +1,6 @@
 //! A panic, in a provider or in us, costs one call only.
 
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit};
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Code, Failure, ModelRef, Reopening, SeatNumber};
@@ -72,7 +72,7 @@ struct Broken;
 impl Caller for Broken {
     fn admit(&self, call: Call) -> futures_util::future::BoxFuture<'static, Result<Permit, Failure>> {
         let Attempt { place, .. } = call.attempt;
-        if place == Place::Seat(SeatNumber(2)) {
+        if place == CallerSlot::Seat(SeatNumber(2)) {
             return Box::pin(async { std::panic::resume_unwind(Box::new("scripted")) });
         }
         std::panic::resume_unwind(Box::new("scripted"))

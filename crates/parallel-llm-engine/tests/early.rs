@@ -8,7 +8,7 @@ use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::request::recipe::Recipe;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::Recorded;
-use parallel_llm_engine::{Code, PicoUsd, Place, Reopening, Run, SeatNumber, StepNumber};
+use parallel_llm_engine::{CallerSlot, Code, PicoUsd, Reopening, Run, SeatNumber, StepNumber};
 
 use crate::always;
 use crate::scene::{QUESTION, Scene, scene};
@@ -175,7 +175,7 @@ async fn what_is_paid_for_anyway_is_kept_and_shown_to_nobody() {
         while !run.closed {
             match watch.next().await {
                 Update::Event(recorded) => run.apply(&recorded),
-                Update::Text { place, text, .. } if !matches!(place, Place::Seat(_)) => {
+                Update::Text { place, text, .. } if !matches!(place, CallerSlot::Seat(_)) => {
                     seen.push(format!("{place}: {text}"));
                 }
                 _ => {}
@@ -351,7 +351,10 @@ async fn whoever_takes_the_run_up_pays_for_no_text_twice() {
     let has_text = |commit: &[Recorded]| {
         commit.iter().any(|recorded| {
             recorded.event.answer().is_some()
-                && recorded.event.attempt().is_some_and(|attempt| attempt.place == Place::Step(StepNumber(1)))
+                && recorded
+                    .event
+                    .attempt()
+                    .is_some_and(|attempt| attempt.place == CallerSlot::Step(StepNumber(1)))
         })
     };
     let last = whole.commits.iter().position(|commit| has_text(commit)).expect("it comes to its end");
@@ -374,7 +377,7 @@ async fn each_that_may_be_paid_for_is_planned() {
     let worst = |recipe: &str| planned(recipe).worst_case;
     let late = planned("synthesize@early=2");
     assert_eq!(late.steps.len(), 1);
-    let step = late.worst_request(Place::Step(late.steps[0].number)).expect("the price is known");
+    let step = late.worst_request(CallerSlot::Step(late.steps[0].number)).expect("the price is known");
     assert_eq!(worst("synthesize@early=2"), worst("synthesize").plus(step));
     assert!(step > PicoUsd::ZERO);
     assert_eq!(worst("synthesize@early=3"), worst("synthesize"));
@@ -454,7 +457,7 @@ async fn whoever_takes_up_a_run_with_a_text_waits_for_nobody() {
     let whole = three_and(5_000, [("fuser", writes(100, "Both."))]).run().await;
     let is_text = |recorded: &Recorded| {
         let place = recorded.event.attempt().map(|attempt| attempt.place);
-        recorded.event.answer().is_some() && place == Some(Place::Step(StepNumber(1)))
+        recorded.event.answer().is_some() && place == Some(CallerSlot::Step(StepNumber(1)))
     };
     let last = whole.commits.iter().position(|commit| commit.iter().any(is_text)).expect("it is there");
     let told = three_and(5_000, [("fuser", hangs())]).after(&whole.commits[..=last]).run().await;

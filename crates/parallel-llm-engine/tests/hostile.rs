@@ -284,7 +284,7 @@ async fn seats_of_the_readers_own_vendor_are_told() {
         let scene = scene(panel.into_iter().chain([("fuser", says(1, "?"))])).asks(HOW_MANY, recipe);
         let scene = scene.plan(|plan| plan.synthesizers[0].model.model = "vendor/fuser".to_owned());
         let told = scene.beside([("vendor/fuser", reply)]).run().await;
-        told.run.outcome.map(|outcome| outcome.kin).unwrap_or_default()
+        told.run.outcome.map(|outcome| outcome.same_vendor).unwrap_or_default()
     };
     for (recipe, kin) in [("synthesize", vec![1, 3]), ("best-of-n", vec![1, 3]), ("vote", vec![])] {
         assert_eq!(told(recipe).await, kin.into_iter().map(SeatNumber).collect::<Vec<_>>(), "{recipe}");

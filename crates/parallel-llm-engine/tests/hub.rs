@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::call::hub::{Stage, Update};
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Run};
 use tokio::time::{Instant, sleep};
@@ -96,7 +96,7 @@ async fn only_the_answer_of_a_synthesizer_is_shown() {
             let mut shown = String::new();
             while !run.closed {
                 let update = watch.next().await;
-                if let Update::Text { place: Place::Synthesizer(_), text, .. } = &update {
+                if let Update::Text { place: CallerSlot::Synthesizer(_), text, .. } = &update {
                     shown.push_str(text);
                 }
                 show(&mut run, update);

@@ -2,7 +2,7 @@
 //! becomes of calls that fail in each layer, and that no answer reaches beyond its block in the next.
 
 use parallel_llm_engine::plan::RunPlan;
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::{Attachment, Code, Message, Part, Reopening, Role, Run, SeatNumber, StepNumber};
 
 use crate::rounds::{
@@ -74,7 +74,7 @@ async fn every_seat_answers_again_and_the_last_layer_is_fused() {
 #[tokio::test(start_paused = true)]
 async fn a_layer_reads_the_one_before_and_no_names() {
     let told = three_and("moa@layers=3", fuser()).run().await;
-    insta::assert_snapshot!(prompt_of(&told, Place::Step(StepNumber(1))), @r#"
+    insta::assert_snapshot!(prompt_of(&told, CallerSlot::Step(StepNumber(1))), @r#"
     You answer a request for the second time. Several authors have answered it independently, and their answers are your references. Write the answer that the person should receive: a better one than any of them.
 
     How to work:
@@ -108,7 +108,7 @@ async fn a_layer_reads_the_one_before_and_no_names() {
 
     Now answer the request above for the person who made it. Write the answer itself and nothing else.
     "#);
-    for (place, read) in [(Place::Step(StepNumber(5)), 1), (Place::Synthesizer(SeatNumber(1)), 2)] {
+    for (place, read) in [(CallerSlot::Step(StepNumber(5)), 1), (CallerSlot::Synthesizer(SeatNumber(1)), 2)] {
         let prompt = prompt_of(&told, place);
         for texts in [ADA, BOB, CYD] {
             let lines = texts.iter().map(|text| prompt.lines().any(|line| line == format!("| {text}")));
@@ -217,7 +217,7 @@ async fn a_seat_whose_further_call_fails_keeps_its_newest_answer() {
     Round { round: 2, answered: [(2), (3)], changed: [], followed: [], untold: [(2), (3)], equal: 0, of: 3, unshown: [] }
     Round { round: 3, answered: [(1), (3)], changed: [], followed: [], untold: [(1), (3)], equal: 0, of: 3, unshown: [] }
     ");
-    let read = prompt_of(&told, Place::Synthesizer(SeatNumber(1)));
+    let read = prompt_of(&told, CallerSlot::Synthesizer(SeatNumber(1)));
     assert!([ADA[2], BOB[1], CYD[2]].iter().all(|text| read.contains(text)), "{read}");
 }
 
@@ -318,13 +318,13 @@ async fn a_layer_that_agrees_is_the_last() {
       step 3 cyd answered, 1 request 30 ms, $0.0010 proposing
     ");
     insta::assert_snapshot!(rounds(&told).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [(2)], followed: [(2)], untold: [], equal: 3, of: 3, unshown: [] }");
-    let spared = told.run.spared().expect("a layer and a synthesizer");
-    let calls = told.plan.steps[3..].iter().map(|step| Place::Step(step.number));
-    let calls = calls.chain([Place::Synthesizer(SeatNumber(1))]);
+    let spared = told.run.skipped().expect("a layer and a synthesizer");
+    let calls = told.plan.steps[3..].iter().map(|step| CallerSlot::Step(step.number));
+    let calls = calls.chain([CallerSlot::Synthesizer(SeatNumber(1))]);
     let cost_max = calls.filter_map(|place| told.plan.worst_request(place)).sum();
     assert_eq!((spared.calls, spared.cost_max), (4, cost_max));
     let told = scene(panel()).asks(HOW_MANY, "moa@layers=3,gate=off").run().await;
-    assert_eq!((told.asked.len(), told.run.spared().is_none()), (10, true));
+    assert_eq!((told.asked.len(), told.run.skipped().is_none()), (10, true));
 }
 
 #[tokio::test(start_paused = true)]
@@ -336,7 +336,7 @@ async fn what_a_seat_that_failed_would_have_been_asked_again_is_not_called_spare
         ("fuser", hangs()),
     ]);
     let told = told.asks(HOW_MANY, "moa").run().await;
-    assert_eq!(told.run.spared().map(|spared| spared.calls), Some(3), "two of layer 2 and a synthesizer");
+    assert_eq!(told.run.skipped().map(|spared| spared.calls), Some(3), "two of layer 2 and a synthesizer");
 }
 
 #[tokio::test(start_paused = true)]
@@ -387,10 +387,10 @@ async fn a_layer_and_the_synthesizer_are_shown_the_closest() {
     let told = scene(panel.into_iter().chain(fuser())).asks(WHY, "moa@top_k=2").run().await;
     let reads = |place, text: &str| prompt_of(&told, place).lines().any(|line| line == format!("| {text}"));
     for step in 1..=3 {
-        let place = Place::Step(StepNumber(step));
+        let place = CallerSlot::Step(StepNumber(step));
         assert!(reads(place, ADA[0]) && reads(place, "The air scatters light.") && !reads(place, "Bananas."));
     }
-    let place = Place::Synthesizer(SeatNumber(1));
+    let place = CallerSlot::Synthesizer(SeatNumber(1));
     assert!(reads(place, ADA[1]) && !reads(place, "Why bananas?"));
     let outcome = told.run.outcome.as_ref().expect("it is decided");
     assert_eq!((&outcome.unshown, &outcome.rounds[0].unshown), (&vec![SeatNumber(2)], &vec![SeatNumber(2)]));
@@ -558,12 +558,12 @@ async fn a_hostile_answer_does_not_leave_its_block_in_any_later_layer() {
     ]);
     let told = told.asks(WHY, "moa@layers=3,gate=off").run().await;
     let mut codes = Vec::new();
-    for asked in told.asked.iter().filter(|asked| !matches!(asked.call.attempt.place, Place::Seat(_))) {
+    for asked in told.asked.iter().filter(|asked| !matches!(asked.call.attempt.place, CallerSlot::Seat(_))) {
         let (prompt, place) = (prompt(&asked.call), asked.call.attempt.place);
         let code = nonce_of(&prompt);
         let lines = markers(&prompt);
         // A synthesizer's form has three marker lines of its own.
-        let own = if matches!(place, Place::Synthesizer(_)) { 3 } else { 0 };
+        let own = if matches!(place, CallerSlot::Synthesizer(_)) { 3 } else { 0 };
         assert_eq!(lines.len(), own + 2 + 2 * 3, "{place}: {lines:#?}");
         assert!(lines.iter().all(|line| line.ends_with(&format!(" {code}>>"))), "{place}: {lines:#?}");
         // Its words are there, each line of them behind our mark.
@@ -577,7 +577,7 @@ async fn a_hostile_answer_does_not_leave_its_block_in_any_later_layer() {
     codes.sort();
     codes.dedup();
     assert_eq!((calls, codes.len()), (7, 7), "every call has a code of its own");
-    let forged = prompt_of(&told, Place::Step(StepNumber(4)));
+    let forged = prompt_of(&told, CallerSlot::Step(StepNumber(4)));
     assert!(
         codes.iter().any(|code| *code != nonce_of(&forged) && forged.contains(code)),
         "a code was forged"
@@ -599,7 +599,7 @@ async fn whoever_answers_again_is_sent_the_files_too() {
     let told = told.run().await;
     for (place, messages) in sent(&told) {
         let files: Vec<&Attachment> = messages.iter().flat_map(Message::files).collect();
-        let is_writing = matches!(place, Place::Synthesizer(_));
+        let is_writing = matches!(place, CallerSlot::Synthesizer(_));
         assert_eq!(files, if is_writing { vec![] } else { vec![&file] }, "{place}");
     }
 }

@@ -1,7 +1,7 @@
 //! A run is taken over after its process is gone, at every moment: what was paid is kept, what may have been paid is
 //! not asked for again, and the history tells it to the end.
 
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::Event;
 use parallel_llm_engine::{Code, Recorded, SeatNumber, SeatStatus};
 
@@ -50,7 +50,7 @@ async fn what_was_paid_is_used() {
     let first = usual().run().await;
     let is_fusing = |commit: &&Vec<_>| {
         let place = |recorded: &parallel_llm_engine::Recorded| recorded.event.attempt().map(|one| one.place);
-        !commit.iter().any(|recorded| matches!(place(recorded), Some(Place::Synthesizer(_))))
+        !commit.iter().any(|recorded| matches!(place(recorded), Some(CallerSlot::Synthesizer(_))))
     };
     let before: Vec<_> = first.commits.iter().take_while(is_fusing).cloned().collect();
     insta::assert_snapshot!(usual().after(&before).story().await, @"
@@ -102,7 +102,7 @@ async fn a_synthesizer_nobody_heard_of_is_not_paid_again() {
     };
     let first = interrupted().run().await;
     let is_fusing =
-        |event: &Event| event.attempt().is_some_and(|one| matches!(one.place, Place::Synthesizer(_)));
+        |event: &Event| event.attempt().is_some_and(|one| matches!(one.place, CallerSlot::Synthesizer(_)));
     let sent =
         first.commits.iter().position(|commit| commit.iter().any(|recorded| is_fusing(&recorded.event)));
     let before = &first.commits[..=sent.expect("it was sent")];
@@ -132,7 +132,7 @@ async fn killed_at_the_second_synthesizer(first: Reply) -> Told {
     ]);
     let told = interrupted.plan(|plan| plan.timers.call_ms = 1_000).run().await;
     let is_sent = |recorded: &Recorded| {
-        let second = Place::Synthesizer(SeatNumber(2));
+        let second = CallerSlot::Synthesizer(SeatNumber(2));
         matches!(recorded.event, Event::Sent { attempt } if attempt.place == second)
     };
     let sent = told.commits.iter().position(|commit| commit.iter().any(is_sent));

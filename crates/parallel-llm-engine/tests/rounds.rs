@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::Event;
 use parallel_llm_engine::{Message, PicoUsd};
 
@@ -20,10 +20,10 @@ pub(crate) fn speaks(ms: u64, texts: &'static [&'static str]) -> Reply {
 }
 
 /// How many rounds a call of a panel of [`SEATS`] comes after the panel. A later part of a run numbers its steps on.
-pub(crate) fn round(place: Place) -> usize {
+pub(crate) fn round(place: CallerSlot) -> usize {
     match place {
-        Place::Step(number) => 1 + number.index() / SEATS,
-        Place::Seat(_) | Place::Synthesizer(_) => 0,
+        CallerSlot::Step(number) => 1 + number.index() / SEATS,
+        CallerSlot::Seat(_) | CallerSlot::Synthesizer(_) => 0,
     }
 }
 
@@ -37,9 +37,9 @@ pub(crate) async fn pays_nothing_twice(scene: impl Fn() -> Scene) {
             Event::Sent { attempt } => Some(attempt.place),
             _ => None,
         });
-        let sent: BTreeSet<Place> = sent.collect();
+        let sent: BTreeSet<CallerSlot> = sent.collect();
         let told = scene().after(before).run().await;
-        let again: Vec<Place> = told.asked.iter().map(|asked| asked.call.attempt.place).collect();
+        let again: Vec<CallerSlot> = told.asked.iter().map(|asked| asked.call.attempt.place).collect();
         assert!(again.iter().all(|place| !sent.contains(place)), "{count}: {again:?} {}", told.end());
         assert!(told.run.outcome.is_some(), "{count}: {}", told.end());
     }
@@ -54,7 +54,7 @@ pub(crate) fn costs_what_was_asked(told: &Told) {
 }
 
 /// What every place was sent, in the order of the places.
-pub(crate) fn sent(told: &Told) -> Vec<(Place, Vec<Message>)> {
+pub(crate) fn sent(told: &Told) -> Vec<(CallerSlot, Vec<Message>)> {
     let sent = |asked: &crate::script::Asked| (asked.call.attempt.place, asked.call.messages.to_vec());
     let mut sent: Vec<_> = told.asked.iter().map(sent).collect();
     sent.sort_by_key(|(place, _)| *place);
@@ -62,7 +62,7 @@ pub(crate) fn sent(told: &Told) -> Vec<(Place, Vec<Message>)> {
 }
 
 /// The text a place was sent.
-pub(crate) fn prompt_of(told: &Told, place: Place) -> String {
+pub(crate) fn prompt_of(told: &Told, place: CallerSlot) -> String {
     let asked = told.asked.iter().find(|asked| asked.call.attempt.place == place);
     crate::script::prompt(&asked.expect("it was asked").call)
 }
@@ -89,10 +89,10 @@ pub(crate) fn money(told: &Told) -> String {
     let call = |input: f64, output: f64| input + 5.0 * output;
     let seats = told.run.seats.len() as f64;
     let read = prompt + ours + seats * answer;
-    let cost = |place: Place| match place {
-        Place::Seat(_) => call(prompt, answer),
-        Place::Step(_) => call(read, answer),
-        Place::Synthesizer(_) => call(read, answer + analysis),
+    let cost = |place: CallerSlot| match place {
+        CallerSlot::Seat(_) => call(prompt, answer),
+        CallerSlot::Step(_) => call(read, answer),
+        CallerSlot::Synthesizer(_) => call(read, answer + analysis),
     };
     let all: f64 = told.asked.iter().map(|asked| cost(asked.call.attempt.place)).sum();
     format!("{:.1}", all / call(prompt, answer))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::call::hub::{Hub, Update};
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Terms, Timers};
 use parallel_llm_engine::port::memory::MemoryJournal;
 use parallel_llm_engine::port::{Caller, Checker, Journal, Lease};
@@ -491,7 +491,7 @@ impl Journal for Disk {
         .boxed()
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, place: Place) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(&self, plan: Arc<RunPlan>, place: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
         // What requests have cost, and this one can cost, as the store reckons it.
         let spent: PicoUsd = self.tried().concat().iter().filter_map(|recorded| recorded.event.cost()).sum();
         let wanted = spent.plus(plan.worst_request(place).unwrap_or_default());

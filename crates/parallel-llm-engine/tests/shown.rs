@@ -159,7 +159,7 @@ async fn the_worst_case_is_that_of_the_longest_that_may_be_shown() {
         spiders(recipe).requests(RunRequest { models, strategy, ..RunRequest::prompt(HOW_MANY) }).planned()
     };
     let asked = 2 * tokens_in(HOW_MANY.len() as u64);
-    let fuser = parallel_llm_engine::Place::Synthesizer(SeatNumber(1));
+    let fuser = parallel_llm_engine::CallerSlot::Synthesizer(SeatNumber(1));
     let reading = |tokens: u64| Some(PicoUsd(10_000_000_000).plus(PicoUsd(1_000_000).times(asked + tokens)));
     assert_eq!(plan("synthesize").worst_request(fuser), reading(11_000));
     assert_eq!(plan("synthesize@top_k=2").worst_request(fuser), reading(8_000));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::request::recipe::Strategy;
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::run::event::{Event, Recorded};
@@ -35,7 +35,7 @@ pub(crate) fn short(event: &Event) -> String {
         Event::Cancelled { .. } => "cancelled",
         Event::Reopened { .. } => "reopened",
         Event::Reconciled { .. } => "reconciled",
-        Event::Spared { .. } => "spared",
+        Event::Skipped { .. } => "spared",
         Event::Decided { .. } => "decided",
         Event::Closed { .. } => "closed",
     };
@@ -60,7 +60,7 @@ fn told(event: &Event) -> String {
                 answer.as_ref().map_or(String::new(), |answer| format!(" {}", text(&answer.text)))
             )
         }
-        Event::Spared { seats } => {
+        Event::Skipped { seats } => {
             format!("{short} {}", seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         }
         Event::Reopened { reopening, .. } => format!("{short}{}", wishes(reopening)),
@@ -85,11 +85,11 @@ fn again(retry: &Retry) -> String {
     }
 }
 
-fn place(place: Place) -> String {
+fn place(place: CallerSlot) -> String {
     match place {
-        Place::Seat(number) => number.to_string(),
-        Place::Synthesizer(number) => format!("s{number}"),
-        Place::Step(number) => format!("step {number}"),
+        CallerSlot::Seat(number) => number.to_string(),
+        CallerSlot::Synthesizer(number) => format!("s{number}"),
+        CallerSlot::Step(number) => format!("step {number}"),
     }
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn view(run: &Run) -> String {
         let _ = writeln!(view, "  {}", seat_line(seat));
     }
     for call in run.called() {
-        let task = run.task(call.place).filter(|_| matches!(call.place, Place::Step(_)));
+        let task = run.task(call.place).filter(|_| matches!(call.place, CallerSlot::Step(_)));
         let task = task.map(|task| format!(" {task}")).unwrap_or_default();
         let _ = writeln!(view, "  {}{task}", seat_line(call));
     }

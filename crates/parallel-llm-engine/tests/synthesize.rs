@@ -2,7 +2,7 @@
 
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::value::next::MachineStep;
-use parallel_llm_engine::{Code, Finish, Place, RunId, SeatNumber, StepNumber};
+use parallel_llm_engine::{CallerSlot, Code, Finish, RunId, SeatNumber, StepNumber};
 
 use crate::scene::{Scene, scene};
 use crate::script::{Reply, after, fails, failure, form, fuses, hangs, label_of, prompt, says, unadmitted};
@@ -477,7 +477,7 @@ async fn an_analysis_of_its_own_is_checked_and_shown_to_the_writer() {
     "#);
     let outcome = told.run.outcome.as_ref().expect("it is decided");
     let by = outcome.reading.as_ref().map(|reading| reading.by);
-    assert_eq!(by, Some(Place::Step(StepNumber(1))));
+    assert_eq!(by, Some(CallerSlot::Step(StepNumber(1))));
     let analysis = parallel_llm_engine::run::analysis::of(&told.run).expect("the analyst has told");
     assert_eq!(analysis.suspected, [SeatNumber(1)]);
     let sent = prompt(&told.asked.last().expect("the writer was asked").call);
@@ -565,7 +565,7 @@ async fn an_analysis_made_before_a_crash_is_not_paid_again() {
 async fn the_worst_case_of_a_writer_holds_the_analysis() {
     let plan = |recipe: &str| two_and([("fuser", says(1, "x"))]).asks("How do tides work?", recipe).planned();
     let (inline, separate) = (plan("synthesize"), plan("synthesize@analysis=separate"));
-    let place = parallel_llm_engine::Place::Synthesizer(SeatNumber(1));
+    let place = parallel_llm_engine::CallerSlot::Synthesizer(SeatNumber(1));
     let analysis = parallel_llm_engine::PicoUsd(1_000_000).times(1_000);
     assert_eq!(separate.worst_request(place), inline.worst_request(place).map(|read| read.plus(analysis)));
     assert_eq!((inline.steps.len(), separate.steps.len()), (0, 1));

@@ -1,7 +1,7 @@
 //! Plurality: which answer stands, that nobody is asked for it unless that is wanted, and that the order of arrival has no
 //! say.
 
-use parallel_llm_engine::plan::caller_slot::{Place, StepNumber};
+use parallel_llm_engine::plan::caller_slot::{CallerSlot, StepNumber};
 use parallel_llm_engine::port::Call;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::Recorded;
@@ -338,9 +338,9 @@ async fn what_reading_may_cost_is_in_the_plan() {
     let (with, without) = (plan("vote@extractor=llm"), plan("vote"));
     let steps: Vec<_> =
         with.steps.iter().map(|step| (step.key.role.as_str(), step.key.by, step.is_spare)).collect();
-    let by = |number| Place::Synthesizer(SeatNumber(number));
+    let by = |number| CallerSlot::Synthesizer(SeatNumber(number));
     assert_eq!(steps, [("extractor", by(1), false), ("extractor", by(2), true)]);
-    let reading = with.worst_request(Place::Step(StepNumber(1))).expect("its price is known");
+    let reading = with.worst_request(CallerSlot::Step(StepNumber(1))).expect("its price is known");
     assert_eq!(with.worst_case, without.worst_case.plus(reading));
     assert!(without.steps.is_empty());
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::port::{Call, Caller, ReplyPart, ReplyStream};
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Message, ModelRef, ProviderId, Role, RunId, SeatNumber};
@@ -283,7 +283,7 @@ async fn begun(provider: &Provider, number: u8) -> ReplyStream {
         ModelRef { provider: ProviderId("openrouter".to_owned()), model: "openai/gpt-6.1-sol".to_owned() };
     let call = Call {
         run_id: RunId::from_parts(1, 2),
-        attempt: Attempt { place: Place::Seat(SeatNumber(number)), number: 1 },
+        attempt: Attempt { place: CallerSlot::Seat(SeatNumber(number)), number: 1 },
         model,
         messages: vec![Message::text(Role::User, "Say much.")].into(),
         temperature: None,

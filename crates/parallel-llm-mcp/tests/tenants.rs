@@ -12,7 +12,9 @@ use futures_util::future::BoxFuture;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
-use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunId, RunPlan, RunRequest, RunStatus, SeatNumber};
+use parallel_llm_engine::{
+    CallerSlot, Code, Failure, PicoUsd, RunId, RunPlan, RunRequest, RunStatus, SeatNumber,
+};
 use parallel_llm_mcp::app;
 use parallel_llm_service::{
     Consent, Continuation, CostBy, Depth, Doomed, Grant, Kept, ModelQuery, Order, Principal, Question,
@@ -132,7 +134,7 @@ async fn interrupted(database: &Path, plan: &RunPlan) -> String {
     let plan = RunPlan { run_id, plan_hash: format!("interrupted {run_id}"), ..plan.clone() };
     let store = Store::open(StoreConfig::new(database)).await.unwrap();
     let lease = store.open(std::sync::Arc::new(plan)).await.unwrap();
-    let attempt = Attempt { place: Place::Seat(SeatNumber(1)), number: 1 };
+    let attempt = Attempt { place: CallerSlot::Seat(SeatNumber(1)), number: 1 };
     let events = [
         Event::Started { plan_hash: "interrupted".to_owned(), reserved: PicoUsd::ZERO },
         Event::Sent { attempt },

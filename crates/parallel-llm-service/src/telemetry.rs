@@ -183,7 +183,7 @@ fn log(run: &Run, recorded: &Recorded) {
             tracing::debug!(%run_id, seat, model, bytes = answer.text_bytes, ms, "answered");
         }
         Event::Cancelled { .. } => tracing::debug!(%run_id, seat, model, ms, "cancelled"),
-        Event::Spared { seats } => {
+        Event::Skipped { seats } => {
             tracing::debug!(%run_id, seats = seats.len(), ms, "not asked, because not needed");
         }
         Event::Reopened { reopening, reserved } => {

@@ -10,7 +10,7 @@ use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Code, Failure, Place, Recorded, RunId, RunPlan};
+use parallel_llm_engine::{CallerSlot, Code, Failure, Recorded, RunId, RunPlan};
 
 use crate::row::new_run::NewRun;
 use crate::store::Store;
@@ -40,7 +40,7 @@ impl Journal for Store {
         self.writer().notice(run_id)
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, place: Place) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(&self, plan: Arc<RunPlan>, place: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
         let store = self.clone();
         async move { store.check_call(&plan, place).await }.boxed()
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::{Attempt, Event};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{
@@ -24,7 +24,7 @@ pub(crate) struct Reservation {
 }
 
 /// What is reserved, by whose request it is for.
-pub(crate) type Reservations = BTreeMap<Place, Reservation>;
+pub(crate) type Reservations = BTreeMap<CallerSlot, Reservation>;
 
 /// What an append writes into the ledger, in this order.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ pub(crate) struct LedgerChanges {
     pub(crate) loses_track: bool,
     /// Whether nothing is reserved any more.
     pub(crate) releases_all: bool,
-    pub(crate) released: Vec<Place>,
+    pub(crate) released: Vec<CallerSlot>,
     pub(crate) reserved: Reservations,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Effect<'a> {
             Event::Reconciled { attempt, cost, usage } => {
                 Self::Reconciles(*attempt, CallSpend::of(Some(*cost), false, usage))
             }
-            Event::Spared { .. } | Event::Decided { .. } | Event::Closed { .. } => Self::None,
+            Event::Skipped { .. } | Event::Decided { .. } | Event::Closed { .. } => Self::None,
         }
     }
 }
@@ -125,12 +125,12 @@ pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Reservations> {
 }
 
 /// What calls of these places can cost. For a place whose price is unknown nothing is reserved.
-fn reservations(plan: &RunPlan, places: Vec<Place>) -> Reservations {
+fn reservations(plan: &RunPlan, places: Vec<CallerSlot>) -> Reservations {
     places.into_iter().filter_map(|place| Some((place, reservation(plan, place)?))).collect()
 }
 
 /// What one request of this place can cost, where that is known and anything.
-pub(crate) fn reservation(plan: &RunPlan, place: Place) -> Option<Reservation> {
+pub(crate) fn reservation(plan: &RunPlan, place: CallerSlot) -> Option<Reservation> {
     let amount = plan.worst_request(place).filter(|amount| *amount > PicoUsd::ZERO)?;
     Some(Reservation { provider: plan.seat_at(place)?.model.provider.clone(), amount })
 }
@@ -143,7 +143,7 @@ impl LedgerChanges {
         let mut changes = Self { settles: batch.reopening().is_some(), ..Self::default() };
         // Nothing is reserved yet of a part that begins here, so there is nothing to give back.
         let begins = demanded.is_some();
-        let mut reserved: BTreeMap<Place, Option<Reservation>> =
+        let mut reserved: BTreeMap<CallerSlot, Option<Reservation>> =
             demanded.into_iter().flatten().map(|(place, it)| (place, Some(it))).collect();
         let mut heard: BTreeMap<Attempt, HeardCall> = BTreeMap::new();
         for recorded in &batch.events {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
-use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
+use parallel_llm_engine::{CallerSlot, Failure, RunId, RunPlan};
 use tokio::time::Instant;
 
 use crate::backup::BackedUp;
@@ -127,7 +127,7 @@ impl Store {
     }
 
     /// Whether the day's limits of this plan hold one more request of this place, by what is durable.
-    pub async fn check_call(&self, plan: &RunPlan, place: Place) -> Result<(), Failure> {
+    pub async fn check_call(&self, plan: &RunPlan, place: CallerSlot) -> Result<(), Failure> {
         limits::check_call(&self.shared.database, plan, place).await
     }
 

@@ -7,7 +7,7 @@ use crate::support::{
     Fixture, OpenRun as _, a_seat, answer, answered, changed, closed, dear, failure, limit, model, outcome,
     plan, recorded, run_id, seat, sent, simple, started, synthesizer, write,
 };
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::Attempt;
@@ -418,7 +418,7 @@ async fn a_further_part_that_is_taken_up_again_holds_for_its_own_synthesizer() {
         newest = Some(lease);
     }
     // What was noted and never left has cost nothing.
-    let attempt = Attempt { place: Place::Synthesizer(SeatNumber(2)), number: 1 };
+    let attempt = Attempt { place: CallerSlot::Synthesizer(SeatNumber(2)), number: 1 };
     let unsent = Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) };
     let lease = newest.unwrap();
     store.append(lease, recorded(lease.next_seq + 1, vec![sent(attempt), unsent])).await.unwrap();

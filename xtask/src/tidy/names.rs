@@ -15,7 +15,6 @@ use super::tree::Tree;
 
 /// Names that still have several types, by package. The list only becomes shorter.
 const REMAINING: &[(&str, &[&str])] = &[
-    ("crates/parallel-llm-engine", &["Calls", "Candidate", "Role", "Verdict"]),
     ("crates/parallel-llm-mcp-door", &["Counted", "Head", "Unread"]),
     ("crates/parallel-llm-service", &["Fetched", "Folder", "Kept", "Line", "Named", "Shelf"]),
 ];

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::call::text_budget::HeldText;
 use crate::plan::RunPlan;
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::run::event::Recorded;
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::Failure;
@@ -26,11 +26,11 @@ pub enum Update {
     /// A durable event.
     Event(Arc<Recorded>),
     /// A place has begun to think or write.
-    Begun(Place),
+    Begun(CallerSlot),
     /// A piece of text on its way. It begins at byte `offset` of the text so far.
     Text {
         /// Whose.
-        place: Place,
+        place: CallerSlot,
         /// Where the piece begins.
         offset: usize,
         /// The piece.
@@ -99,7 +99,7 @@ impl Hub {
     }
 
     /// Brings in what another process has made durable, and the texts on their way there as far as it has kept them.
-    pub fn relay(&self, events: Vec<Recorded>, texts: Vec<(Place, String)>) {
+    pub fn relay(&self, events: Vec<Recorded>, texts: Vec<(CallerSlot, String)>) {
         self.record(events, None);
         for (place, text) in texts {
             let so_far = self.look(|run| run.place(place).map_or(0, |seat| seat.partial.len()));
@@ -135,7 +135,7 @@ impl Hub {
     /// Brings in what another watcher of the same run was told.
     pub fn pass_on(&self, update: Update) {
         // A text may come after the event that ends its place, and after a snapshot that has it already.
-        let is_awaited = |place: Place, offset: Option<usize>| {
+        let is_awaited = |place: CallerSlot, offset: Option<usize>| {
             let is_next = |seat: &SeatView| offset.is_none_or(|offset| offset == seat.partial.len());
             self.look(|run| run.place(place).is_some_and(|seat| !seat.status.is_final() && is_next(seat)))
         };
@@ -233,12 +233,12 @@ impl Hub {
     }
 
     /// A place has begun to think or write.
-    pub(crate) fn begun(&self, place: Place) {
+    pub(crate) fn begun(&self, place: CallerSlot) {
         self.show(place, |_| Update::Begun(place));
     }
 
     /// A piece of text has come.
-    pub(crate) fn text(&self, place: Place, text: &str) {
+    pub(crate) fn text(&self, place: CallerSlot, text: &str) {
         self.show(place, |partial| {
             let offset = partial.len();
             partial.push_str(text);
@@ -246,7 +246,7 @@ impl Hub {
         });
     }
 
-    fn show(&self, place: Place, update: impl FnOnce(&mut String) -> Update) {
+    fn show(&self, place: CallerSlot, update: impl FnOnce(&mut String) -> Update) {
         let mut run = self.lock();
         let Some(seat) = run.place_mut(place) else { return };
         seat.status = SeatStatus::Streaming;

@@ -11,7 +11,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::call::deadline::Deadline;
 use crate::call::hub::Hub;
 use crate::plan::RunPlan;
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::port::{Journal, Lease};
 use crate::run::event::{Attempt, Event, Recorded};
 use crate::value::answer::Failure;
@@ -68,7 +68,7 @@ impl RunLog {
     pub(crate) fn check_day(
         &self,
         plan: &Arc<RunPlan>,
-        place: Place,
+        place: CallerSlot,
     ) -> BoxFuture<'static, Result<(), Failure>> {
         self.journal.check_day(Arc::clone(plan), place)
     }

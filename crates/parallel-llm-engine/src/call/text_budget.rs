@@ -38,19 +38,19 @@ struct Book {
     /// How many runs have begun.
     begun: u64,
     /// The runs under way, the oldest first.
-    under_way: BTreeMap<u64, Calls>,
+    under_way: BTreeMap<u64, OpenCalls>,
 }
 
 /// The calls of a run, as far as they tell whether it gets on.
 #[derive(Debug, Default)]
-struct Calls {
+struct OpenCalls {
     /// Those whose replies are being read.
     reading: usize,
     /// Those that wait until they may be sent.
     waiting: usize,
 }
 
-impl Calls {
+impl OpenCalls {
     /// Whether nothing comes before somebody else has ended a call.
     const fn depend_on_others(&self) -> bool {
         self.reading == 0 && self.waiting > 0
@@ -75,7 +75,7 @@ impl TextBudget {
         let held = Arc::new(HeldText { budget: self.clone(), bytes: AtomicUsize::new(0) });
         let number = self.note(|book| {
             book.begun += 1;
-            book.under_way.insert(book.begun, Calls::default());
+            book.under_way.insert(book.begun, OpenCalls::default());
             book.begun
         });
         Turn { budget: self.clone(), number, held }
@@ -152,11 +152,11 @@ impl Drop for Turn {
 /// One call of a run, counted while it reads or waits.
 pub(crate) struct Noted<'a> {
     turn: &'a Turn,
-    count: fn(&mut Calls) -> &mut usize,
+    count: fn(&mut OpenCalls) -> &mut usize,
 }
 
 impl<'a> Noted<'a> {
-    fn new(turn: &'a Turn, count: fn(&mut Calls) -> &mut usize) -> Self {
+    fn new(turn: &'a Turn, count: fn(&mut OpenCalls) -> &mut usize) -> Self {
         let noted = Self { turn, count };
         noted.change(|count| *count += 1);
         noted

@@ -19,7 +19,7 @@ use crate::call::retry::{self, Trial};
 use crate::call::run_context::RunContext;
 use crate::call::stop::{FirstOutputLatch, Revocation, Sending, Stop};
 use crate::plan::budget;
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::plan::seed::SeededRandom;
 use crate::port::{Call, Permit, ReplyEnd, ReplyPart};
 use crate::prompt::reply::Reveal;
@@ -35,7 +35,7 @@ use crate::value::retry::Retry;
 /// One call in the making.
 pub(crate) struct UpstreamCall {
     context: Arc<RunContext>,
-    place: Place,
+    place: CallerSlot,
     seat: Seat,
     messages: Arc<[Message]>,
     reveal: Reveal,
@@ -87,7 +87,7 @@ enum End {
 impl UpstreamCall {
     pub(crate) fn new(
         context: &Arc<RunContext>,
-        place: Place,
+        place: CallerSlot,
         seat: &Seat,
         messages: Arc<[Message]>,
         reveal: Reveal,

@@ -13,8 +13,8 @@ use crate::call::reply_clock::run_timeout;
 use crate::call::run_context::RunContext;
 use crate::call::upstream_call::{Admission, UpstreamCall};
 use crate::panel::escalation;
-use crate::panel::quorum::{Quorum, Verdict};
-use crate::plan::caller_slot::{Place, StepNumber};
+use crate::panel::quorum::{Quorum, WaitDecision};
+use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::prompt::reply::Reveal;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::event::{Attempt, CallEnd, Event};
@@ -58,7 +58,7 @@ pub(crate) struct Panel {
     /// Ends of calls beside the seats, not looked at yet.
     beside: Vec<Event>,
     /// Calls beside the seats that were given up.
-    set_aside: BTreeSet<Place>,
+    set_aside: BTreeSet<CallerSlot>,
     pub(crate) usable: Vec<Usable>,
     pub(crate) failures: Vec<(SeatNumber, Failure)>,
 }
@@ -100,8 +100,13 @@ impl Panel {
         let ask = |seat: &Seat| {
             self.quorum.ask(seat);
             let messages = seat.sent(&self.context.plan.messages);
-            let mut upstream =
-                UpstreamCall::new(&self.context, Place::Seat(seat.number), seat, messages, Reveal::all());
+            let mut upstream = UpstreamCall::new(
+                &self.context,
+                CallerSlot::Seat(seat.number),
+                seat,
+                messages,
+                Reveal::all(),
+            );
             (upstream.admit(), upstream)
         };
         seats.iter().map(ask).collect()
@@ -141,11 +146,11 @@ impl Panel {
             return;
         }
         if gathered == Gathered::Enough && !self.is_late() {
-            self.context.log.stage(Event::Spared { seats });
+            self.context.log.stage(Event::Skipped { seats });
             return;
         }
         for seat in seats {
-            let (attempt, cost) = (Attempt { place: Place::Seat(seat), number: 0 }, Some(PicoUsd::ZERO));
+            let (attempt, cost) = (Attempt { place: CallerSlot::Seat(seat), number: 0 }, Some(PicoUsd::ZERO));
             self.context.log.stage(if gathered == Gathered::Cancelled {
                 Event::Cancelled { attempt, answer: None, cost }
             } else {
@@ -186,15 +191,15 @@ impl Panel {
     pub(crate) async fn more(&mut self) -> Option<Gathered> {
         let context = Arc::clone(&self.context);
         loop {
-            let until = match self.quorum.verdict(context.deadline.part_ms()) {
-                Verdict::Impossible if context.stop.is_cancelled() => return Some(Gathered::Cancelled),
-                Verdict::Enough | Verdict::Impossible if self.is_open() => {
+            let until = match self.quorum.decision(context.deadline.part_ms()) {
+                WaitDecision::Impossible if context.stop.is_cancelled() => return Some(Gathered::Cancelled),
+                WaitDecision::Enough | WaitDecision::Impossible if self.is_open() => {
                     self.ask_next();
                     return None;
                 }
-                Verdict::Enough => return Some(Gathered::Enough),
-                Verdict::Impossible => return Some(Gathered::Nothing),
-                Verdict::Wait { until_ms } => until_ms,
+                WaitDecision::Enough => return Some(Gathered::Enough),
+                WaitDecision::Impossible => return Some(Gathered::Nothing),
+                WaitDecision::Wait { until_ms } => until_ms,
             };
             // Without an answer there is nothing to stop for: the seats end by themselves with the run.
             let patience = until.map(|ms| context.deadline.at_ms(ms));
@@ -217,7 +222,7 @@ impl Panel {
                     }
                 }
             }
-            if matches!(self.quorum.verdict(context.deadline.part_ms()), Verdict::Wait { .. }) {
+            if matches!(self.quorum.decision(context.deadline.part_ms()), WaitDecision::Wait { .. }) {
                 return None;
             }
         }
@@ -246,7 +251,7 @@ impl Panel {
     }
 
     /// What this call comes to is kept and told, but as given up: its end may be on its way already.
-    pub(crate) fn set_aside(&mut self, place: Place) {
+    pub(crate) fn set_aside(&mut self, place: CallerSlot) {
         self.set_aside.insert(place);
     }
 
@@ -287,7 +292,7 @@ impl Panel {
         let elapsed_ms = self.context.deadline.part_ms();
         let is_set_aside = event.attempt().is_some_and(|attempt| self.set_aside.contains(&attempt.place));
         let event = if is_set_aside { event.given_up() } else { event };
-        if let Some(Attempt { place: Place::Seat(seat), .. }) = event.attempt() {
+        if let Some(Attempt { place: CallerSlot::Seat(seat), .. }) = event.attempt() {
             let end = event.end();
             let usable = match end {
                 Some(CallEnd::Answered(answer)) => usable(seat, answer, false),

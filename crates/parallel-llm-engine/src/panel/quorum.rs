@@ -11,7 +11,7 @@ const STRAGGLER_MEDIANS: u64 = 3;
 
 /// What to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WaitDecision {
     /// Go on waiting, and ask again when something happens or this time (milliseconds from the start) comes.
     Wait {
         /// When the verdict may change by time alone.
@@ -67,28 +67,32 @@ impl Quorum {
     }
 
     /// What to do at this time, in milliseconds from the start.
-    pub fn verdict(&self, now_ms: u64) -> Verdict {
+    pub fn decision(&self, now_ms: u64) -> WaitDecision {
         let answered = self.answered_ms.len();
         if answered + self.failed >= self.seats {
-            return if answered + self.before == 0 { Verdict::Impossible } else { Verdict::Enough };
+            return if answered + self.before == 0 { WaitDecision::Impossible } else { WaitDecision::Enough };
         }
         if answered > 0 && self.wait == Wait::First {
-            return Verdict::Enough;
+            return WaitDecision::Enough;
         }
         if answered == 0 || !self.strongest_open.is_empty() {
-            return Verdict::Wait { until_ms: None };
+            return WaitDecision::Wait { until_ms: None };
         }
         let at = |limit_ms| {
-            if now_ms >= limit_ms { Verdict::Enough } else { Verdict::Wait { until_ms: Some(limit_ms) } }
+            if now_ms >= limit_ms {
+                WaitDecision::Enough
+            } else {
+                WaitDecision::Wait { until_ms: Some(limit_ms) }
+            }
         };
         match self.wait {
-            Wait::Seats { count } if answered >= usize::from(count) => Verdict::Enough,
-            Wait::All | Wait::First | Wait::Seats { .. } => Verdict::Wait { until_ms: None },
+            Wait::Seats { count } if answered >= usize::from(count) => WaitDecision::Enough,
+            Wait::All | Wait::First | Wait::Seats { .. } => WaitDecision::Wait { until_ms: None },
             Wait::Until { ms } => at(ms),
             Wait::Stragglers { share_percent, after_ms } => {
                 let can_answer = self.seats - self.failed;
                 if answered * 100 < can_answer * usize::from(share_percent) {
-                    return Verdict::Wait { until_ms: None };
+                    return WaitDecision::Wait { until_ms: None };
                 }
                 at(after_ms.max(self.median_ms().saturating_mul(STRAGGLER_MEDIANS)))
             }
@@ -144,22 +148,22 @@ mod tests {
     fn stragglers_are_left_behind_late_and_only_with_company() {
         let mut quorum = asking(Wait::default(), &panel(5));
         after(&mut quorum, &[(1, true, 5_000), (2, true, 6_000)]);
-        assert_eq!(quorum.verdict(100_000), Verdict::Wait { until_ms: None });
+        assert_eq!(quorum.decision(100_000), WaitDecision::Wait { until_ms: None });
         after(&mut quorum, &[(3, true, 20_000)]);
-        assert_eq!(quorum.verdict(20_000), Verdict::Wait { until_ms: Some(45_000) });
-        assert_eq!(quorum.verdict(45_000), Verdict::Enough);
+        assert_eq!(quorum.decision(20_000), WaitDecision::Wait { until_ms: Some(45_000) });
+        assert_eq!(quorum.decision(45_000), WaitDecision::Enough);
         after(&mut quorum, &[(4, true, 30_000)]);
-        assert_eq!(quorum.verdict(50_000), Verdict::Wait { until_ms: Some(60_000) });
+        assert_eq!(quorum.decision(50_000), WaitDecision::Wait { until_ms: Some(60_000) });
     }
 
     #[test]
     fn failed_seats_are_not_waited_for() {
         let mut quorum = asking(Wait::default(), &panel(5));
         after(&mut quorum, &[(1, false, 10), (2, false, 10), (3, true, 1_000), (4, true, 1_000)]);
-        assert_eq!(quorum.verdict(46_000), Verdict::Enough);
+        assert_eq!(quorum.decision(46_000), WaitDecision::Enough);
         let mut quorum = asking(Wait::All, &panel(2));
         after(&mut quorum, &[(1, false, 10), (2, false, 10)]);
-        assert_eq!(quorum.verdict(10), Verdict::Impossible);
+        assert_eq!(quorum.decision(10), WaitDecision::Impossible);
     }
 
     #[test]
@@ -168,9 +172,9 @@ mod tests {
         seats[2].strongest = true;
         let mut quorum = asking(Wait::Seats { count: 1 }, &seats);
         after(&mut quorum, &[(1, true, 10), (2, true, 10)]);
-        assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
+        assert_eq!(quorum.decision(1_000_000), WaitDecision::Wait { until_ms: None });
         after(&mut quorum, &[(3, true, 20)]);
-        assert_eq!(quorum.verdict(20), Verdict::Enough);
+        assert_eq!(quorum.decision(20), WaitDecision::Enough);
     }
 
     #[test]
@@ -179,23 +183,23 @@ mod tests {
         for mut quorum in rules.map(|rule| asking(rule, &panel(4)[2..])) {
             quorum.remember(true);
             quorum.remember(false);
-            assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
+            assert_eq!(quorum.decision(1_000_000), WaitDecision::Wait { until_ms: None });
             after(&mut quorum, &[(3, false, 10)]);
-            assert_eq!(quorum.verdict(1_000_000), Verdict::Wait { until_ms: None });
+            assert_eq!(quorum.decision(1_000_000), WaitDecision::Wait { until_ms: None });
             let mut other = quorum.clone();
             after(&mut quorum, &[(4, false, 20)]);
-            assert_eq!(quorum.verdict(20), Verdict::Enough);
+            assert_eq!(quorum.decision(20), WaitDecision::Enough);
             after(&mut other, &[(4, true, 20)]);
-            assert_eq!(other.verdict(20), Verdict::Enough);
+            assert_eq!(other.decision(20), WaitDecision::Enough);
         }
     }
 
     #[test]
     fn a_time_limit_needs_at_least_one_answer() {
         let mut quorum = asking(Wait::Until { ms: 100 }, &panel(2));
-        assert_eq!(quorum.verdict(500), Verdict::Wait { until_ms: None });
+        assert_eq!(quorum.decision(500), WaitDecision::Wait { until_ms: None });
         after(&mut quorum, &[(1, true, 50)]);
-        assert_eq!(quorum.verdict(60), Verdict::Wait { until_ms: Some(100) });
-        assert_eq!(quorum.verdict(100), Verdict::Enough);
+        assert_eq!(quorum.decision(60), WaitDecision::Wait { until_ms: Some(100) });
+        assert_eq!(quorum.decision(100), WaitDecision::Enough);
     }
 }

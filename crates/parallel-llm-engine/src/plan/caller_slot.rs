@@ -9,7 +9,7 @@ use crate::request::panel::SeatNumber;
 /// Who makes a call: a seat of the panel, a synthesizer by its place in the chain, or a step of the strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum CallerSlot {
     /// A seat of the panel.
     Seat(SeatNumber),
     /// A synthesizer, the first of the chain being 1.
@@ -18,7 +18,7 @@ pub enum Place {
     Step(StepNumber),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CallerSlot {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Seat(number) => write!(out, "seat {number}"),

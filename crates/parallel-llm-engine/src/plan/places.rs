@@ -2,33 +2,33 @@
 
 use super::RunPlan;
 use crate::plan::budget;
-use crate::plan::caller_slot::Place;
-use crate::plan::step::{Role, Step, StepKey, longest};
+use crate::plan::caller_slot::CallerSlot;
+use crate::plan::step::{Step, StepKey, StepRole, longest};
 use crate::request::panel::Seat;
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
 
 impl RunPlan {
     /// Who makes the call of a place.
-    pub fn seat_at(&self, place: Place) -> Option<&Seat> {
+    pub fn seat_at(&self, place: CallerSlot) -> Option<&Seat> {
         match place {
-            Place::Seat(number) => self.seats.get(number.index()),
-            Place::Synthesizer(number) => self.synthesizers.get(number.index()),
+            CallerSlot::Seat(number) => self.seats.get(number.index()),
+            CallerSlot::Synthesizer(number) => self.synthesizers.get(number.index()),
             // A step is by a seat or a synthesizer, so this goes one level deep.
-            Place::Step(number) => self.seat_at(self.steps.get(number.index())?.key.by),
+            CallerSlot::Step(number) => self.seat_at(self.steps.get(number.index())?.key.by),
         }
     }
 
     /// What the step of a place is for.
-    pub(crate) fn role_of(&self, place: Place) -> Option<Role> {
+    pub(crate) fn role_of(&self, place: CallerSlot) -> Option<StepRole> {
         self.step_at(place).map(|step| step.key.role)
     }
 
     /// The step of a place, where it is one.
-    pub(crate) fn step_at(&self, place: Place) -> Option<&Step> {
+    pub(crate) fn step_at(&self, place: CallerSlot) -> Option<&Step> {
         match place {
-            Place::Step(number) => self.steps.get(number.index()),
-            Place::Seat(_) | Place::Synthesizer(_) => None,
+            CallerSlot::Step(number) => self.steps.get(number.index()),
+            CallerSlot::Seat(_) | CallerSlot::Synthesizer(_) => None,
         }
     }
 
@@ -44,10 +44,10 @@ impl RunPlan {
         asked: impl IntoIterator<Item = &'a Seat>,
         chain: &'a [Seat],
         steps: &'a [Step],
-    ) -> Vec<Place> {
-        let asked = asked.into_iter().map(|seat| Place::Seat(seat.number));
-        let fuser = self.strategy.fusers(chain).first().map(|seat| Place::Synthesizer(seat.number));
-        let steps = steps.iter().filter(|step| !step.is_spare).map(|step| Place::Step(step.number));
+    ) -> Vec<CallerSlot> {
+        let asked = asked.into_iter().map(|seat| CallerSlot::Seat(seat.number));
+        let fuser = self.strategy.fusers(chain).first().map(|seat| CallerSlot::Synthesizer(seat.number));
+        let steps = steps.iter().filter(|step| !step.is_spare).map(|step| CallerSlot::Step(step.number));
         asked.chain(fuser).chain(steps).collect()
     }
 
@@ -63,19 +63,19 @@ impl RunPlan {
 
     /// The most one request of this place can cost, where its price is known: a seat reads the question and what it is told
     /// besides, a synthesizer and a step also what others have answered.
-    pub fn worst_request(&self, place: Place) -> Option<PicoUsd> {
+    pub fn worst_request(&self, place: CallerSlot) -> Option<PicoUsd> {
         let seat = self.seat_at(place)?;
         let read = match place {
-            Place::Seat(_) => return budget::worst_call(seat, self.input_bytes() + seat.brief_bytes()),
+            CallerSlot::Seat(_) => return budget::worst_call(seat, self.input_bytes() + seat.brief_bytes()),
             // One answer alone is not fused.
-            Place::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
-            Place::Synthesizer(_) => {
+            CallerSlot::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
+            CallerSlot::Synthesizer(_) => {
                 let answers = longest(self.knobs, &self.seats, self.knobs.shown_max(self.seats.len()));
                 // An analysis made beforehand has the same cap as the text.
                 let analysis = if self.knobs.is_analysis_separate() { seat.max_tokens } else { 0 };
                 2 * tokens_in(self.input_bytes()) + answers + u64::from(analysis)
             }
-            Place::Step(number) => self.steps.get(number.index())?.input_tokens_max,
+            CallerSlot::Step(number) => self.steps.get(number.index())?.input_tokens_max,
         };
         let read = read.min(seat.context_tokens.unwrap_or(u64::MAX));
         seat.price.map(|price| price.cost(read, u64::from(seat.max_tokens)))

@@ -3,7 +3,7 @@
 //! Built on BLAKE3's extendable output, which needs no state and no generator crate.
 
 use crate::plan::RunPlan;
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 
 /// The digits of a code. That no text holds it is looked at, so it need not be beyond all guessing.
 const CODE_DIGITS: usize = 8;
@@ -11,10 +11,10 @@ const CODE_DIGITS: usize = 8;
 /// The codes that a prompt to the model of this place can carry: those to choose from, and the longer one of versions before
 /// these. A model that has seen the code of its own prompt could write it into one that is read by the next, so that each
 /// place has others.
-pub(crate) fn codes_of(plan: &RunPlan, place: Place) -> Vec<String> {
+pub(crate) fn codes_of(plan: &RunPlan, place: CallerSlot) -> Vec<String> {
     let long = match place {
         // As every synthesizer's was before there were others who read answers.
-        Place::Synthesizer(_) => SeededRandom::new(plan, "synthesis").nonce(),
+        CallerSlot::Synthesizer(_) => SeededRandom::new(plan, "synthesis").nonce(),
         _ => SeededRandom::new(plan, &format!("the code of {place}")).nonce(),
     };
     let short = (0..long.len() / CODE_DIGITS).map(|part| &long[part * CODE_DIGITS..][..CODE_DIGITS]);
@@ -22,7 +22,7 @@ pub(crate) fn codes_of(plan: &RunPlan, place: Place) -> Vec<String> {
 }
 
 /// The code of the prompt in which the model of this place is shown these texts: the first that none of them holds.
-pub(crate) fn code_of(plan: &RunPlan, place: Place, texts: &[&str]) -> String {
+pub(crate) fn code_of(plan: &RunPlan, place: CallerSlot, texts: &[&str]) -> String {
     let mut codes = codes_of(plan, place);
     let is_free = |code: &String| !texts.iter().any(|text| text.contains(code.as_str()));
     let free = codes.iter().position(is_free).unwrap_or(codes.len() - 1);

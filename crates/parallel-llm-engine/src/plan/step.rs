@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::caller_slot::{Place, StepNumber};
+use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::recipe::{CONTROLLED_MIN, Calls, Extractor, Format, Knobs, Recipe};
 use crate::value::answer::Failure;
@@ -26,7 +26,7 @@ const DRAFTS_MAX: u16 = 3;
 /// What a step is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum StepRole {
     /// Reads answers and says which is better.
     Judge,
     /// Ranks the answers of its fellows.
@@ -45,7 +45,7 @@ pub enum Role {
     Extractor,
 }
 
-impl Role {
+impl StepRole {
     /// The word used in JSON and pages.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Role {
     }
 }
 
-impl Role {
+impl StepRole {
     /// Whether its whole reply is one JSON object: its prompt asks for that and nothing else.
     pub(crate) const fn replies_in_json(self) -> bool {
         match self {
@@ -89,9 +89,9 @@ impl Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepKey {
     /// What it is for.
-    pub role: Role,
+    pub role: StepRole,
     /// Whose model is asked: that of a seat or of a synthesizer.
-    pub by: Place,
+    pub by: CallerSlot,
     /// Which of its calls in this role, from 1.
     pub round: u16,
 }
@@ -99,12 +99,12 @@ pub struct StepKey {
 impl StepKey {
     /// A text that this synthesizer begins before the panel is done.
     pub(crate) const fn draft(by: SeatNumber, round: u16) -> Self {
-        Self { role: Role::Draft, by: Place::Synthesizer(by), round }
+        Self { role: StepRole::Draft, by: CallerSlot::Synthesizer(by), round }
     }
 
     /// The text that this synthesizer makes without the answer of a seat.
     pub(crate) fn control(by: SeatNumber, without: SeatNumber) -> Self {
-        Self { role: Role::Control, by: Place::Synthesizer(by), round: without.0.into() }
+        Self { role: StepRole::Control, by: CallerSlot::Synthesizer(by), round: without.0.into() }
     }
 }
 
@@ -147,15 +147,15 @@ pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_byt
         }
         Calls::Reviews => planner.reviewed(),
         // The panel is the first layer.
-        Calls::Layers => planner.asked_again(Role::Proposer, 2..=u16::from(knobs.layers())),
-        Calls::Revisions => planner.asked_again(Role::Reviser, 1..=u16::from(knobs.rounds())),
+        Calls::Layers => planner.asked_again(StepRole::Proposer, 2..=u16::from(knobs.layers())),
+        Calls::Revisions => planner.asked_again(StepRole::Reviser, 1..=u16::from(knobs.rounds())),
     }
     if knobs.extractor() == Extractor::Llm {
-        planner.read_once(Role::Extractor);
+        planner.read_once(StepRole::Extractor);
     }
     // Whichever strategy has these knobs ends in a text that a synthesizer writes.
     if knobs.is_analysis_separate() {
-        planner.read_once(Role::Analyst);
+        planner.read_once(StepRole::Analyst);
     }
     if knobs.is_paranoid() {
         planner.controlled();
@@ -201,17 +201,17 @@ impl StepPlanner<'_> {
     fn judged(&mut self, rounds: u16, answers_tokens: u64) {
         for (index, judge) in self.chain.iter().enumerate() {
             for round in 1..=rounds {
-                let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
+                let key = StepKey { role: StepRole::Judge, by: CallerSlot::Synthesizer(judge.number), round };
                 self.push(key, answers_tokens, index > 0);
             }
         }
     }
 
     /// Every seat answers again in each round, having read the answers of the one before, as whoever it is asked to be.
-    fn asked_again(&mut self, role: Role, rounds: RangeInclusive<u16>) {
+    fn asked_again(&mut self, role: StepRole, rounds: RangeInclusive<u16>) {
         for round in rounds {
             for seat in self.seats {
-                let key = StepKey { role, by: Place::Seat(seat.number), round };
+                let key = StepKey { role, by: CallerSlot::Seat(seat.number), round };
                 let read = longest(self.knobs, self.seats, self.shown_max) + tokens_in(seat.brief_bytes());
                 self.push(key, read, false);
             }
@@ -219,9 +219,9 @@ impl StepPlanner<'_> {
     }
 
     /// The first synthesizer that can reads the answers once and says something of them.
-    fn read_once(&mut self, role: Role) {
+    fn read_once(&mut self, role: StepRole) {
         for (index, by) in self.chain.iter().enumerate() {
-            let key = StepKey { role, by: Place::Synthesizer(by.number), round: 1 };
+            let key = StepKey { role, by: CallerSlot::Synthesizer(by.number), round: 1 };
             self.push(key, longest(self.knobs, self.seats, self.shown_max), index > 0);
         }
     }
@@ -263,7 +263,7 @@ impl StepPlanner<'_> {
             return;
         }
         for seat in self.seats {
-            let key = StepKey { role: Role::Reviewer, by: Place::Seat(seat.number), round: 1 };
+            let key = StepKey { role: StepRole::Reviewer, by: CallerSlot::Seat(seat.number), round: 1 };
             let others = self.seats.iter().filter(|other| other.number != seat.number);
             self.push(key, longest(self.knobs, others, self.seats.len()), false);
         }

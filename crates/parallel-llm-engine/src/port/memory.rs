@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::{BoxFuture, ready};
 
 use crate::plan::RunPlan;
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::port::{Journal, Lease};
 use crate::run::event::{Attempt, Recorded};
 use crate::value::answer::Failure;
@@ -72,7 +72,7 @@ impl Journal for MemoryJournal {
         Box::pin(ready(Ok(())))
     }
 
-    fn check_day(&self, _: Arc<RunPlan>, _: Place) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(&self, _: Arc<RunPlan>, _: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
         Box::pin(ready(Ok(())))
     }
 

@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, Stream};
 
 use crate::plan::RunPlan;
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::routing::Routing;
 use crate::request::{Effort, Message};
@@ -195,7 +195,7 @@ pub trait Caller: Send + Sync + 'static {
 
 /// An answer to be checked.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct AnswerToCheck {
     /// Whose it is.
     pub seat: SeatNumber,
     /// Its whole text, as the model wrote it. A stranger's: it may be made to do harm to whoever runs it.
@@ -218,7 +218,7 @@ pub trait Checker: Send + Sync + 'static {
     /// Checks one answer. Costs no money, so it may be done again. Fails where nothing can be said of the answer: the check could
     /// not be run, or took longer than it may. Dropped where the run is given up or its time is over; whatever was started
     /// for it then ends, too.
-    fn check(&self, candidate: Candidate) -> BoxFuture<'static, Result<Grade, Failure>>;
+    fn check(&self, candidate: AnswerToCheck) -> BoxFuture<'static, Result<Grade, Failure>>;
 }
 
 /// The right to write one run's history. A store refuses an append whose epoch is not its newest, so a process
@@ -254,7 +254,7 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Whether the day's limits of a run hold one more request of this place. Asked before each request of a run with limits
     /// that has begun: a provider may bill more than its prices say. What has happened is durable by then.
-    fn check_day(&self, plan: Arc<RunPlan>, place: Place) -> BoxFuture<'static, Result<(), Failure>>;
+    fn check_day(&self, plan: Arc<RunPlan>, place: CallerSlot) -> BoxFuture<'static, Result<(), Failure>>;
 
     /// Keeps the text of a reply on its way, in place of what was kept of it before. Best effort: it is never
     /// waited for on a path that costs the user time.

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::text::json;
 
-pub use analysis::{Analysis, Claim, Remark, Ruling, analysis, comparison};
+pub use analysis::{Analysis, Claim, ClaimVerdict, Remark, analysis, comparison};
 pub use extraction::{Extraction, extraction};
 pub use refusal::is_refusal;
 pub use reveal::Reveal;

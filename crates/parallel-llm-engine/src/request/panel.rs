@@ -46,7 +46,7 @@ pub struct ModelRef {
 
 impl ModelRef {
     /// Whether both are of one vendor, as far as their names tell: what stands before the first `/`, else the provider.
-    pub fn is_kin_of(&self, other: &Self) -> bool {
+    pub fn has_vendor_of(&self, other: &Self) -> bool {
         self.maker().0 == other.maker().0
     }
 

@@ -3,7 +3,7 @@
 //! Pure. What always holds: where the words of the run are not kept, or not any more, there is no analysis.
 
 use crate::plan::seed;
-use crate::plan::step::Role;
+use crate::plan::step::StepRole;
 use crate::prompt;
 use crate::prompt::reply::{self, Analysis, Claim};
 use crate::request::panel::SeatNumber;
@@ -21,14 +21,14 @@ pub fn of(run: &Run) -> Option<Analysis> {
     let labels = (0..).map(prompt::label);
     let shown: Vec<(String, SeatNumber)> = labels.zip(reading.shown.iter().copied()).collect();
     match run.plan.role_of(reading.by) {
-        Some(Role::Analyst) => reply::comparison(&reply.text, &shown),
+        Some(StepRole::Analyst) => reply::comparison(&reply.text, &shown),
         _ => reply::analysis(&reply.text, &seed::codes_of(&run.plan, reading.by), &shown),
     }
 }
 
 /// What a claim is among those of several answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ClaimStatus {
     /// All say so.
     Consensus,
     /// Somebody says otherwise.
@@ -39,7 +39,7 @@ pub enum Standing {
     Shared,
 }
 
-impl Standing {
+impl ClaimStatus {
     /// The standing of a claim among so many answers.
     pub const fn of(claim: &Claim, answers: usize) -> Self {
         match (claim.supported_by.len(), claim.contradicted_by.len()) {

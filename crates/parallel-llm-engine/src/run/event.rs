@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::Outcome;
 use crate::run::reopening::Reopening;
@@ -18,7 +18,7 @@ use crate::value::usage::Usage;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Attempt {
     /// Whose call it is.
-    pub place: Place,
+    pub place: CallerSlot,
     /// Which try of that call.
     pub number: u32,
 }
@@ -90,7 +90,8 @@ pub enum Event {
         cost: Option<PicoUsd>,
     },
     /// Seats were not asked, because those asked before them were enough.
-    Spared {
+    #[serde(rename = "spared")]
+    Skipped {
         /// Which.
         seats: Vec<SeatNumber>,
     },
@@ -135,7 +136,7 @@ impl Event {
             | Self::Cancelled { attempt, .. }
             | Self::Reconciled { attempt, .. } => Some(*attempt),
             Self::Started { .. }
-            | Self::Spared { .. }
+            | Self::Skipped { .. }
             | Self::Reopened { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => None,
@@ -154,7 +155,7 @@ impl Event {
             | Self::Cancelled { .. }
             | Self::Reconciled { .. }
             | Self::Started { .. }
-            | Self::Spared { .. }
+            | Self::Skipped { .. }
             | Self::Reopened { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => self,
@@ -173,7 +174,7 @@ impl Event {
             | Self::Accepted { .. }
             | Self::Reconciled { .. }
             | Self::Started { .. }
-            | Self::Spared { .. }
+            | Self::Skipped { .. }
             | Self::Reopened { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => None,
@@ -191,7 +192,7 @@ impl Event {
             | Self::Accepted { .. }
             | Self::Reconciled { .. }
             | Self::Started { .. }
-            | Self::Spared { .. }
+            | Self::Skipped { .. }
             | Self::Reopened { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => false,
@@ -209,7 +210,7 @@ impl Event {
             | Self::Cancelled { .. }
             | Self::Reconciled { .. }
             | Self::Started { .. }
-            | Self::Spared { .. }
+            | Self::Skipped { .. }
             | Self::Reopened { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => false,
@@ -221,7 +222,7 @@ impl Event {
         match self {
             Self::Closed { .. } => true,
             Self::Started { .. }
-            | Self::Spared { .. }
+            | Self::Skipped { .. }
             | Self::Reopened { .. }
             | Self::Decided { .. }
             | Self::Sent { .. }
@@ -245,7 +246,7 @@ impl Event {
             Self::Sent { .. }
             | Self::Accepted { .. }
             | Self::Started { .. }
-            | Self::Spared { .. }
+            | Self::Skipped { .. }
             | Self::Reopened { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => None,
@@ -264,7 +265,7 @@ impl Event {
             | Self::Failed { .. }
             | Self::Reconciled { .. }
             | Self::Started { .. }
-            | Self::Spared { .. }
+            | Self::Skipped { .. }
             | Self::Reopened { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => None,
@@ -283,7 +284,7 @@ impl Event {
             | Self::Failed { .. }
             | Self::Reconciled { .. }
             | Self::Started { .. }
-            | Self::Spared { .. }
+            | Self::Skipped { .. }
             | Self::Reopened { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => None,

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
 use crate::plan::RunPlan;
-use crate::plan::caller_slot::Place;
-use crate::plan::step::{Role, Step};
+use crate::plan::caller_slot::CallerSlot;
+use crate::plan::step::{Step, StepRole};
 use crate::request::StoreMode;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::event::{Event, Recorded};
@@ -64,7 +64,7 @@ impl RunStatus {
 
 /// Calls of the plan that were not needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spared {
+pub struct SkippedCalls {
     /// How many: seats, the synthesizer, judges.
     pub calls: usize,
     /// The most they could have cost together, as far as prices are known.
@@ -111,7 +111,7 @@ impl Run {
         let seats = plan.seats.iter().map(SeatView::of_seat);
         let chain = plan.synthesizers.iter();
         let synthesizers =
-            chain.map(|seat| SeatView::new(Place::Synthesizer(seat.number), seat.model.clone()));
+            chain.map(|seat| SeatView::new(CallerSlot::Synthesizer(seat.number), seat.model.clone()));
         Self {
             seats: seats.collect(),
             synthesizers: synthesizers.collect(),
@@ -149,10 +149,9 @@ impl Run {
         let is_decided = self.is_decided();
         match &recorded.event {
             Event::Started { plan_hash, .. } => self.plan_hash.clone_from(plan_hash),
-            Event::Spared { seats } => {
-                let spared =
-                    |view: &&mut SeatView| matches!(view.place, Place::Seat(seat) if seats.contains(&seat));
-                self.seats.iter_mut().filter(spared).for_each(SeatView::spare);
+            Event::Skipped { seats } => {
+                let skipped = |view: &&mut SeatView| matches!(view.place, CallerSlot::Seat(seat) if seats.contains(&seat));
+                self.seats.iter_mut().filter(skipped).for_each(SeatView::skip);
             }
             Event::Reopened { reopening, .. } => self.reopen(reopening),
             Event::Decided { outcome } => self.settle(outcome, recorded.elapsed_ms),
@@ -184,20 +183,20 @@ impl Run {
     }
 
     /// What is known of a place.
-    pub fn place(&self, place: Place) -> Option<&SeatView> {
+    pub fn place(&self, place: CallerSlot) -> Option<&SeatView> {
         match place {
-            Place::Seat(number) => self.seats.get(number.index()),
-            Place::Synthesizer(number) => self.synthesizers.get(number.index()),
-            Place::Step(number) => self.steps.get(number.index()),
+            CallerSlot::Seat(number) => self.seats.get(number.index()),
+            CallerSlot::Synthesizer(number) => self.synthesizers.get(number.index()),
+            CallerSlot::Step(number) => self.steps.get(number.index()),
         }
     }
 
     /// As [`Run::place`], for showing text that is on its way.
-    pub fn place_mut(&mut self, place: Place) -> Option<&mut SeatView> {
+    pub fn place_mut(&mut self, place: CallerSlot) -> Option<&mut SeatView> {
         match place {
-            Place::Seat(number) => self.seats.get_mut(number.index()),
-            Place::Synthesizer(number) => self.synthesizers.get_mut(number.index()),
-            Place::Step(number) => self.steps.get_mut(number.index()),
+            CallerSlot::Seat(number) => self.seats.get_mut(number.index()),
+            CallerSlot::Synthesizer(number) => self.synthesizers.get_mut(number.index()),
+            CallerSlot::Step(number) => self.steps.get_mut(number.index()),
         }
     }
 
@@ -228,14 +227,14 @@ impl Run {
     pub(crate) fn reopen(&mut self, reopening: &Reopening) {
         self.lose_track();
         for seat in &mut self.seats {
-            let Place::Seat(number) = seat.place else { continue };
+            let CallerSlot::Seat(number) = seat.place else { continue };
             seat.reopen(reopening.ask.contains(&number));
         }
         self.seats.extend(reopening.seats.iter().map(SeatView::of_seat));
         if !reopening.synthesizers.is_empty() {
             self.rewrites = reopening.ask.is_empty() && reopening.seats.is_empty();
             self.synthesizers_before = self.synthesizers.len();
-            let view = |seat: &Seat| SeatView::new(Place::Synthesizer(seat.number), seat.model.clone());
+            let view = |seat: &Seat| SeatView::new(CallerSlot::Synthesizer(seat.number), seat.model.clone());
             self.synthesizers.extend(reopening.synthesizers.iter().map(view));
         }
         self.plan = Arc::new(reopening.extend(&self.plan));
@@ -369,11 +368,11 @@ impl Run {
     }
 
     /// What a call beyond the panel is doing, in a word: `fusing`, `judging`.
-    pub fn task(&self, place: Place) -> Option<&'static str> {
+    pub fn task(&self, place: CallerSlot) -> Option<&'static str> {
         match place {
-            Place::Seat(_) => None,
-            Place::Synthesizer(_) => Some("fusing"),
-            Place::Step(number) => self.plan.steps.get(number.index()).map(|step| step.key.role.task()),
+            CallerSlot::Seat(_) => None,
+            CallerSlot::Synthesizer(_) => Some("fusing"),
+            CallerSlot::Step(number) => self.plan.steps.get(number.index()).map(|step| step.key.role.task()),
         }
     }
 
@@ -391,12 +390,12 @@ impl Run {
     pub fn missing(&self) -> impl Iterator<Item = &SeatView> {
         let is_enough = self.plan.strategy.needs_one()
             && self.outcome.as_ref().is_some_and(|outcome| outcome.kind != OutcomeKind::None);
-        let is_missing = move |seat: &&SeatView| seat.status != SeatStatus::Answered && !seat.is_spared();
+        let is_missing = move |seat: &&SeatView| seat.status != SeatStatus::Answered && !seat.is_unneeded();
         self.seats.iter().filter(move |seat| !is_enough && is_missing(seat))
     }
 
     /// What was not paid for because the answers there were agreed, or because one was enough; `None` where nothing was.
-    pub fn spared(&self) -> Option<Spared> {
+    pub fn skipped(&self) -> Option<SkippedCalls> {
         let is_settled = |outcome: &Outcome| {
             let is_unanimous = outcome.agreement.as_ref().is_some_and(Agreement::is_unanimous)
                 || outcome.rounds.last().is_some_and(Round::is_unanimous);
@@ -407,21 +406,21 @@ impl Run {
         }
         let steps = self.plan.steps.as_slice();
         let planned = self.plan.called(&self.plan.seats, self.chain(), steps).into_iter();
-        let is_spared = |place: &Place| {
+        let is_unneeded = |place: &CallerSlot| {
             self.place(*place)
-                .is_some_and(|view| view.attempts == 0 && (view.is_spared() || !view.status.is_final()))
+                .is_some_and(|view| view.attempts == 0 && (view.is_unneeded() || !view.status.is_final()))
         };
         // A seat that gave nothing would not have been asked again.
-        let would_be_made = |place: &Place| match self.plan.step_at(*place).map(|step| step.key.by) {
-            Some(Place::Seat(seat)) => {
-                self.seat(seat).is_some_and(|view| view.has_given() || view.is_spared())
+        let would_be_made = |place: &CallerSlot| match self.plan.step_at(*place).map(|step| step.key.by) {
+            Some(CallerSlot::Seat(seat)) => {
+                self.seat(seat).is_some_and(|view| view.has_given() || view.is_unneeded())
             }
             // A text that is begun early takes the place of the one after.
-            _ => self.plan.role_of(*place) != Some(Role::Draft),
+            _ => self.plan.role_of(*place) != Some(StepRole::Draft),
         };
-        let places: Vec<Place> = planned.filter(is_spared).filter(would_be_made).collect();
+        let places: Vec<CallerSlot> = planned.filter(is_unneeded).filter(would_be_made).collect();
         let cost_max = places.iter().filter_map(|place| self.plan.worst_request(*place)).sum();
-        (!places.is_empty()).then_some(Spared { calls: places.len(), cost_max })
+        (!places.is_empty()).then_some(SkippedCalls { calls: places.len(), cost_max })
     }
 
     /// Those whose end is not known yet: seats, and the synthesizers and steps that were asked.
@@ -437,15 +436,16 @@ impl Run {
 
     /// Texts that were, or may be, begun early by the synthesizers of its newest part, the last first.
     pub(crate) fn drafts(&self) -> impl Iterator<Item = &SeatView> {
-        let is_own = |by: Place| self.chain().iter().any(|one| by == Place::Synthesizer(one.number));
-        let drafts = self.plan.steps.iter().rev().filter(|step| step.key.role == Role::Draft);
+        let is_own =
+            |by: CallerSlot| self.chain().iter().any(|one| by == CallerSlot::Synthesizer(one.number));
+        let drafts = self.plan.steps.iter().rev().filter(|step| step.key.role == StepRole::Draft);
         let own = drafts.filter(move |step| is_own(step.key.by));
-        own.filter_map(|step| self.place(Place::Step(step.number)))
+        own.filter_map(|step| self.place(CallerSlot::Step(step.number)))
     }
 
     /// A text that is begun early is made of the answers that are there when it is asked for.
-    fn note_reads(&mut self, place: Place) {
-        if self.plan.role_of(place) != Some(Role::Draft) {
+    fn note_reads(&mut self, place: CallerSlot) {
+        if self.plan.role_of(place) != Some(StepRole::Draft) {
             return;
         }
         let seats = self.seats.iter().zip((1..).map(SeatNumber));
@@ -457,7 +457,7 @@ impl Run {
 
     /// The view of a seat of the panel.
     pub fn seat(&self, number: SeatNumber) -> Option<&SeatView> {
-        self.place(Place::Seat(number))
+        self.place(CallerSlot::Seat(number))
     }
 
     /// When a seat came to its end, in milliseconds from the start of the run.
@@ -530,6 +530,6 @@ impl Run {
 
 /// A step nothing has happened in; `None` where the plan has nobody to make it.
 fn step_view(plan: &RunPlan, step: &Step) -> Option<SeatView> {
-    let seat = plan.seat_at(Place::Step(step.number))?;
-    Some(SeatView::new(Place::Step(step.number), seat.model.clone()))
+    let seat = plan.seat_at(CallerSlot::Step(step.number))?;
+    Some(SeatView::new(CallerSlot::Step(step.number), seat.model.clone()))
 }

@@ -6,8 +6,8 @@
 
 use std::collections::HashSet;
 
-use crate::plan::caller_slot::Place;
-use crate::plan::step::{Role, StepKey};
+use crate::plan::caller_slot::CallerSlot;
+use crate::plan::step::{StepKey, StepRole};
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::OutcomeKind;
 use crate::run::{Run, SeatView};
@@ -42,8 +42,8 @@ pub fn of(run: &Run) -> Option<Novelty> {
     let again =
         outcome.rounds.iter().flat_map(|round| round.answered.iter().map(|seat| (*seat, round.round)));
     let again = again.map(|(seat, round)| {
-        let key = StepKey { role: Role::Proposer, by: Place::Seat(seat), round };
-        text_of(run.place(Place::Step(run.plan.step(key)?.number))?)
+        let key = StepKey { role: StepRole::Proposer, by: CallerSlot::Seat(seat), round };
+        text_of(run.place(CallerSlot::Step(run.plan.step(key)?.number))?)
     });
     let answers: Vec<&str> = panel.chain(again).collect::<Option<_>>()?;
     let question = run.plan.question();

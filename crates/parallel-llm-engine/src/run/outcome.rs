@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
-use crate::plan::caller_slot::{Place, StepNumber};
+use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::text::injection::Sign;
 use crate::value::answer::Failure;
@@ -62,7 +62,7 @@ pub struct Worth {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     /// Whose reply it is.
-    pub by: Place,
+    pub by: CallerSlot,
     /// BLAKE3 of the reply, in hexadecimal: the place may be asked once more in a later part of the run.
     pub reply_hash: String,
     /// Whose answers it was shown, in the order of their labels `A`, `B`, ….
@@ -218,8 +218,8 @@ pub struct Outcome {
     pub suspected: Vec<Suspicion>,
     /// Seats whose models are of the vendor of a model that read the answers, or are that model: readers have been found to
     /// like their own kind.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kin: Vec<SeatNumber>,
+    #[serde(default, rename = "kin", skip_serializing_if = "Vec::is_empty")]
+    pub same_vendor: Vec<SeatNumber>,
     /// Why it came about this way, in one sentence.
     pub reason: String,
     /// Answers that their reader saw only in part.
@@ -256,7 +256,7 @@ impl Outcome {
             reading: None,
             leave_one_out: None,
             suspected: Vec::new(),
-            kin: Vec::new(),
+            same_vendor: Vec::new(),
             reason: reason.into(),
             shortened: Vec::new(),
             worth: None,

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::plan::budget;
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::{self, Step};
 use crate::plan::{self, DayLimit, RunPlan, Terms};
 use crate::request::RunRequest;
@@ -170,7 +170,7 @@ impl Reopening {
 
     /// Who is called in this part where none of them fails. `plan` is extended by it already, `chain` as for
     /// [`Reopening::asked`].
-    pub fn called(&self, plan: &RunPlan, chain: &[Seat]) -> Vec<Place> {
+    pub fn called(&self, plan: &RunPlan, chain: &[Seat]) -> Vec<CallerSlot> {
         let (asked, chain) = self.asked(plan, chain);
         plan.called(asked, chain, self.steps_of(plan))
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::request::persona_prompt::Brief;
 use crate::run::event::{Attempt, Event};
@@ -63,7 +63,7 @@ impl SeatStatus {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeatView {
     /// Which place.
-    pub place: Place,
+    pub place: CallerSlot,
     /// Which model.
     pub model: ModelRef,
     /// What it is told beside the question, where it is told anything.
@@ -109,7 +109,7 @@ pub struct SeatView {
     /// Whether the cost of its newest request is not known.
     newest_unpriced: bool,
     /// Whether those asked before it were enough.
-    is_spared: bool,
+    is_unneeded: bool,
 }
 
 /// What requests have cost.
@@ -122,7 +122,7 @@ struct Spending {
 }
 
 impl SeatView {
-    pub(super) fn new(place: Place, model: ModelRef) -> Self {
+    pub(super) fn new(place: CallerSlot, model: ModelRef) -> Self {
         Self {
             place,
             model,
@@ -147,12 +147,12 @@ impl SeatView {
             under_way: false,
             unpriced: 0,
             newest_unpriced: false,
-            is_spared: false,
+            is_unneeded: false,
         }
     }
 
     pub(super) fn of_seat(seat: &Seat) -> Self {
-        Self { brief: seat.brief.clone(), ..Self::new(Place::Seat(seat.number), seat.model.clone()) }
+        Self { brief: seat.brief.clone(), ..Self::new(CallerSlot::Seat(seat.number), seat.model.clone()) }
     }
 
     /// Its model, and in brackets who it is asked to be.
@@ -187,14 +187,14 @@ impl SeatView {
     }
 
     /// Whether it was not asked because those asked before it were enough.
-    pub const fn is_spared(&self) -> bool {
-        self.is_spared
+    pub const fn is_unneeded(&self) -> bool {
+        self.is_unneeded
     }
 
     /// It is not asked: those asked before it were enough.
-    pub(super) fn spare(&mut self) {
+    pub(super) fn skip(&mut self) {
         self.status = SeatStatus::Skipped;
-        self.is_spared = true;
+        self.is_unneeded = true;
         self.failure = Some(Failure::new(Code::Unneeded, "those asked before it were enough"));
     }
 
@@ -212,7 +212,8 @@ impl SeatView {
     /// Whether the seat is not to be asked (again): it has a text, or it was sent and may have been paid, or it was not
     /// needed.
     pub const fn is_settled(&self) -> bool {
-        matches!(self.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown) || self.is_spared
+        matches!(self.status, SeatStatus::Answered | SeatStatus::Cut | SeatStatus::Unknown)
+            || self.is_unneeded
     }
 
     /// Whether it has given an answer that can be used.
@@ -236,7 +237,7 @@ impl SeatView {
             self.earlier_status = self.status.is_final().then_some(self.status);
             self.status = SeatStatus::Waiting;
             self.late = false;
-            self.is_spared = false;
+            self.is_unneeded = false;
         } else if !self.status.is_final() && self.attempts > 0 {
             // It was to be sent again; why it was is told already.
             self.status = SeatStatus::Failed;
@@ -365,7 +366,7 @@ impl SeatView {
                 self.add_cost(Some(*cost), false);
             }
             Event::Started { .. }
-            | Event::Spared { .. }
+            | Event::Skipped { .. }
             | Event::Reopened { .. }
             | Event::Decided { .. }
             | Event::Closed { .. } => {}

@@ -37,18 +37,18 @@ pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Ou
     }
     flag_links(context, usable, &mut outcome);
     flag_hidden(&mut outcome);
-    outcome.kin = kin(context, usable, &outcome);
+    outcome.same_vendor = same_vendor(context, usable, &outcome);
     outcome
 }
 
 /// The seats of the vendors of those who read the answers.
-fn kin(context: &RunContext, usable: &[Usable], outcome: &Outcome) -> Vec<SeatNumber> {
+fn same_vendor(context: &RunContext, usable: &[Usable], outcome: &Outcome) -> Vec<SeatNumber> {
     let judges = outcome.judging.iter().flat_map(|judging| &judging.verdicts).map(|verdict| &verdict.by);
     let writer = outcome.by.as_ref().filter(|_| outcome.kind == OutcomeKind::Fused);
     let readers: Vec<&ModelRef> = judges.chain(writer).collect();
     let model = |seat: SeatNumber| &context.plan.seats[seat.index()].model;
     let seats = usable.iter().map(|one| one.seat);
-    seats.filter(|seat| readers.iter().any(|reader| reader.is_kin_of(model(*seat)))).collect()
+    seats.filter(|seat| readers.iter().any(|reader| reader.has_vendor_of(model(*seat)))).collect()
 }
 
 /// Tells of characters in the text that nobody sees: a program or a model that is handed it reads them.

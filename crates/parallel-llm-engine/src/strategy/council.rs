@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::Place;
-use crate::plan::step::{Role, StepKey};
+use crate::plan::caller_slot::CallerSlot;
+use crate::plan::step::{StepKey, StepRole};
 use crate::prompt::{PeerRank, Task};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Judging, Outcome, Shortened};
@@ -152,7 +152,7 @@ async fn write(
     usable: &[Usable],
     ranks: &[Rank],
 ) -> Result<Outcome, Failure> {
-    let place = Place::Synthesizer(chair.number);
+    let place = CallerSlot::Synthesizer(chair.number);
     let shown = Shown::to(context, place, Assignment::once(Task::Chair), usable);
     let shown = shown.ranked(|seat| standing(ranks, seat));
     fusion::written(context, CHAIR, &chair, shown, usable).await
@@ -176,11 +176,11 @@ fn best_ranked(context: &RunContext, usable: &[Usable], ranks: &[Rank], outcome:
 
 /// The call in which a seat's model ranks the answers of the others.
 const fn review_of(seat: SeatNumber) -> StepKey {
-    StepKey { role: Role::Reviewer, by: Place::Seat(seat), round: 1 }
+    StepKey { role: StepRole::Reviewer, by: CallerSlot::Seat(seat), round: 1 }
 }
 
 /// What the reviews for this text cost together; `None` where that is not known of one.
 fn reviews_cost(context: &RunContext) -> Option<PicoUsd> {
     let reviews = context.plan.seats.iter().filter_map(|seat| context.plan.step(review_of(seat.number)));
-    call::cost(context, reviews.map(|step| Place::Step(step.number)))
+    call::cost(context, reviews.map(|step| CallerSlot::Step(step.number)))
 }

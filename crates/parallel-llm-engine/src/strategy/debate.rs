@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::call::run_context::RunContext;
-use crate::plan::step::Role;
+use crate::plan::step::StepRole;
 use crate::prompt::Task;
 use crate::run::outcome::{Outcome, Round};
 use crate::strategy::parts::answers::Answers;
@@ -15,7 +15,7 @@ use crate::strategy::parts::counting;
 use crate::strategy::parts::rounds::{self, AfterRounds, Again};
 use crate::strategy::parts::verbatim::verbatim;
 
-const REVISING: Again = Again { role: Role::Reviser, task: Task::Revise, word: "round", after: 0 };
+const REVISING: Again = Again { role: StepRole::Reviser, task: Task::Revise, word: "round", after: 0 };
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {

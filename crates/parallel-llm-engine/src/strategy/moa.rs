@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::call::run_context::RunContext;
-use crate::plan::step::Role;
+use crate::plan::step::StepRole;
 use crate::prompt::Task;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
@@ -16,7 +16,7 @@ use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::rounds::{self, Again};
 use crate::strategy::parts::verbatim::verbatim;
 
-const PROPOSING: Again = Again { role: Role::Proposer, task: Task::Propose, word: "layer", after: 1 };
+const PROPOSING: Again = Again { role: StepRole::Proposer, task: Task::Propose, word: "layer", after: 1 };
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::plan::RunPlan;
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::run::event::{Attempt, Recorded};
 use parallel_llm_engine::{Code, Failure, RunId};
@@ -163,7 +163,7 @@ impl Journal for Held {
         async move { Ok(lease) }.boxed()
     }
 
-    fn check_day(&self, _: Arc<RunPlan>, _: Place) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(&self, _: Arc<RunPlan>, _: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
         async { Ok(()) }.boxed()
     }
 

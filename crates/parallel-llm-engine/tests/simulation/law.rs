@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parallel_llm_engine::plan::RunPlan;
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::plan::step::Step;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
@@ -22,9 +22,9 @@ pub(super) struct History {
     pub(super) plan: Arc<RunPlan>,
     pub(super) durable: Durable,
     /// Requests that left, of all processes.
-    left: BTreeSet<(Place, u32)>,
+    left: BTreeSet<(CallerSlot, u32)>,
     /// Whole answers that were shown as durable.
-    answers: Vec<(Place, Arc<str>)>,
+    answers: Vec<(CallerSlot, Arc<str>)>,
     /// Final texts that were shown as durable.
     texts: Vec<Arc<str>>,
 }
@@ -102,7 +102,7 @@ impl History {
             assert!(events.iter().any(is_given), "{place} gave an answer that is gone");
             let view = run.place(*place).expect("a place stays");
             let kept = view.answer.as_ref().map(|answer| &answer.text);
-            let is_seat = matches!(place, Place::Seat(_));
+            let is_seat = matches!(place, CallerSlot::Seat(_));
             assert!(
                 !is_seat || (kept == Some(text) && view.status == SeatStatus::Answered),
                 "{place} is lost"
@@ -126,7 +126,7 @@ impl History {
         let run = self.run().expect("the run has a history");
         assert!(run.closed && matches!(events.last().map(|last| &last.event), Some(Event::Closed { .. })));
         book.compare(&run);
-        let mut left = BTreeMap::<Place, u64>::new();
+        let mut left = BTreeMap::<CallerSlot, u64>::new();
         for (place, _) in &self.left {
             *left.entry(*place).or_default() += 1;
         }
@@ -145,15 +145,16 @@ fn told_together(commits: &[Vec<Recorded>]) {
     let mut left_behind = false;
     for commit in commits {
         for recorded in commit {
-            let is_reply = |other: &Recorded, is_place: fn(Place) -> bool| {
+            let is_reply = |other: &Recorded, is_place: fn(CallerSlot) -> bool| {
                 let is_own = other.event.attempt().is_some_and(|attempt| is_place(attempt.place));
                 is_own && matches!(other.event, Event::Answered { .. })
             };
             left_behind |= matches!(recorded.event, Event::Reopened { .. })
-                || is_reply(recorded, |place| matches!(place, Place::Step(_)));
+                || is_reply(recorded, |place| matches!(place, CallerSlot::Step(_)));
             let Event::Decided { outcome } = &recorded.event else { continue };
-            let is_together =
-                commit.iter().any(|other| is_reply(other, |place| matches!(place, Place::Synthesizer(_))));
+            let is_together = commit
+                .iter()
+                .any(|other| is_reply(other, |place| matches!(place, CallerSlot::Synthesizer(_))));
             assert!(
                 outcome.kind != OutcomeKind::Fused || is_together || left_behind,
                 "a fused text and its reply are one commit"
@@ -188,7 +189,7 @@ struct Account {
 /// Reads the events of a run one after the other and keeps its own accounts, as simple as can be.
 struct Book {
     plan: RunPlan,
-    accounts: BTreeMap<Place, Account>,
+    accounts: BTreeMap<CallerSlot, Account>,
     named: Vec<SeatNumber>,
     decided: bool,
     closed: bool,
@@ -213,7 +214,7 @@ impl Book {
                 self.begin(asked);
             }
             Event::Reopened { reopening, .. } => self.reopen(reopening),
-            Event::Spared { seats } => self.spare(seats),
+            Event::Skipped { seats } => self.spare(seats),
             Event::Decided { .. } => {
                 assert!(!self.decided && !self.closed, "each part is decided at most once");
                 self.decided = true;
@@ -244,7 +245,7 @@ impl Book {
         let first = knobs.first.or(is_first.then_some(usual)).expect("the recipe asks some first");
         assert!(!self.decided && !self.closed, "seats are spared before the answer");
         for seat in seats {
-            let account = self.accounts.entry(Place::Seat(*seat)).or_default();
+            let account = self.accounts.entry(CallerSlot::Seat(*seat)).or_default();
             assert!(account.is_asked && account.sent == 0, "seat {seat} is spared and was asked");
             assert!(seat.index() >= usize::from(first), "seat {seat} is one of the first {first}");
             (account.is_asked, account.is_spared) = (false, true);
@@ -261,7 +262,7 @@ impl Book {
             (account.sent_now, account.retries_now, account.ended_now, account.is_asked) = (0, 0, 0, false);
         }
         for seat in asked {
-            let account = self.accounts.entry(Place::Seat(seat)).or_default();
+            let account = self.accounts.entry(CallerSlot::Seat(seat)).or_default();
             account.is_asked = !account.answered;
             account.is_spared = false;
         }
@@ -295,27 +296,33 @@ impl Book {
                 account.lost = None;
             }
             account.ended_now += 1;
-            account.answered |= matches!((event, place), (Event::Answered { .. }, Place::Seat(_)));
+            account.answered |= matches!((event, place), (Event::Answered { .. }, CallerSlot::Seat(_)));
             account.untold |= matches!(event, Event::Answered { .. } | Event::Cut { .. });
-            assert!(account.is_asked || !matches!(place, Place::Seat(_)), "{place} ends and was not asked");
+            assert!(
+                account.is_asked || !matches!(place, CallerSlot::Seat(_)),
+                "{place} ends and was not asked"
+            );
         }
     }
 
-    fn read_sent(&mut self, place: Place, number: u32) {
-        let is_named = matches!(place, Place::Seat(seat) if self.named.contains(&seat));
+    fn read_sent(&mut self, place: CallerSlot, number: u32) {
+        let is_named = matches!(place, CallerSlot::Seat(seat) if self.named.contains(&seat));
         let account = self.accounts.entry(place).or_default();
         assert!(!account.answered, "{place} has an answer and is asked again");
-        let is_seat = matches!(place, Place::Seat(_));
+        let is_seat = matches!(place, CallerSlot::Seat(_));
         assert!(is_seat || !account.untold, "{place} was paid for this outcome and is asked again");
         assert!(!account.is_spared, "{place} is spared and sent");
         assert!(account.lost.is_none() || is_named, "{place} may have been paid and is asked again unnamed");
         assert!(account.open.is_none() && number == account.sent + 1, "{place} sends one after the other");
-        assert!(account.is_asked || !matches!(place, Place::Seat(_)), "{place} is sent and was not asked");
+        assert!(
+            account.is_asked || !matches!(place, CallerSlot::Seat(_)),
+            "{place} is sent and was not asked"
+        );
         (account.open, account.lost) = (Some(number), None);
         account.sent += 1;
         account.sent_now += 1;
         self.check_budget(place);
-        if let Place::Step(number) = place {
+        if let CallerSlot::Step(number) = place {
             self.check_step(&self.plan.steps[number.index()]);
         }
     }
@@ -324,7 +331,7 @@ impl Book {
     fn check_step(&self, step: &Step) {
         assert!(!self.decided, "nobody judges what is decided");
         let is_open = |other: &Step| {
-            let account = self.accounts.get(&Place::Step(other.number));
+            let account = self.accounts.get(&CallerSlot::Step(other.number));
             other.key.by != step.key.by && account.is_some_and(|account| account.open.is_some())
         };
         let open = self.plan.steps.iter().find(|other| step.is_spare && is_open(other));
@@ -332,7 +339,7 @@ impl Book {
     }
 
     /// Spent and held is never above the budget by more than one output cap for each call under way.
-    fn check_budget(&self, place: Place) {
+    fn check_budget(&self, place: CallerSlot) {
         let (mut held, mut slack) = (PicoUsd::ZERO, PicoUsd::ZERO);
         for (place, account) in &self.accounts {
             let seat = self.seat(*place);
@@ -346,7 +353,7 @@ impl Book {
         assert!(held <= limit, "{place} leaves with {held} spent and held; the limit is {limit}");
     }
 
-    fn seat(&self, place: Place) -> &Seat {
+    fn seat(&self, place: CallerSlot) -> &Seat {
         self.plan.seat_at(place).expect("every place has somebody")
     }
 
@@ -358,9 +365,9 @@ impl Book {
         for (place, account) in &self.accounts {
             let Account { sent_now: sent, retries_now: retries, ended_now: ended, .. } = account;
             assert!(account.open.is_none(), "{place} is heard of before the end");
-            let most = if matches!(place, Place::Seat(_)) { u32::from(account.is_asked) } else { 1 };
+            let most = if matches!(place, CallerSlot::Seat(_)) { u32::from(account.is_asked) } else { 1 };
             assert!(
-                *ended <= most && (*ended == most || !matches!(place, Place::Seat(_))),
+                *ended <= most && (*ended == most || !matches!(place, CallerSlot::Seat(_))),
                 "{place} ends once"
             );
             assert!(*sent == *retries || *sent == retries + 1, "{place}: {sent} sent, {retries} retries");
@@ -379,10 +386,10 @@ impl Book {
                 account.unpriced == 0 || view.cost_is_estimate,
                 "{place} tells that its cost is not whole"
             );
-            assert_eq!(view.is_spared(), account.is_spared, "{place} is spared or not");
+            assert_eq!(view.is_unneeded(), account.is_spared, "{place} is spared or not");
             let is_unknown = view.status == SeatStatus::Unknown;
             assert_eq!(is_unknown, account.lost.is_some(), "{place} is {}", view.status.as_str());
-            assert!(view.status.is_final() || !matches!(place, Place::Seat(_)), "{place} is in an end");
+            assert!(view.status.is_final() || !matches!(place, CallerSlot::Seat(_)), "{place} is in an end");
         }
     }
 }

@@ -156,7 +156,7 @@ impl Story {
         self.meet(format!("an outcome: {:?}", outcome.kind));
         self.meet(format!("an end: {}", run.status.as_str()));
         for view in &run.seats {
-            let status = if view.is_spared() { "spared" } else { view.status.as_str() };
+            let status = if view.is_unneeded() { "spared" } else { view.status.as_str() };
             self.meet(format!("a seat: {status}"));
         }
         for view in run.steps.iter().filter(|view| view.attempts > 0) {

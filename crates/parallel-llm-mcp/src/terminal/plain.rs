@@ -121,7 +121,7 @@ fn told(event: &Event) -> String {
         Event::Accepted { generation_id, .. } => format!("accepted as {}", safe::for_terminal(generation_id)),
         Event::Reconciled { cost, .. } => format!("had cost {cost}, its provider says"),
         Event::Started { .. }
-        | Event::Spared { .. }
+        | Event::Skipped { .. }
         | Event::Reopened { .. }
         | Event::Decided { .. }
         | Event::Closed { .. } => String::new(),

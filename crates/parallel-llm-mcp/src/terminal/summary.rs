@@ -2,7 +2,7 @@
 
 use crate::terminal::words;
 use parallel_llm_engine::run::outcome::Checked;
-use parallel_llm_engine::run::{Run, Spared};
+use parallel_llm_engine::run::{Run, SkippedCalls};
 use parallel_llm_engine::{Code, Failure, OutcomeKind, RunStatus};
 
 use super::console::{Console, Tone};
@@ -125,7 +125,7 @@ fn checked(run: &Run) -> Option<String> {
 
 /// Says what was not paid for because it was not needed.
 fn spared(run: &Run) -> Option<String> {
-    let Spared { calls, cost_max } = run.spared()?;
+    let SkippedCalls { calls, cost_max } = run.skipped()?;
     let were = if calls == 1 { "call was" } else { "calls were" };
     Some(format!("{calls} {were} not needed, which might have cost {cost_max}"))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use parallel_llm_engine::port::{Call, Caller, ReplyPart};
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::{Failure, Message, ModelRef, Place, ProviderId, Role, RunId, SeatNumber};
+use parallel_llm_engine::{CallerSlot, Failure, Message, ModelRef, ProviderId, Role, RunId, SeatNumber};
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -103,7 +103,7 @@ pub(crate) fn id() -> ProviderId {
 pub(crate) fn call() -> Call {
     Call {
         run_id: RunId::from_parts(1, 2),
-        attempt: Attempt { place: Place::Seat(SeatNumber(1)), number: 1 },
+        attempt: Attempt { place: CallerSlot::Seat(SeatNumber(1)), number: 1 },
         model: ModelRef { provider: id(), model: "a/b".to_owned() },
         messages: vec![Message::text(Role::User, "Say hi.")].into(),
         temperature: None,

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::plan::Terms;
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::run::{Run, SeatView};
@@ -264,7 +264,8 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
 /// The synthesizers that this part may ask: none where there is one answer at most, or where one has written already.
 fn fusing<'a>(run: &'a Run, reopening: &'a Reopening) -> Vec<&'a Seat> {
     let is_given = |seat: &SeatView| {
-        seat.answer.is_some() || matches!(seat.place, Place::Seat(number) if reopening.ask.contains(&number))
+        seat.answer.is_some()
+            || matches!(seat.place, CallerSlot::Seat(number) if reopening.ask.contains(&number))
     };
     let answers = run.seats.iter().filter(|seat| is_given(seat)).count() + reopening.seats.len();
     if answers < 2 {

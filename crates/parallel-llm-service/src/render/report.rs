@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::run::outcome::{Round, Suspicion};
-use parallel_llm_engine::run::{Run, Spared};
+use parallel_llm_engine::run::{Run, SkippedCalls};
 use parallel_llm_engine::value::next::{self, Next, Vocabulary};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber};
@@ -438,7 +438,7 @@ impl Synthesis {
                 .as_ref()
                 .and_then(|told| told.stands_without)
                 .map(|seat| seat.0),
-            kin: outcome.kin.iter().map(|seat| seat.0).collect(),
+            kin: outcome.same_vendor.iter().map(|seat| seat.0).collect(),
         }
     }
 }
@@ -454,7 +454,7 @@ impl SuspicionReport {
 
 impl SparedReport {
     fn of(run: &Run) -> Option<Self> {
-        let Spared { calls, cost_max } = run.spared()?;
+        let SkippedCalls { calls, cost_max } = run.skipped()?;
         Some(Self { calls, cost_max_usd: cost_max.as_usd() })
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use parallel_llm_engine::port::{Candidate, Checker, Grade};
+use parallel_llm_engine::port::{AnswerToCheck, Checker, Grade};
 use parallel_llm_engine::value::next::{Advice, Limit, Next};
 use parallel_llm_engine::{Code, Failure};
 use tokio::process::Command;
@@ -40,7 +40,7 @@ impl CheckCommand {
         Self { settings }
     }
 
-    async fn grade(&self, candidate: Candidate) -> Result<Grade, Failure> {
+    async fn grade(&self, candidate: AnswerToCheck) -> Result<Grade, Failure> {
         let (folder, environment) = (&self.settings.folder, &self.settings.environment);
         let folder = Folder::create(folder)
             .map_err(|error| Self::unavailable(&format!("has no folder to run in: {error}")))?;
@@ -75,7 +75,7 @@ impl CheckCommand {
 }
 
 impl Checker for CheckCommand {
-    fn check(&self, candidate: Candidate) -> BoxFuture<'static, Result<Grade, Failure>> {
+    fn check(&self, candidate: AnswerToCheck) -> BoxFuture<'static, Result<Grade, Failure>> {
         let this = self.clone();
         async move { this.grade(candidate).await }.boxed()
     }
@@ -176,7 +176,7 @@ mod tests {
         }
 
         async fn grade(&self, text: &str) -> Result<Grade, Failure> {
-            self.check.check(Candidate { seat: SeatNumber(3), text: Arc::from(text) }).await
+            self.check.check(AnswerToCheck { seat: SeatNumber(3), text: Arc::from(text) }).await
         }
 
         async fn told(&self, text: &str) -> String {

@@ -8,7 +8,7 @@ use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::{Attempt, Recorded};
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
+use parallel_llm_engine::{CallerSlot, Failure, RunId, RunPlan};
 use parallel_llm_store::Store;
 
 use crate::Later;
@@ -52,7 +52,7 @@ impl Journal for Journals {
         self.store.made().filter(|_| !self.memory.holds(run_id))?.notice(run_id)
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, place: Place) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(&self, plan: Arc<RunPlan>, place: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
         match self.store.made() {
             Some(store) if !self.memory.holds(plan.run_id) => store.check_day(plan, place),
             _ => self.memory.check_day(plan, place),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::call::hub::Hub;
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Event, Recorded, RunId};
 use parallel_llm_store::{RunProgress, Store};
@@ -60,7 +60,7 @@ impl Relay {
 
     /// Shows what is new in a run, and says whether its process is gone.
     pub(crate) fn bring(&self, look: RunProgress) -> bool {
-        let texts: Vec<(Place, String)> =
+        let texts: Vec<(CallerSlot, String)> =
             look.checkpoints.into_iter().map(|one| (one.attempt.place, one.text)).collect();
         self.hub.relay(look.events, texts);
         look.interrupted

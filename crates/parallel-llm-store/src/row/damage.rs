@@ -92,7 +92,7 @@ pub(crate) fn put_text_back(event: &mut Event, text: CheckedText) -> Option<Stri
         | Event::Sent { .. }
         | Event::Accepted { .. }
         | Event::Failed { .. }
-        | Event::Spared { .. }
+        | Event::Skipped { .. }
         | Event::Reopened { .. }
         | Event::Reconciled { .. }
         | Event::Closed { .. } => None,

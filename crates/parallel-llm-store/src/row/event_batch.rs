@@ -108,7 +108,7 @@ impl<'a> Change<'a> {
             Event::Started { .. }
             | Event::Sent { .. }
             | Event::Accepted { .. }
-            | Event::Spared { .. }
+            | Event::Skipped { .. }
             | Event::Reconciled { .. } => Self::None,
         }
     }
@@ -138,7 +138,7 @@ pub(crate) fn text_of(event: &Event) -> Option<EventText<'_>> {
         | Event::Sent { .. }
         | Event::Accepted { .. }
         | Event::Failed { .. }
-        | Event::Spared { .. }
+        | Event::Skipped { .. }
         | Event::Reopened { .. }
         | Event::Reconciled { .. }
         | Event::Closed { .. } => return None,

@@ -1,6 +1,6 @@
 //! An event, and a piece of a text on its way, as the database holds them.
 
-use parallel_llm_engine::{Failure, Place, Recorded};
+use parallel_llm_engine::{CallerSlot, Failure, Recorded};
 
 use super::checksum::Checksum;
 use super::{count, damage, integer};
@@ -83,6 +83,6 @@ impl PieceRow {
 }
 
 /// A place as a column holds it.
-pub(crate) fn place_json(place: Place) -> String {
+pub(crate) fn place_json(place: CallerSlot) -> String {
     serde_json::to_string(&place).expect("a place is plain data")
 }

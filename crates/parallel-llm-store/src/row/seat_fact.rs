@@ -1,7 +1,7 @@
 //! What became of the seats of decided runs: what a panel can be judged by.
 
 use parallel_llm_engine::run::SeatView;
-use parallel_llm_engine::{ModelRef, OutcomeKind, PicoUsd, Place, Run, RunId, SeatNumber, SeatStatus};
+use parallel_llm_engine::{CallerSlot, ModelRef, OutcomeKind, PicoUsd, Run, RunId, SeatNumber, SeatStatus};
 
 use super::checksum::Checksum;
 use super::integer;
@@ -86,7 +86,7 @@ pub(crate) const fn kind_name(kind: OutcomeKind) -> &'static str {
 pub(crate) fn facts(run: &Run, decided_at_ms: i64) -> Vec<SeatFact> {
     let Some(outcome) = &run.outcome else { return Vec::new() };
     let fact = |view: &SeatView| {
-        let Place::Seat(seat) = view.place else { return None };
+        let CallerSlot::Seat(seat) = view.place else { return None };
         let considered = outcome.considered.contains(&seat);
         Some(SeatFact {
             run_id: run.plan.run_id,

@@ -10,7 +10,7 @@ mod word;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use parallel_llm_engine::{Event, Failure, Place, RunId};
+use parallel_llm_engine::{CallerSlot, Event, Failure, RunId};
 use tokio::time::Instant;
 
 use crate::database::{Database, Reader};
@@ -115,9 +115,9 @@ async fn places(reader: &mut Reader<'_>, run_id: RunId) -> Result<BTreeMap<Strin
         let Some(text) = text_of(&event) else { continue };
         let place = match event.attempt().map(|attempt| attempt.place) {
             None => FoundIn::Answer,
-            Some(Place::Seat(number)) => FoundIn::Seat(number),
-            Some(Place::Synthesizer(number)) => FoundIn::Synthesizer(number),
-            Some(Place::Step(number)) => FoundIn::Step(number),
+            Some(CallerSlot::Seat(number)) => FoundIn::Seat(number),
+            Some(CallerSlot::Synthesizer(number)) => FoundIn::Synthesizer(number),
+            Some(CallerSlot::Step(number)) => FoundIn::Step(number),
         };
         let known = places.entry(text.hash.to_owned()).or_insert(place);
         *known = place.min(*known);

@@ -11,7 +11,7 @@ use std::collections::btree_map::Entry;
 
 use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::value::next::{Advice, Limit, Next};
-use parallel_llm_engine::{Code, Failure, PicoUsd, Place, RunId, RunPlan};
+use parallel_llm_engine::{CallerSlot, Code, Failure, PicoUsd, RunId, RunPlan};
 
 use crate::clock;
 use crate::database::{Database, Reader};
@@ -95,7 +95,11 @@ pub(super) async fn check_run(
 /// Refuses one more request of a run that has begun, where what all requests of the day have cost, and those under way
 /// can cost, leaves no room for it within a limit. What is reserved for runs is left out: each of their requests comes here by
 /// itself, and what the run was let in with is not refused for what others may do.
-pub(crate) async fn check_call(database: &Database, plan: &RunPlan, place: Place) -> Result<(), Failure> {
+pub(crate) async fn check_call(
+    database: &Database,
+    plan: &RunPlan,
+    place: CallerSlot,
+) -> Result<(), Failure> {
     let now_ms = clock::now_ms();
     let reservations: Reservations =
         ledger::reservation(plan, place).map(|reservation| (place, reservation)).into_iter().collect();

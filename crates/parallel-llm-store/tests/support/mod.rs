@@ -16,8 +16,8 @@ use parallel_llm_engine::run::outcome::{Shortened, Worth};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{
-    Answer, Code, Event, Failure, FileNames, Finish, Message, ModelRef, Outcome, OutcomeKind, PicoUsd, Place,
-    Price, Recorded, Role, RunId, RunPlan, Seat, SeatNumber,
+    Answer, CallerSlot, Code, Event, Failure, FileNames, Finish, Message, ModelRef, Outcome, OutcomeKind,
+    PicoUsd, Price, Recorded, Role, RunId, RunPlan, Seat, SeatNumber,
 };
 use parallel_llm_store::{Store, StoreConfig};
 use tempfile::TempDir;
@@ -191,11 +191,11 @@ pub(crate) fn simple(text: &str) -> Vec<Recorded> {
 }
 
 pub(crate) fn seat(number: u8, attempt: u32) -> Attempt {
-    Attempt { place: Place::Seat(SeatNumber(number)), number: attempt }
+    Attempt { place: CallerSlot::Seat(SeatNumber(number)), number: attempt }
 }
 
 pub(crate) fn synthesizer(attempt: u32) -> Attempt {
-    Attempt { place: Place::Synthesizer(SeatNumber(1)), number: attempt }
+    Attempt { place: CallerSlot::Synthesizer(SeatNumber(1)), number: attempt }
 }
 
 pub(crate) fn answer(text: &str) -> Answer {

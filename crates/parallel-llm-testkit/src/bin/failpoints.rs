@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::run::event::{Attempt, Recorded};
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Failure, Place, RunId, RunPlan};
+use parallel_llm_engine::{CallerSlot, Failure, RunId, RunPlan};
 use parallel_llm_mcp::{app, program};
 use parallel_llm_testkit::{FREEZE_FILES, KILL_AT, KILLED};
 
@@ -88,7 +88,7 @@ impl Journal for Failpoints {
         self.between("reopen", move |journal| journal.reopen(run_id, seq))
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, place: Place) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(&self, plan: Arc<RunPlan>, place: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
         self.journal.check_day(plan, place)
     }
 

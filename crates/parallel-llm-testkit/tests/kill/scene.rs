@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use parallel_llm_engine::{Answer, PicoUsd, Place, RunStatus};
+use parallel_llm_engine::{Answer, CallerSlot, PicoUsd, RunStatus};
 use parallel_llm_testkit::simulator::{
     Answer as Says, Behaviour, Fault, Latency, LedgerView, Script, SimulatorConfig,
 };
@@ -244,7 +244,7 @@ fn scripts(panel: Panel) -> impl Iterator<Item = (&'static str, Script)> {
     SEATS.into_iter().zip(seats).chain(SYNTHESIZERS.into_iter().zip([first, fuses]))
 }
 
-fn places() -> impl Iterator<Item = (Place, &'static str)> {
+fn places() -> impl Iterator<Item = (CallerSlot, &'static str)> {
     let seats = SEATS.into_iter().enumerate().map(|(index, model)| (seat(index), model));
     seats.chain(SYNTHESIZERS.into_iter().enumerate().map(|(index, model)| (synthesizer(index), model)))
 }

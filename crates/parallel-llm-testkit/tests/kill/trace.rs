@@ -5,7 +5,7 @@ use std::path::Path;
 
 use parallel_llm_engine::request::panel::SeatNumber;
 use parallel_llm_engine::value::retry::Retry;
-use parallel_llm_engine::{Answer, Event, Outcome, PicoUsd, Place, Recorded, RunId, RunStatus};
+use parallel_llm_engine::{Answer, CallerSlot, Event, Outcome, PicoUsd, Recorded, RunId, RunStatus};
 use parallel_llm_store::{RunFilter, Store, StoreConfig, Whose};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -43,7 +43,7 @@ impl Trace {
         path.is_file().then(|| runtime.block_on(read(path))).flatten()
     }
 
-    pub(crate) fn standing(&self, place: Place) -> Standing {
+    pub(crate) fn standing(&self, place: CallerSlot) -> Standing {
         let mut standing = Standing::Unsent;
         for event in self.of(place) {
             standing = match event {
@@ -59,12 +59,12 @@ impl Trace {
     }
 
     /// Requests of a place that the journal knows.
-    pub(crate) fn sent(&self, place: Place) -> usize {
+    pub(crate) fn sent(&self, place: CallerSlot) -> usize {
         self.of(place).filter(|event| matches!(event, Event::Sent { .. })).count()
     }
 
     /// Requests of a place of which something was heard.
-    pub(crate) fn heard(&self, place: Place) -> usize {
+    pub(crate) fn heard(&self, place: CallerSlot) -> usize {
         let told = self.of(place).filter(|event| match event {
             Event::Accepted { .. } | Event::Answered { .. } | Event::Cut { .. } => true,
             Event::Failed { retry, .. } => *retry != Retry::Never,
@@ -85,20 +85,20 @@ impl Trace {
         matches!(self.events.last(), Some(Recorded { event: Event::Closed { .. }, .. }))
     }
 
-    fn of(&self, place: Place) -> impl Iterator<Item = &Event> {
+    fn of(&self, place: CallerSlot) -> impl Iterator<Item = &Event> {
         let events = self.events.iter().map(|recorded| &recorded.event);
         events.filter(move |event| event.attempt().is_some_and(|attempt| attempt.place == place))
     }
 }
 
 /// The n-th seat of the panel.
-pub(crate) fn seat(index: usize) -> Place {
-    Place::Seat(SeatNumber(index as u8 + 1))
+pub(crate) fn seat(index: usize) -> CallerSlot {
+    CallerSlot::Seat(SeatNumber(index as u8 + 1))
 }
 
 /// The n-th synthesizer of the chain.
-pub(crate) fn synthesizer(index: usize) -> Place {
-    Place::Synthesizer(SeatNumber(index as u8 + 1))
+pub(crate) fn synthesizer(index: usize) -> CallerSlot {
+    CallerSlot::Synthesizer(SeatNumber(index as u8 + 1))
 }
 
 async fn read(path: &Path) -> Option<Trace> {

@@ -42,14 +42,14 @@ pub struct Claim {
     /// Who says otherwise, and does not say so as well.
     pub contradicted_by: Vec<SeatNumber>,
     /// What became of it; `None` where the reader does not say so.
-    pub ruling: Option<Ruling>,
+    pub verdict: Option<ClaimVerdict>,
     /// Why; may be empty.
     pub reason: String,
 }
 
 /// What became of a claim in the final text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ruling {
+pub enum ClaimVerdict {
     /// It stands there.
     Kept,
     /// It stands there otherwise.
@@ -58,7 +58,7 @@ pub enum Ruling {
     Dropped,
 }
 
-impl Ruling {
+impl ClaimVerdict {
     /// The word used in prompts, JSON and pages.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Ruling {
     }
 
     fn by_word(word: &str) -> Option<Self> {
-        [Self::Kept, Self::Changed, Self::Dropped].into_iter().find(|ruling| ruling.as_str() == word.trim())
+        [Self::Kept, Self::Changed, Self::Dropped].into_iter().find(|verdict| verdict.as_str() == word.trim())
     }
 }
 
@@ -98,7 +98,7 @@ impl Analysis {
                 "text": claim.text,
                 "supported_by": labels(&claim.supported_by),
                 "contradicted_by": labels(&claim.contradicted_by),
-                "verdict": claim.ruling.map(Ruling::as_str),
+                "verdict": claim.verdict.map(ClaimVerdict::as_str),
                 "reason": claim.reason,
             })
         };
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
             text: text(&claim["text"])?,
             supported_by,
             contradicted_by,
-            ruling: claim["verdict"].as_str().and_then(Ruling::by_word),
+            verdict: claim["verdict"].as_str().and_then(ClaimVerdict::by_word),
             reason: text(&claim["reason"]).unwrap_or_default(),
         })
     }

@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use crate::call::deadline::Deadline;
 use crate::call::run_context::RunContext;
 use crate::call::upstream_call::{Admission, UpstreamCall};
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::StepKey;
 use crate::prompt::reply::Reveal;
 use crate::request::Message;
@@ -25,7 +25,7 @@ use crate::value::next::Operation;
 
 /// A call that a strategy wants.
 pub(crate) struct PlannedCall {
-    pub(crate) place: Place,
+    pub(crate) place: CallerSlot,
     pub(crate) messages: Arc<[Message]>,
     /// What of its reply is shown while it comes.
     pub(crate) reveal: Reveal,
@@ -72,7 +72,7 @@ impl Question {
         let is_same_question = (sent.round - 1) / self.orders == self.number;
         is_later_question
             || (is_same_question
-                && matches!((own.by, sent.by), (Place::Synthesizer(own), Place::Synthesizer(sent)) if own.0 < sent.0))
+                && matches!((own.by, sent.by), (CallerSlot::Synthesizer(own), CallerSlot::Synthesizer(sent)) if own.0 < sent.0))
     }
 }
 
@@ -149,7 +149,7 @@ fn recorded(context: &RunContext, calls: &[PlannedCall]) -> Vec<Option<Result<An
 
 /// What the run has of a call that may not be made again: a text was paid, and of a request nobody has heard the end of
 /// nobody knows.
-fn given_before(run: &Run, place: Place) -> Option<Result<Answer, Failure>> {
+fn given_before(run: &Run, place: CallerSlot) -> Option<Result<Answer, Failure>> {
     let view = run.place(place)?;
     match (view.status, &view.answer, &view.failure) {
         (SeatStatus::Unknown, ..) => Some(Err(unheard_of())),
@@ -171,11 +171,13 @@ struct Sent {
 impl Sent {
     fn of(run: &Run) -> Self {
         let is_sent =
-            |place: Place| run.place(place).is_some_and(|view| view.attempts > 0 && !view.is_reported);
+            |place: CallerSlot| run.place(place).is_some_and(|view| view.attempts > 0 && !view.is_reported);
         // A text that was begun before, by synthesizers of its own, is no concern of this one.
-        let chain: Vec<Place> = run.chain().iter().map(|one| Place::Synthesizer(one.number)).collect();
+        let chain: Vec<CallerSlot> =
+            run.chain().iter().map(|one| CallerSlot::Synthesizer(one.number)).collect();
         let steps = run.plan.steps.iter().filter(|step| chain.contains(&step.key.by));
-        let steps = steps.filter(|step| is_sent(Place::Step(step.number))).map(|step| step.key).collect();
+        let steps =
+            steps.filter(|step| is_sent(CallerSlot::Step(step.number))).map(|step| step.key).collect();
         Self { steps, has_text: chain.into_iter().any(is_sent) }
     }
 
@@ -193,7 +195,7 @@ impl Sent {
 }
 
 /// What these calls have cost for the text that is made now, as far as known; `None` where it is not known of one.
-pub(crate) fn cost(context: &RunContext, places: impl IntoIterator<Item = Place>) -> Option<PicoUsd> {
+pub(crate) fn cost(context: &RunContext, places: impl IntoIterator<Item = CallerSlot>) -> Option<PicoUsd> {
     context.hub.look(|run| {
         let views = places.into_iter().filter_map(|place| run.place(place));
         views.map(SeatView::unreported_cost).sum()

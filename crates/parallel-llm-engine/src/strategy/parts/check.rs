@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::call::reply_clock::run_timeout;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::port::{Candidate, Checker};
+use crate::port::{AnswerToCheck, Checker};
 use crate::request::StoreMode;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::{Checked, Outcome};
@@ -64,7 +64,7 @@ struct Tried {
 
 async fn tried(context: &RunContext, checker: &dyn Checker, one: &Usable) -> Tried {
     let began = Instant::now();
-    let candidate = Candidate { seat: one.seat, text: one.answer.text.clone() };
+    let candidate = AnswerToCheck { seat: one.seat, text: one.answer.text.clone() };
     let late = || Err(run_timeout(&context.plan.timers));
     let graded = if began < context.deadline.run {
         timeout_at(context.deadline.run, checker.check(candidate)).await.unwrap_or_else(|_| late())

@@ -13,7 +13,7 @@ use crate::call::run_context::RunContext;
 use crate::call::stop::Revocation;
 use crate::call::upstream_call::{Admission, UpstreamCall};
 use crate::panel::gather::{Gathered, Panel, Usable};
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::StepKey;
 use crate::request::panel::SeatNumber;
 use crate::run::event::CallEnd;
@@ -137,7 +137,7 @@ struct Early<'a> {
 
 /// A text on its way.
 struct EarlyDraft {
-    place: Place,
+    place: CallerSlot,
     /// Whose answers it is made of.
     reads: Vec<SeatNumber>,
     revocation: Revocation,
@@ -205,7 +205,7 @@ impl<'a> Early<'a> {
     fn begin(&mut self, panel: &mut Panel, answers: Answers<'_>) {
         let plan = &self.context.plan;
         let Some(step) = plan.step(StepKey::draft(self.by, self.rounds + 1)) else { return };
-        let place = Place::Step(step.number);
+        let place = CallerSlot::Step(step.number);
         let PlannedCall { place, messages, reveal, .. } = fusion::draft(self.context, place, answers);
         let seat = plan.seat_at(place).expect("a step of the plan has somebody to make it");
         let upstream = UpstreamCall::new(self.context, place, seat, messages, reveal);

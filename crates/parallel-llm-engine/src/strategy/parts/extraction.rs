@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::Place;
-use crate::plan::step::{Role, StepKey};
+use crate::plan::caller_slot::CallerSlot;
+use crate::plan::step::{StepKey, StepRole};
 use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
@@ -66,8 +66,8 @@ impl Read {
 
 /// Asks one model. A failure means that the next may try.
 async fn read(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<Read, Failure> {
-    let key = StepKey { role: Role::Extractor, by: Place::Synthesizer(by.number), round: 1 };
-    let place = context.plan.step(key).map(|step| Place::Step(step.number)).ok_or_else(unplanned)?;
+    let key = StepKey { role: StepRole::Extractor, by: CallerSlot::Synthesizer(by.number), round: 1 };
+    let place = context.plan.step(key).map(|step| CallerSlot::Step(step.number)).ok_or_else(unplanned)?;
     let shown = Shown::to(context, place, Assignment::once(Task::Extract), usable);
     let rests = Rests::Questions(Question::only(1));
     let call = PlannedCall { place, messages: shown.messages(context), reveal: Reveal::nothing(), rests };

@@ -14,7 +14,7 @@ use similar::TextDiff;
 
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::plan::seed;
 use crate::prompt::reply;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
@@ -43,17 +43,17 @@ const PHRASES_SHARE: usize = 50;
 pub(crate) const SYNTHESIZER: &str = "synthesizer";
 
 /// The call that makes a text of these answers in one of the plan's steps.
-pub(crate) fn draft(context: &RunContext, place: Place, answers: Answers<'_>) -> PlannedCall {
+pub(crate) fn draft(context: &RunContext, place: CallerSlot, answers: Answers<'_>) -> PlannedCall {
     FusionCall::whole(context, place, &limited(context, answers).shown).call(context)
 }
 
 /// Whether the reply to such a call holds a text. One that declines is none: what is only quicker is not worth a doubt.
-pub(crate) fn holds_text(context: &RunContext, place: Place, reply: &Answer) -> bool {
+pub(crate) fn holds_text(context: &RunContext, place: CallerSlot, reply: &Answer) -> bool {
     lacks_text(context, place, reply).is_none()
 }
 
 /// Why the reply to such a call holds no text, where it holds none.
-pub(crate) fn lacks_text(context: &RunContext, place: Place, reply: &Answer) -> Option<Failure> {
+pub(crate) fn lacks_text(context: &RunContext, place: CallerSlot, reply: &Answer) -> Option<Failure> {
     let text = reply::fusion(&reply.text, &seed::codes_of(&context.plan, place), &[]).text;
     if text.is_empty() {
         return Some(draft::no_answer());
@@ -101,7 +101,7 @@ pub(crate) async fn written(
     shown: Shown,
     usable: &[Usable],
 ) -> Result<Outcome, Failure> {
-    let writing = FusionCall::over(Place::Synthesizer(by.number), shown);
+    let writing = FusionCall::over(CallerSlot::Synthesizer(by.number), shown);
     let answer = call::make(context, writing.call(context)).await?;
     Ok(fused(context, who, &by.model, writing.read(context, &answer)?, usable))
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::{Place, StepNumber};
-use crate::plan::step::{Role, StepKey};
+use crate::plan::caller_slot::{CallerSlot, StepNumber};
+use crate::plan::step::{StepKey, StepRole};
 use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
@@ -41,7 +41,7 @@ impl JudgeCall {
         usable: &[Usable],
     ) -> Option<Self> {
         let step = context.plan.step(key)?.number;
-        let place = Place::Step(step);
+        let place = CallerSlot::Step(step);
         let by = context.plan.seat_at(place)?.model.clone();
         Some(Self { step, by, shown: Shown::to(context, place, assignment, usable), rests })
     }
@@ -65,7 +65,7 @@ pub(crate) fn calls(
     let orders = [Order::Forward, Order::Backward].into_iter().zip(1..=question.orders);
     orders.filter_map(move |(order, number)| {
         let round = question.round(number);
-        let key = StepKey { role: Role::Judge, by: Place::Synthesizer(judge.number), round };
+        let key = StepKey { role: StepRole::Judge, by: CallerSlot::Synthesizer(judge.number), round };
         JudgeCall::about(context, key, Rests::Questions(question), Assignment { task, order }, usable)
     })
 }
@@ -73,7 +73,7 @@ pub(crate) fn calls(
 /// What each of these calls came to, in their order; a failure means that it came to no verdict.
 pub(crate) async fn ask(context: &Arc<RunContext>, calls: &[JudgeCall]) -> Vec<Result<Judgement, Failure>> {
     let wanted = calls.iter().map(|call| PlannedCall {
-        place: Place::Step(call.step),
+        place: CallerSlot::Step(call.step),
         messages: call.shown.messages(context),
         reveal: Reveal::all(),
         rests: call.rests,

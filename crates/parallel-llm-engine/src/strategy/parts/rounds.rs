@@ -9,8 +9,8 @@ use std::sync::Arc;
 use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::{Place, StepNumber};
-use crate::plan::step::{Role, StepKey};
+use crate::plan::caller_slot::{CallerSlot, StepNumber};
+use crate::plan::step::{StepKey, StepRole};
 use crate::prompt::Task;
 use crate::prompt::reply::Reveal;
 use crate::request::panel::SeatNumber;
@@ -27,7 +27,7 @@ use crate::value::warning::Warning;
 /// What the seats are asked for in a round.
 #[derive(Clone, Copy)]
 pub(crate) struct Again {
-    pub(crate) role: Role,
+    pub(crate) role: StepRole,
     pub(crate) task: Task,
     /// The word for one round.
     pub(crate) word: &'static str,
@@ -80,7 +80,7 @@ impl AfterRounds {
 
     /// What the calls of all rounds cost; `None` where one is not known.
     pub(crate) fn cost(&self, context: &RunContext) -> Option<PicoUsd> {
-        call::cost(context, self.steps.iter().map(|step| Place::Step(*step)))
+        call::cost(context, self.steps.iter().map(|step| CallerSlot::Step(*step)))
     }
 
     /// The newest answers, and which of them say the same.
@@ -107,9 +107,9 @@ impl AfterRounds {
             (Vec::new(), Vec::new());
         let Limited { shown: read, unshown } = limited(context, self.answers());
         for one in &self.newest {
-            let key = StepKey { role: again.role, by: Place::Seat(one.seat), round };
+            let key = StepKey { role: again.role, by: CallerSlot::Seat(one.seat), round };
             let Some(step) = context.plan.step(key).map(|step| step.number) else { continue };
-            let place = Place::Step(step);
+            let place = CallerSlot::Step(step);
             let shown = Shown::to(context, place, Assignment::once(again.task), &read);
             self.warnings.extend(shortened(one.seat, &round_name, &shown));
             let messages = shown.messages(context);

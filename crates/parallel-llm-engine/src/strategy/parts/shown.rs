@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::Place;
+use crate::plan::caller_slot::CallerSlot;
 use crate::plan::seed::{self, SeededRandom};
-use crate::plan::step::{Role, StepKey};
+use crate::plan::step::{StepKey, StepRole};
 use crate::prompt::{self, Candidate, PeerRank, Task, Votes};
 use crate::request::Message;
 use crate::request::panel::{Seat, SeatNumber};
@@ -44,7 +44,7 @@ impl Assignment {
 
 /// The answers one model is shown, and the code of its prompt.
 pub(crate) struct Shown {
-    reader: Place,
+    reader: CallerSlot,
     task: Task,
     pub(crate) nonce: String,
     pub(crate) candidates: Vec<Candidate>,
@@ -57,26 +57,32 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// What the model of this place is shown for its task.
-    pub(crate) fn to(context: &RunContext, place: Place, assignment: Assignment, usable: &[Usable]) -> Self {
+    pub(crate) fn to(
+        context: &RunContext,
+        place: CallerSlot,
+        assignment: Assignment,
+        usable: &[Usable],
+    ) -> Self {
         Self::beside(context, place, assignment, usable, String::new())
     }
 
     /// The same beside an analysis of these answers, in which they have the names they have here.
     pub(crate) fn beside(
         context: &RunContext,
-        place: Place,
+        place: CallerSlot,
         Assignment { task, order }: Assignment,
         usable: &[Usable],
         analysis: String,
     ) -> Self {
         let key = match place {
-            Place::Step(number) => context.plan.steps.get(number.index()).map(|step| step.key),
-            Place::Seat(_) | Place::Synthesizer(_) => None,
+            CallerSlot::Step(number) => context.plan.steps.get(number.index()).map(|step| step.key),
+            CallerSlot::Seat(_) | CallerSlot::Synthesizer(_) => None,
         };
         let mut random = SeededRandom::new(&context.plan, &occasion(key));
         // The first bytes are a code.
         random.nonce();
-        let is_own = |one: &&Usable| task.revises() && key.is_some_and(|key| key.by == Place::Seat(one.seat));
+        let is_own =
+            |one: &&Usable| task.revises() && key.is_some_and(|key| key.by == CallerSlot::Seat(one.seat));
         let (own, mut shuffled): (Vec<&Usable>, Vec<&Usable>) = usable.iter().partition(is_own);
         random.shuffle(&mut shuffled);
         match order {
@@ -172,7 +178,7 @@ impl Shown {
 /// reads the same answers reads them in the same one, or backward.
 fn occasion(key: Option<StepKey>) -> String {
     match key {
-        Some(StepKey { role: role @ (Role::Proposer | Role::Reviser), round, .. }) => {
+        Some(StepKey { role: role @ (StepRole::Proposer | StepRole::Reviser), round, .. }) => {
             format!("the order for a {} in round {round}", role.as_str())
         }
         _ => "synthesis".to_owned(),

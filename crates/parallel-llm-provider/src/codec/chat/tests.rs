@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::*;
 use crate::known::Known;
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::{ModelRef, Place, ProviderId, RunId, SeatNumber};
+use parallel_llm_engine::{CallerSlot, ModelRef, ProviderId, RunId, SeatNumber};
 use serde_json::Value;
 
 pub(in crate::codec) fn call() -> Call {
     Call {
         run_id: RunId::from_parts(1, 2),
-        attempt: Attempt { place: Place::Seat(SeatNumber(1)), number: 1 },
+        attempt: Attempt { place: CallerSlot::Seat(SeatNumber(1)), number: 1 },
         model: ModelRef { provider: ProviderId("p".into()), model: "~a/b".into() },
         messages: vec![Message::text(Role::System, "Be brief."), Message::text(Role::User, "Hi")].into(),
         temperature: None,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::prompt::reply::{Analysis, Remark};
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::run::analysis::{self, Standing};
+use parallel_llm_engine::run::analysis::{self, ClaimStatus};
 use parallel_llm_engine::run::calibration::{ASKED_MIN, Band, Confidence, Row, Table, Why};
 use parallel_llm_engine::run::novelty::{self, Novelty};
 use parallel_llm_engine::{Outcome, SeatNumber, agreement::votes};
@@ -196,23 +196,23 @@ impl AnalysisReport {
             text: claim.text.clone(),
             supported_by: seats(&claim.supported_by),
             contradicted_by: seats(&claim.contradicted_by),
-            verdict: claim.ruling.map(|ruling| ruling.as_str().to_owned()),
+            verdict: claim.verdict.map(|verdict| verdict.as_str().to_owned()),
             reason: claim.reason.clone(),
         });
         // Who did not see an answer cannot say that it agrees.
         let answers =
             outcome.reading.as_ref().map_or(outcome.considered.len(), |reading| reading.shown.len());
-        let standings: Vec<Standing> =
-            analysis.claims.iter().map(|claim| Standing::of(claim, answers)).collect();
-        let those = |wanted: Standing| {
+        let standings: Vec<ClaimStatus> =
+            analysis.claims.iter().map(|claim| ClaimStatus::of(claim, answers)).collect();
+        let those = |wanted: ClaimStatus| {
             let numbered = standings.iter().enumerate().filter(|(_, standing)| **standing == wanted);
             numbered.map(|(index, _)| index).collect()
         };
         Self {
             claims: claims.collect(),
-            consensus: those(Standing::Consensus),
-            contradictions: those(Standing::Contradiction),
-            unique_points: those(Standing::Unique),
+            consensus: those(ClaimStatus::Consensus),
+            contradictions: those(ClaimStatus::Contradiction),
+            unique_points: those(ClaimStatus::Unique),
             dissent: analysis.dissent.iter().map(RemarkReport::of).collect(),
             discarded: analysis.discarded.iter().map(RemarkReport::of).collect(),
             blind_spots: analysis.blind_spots.clone(),

@@ -1,7 +1,7 @@
 //! The calls beyond the panel: who was asked to fuse, to judge or to rank, what that took, and what judges made of the
 //! answers. No text of theirs: what they wrote for the person is the answer.
 
-use parallel_llm_engine::plan::caller_slot::Place;
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::outcome::{Judging, Verdict};
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Answer, PicoUsd};
@@ -60,9 +60,9 @@ impl CallReport {
 
     fn of(run: &Run, view: &SeatView) -> Self {
         let (role, number) = match view.place {
-            Place::Seat(number) => ("seat", u16::from(number.0)),
-            Place::Synthesizer(number) => ("synthesizer", u16::from(number.0)),
-            Place::Step(number) => {
+            CallerSlot::Seat(number) => ("seat", u16::from(number.0)),
+            CallerSlot::Synthesizer(number) => ("synthesizer", u16::from(number.0)),
+            CallerSlot::Step(number) => {
                 let step = run.plan.steps.get(number.index());
                 (step.map_or("step", |step| step.key.role.as_str()), number.0)
             }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::Place;
-use crate::plan::step::{Role, StepKey};
+use crate::plan::caller_slot::CallerSlot;
+use crate::plan::step::{StepKey, StepRole};
 use crate::prompt::reply::{self, Reveal};
 use crate::prompt::{Candidate, Task};
 use crate::request::panel::{Seat, SeatNumber};
@@ -42,7 +42,7 @@ struct Analysed {
 
 /// A call that compares, or compares and writes.
 pub(crate) struct FusionCall {
-    place: Place,
+    place: CallerSlot,
     shown: Shown,
     is_analyst: bool,
 }
@@ -50,12 +50,12 @@ pub(crate) struct FusionCall {
 impl FusionCall {
     /// What a synthesizer is asked first.
     pub(crate) fn first(context: &RunContext, by: &Seat, usable: &[Usable]) -> Self {
-        let own = Place::Synthesizer(by.number);
-        let key = StepKey { role: Role::Analyst, by: own, round: 1 };
+        let own = CallerSlot::Synthesizer(by.number);
+        let key = StepKey { role: StepRole::Analyst, by: own, round: 1 };
         let step = Some(key).filter(|_| context.plan.knobs.is_analysis_separate());
         match step.and_then(|key| context.plan.step(key)) {
             Some(step) => {
-                let place = Place::Step(step.number);
+                let place = CallerSlot::Step(step.number);
                 let shown = shown(context, place, Task::Analyse, usable, String::new());
                 Self { place, shown, is_analyst: true }
             }
@@ -64,21 +64,21 @@ impl FusionCall {
     }
 
     /// One call for all of it.
-    pub(crate) fn whole(context: &RunContext, place: Place, usable: &[Usable]) -> Self {
+    pub(crate) fn whole(context: &RunContext, place: CallerSlot, usable: &[Usable]) -> Self {
         let task = if is_anchored(context) { Task::Synthesize } else { Task::Free };
         Self::over(place, shown(context, place, task, usable, String::new()))
     }
 
     /// One call of whoever is shown this.
-    pub(crate) const fn over(place: Place, shown: Shown) -> Self {
+    pub(crate) const fn over(place: CallerSlot, shown: Shown) -> Self {
         Self { place, shown, is_analyst: false }
     }
 
     pub(crate) fn call(&self, context: &RunContext) -> PlannedCall {
         // Of several texts nobody knows yet which stands.
         let is_last = match self.place {
-            Place::Synthesizer(_) => true,
-            place => context.plan.role_of(place) == Some(Role::Draft),
+            CallerSlot::Synthesizer(_) => true,
+            place => context.plan.role_of(place) == Some(StepRole::Draft),
         };
         let is_shown = is_last && !context.plan.knobs.is_paranoid();
         let reveal = if is_shown { Reveal::answer(&self.shown.nonce) } else { Reveal::nothing() };
@@ -109,7 +109,7 @@ impl FusionCall {
             Ok(analysed) => self.write(context, by, usable, analysed).await,
             Err(failure) if failure.code == Code::Cancelled => Err(failure),
             Err(failure) => {
-                let inline = Self::whole(context, Place::Synthesizer(by.number), usable);
+                let inline = Self::whole(context, CallerSlot::Synthesizer(by.number), usable);
                 let answer = call::make(context, inline.call(context)).await?;
                 let mut draft = inline.read(context, &answer)?;
                 let what = "the answers were compared and fused in one call, for the analysis failed";
@@ -129,7 +129,7 @@ impl FusionCall {
     ) -> Result<FusedText, Failure> {
         let task = if is_anchored(context) { Task::Write } else { Task::WriteFree };
         let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(context)), ..analysis };
-        let place = Place::Synthesizer(by.number);
+        let place = CallerSlot::Synthesizer(by.number);
         let shown = shown(context, place, task, usable, analysis.rendered(&self.shown.names()));
         let reveal =
             if context.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::text(&shown.nonce) };
@@ -192,7 +192,7 @@ pub(crate) fn refusal() -> Failure {
 }
 
 /// What the model of this place is shown of the answers, beside what is known of them already.
-fn shown(context: &RunContext, place: Place, task: Task, usable: &[Usable], analysis: String) -> Shown {
+fn shown(context: &RunContext, place: CallerSlot, task: Task, usable: &[Usable], analysis: String) -> Shown {
     Shown::beside(context, place, Assignment::once(task), usable, analysis).counted(context, usable)
 }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::plan::caller_slot::{Place, StepNumber};
+use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::plan::step::StepKey;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::recipe::CONTROLLED_MIN;
@@ -64,7 +64,7 @@ pub(crate) fn controls(context: &RunContext, by: &Seat, usable: &[Usable]) -> Ve
     let control = |one: &Usable| {
         let step = context.plan.step(StepKey::control(by.number, one.seat))?.number;
         let others: Vec<Usable> = usable.iter().filter(|other| other.seat != one.seat).cloned().collect();
-        let sitting = FusionCall::whole(context, Place::Step(step), &others);
+        let sitting = FusionCall::whole(context, CallerSlot::Step(step), &others);
         Some(Control { without: one.seat, step, sitting })
     };
     usable.iter().filter_map(control).collect()
