@@ -136,9 +136,9 @@ fn refuse(failure: Failure, resource: Option<&Resource>) -> Response {
 /// Whoever would know whose the token is does not answer. Why, is not for strangers to read: it may name files and hosts.
 fn unknowing(failure: &Failure) -> Response {
     tracing::warn!("a token could not be checked: {failure}");
-    let told = Failure::new(failure.code, "the token cannot be checked just now")
+    let described = Failure::new(failure.code, "the token cannot be checked just now")
         .with_next([Step::Do(Advice::TryInAMinute), Step::Do(Advice::SeeServerLog)]);
-    failure::refusal(Fault::Unavailable, &told)
+    failure::refusal(Fault::Unavailable, &described)
 }
 
 #[cfg(test)]
@@ -147,12 +147,12 @@ mod tests {
 
     #[test]
     fn a_token_is_one_word_in_one_header() {
-        let told = |values: &[&str]| {
+        let described = |values: &[&str]| {
             let headers = values.iter().map(|value| (header::AUTHORIZATION, value.parse().unwrap()));
             bearer(&headers.collect())
         };
-        assert_eq!(told(&["Bearer abc"]).as_deref(), Some("abc"));
-        assert_eq!(told(&["bearer  abc "]).as_deref(), Some("abc"));
+        assert_eq!(described(&["Bearer abc"]).as_deref(), Some("abc"));
+        assert_eq!(described(&["bearer  abc "]).as_deref(), Some("abc"));
         let long = format!("Bearer {}", "a".repeat(TOKEN_BYTES_MAX + 1));
         for refused in [
             &[][..],
@@ -164,7 +164,7 @@ mod tests {
             &["Bearer a b"],
             &[&long],
         ] {
-            assert_eq!(told(refused), None, "{refused:?}");
+            assert_eq!(described(refused), None, "{refused:?}");
         }
     }
 }

@@ -231,7 +231,7 @@ mod tests {
         Names::new(address, &config).unwrap()
     }
 
-    fn told(names: &Names, target: &str, headers: &[(&str, &str)]) -> String {
+    fn described(names: &Names, target: &str, headers: &[(&str, &str)]) -> String {
         let request =
             headers.iter().fold(Request::get(target), |request, (name, value)| request.header(*name, *value));
         let looked = names.look(&request.body(axum::body::Body::empty()).unwrap());
@@ -273,7 +273,7 @@ mod tests {
         });
         let check = |host, origin, expected: &str| {
             assert_eq!(
-                told(&names, "/mcp", &[("host", host), ("origin", origin)]),
+                described(&names, "/mcp", &[("host", host), ("origin", origin)]),
                 expected,
                 "{host} {origin}"
             );
@@ -292,8 +292,8 @@ mod tests {
     fn a_port_that_is_left_out_is_the_usual_one() {
         let address = "127.0.0.1:80".parse().unwrap();
         let names = Names::new(address, &Config::new(address, nobody())).unwrap();
-        assert_eq!(told(&names, "/", &[("host", "127.0.0.1"), ("origin", "http://localhost")]), "ours");
-        assert_eq!(told(&names, "/", &[("host", "127.0.0.1:81")]), "Host(\"127.0.0.1:81\")");
+        assert_eq!(described(&names, "/", &[("host", "127.0.0.1"), ("origin", "http://localhost")]), "ours");
+        assert_eq!(described(&names, "/", &[("host", "127.0.0.1:81")]), "Host(\"127.0.0.1:81\")");
     }
 
     #[test]
@@ -301,9 +301,9 @@ mod tests {
         let names = names(|_| ());
         let refused = "Malformed(\"the target of a request is a path here, not an address\")";
         let host = [("host", "127.0.0.1:8930")];
-        assert_eq!(told(&names, "http://127.0.0.1:8930/mcp", &host), refused);
-        assert_eq!(told(&names, "127.0.0.1:8930", &host), refused);
-        assert_eq!(told(&names, "/mcp", &host), "ours");
+        assert_eq!(described(&names, "http://127.0.0.1:8930/mcp", &host), refused);
+        assert_eq!(described(&names, "127.0.0.1:8930", &host), refused);
+        assert_eq!(described(&names, "/mcp", &host), "ours");
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub(super) fn challenge(resource: Option<&Resource>) -> HeaderValue {
 mod tests {
     use super::*;
 
-    fn told(identifier: &str) -> Result<(String, String), Code> {
+    fn described(identifier: &str) -> Result<(String, String), Code> {
         let resource = Resource::new(identifier, "https://id.example").map_err(|failure| failure.code)?;
         Ok((resource.path, resource.challenge.to_str().unwrap().to_owned()))
     }
@@ -92,12 +92,12 @@ mod tests {
                 "https://ask.example/.well-known/oauth-protected-resource",
             ),
         ] {
-            assert_eq!(told(identifier), Ok((path.to_owned(), challenge(address))));
+            assert_eq!(described(identifier), Ok((path.to_owned(), challenge(address))));
         }
         for wrong in
             ["", "ask.example", "mailto:a@b.example", "https://a.example/mcp?x", "https://a.example#x"]
         {
-            assert_eq!(told(wrong), Err(Code::SettingsInvalid), "{wrong}");
+            assert_eq!(described(wrong), Err(Code::SettingsInvalid), "{wrong}");
         }
     }
 }

@@ -32,14 +32,14 @@ pub(super) fn line(report: &Report) -> Option<String> {
             count => parts.push(format!("{count} contradictions")),
         }
         let dissent = analysis.dissent.first();
-        let told = |text: &str| excerpt(text, TEXT_CHARS);
-        parts.extend(dissent.map(|one| format!("dissent: seat {}: {}", one.seat, told(&one.text))));
+        let described = |text: &str| excerpt(text, TEXT_CHARS);
+        parts.extend(dissent.map(|one| format!("dissent: seat {}: {}", one.seat, described(&one.text))));
     }
     let confidence = report.confidence.iter().filter(|confidence| confidence.is_calibrated());
-    parts.extend(confidence.map(|confidence| excerpt(&confidence.told(), CONFIDENCE_CHARS)));
+    parts.extend(confidence.map(|confidence| excerpt(&confidence.described(), CONFIDENCE_CHARS)));
     let value = agreement.novel.as_ref().and_then(|novel| novel.value.as_ref());
-    let told = |value: &String| format!("no answer comes to `{}`", excerpt(value, VALUE_CHARS));
-    parts.extend(value.map(told));
+    let described = |value: &String| format!("no answer comes to `{}`", excerpt(value, VALUE_CHARS));
+    parts.extend(value.map(described));
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
@@ -88,8 +88,8 @@ pub(super) fn shorten(report: &mut Report) {
 }
 
 /// Leaves out what a model said of the answers, and passages of its text.
-pub(super) fn leave_out_analysis(told: &mut Value) {
-    let Some(agreement) = told.get_mut("agreement").and_then(Value::as_object_mut) else { return };
+pub(super) fn leave_out_analysis(described: &mut Value) {
+    let Some(agreement) = described.get_mut("agreement").and_then(Value::as_object_mut) else { return };
     agreement.retain(|name, _| !ANALYSIS.contains(&name.as_str()));
     if let Some(novel) = agreement.get_mut("novel") {
         novel["passages"] = json!([]);
@@ -97,11 +97,11 @@ pub(super) fn leave_out_analysis(told: &mut Value) {
 }
 
 /// Leaves out the calls beyond the panel, each judge's ranking and each check.
-pub(super) fn leave_out_calls(told: &mut Value) {
-    if let Some(told) = told.as_object_mut() {
-        told.retain(|name, _| !matches!(name.as_str(), "calls" | "checks"));
+pub(super) fn leave_out_calls(described: &mut Value) {
+    if let Some(described) = described.as_object_mut() {
+        described.retain(|name, _| !matches!(name.as_str(), "calls" | "checks"));
     }
-    if let Some(judging) = told.get_mut("judging") {
+    if let Some(judging) = described.get_mut("judging") {
         judging["verdicts"] = json!([]);
     }
 }

@@ -213,11 +213,11 @@ mod tests {
     #[track_caller]
     fn check(given: &Value, expected: &str) {
         let given = given.as_object().cloned();
-        let told = match Values::read(ARGUMENTS, given) {
+        let described = match Values::read(ARGUMENTS, given) {
             Ok(_) => "right".to_owned(),
             Err(failure) => format!("{}: {}", failure.message, failure.next_step()),
         };
-        assert_eq!(told, expected);
+        assert_eq!(described, expected);
     }
 
     #[test]

@@ -7,7 +7,6 @@
 //! door reads each one whole first, within the same bound.
 
 use std::borrow::Cow;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -22,6 +21,7 @@ use tokio::task::JoinError;
 use super::early::Asked;
 use super::line::{self, Line, Refusal};
 use super::{refusal, request_id};
+use parallel_llm_http::early::Answering;
 use parallel_llm_http::message;
 use parallel_llm_http::status::Fault;
 
@@ -31,8 +31,6 @@ const AT_ONCE_LOAD_MAX: usize = 128 * 1024;
 /// Whose turn it is to have a long body read. One at a time, because reading one takes several times its length.
 #[derive(Clone, Debug)]
 pub(super) struct Turns(Arc<Semaphore>);
-
-type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 impl Turns {
     /// It is nobody's turn yet.

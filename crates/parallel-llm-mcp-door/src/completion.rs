@@ -45,7 +45,7 @@ pub(super) async fn complete(
         }
         _ => return Err(ErrorData::invalid_params("`ref` is neither a prompt nor a resource", None)),
     };
-    found.map(told).map_err(|failure| resources::error_of(&service.principal, failure))
+    found.map(described).map_err(|failure| resources::error_of(&service.principal, failure))
 }
 
 fn unknown(template: &str, argument: &str) -> ErrorData {
@@ -58,7 +58,7 @@ fn unknown(template: &str, argument: &str) -> ErrorData {
     ErrorData::invalid_params(message, None)
 }
 
-fn told(mut found: Vec<String>) -> CompletionInfo {
+fn described(mut found: Vec<String>) -> CompletionInfo {
     let total = u32::try_from(found.len()).ok();
     let has_more = found.len() > CompletionInfo::MAX_VALUES;
     found.truncate(CompletionInfo::MAX_VALUES);
@@ -89,7 +89,7 @@ fn completed(value: &str, names: &[String]) -> Vec<String> {
     found.into_iter().map(|(_, name)| format!("{head}{name}")).collect()
 }
 
-/// How well a name goes on with a word: it begins so, a part of it does, or it holds it somewhere.
+/// How well a name continues a word: it begins so, a part of it does, or it holds it somewhere.
 fn closeness(name: &str, word: &str) -> Option<usize> {
     if name.starts_with(word) {
         Some(2)
@@ -155,7 +155,10 @@ mod tests {
 
     #[test]
     fn a_long_list_is_cut_and_counted() {
-        let told = told((0..250).map(|number| number.to_string()).collect());
-        assert_eq!((told.values.len(), told.total, told.has_more), (100, Some(250), Some(true)));
+        let described = described((0..250).map(|number| number.to_string()).collect());
+        assert_eq!(
+            (described.values.len(), described.total, described.has_more),
+            (100, Some(250), Some(true))
+        );
     }
 }

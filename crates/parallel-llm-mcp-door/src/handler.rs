@@ -305,9 +305,9 @@ mod tests {
             panic!("it is no result")
         };
         assert_eq!(result.is_error, Some(true));
-        let told = result.structured_content.unwrap();
-        assert_eq!(told["code"], "internal");
-        assert!(told["message"].as_str().unwrap().contains("no such luck"), "{told}");
+        let described = result.structured_content.unwrap();
+        assert_eq!(described["code"], "internal");
+        assert!(described["message"].as_str().unwrap().contains("no such luck"), "{described}");
     }
 
     #[test]

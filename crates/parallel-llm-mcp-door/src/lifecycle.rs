@@ -47,12 +47,13 @@ pub(super) async fn check(request: Request, next: Next) -> Response {
 /// The reply to an `initialize` of the newest version; nothing for everything else.
 fn refuse_handshake(headers: &HeaderMap, body: &[u8]) -> Option<Response> {
     #[derive(Deserialize)]
-    struct Head {
+    struct HandshakeHead {
         id: RequestId,
         method: String,
         params: Option<Value>,
     }
-    let head: Head = serde_json::from_slice(body).ok().filter(|head: &Head| head.method == "initialize")?;
+    let head: HandshakeHead =
+        serde_json::from_slice(body).ok().filter(|head: &HandshakeHead| head.method == "initialize")?;
     let of_header = headers.get(VERSION).and_then(|version| version.to_str().ok());
     let of_body = head.params.as_ref().and_then(|params| params["_meta"][VERSION_META].as_str());
     let versions = ProtocolVersion::KNOWN_VERSIONS.iter();

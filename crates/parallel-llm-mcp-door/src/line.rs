@@ -111,14 +111,14 @@ impl Refusal {
         struct Reply<'a> {
             jsonrpc: &'static str,
             id: Option<&'a RawValue>,
-            error: Error<'a>,
+            error: ErrorObject<'a>,
         }
         #[derive(Serialize)]
-        struct Error<'a> {
+        struct ErrorObject<'a> {
             code: ErrorCode,
             message: &'a str,
         }
-        let error = Error { code: self.code, message: &self.message };
+        let error = ErrorObject { code: self.code, message: &self.message };
         let reply = Reply { jsonrpc: "2.0", id: self.id.as_deref(), error };
         let mut line = serde_json::to_vec(&reply).expect("a reply is plain data with string keys");
         line.push(b'\n');
@@ -272,9 +272,9 @@ mod tests {
     #[test]
     fn what_makes_a_line_too_long_is_said() {
         let reply = String::from_utf8(Refusal::too_long(br#"{"id":7,"params":"#, b"").to_line()).unwrap();
-        let told =
+        let described =
             "longer than 32 MiB and was not read: send a shorter prompt, or fewer or smaller attachments";
-        assert!(reply.contains(r#""id":7"#) && reply.contains(told), "{reply}");
+        assert!(reply.contains(r#""id":7"#) && reply.contains(described), "{reply}");
     }
 
     #[test]

@@ -19,18 +19,18 @@ const PROGRESS_LINES_MAX: usize = 32;
 #[derive(Clone)]
 pub(super) struct Outbox {
     queue: mpsc::Sender<Vec<u8>>,
-    unread: Unread,
+    unread: UnreadLines,
 }
 
 /// Where they are taken from.
 pub(super) struct Lines {
     queue: mpsc::Receiver<Vec<u8>>,
-    unread: Unread,
+    unread: UnreadLines,
 }
 
 /// The bytes that were put and are not yet written.
 #[derive(Clone, Default)]
-struct Unread(Arc<AtomicUsize>);
+struct UnreadLines(Arc<AtomicUsize>);
 
 /// A client that is gone.
 pub(super) struct Gone;
@@ -38,7 +38,7 @@ pub(super) struct Gone;
 /// Both ends of an empty one.
 pub(super) fn outbox() -> (Outbox, Lines) {
     let (sender, receiver) = mpsc::channel(LINES_MAX);
-    let unread = Unread::default();
+    let unread = UnreadLines::default();
     (Outbox { queue: sender, unread: unread.clone() }, Lines { queue: receiver, unread })
 }
 
@@ -85,7 +85,7 @@ impl Outbox {
 /// A place for one line.
 pub(super) struct Place<'a> {
     permit: mpsc::Permit<'a, Vec<u8>>,
-    unread: &'a Unread,
+    unread: &'a UnreadLines,
 }
 
 impl Place<'_> {
@@ -95,7 +95,7 @@ impl Place<'_> {
     }
 }
 
-impl Unread {
+impl UnreadLines {
     fn counted(&self, line: Vec<u8>) -> Vec<u8> {
         self.0.fetch_add(line.len(), Ordering::Relaxed);
         line

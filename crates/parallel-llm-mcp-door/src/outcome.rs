@@ -24,7 +24,7 @@ use parallel_llm_service::render::report::{ErrorReport, Report, Resuming, SeatRe
 pub(super) const RESULT_BYTES_MAX: usize = 10_000;
 /// The longest answer given at once, in characters: beyond it clients cut by themselves, and do not say where.
 const ANSWER_CHARS_MAX: usize = 100_000;
-/// The longest wait one call of `get_run` is asked for, in seconds: below the shortest wall of a client.
+/// The longest wait one call of `get_run` is asked for, in seconds: below the shortest timeout of a client.
 pub(super) const WAIT_S_MAX: u64 = 50;
 
 /// Missing seats that the text names; the rest is a number.
@@ -272,7 +272,7 @@ fn next_step(report: &Report, answer_rest: Option<Rest>, has_left_out: bool) -> 
     (!steps.is_empty()).then(|| steps.join("; "))
 }
 
-/// How to go on with a run that was interrupted or lacks answers.
+/// How to continue a run that was interrupted or lacks answers.
 fn resume_step(report: &Report) -> Option<String> {
     let run_id = &report.run_id;
     let lead = match (report.status.as_str(), report.answer.is_some()) {

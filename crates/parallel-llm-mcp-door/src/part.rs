@@ -131,19 +131,19 @@ pub(super) fn page(run_id: &str, part: &str, text: &str, offset: usize) -> CallT
     let total = text.chars().count();
     let shown: String = text.chars().skip(offset).take(PAGE_CHARS).collect();
     let end = offset.min(total) + shown.chars().count();
-    let mut told =
+    let mut described =
         json!({ "run_id": run_id, "part": part, "offset": offset, "total_chars": total, "text": shown });
     if matches!(Part::read(part), Ok(Part::Answer | Part::AnswerOf(_))) {
-        told["third_party"] = result::THIRD_PARTY.into();
+        described["third_party"] = result::THIRD_PARTY.into();
     }
     let mut text = shown;
     if end < total {
-        told["next_offset"] = end.into();
+        described["next_offset"] = end.into();
         let next = format!("the next page: get_run with {}", call(run_id, part, end));
         text = format!("{text}\n\n[characters {offset} to {end} of {total}; {next}]");
-        told["next"] = next.into();
+        described["next"] = next.into();
     }
-    result::of(told, text, false)
+    result::of(described, text, false)
 }
 
 #[cfg(test)]
@@ -161,13 +161,13 @@ mod tests {
     #[test]
     fn pages_follow_each_other_by_characters() {
         let text = "ä".repeat(PAGE_CHARS + 1);
-        let told = page("01X", "answer", &text, 0).structured_content.unwrap();
+        let described = page("01X", "answer", &text, 0).structured_content.unwrap();
         assert_eq!(
-            (&told["next_offset"], &told["total_chars"]),
+            (&described["next_offset"], &described["total_chars"]),
             (&json!(PAGE_CHARS), &json!(PAGE_CHARS + 1))
         );
-        let told = page("01X", "answer", &text, PAGE_CHARS).structured_content.unwrap();
-        assert_eq!((&told["text"], told.get("next_offset")), (&json!("ä"), None));
+        let described = page("01X", "answer", &text, PAGE_CHARS).structured_content.unwrap();
+        assert_eq!((&described["text"], described.get("next_offset")), (&json!("ä"), None));
         assert_eq!(page("01X", "answer", &text, 90_000).structured_content.unwrap()["text"], "");
     }
 }

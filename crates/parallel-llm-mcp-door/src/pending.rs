@@ -79,15 +79,15 @@ mod tests {
     #[test]
     fn requests_in_flight_take_bounded_memory_and_one_alone_is_taken() {
         let pending = Pending::default();
-        let told = |id: i64, load: usize| {
+        let described = |id: i64, load: usize| {
             let taken = pending.take_up(&RequestId::Number(id), load);
             taken.err().map(|refused| String::from_utf8_lossy(&refused.to_line()).into_owned())
         };
-        assert_eq!(told(1, message::ALL_BYTES_MAX + 1), None);
+        assert_eq!(described(1, message::ALL_BYTES_MAX + 1), None);
         let expected =
             r#""id":2,"error":{"code":-32000,"message":"the requests in flight take all the room there is: "#;
-        assert!(told(2, 1).is_some_and(|reply| reply.contains(expected)));
+        assert!(described(2, 1).is_some_and(|reply| reply.contains(expected)));
         pending.settle(&RequestId::Number(1));
-        assert_eq!(told(2, message::ALL_BYTES_MAX), None);
+        assert_eq!(described(2, message::ALL_BYTES_MAX), None);
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Progress {
     token: Option<ProgressToken>,
     /// Whether its version of the protocol knows messages beside the numbers.
     has_messages: bool,
-    told: f64,
+    reported: f64,
 }
 
 impl Progress {
@@ -44,22 +44,22 @@ impl Progress {
         token: Option<ProgressToken>,
         has_messages: bool,
     ) -> Self {
-        Self { peer, token, has_messages, told: 0.0 }
+        Self { peer, token, has_messages, reported: 0.0 }
     }
 
     /// Tells that the call has come, and that it is not forgotten for as long as this takes to become a run.
     pub(super) async fn begin<T>(&mut self, beginning: impl Future<Output = T>) -> T {
-        let telling = async {
+        let reporting = async {
             self.send(0.0, None, BEGINNING.to_owned()).await;
             loop {
                 tokio::time::sleep(SILENCE_MAX).await;
-                self.told = next_step(self.told, 0.0);
-                self.send(self.told, None, BEGINNING.to_owned()).await;
+                self.reported = next_step(self.reported, 0.0);
+                self.send(self.reported, None, BEGINNING.to_owned()).await;
             }
         };
         tokio::select! {
             biased;
-            never = telling => never,
+            never = reporting => never,
             begun = beginning => begun,
         }
     }
@@ -71,7 +71,7 @@ impl Progress {
         }
         let (_, mut events) = handle.watch_events();
         loop {
-            self.tell(handle).await;
+            self.report(handle).await;
             tokio::time::sleep(GAP).await;
             // Silence is told as well.
             let _ = tokio::time::timeout(SILENCE_MAX, events.next()).await;
@@ -79,15 +79,15 @@ impl Progress {
         }
     }
 
-    async fn tell(&mut self, handle: &RunHandle) {
+    async fn report(&mut self, handle: &RunHandle) {
         let age_ms = handle.age_ms();
         // Not from a copy of the run: the texts on their way may be long.
         let (done, total, message) = handle.look(|run| {
             let done = run.seats.iter().filter(|seat| seat.status.is_final()).count();
             (done as f64, run.seats.len() as f64 + 1.0, line(run, age_ms))
         });
-        self.told = next_step(self.told, done);
-        self.send(self.told, Some(total), message).await;
+        self.reported = next_step(self.reported, done);
+        self.send(self.reported, Some(total), message).await;
     }
 
     async fn send(&self, progress: f64, total: Option<f64>, message: String) {
@@ -101,8 +101,8 @@ impl Progress {
 }
 
 /// The next number to tell: the seats that are done, or a little more than the last where none came.
-fn next_step(told: f64, done: f64) -> f64 {
-    if done > told { done } else { told + (done + 1.0 - told) * STEP_SHARE }
+fn next_step(reported: f64, done: f64) -> f64 {
+    if done > reported { done } else { reported + (done + 1.0 - reported) * STEP_SHARE }
 }
 
 /// One line such as `3 of 5 answered, waiting for grok-latest (429, retry in 4 s), 42 s, $0.03`, at this age of the run.
@@ -118,7 +118,7 @@ pub(super) fn line(run: &Run, age_ms: u64) -> String {
     }
     parts.extend(by_task.into_iter().map(|(task, views)| format!("{task} {}", names(&views, age_ms))));
     parts.push(format!("{} s", age_ms / 1000));
-    parts.extend(Cost::of(run).told_if_known());
+    parts.extend(Cost::of(run).described_if_known());
     parts.join(", ")
 }
 
@@ -149,11 +149,11 @@ mod tests {
 
     #[test]
     fn numbers_only_rise() {
-        let mut told = 0.0;
+        let mut reported = 0.0;
         for done in [0.0, 0.0, 0.0, 1.0, 1.0, 3.0, 3.0].into_iter().chain(std::iter::repeat_n(3.0, 200)) {
-            let next = next_step(told, done);
-            assert!(next > told && next < done + 1.0, "{told} {next}");
-            told = next;
+            let next = next_step(reported, done);
+            assert!(next > reported && next < done + 1.0, "{reported} {next}");
+            reported = next;
         }
     }
 }

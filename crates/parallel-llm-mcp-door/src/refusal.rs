@@ -31,21 +31,21 @@ pub(super) fn reply(fault: Fault, refusal: &Refusal) -> Response {
 }
 
 /// Puts the library's own words for a refusal in order, and leaves every other answer alone.
-pub(super) async fn tell(response: Response) -> Response {
+pub(super) async fn reword(response: Response) -> Response {
     let status = response.status();
     if !status.is_client_error() && !status.is_server_error() {
         return response;
     }
     // The library names a type only where it speaks the protocol.
     match response.headers().get(header::CONTENT_TYPE) {
-        None => told_as_object(response).await,
+        None => as_object(response).await,
         Some(kind) if kind == "application/json" => with_sentence(response).await,
         Some(_) => response,
     }
 }
 
 /// A refusal in plain words as the one JSON object.
-async fn told_as_object(response: Response) -> Response {
+async fn as_object(response: Response) -> Response {
     let status = response.status();
     let (mut parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, TEXT_BYTES_MAX).await.unwrap_or_default();

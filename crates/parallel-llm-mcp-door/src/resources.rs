@@ -94,12 +94,12 @@ pub(super) async fn read(service: &Services, uri: &str) -> Result<ReadResourceRe
             format!("there is no resource `{shown}`: there are `{RUN_TEMPLATE}` and `{PART_TEMPLATE}`");
         return Err(lost(&message));
     };
-    let told = |failure: Failure| match failure.code {
+    let described = |failure: Failure| match failure.code {
         Code::RunNotFound | Code::Usage => lost(&sentence(&service.principal, &failure)),
         _ => error_of(&service.principal, failure),
     };
-    let run = service.runs.watch(&address.run_id.to_string()).await.map_err(told)?;
-    let text = text(&address, service, &run).await.map_err(told)?;
+    let run = service.runs.watch(&address.run_id.to_string()).await.map_err(described)?;
+    let text = text(&address, service, &run).await.map_err(described)?;
     let (status, is_closed) = run.look(|run| (run.status.as_str(), run.closed));
     let contents = contents(&address, uri, text, status);
     let ttl_ms = if is_closed { CLOSED_TTL_MS } else { RUNNING_TTL_MS };
@@ -126,7 +126,7 @@ fn sentence(principal: &Principal, failure: &Failure) -> String {
 fn resource(run: &RunSummary) -> Resource {
     let question = run.question_excerpt.as_deref().map(|question| excerpt(question, TITLE_CHARS));
     let (answered, seats) = (run.answered, run.seats);
-    let cost = Cost::reckoned(run.cost, run.cost_lacks_calls, run.cost_is_estimate).told();
+    let cost = Cost::reckoned(run.cost, run.cost_lacks_calls, run.cost_is_estimate).described();
     let changed_ms = run.closed_at_ms.or(run.decided_at_ms).unwrap_or(run.created_at_ms);
     let damaged = if run.is_damaged { "damaged: this line is not what was written; " } else { "" };
     let mut marks = annotations(RUN_PRIORITY);
@@ -170,10 +170,10 @@ impl Cursor {
 
 /// What stands there.
 async fn text(address: &Address, service: &Services, run: &RunHandle) -> Result<String, Failure> {
-    let told = || outcome::of_report(&service.principal, run.report());
+    let described = || outcome::of_report(&service.principal, run.report());
     match address.part {
-        None => Ok(first_text(&told().content)),
-        Some(Part::Report) => Ok(told().structured_content.unwrap_or_default().to_string()),
+        None => Ok(first_text(&described().content)),
+        Some(Part::Report) => Ok(described().structured_content.unwrap_or_default().to_string()),
         Some(Part::Events) => part::events(service, run).await,
         Some(part) => Ok(run.look(|run: &Run| part.text(&service.principal, run))?.to_string()),
     }
@@ -234,19 +234,22 @@ mod tests {
             let address = Address::read(&format!("parallel-llm://runs/{RUN_ID}/{name}")).unwrap();
             json!(super::contents(&address, "uri", text, "complete"))
         };
-        let told = contents("answer:3", "ä".repeat(TEXT_CHARS_MAX + 1));
+        let described = contents("answer:3", "ä".repeat(TEXT_CHARS_MAX + 1));
         let next = format!(
             "the rest: get_run with {{\"run_id\":\"{RUN_ID}\",\"part\":\"answer:3\",\"offset\":400000}}"
         );
-        assert_eq!(told["_meta"][NEXT], next);
-        assert!(told["text"].as_str().unwrap().ends_with(&format!("ä\n\n[{next}]")));
-        let told = contents("events", "{\"seq\":1}\n".repeat(TEXT_CHARS_MAX / 9));
-        assert!(told["text"].as_str().unwrap().ends_with("}\n"));
-        assert_eq!((&told["mimeType"], told["_meta"][NEXT].is_string()), (&json!(JSON_LINES), true));
-        let told = contents("plan", "[".repeat(TEXT_CHARS_MAX + 1));
-        assert_eq!(told["mimeType"], PLAIN);
-        let told = contents("answer", "ä".repeat(TEXT_CHARS_MAX));
-        assert_eq!((&told["mimeType"], &told["_meta"][NEXT]), (&json!(MARKDOWN), &Value::Null));
-        assert_eq!(told["_meta"]["parallel-llm/third_party"], super::super::result::THIRD_PARTY);
+        assert_eq!(described["_meta"][NEXT], next);
+        assert!(described["text"].as_str().unwrap().ends_with(&format!("ä\n\n[{next}]")));
+        let described = contents("events", "{\"seq\":1}\n".repeat(TEXT_CHARS_MAX / 9));
+        assert!(described["text"].as_str().unwrap().ends_with("}\n"));
+        assert_eq!(
+            (&described["mimeType"], described["_meta"][NEXT].is_string()),
+            (&json!(JSON_LINES), true)
+        );
+        let described = contents("plan", "[".repeat(TEXT_CHARS_MAX + 1));
+        assert_eq!(described["mimeType"], PLAIN);
+        let described = contents("answer", "ä".repeat(TEXT_CHARS_MAX));
+        assert_eq!((&described["mimeType"], &described["_meta"][NEXT]), (&json!(MARKDOWN), &Value::Null));
+        assert_eq!(described["_meta"]["parallel-llm/third_party"], super::super::result::THIRD_PARTY);
     }
 }

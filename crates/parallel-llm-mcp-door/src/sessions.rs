@@ -304,9 +304,9 @@ fn idlest(sessions: &HashMap<SessionId, Session>, of: impl Fn(&Session) -> bool)
 
 impl SessionManager for Sessions {
     type Error = SessionsError;
-    type Transport = Counted;
+    type Transport = CountedTransport;
 
-    async fn create_session(&self) -> Result<(SessionId, Counted), SessionsError> {
+    async fn create_session(&self) -> Result<(SessionId, CountedTransport), SessionsError> {
         let requester = REQUESTER.try_with(Arc::clone).unwrap_or_default();
         let (id, transport) = self.inner.create_session().await?;
         match self.table.take_in(&id, requester.principal.clone(), &self.limits) {
@@ -318,7 +318,7 @@ impl SessionManager for Sessions {
                 return Err(full);
             }
         }
-        Ok((Arc::clone(&id), Counted { inner: transport, id, table: self.table.clone() }))
+        Ok((Arc::clone(&id), CountedTransport { inner: transport, id, table: self.table.clone() }))
     }
 
     async fn initialize_session(
@@ -399,13 +399,13 @@ impl SessionManager for Sessions {
 }
 
 /// The way between a session and the handler, on which calls are counted.
-pub(super) struct Counted {
+pub(super) struct CountedTransport {
     inner: SessionTransport,
     id: SessionId,
     table: Table,
 }
 
-impl Transport<RoleServer> for Counted {
+impl Transport<RoleServer> for CountedTransport {
     type Error = <SessionTransport as Transport<RoleServer>>::Error;
 
     fn send(

@@ -38,7 +38,7 @@ struct End {
 pub async fn run(service: Services) -> Option<Signal> {
     let mut signals = Signals::new();
     let end = End::default();
-    let told_twice = async {
+    let second_signal = async {
         let signal = signals.next().await;
         if end.stop.is_cancelled() {
             tracing::info!("{signal:?} after the end of stdin: leaving");
@@ -50,13 +50,13 @@ pub async fn run(service: Services) -> Option<Signal> {
         signals.next().await
     };
     tokio::select! {
-        () = connect(&service, &end, (std::io::stdin(), std::io::stdout())) => None,
-        signal = told_twice => Some(signal),
+        () = connect(&service, &end, std::io::stdin(), std::io::stdout()) => None,
+        signal = second_signal => Some(signal),
     }
 }
 
 /// Serves one client on these two pipes to its end, and closes the service.
-async fn connect<R, W>(service: &Services, end: &End, (source, sink): (R, W))
+async fn connect<R, W>(service: &Services, end: &End, source: R, sink: W)
 where
     R: Read + Send + 'static,
     W: Write + Send + 'static,

@@ -47,7 +47,7 @@ pub fn door_within<H: ServerHandler>(
     let service = StreamableHttpService::new(move || Ok(make()), Arc::clone(&sessions), config);
     let routes = Router::new()
         .route_service(PATH, service)
-        .layer(map_response(refusal::tell))
+        .layer(map_response(refusal::reword))
         .layer(from_fn_with_state(sessions, sessions::admit))
         .layer(from_fn(lifecycle::check))
         .layer(from_fn_with_state(body::Turns::new(), body::check))

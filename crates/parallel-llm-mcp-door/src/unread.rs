@@ -58,12 +58,12 @@ pub(super) async fn bound(State(unread): State<Unread>, mut request: Request, ne
     // It may become a short one.
     parts.headers.remove(header::CONTENT_LENGTH);
     let is_event = early::names(&parts.headers, &header::CONTENT_TYPE, early::EVENTS);
-    let counted = Counted { inner: body, unread, held: 0, asked, is_event };
+    let counted = CountedBody { inner: body, unread, held: 0, asked, is_event };
     Response::from_parts(parts, Body::new(counted))
 }
 
 /// An answer whose pieces are counted.
-struct Counted {
+struct CountedBody {
     inner: Body,
     unread: Unread,
     /// The piece that may not be read yet.
@@ -73,7 +73,7 @@ struct Counted {
     is_event: bool,
 }
 
-impl Counted {
+impl CountedBody {
     fn give_back(&mut self) {
         self.unread.bytes.fetch_sub(std::mem::take(&mut self.held), Ordering::Relaxed);
     }
@@ -94,7 +94,7 @@ impl Counted {
     }
 }
 
-impl HttpBody for Counted {
+impl HttpBody for CountedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -109,7 +109,7 @@ impl HttpBody for Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedBody {
     fn drop(&mut self) {
         self.give_back();
     }
@@ -130,7 +130,7 @@ mod tests {
         let pieces = stream::iter(pieces).map(|bytes| Ok::<_, Infallible>(Bytes::from(vec![b'x'; *bytes])));
         let (inner, asked) = (Body::from_stream(pieces), Asked::default());
         asked.note_id(RequestId::String("call-7".into()));
-        Body::new(Counted { inner, unread: unread.clone(), held: 0, asked, is_event }).into_data_stream()
+        Body::new(CountedBody { inner, unread: unread.clone(), held: 0, asked, is_event }).into_data_stream()
     }
 
     async fn next(answer: &mut BodyDataStream) -> Option<String> {

@@ -180,17 +180,17 @@ mod tests {
 
     #[test]
     fn a_result_holds_what_its_version_knows_and_always_the_text() {
-        let told = |version| {
+        let described = |version| {
             let result = json!(known(&version, result()));
             let kinds =
                 result["content"].as_array().unwrap().iter().map(|block| block["type"].as_str().unwrap());
             (kinds.collect::<Vec<_>>().join(" "), result.get("structuredContent").is_some())
         };
         for version in [ProtocolVersion::V_2024_11_05, ProtocolVersion::V_2025_03_26] {
-            assert_eq!(told(version), ("text".to_owned(), false));
+            assert_eq!(described(version), ("text".to_owned(), false));
         }
         for version in [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2026_07_28] {
-            assert_eq!(told(version), ("text resource_link".to_owned(), true));
+            assert_eq!(described(version), ("text resource_link".to_owned(), true));
         }
     }
 

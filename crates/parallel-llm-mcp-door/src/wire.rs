@@ -360,8 +360,8 @@ mod tests {
             assert_eq!(reply["id"], id);
             match reply["error"]["message"].as_str() {
                 None => whole += 1,
-                Some(told) => assert_eq!(
-                    told,
+                Some(described) => assert_eq!(
+                    described,
                     "too many answers are unread, so this one was left out: read them, then call get_run with \
                      {\"run_id\":\"01J\"}"
                 ),

@@ -178,7 +178,7 @@ fn later_store(settings: &Settings) -> Arc<Later<Store>> {
         let config = config.clone();
         Box::pin(async move {
             let store = Store::open(config).await?;
-            telemetry::tell_interrupted(&store).await;
+            telemetry::log_interrupted(&store).await;
             Ok(store)
         })
     }))

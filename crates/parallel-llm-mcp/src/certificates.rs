@@ -44,11 +44,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ca.pem");
         std::fs::write(&path, text).unwrap();
-        let told = match read(&path) {
+        let described = match read(&path) {
             Ok(certificates) => format!("{certificates:?}"),
             Err(failure) => failure.message.replace(&path.display().to_string(), "FILE"),
         };
-        assert_eq!(told, expected);
+        assert_eq!(described, expected);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use parallel_llm_http::{Access, Check, Config, Door, Resource, TlsFiles};
 use tokio::time::Instant;
 
 use crate::app;
-use crate::command::{self, Command, Desk, Serve};
+use crate::command::{self, Command, CommandContext, Serve};
 use crate::doors;
 use crate::exit;
 use crate::terminal::console::Console;
@@ -114,9 +114,9 @@ async fn dispatch(
     match command {
         Command::Serve(serve) => match serve.http {
             None => {
-                tell_unwritable(settings);
+                log_unwritable(settings);
                 let service = wire(settings);
-                tell_missing_key(&service);
+                log_missing_key(&service);
                 Ok(parallel_llm_mcp_door::stdio::run(service).await.map_or(exit::ANSWER, exit::of_signal))
             }
             Some(address) => {
@@ -128,13 +128,14 @@ async fn dispatch(
         },
         Command::Demo(demo) => {
             let (simulator, service) = app::stage_demo(settings).await?;
-            let done = command::run_demo(&Desk { service: &service, console }, &demo, &simulator).await;
+            let done =
+                command::run_demo(&CommandContext { service: &service, console }, &demo, &simulator).await;
             service.close(drain).await;
             done
         }
         Command::Work(work) => {
             let service = wire(settings);
-            let done = command::run(&Desk { service: &service, console }, work).await;
+            let done = command::run(&CommandContext { service: &service, console }, work).await;
             // Whoever has stopped the command has waited for its run already.
             let stopped = matches!(done, Ok(exit::INTERRUPTED | exit::TERMINATED | exit::HUNG_UP));
             service.close(if stopped { Duration::ZERO } else { drain }).await;
@@ -172,7 +173,7 @@ fn check_of(service: &Services) -> Check {
 }
 
 /// Tells in the log where nothing can be remembered; the server starts all the same, and says so to whoever asks.
-fn tell_unwritable(settings: &Settings) {
+fn log_unwritable(settings: &Settings) {
     let folder = &settings.data_dir;
     if let Err(error) = private_files::check_writable(folder) {
         tracing::warn!(
@@ -183,7 +184,7 @@ fn tell_unwritable(settings: &Settings) {
 }
 
 /// Tells in the log where nothing can be asked for want of a key; the server starts all the same.
-fn tell_missing_key(service: &Services) {
+fn log_missing_key(service: &Services) {
     if let Some(advice) = service.settings.panel_key_advice() {
         tracing::warn!(
             "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({})",
@@ -193,7 +194,7 @@ fn tell_missing_key(service: &Services) {
 }
 
 /// Tells in the log where nobody can come in; a token that is made later is taken from the next request on.
-async fn tell_tokenless(service: &Services) {
+async fn log_tokenless(service: &Services) {
     let advice = "make a token with `parallel-llm-mcp keys create NAME`";
     // A database that is busy does not hold the start up.
     let Ok(tokens) = tokio::time::timeout(TOKENS_LOOK_MAX, service.access.list_tokens()).await else {
@@ -216,11 +217,11 @@ async fn serve_http(service: &Services, config: Config, drain: Duration) -> Resu
     let mut signals = Signals::new();
     let wants_tokens = matches!(config.access, Access::Tokens(_));
     let listener = parallel_llm_http::bind(config).await?;
-    tell_unwritable(&service.settings);
+    log_unwritable(&service.settings);
     if wants_tokens {
-        tell_tokenless(service).await;
+        log_tokenless(service).await;
     }
-    tell_missing_key(service);
+    log_missing_key(service);
     let shutdown = Shutdown::new(drain);
     let doors = doors::over_http(service, &shutdown);
     for Door { name, path, .. } in &doors {
@@ -228,7 +229,7 @@ async fn serve_http(service: &Services, config: Config, drain: Duration) -> Resu
         tracing::info!("{name} is served at {}", addresses.collect::<Vec<_>>().join(" and "));
     }
     let Shutdown { stop, end, .. } = &shutdown;
-    let told_twice = async {
+    let second_signal = async {
         let signal = signals.next().await;
         tracing::info!("{signal:?}: stopping; a second signal stops at once");
         stop.cancel();
@@ -244,7 +245,7 @@ async fn serve_http(service: &Services, config: Config, drain: Duration) -> Resu
     };
     let code = tokio::select! {
         () = served => exit::ANSWER,
-        signal = told_twice => exit::of_signal(signal),
+        signal = second_signal => exit::of_signal(signal),
     };
     end.cancel();
     Ok(code)

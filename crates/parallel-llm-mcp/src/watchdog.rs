@@ -32,17 +32,17 @@ pub(crate) fn start(runtime: &Handle) -> std::io::Result<Watchdog> {
     let runtime = runtime.clone();
     std::thread::Builder::new()
         .name("watchdog".to_owned())
-        .spawn(move || watch(&runtime, &ended, LOOK_EVERY, tell))?;
+        .spawn(move || watch(&runtime, &ended, LOOK_EVERY, render))?;
     Ok(Watchdog { _end: end })
 }
 
-fn watch(runtime: &Handle, ended: &Receiver<()>, look_every: Duration, mut tell: impl FnMut(Finding)) {
+fn watch(runtime: &Handle, ended: &Receiver<()>, look_every: Duration, mut render: impl FnMut(Finding)) {
     let mut silence = Silence::default();
     let has_answered = Arc::new(AtomicBool::new(true));
     while ended.recv_timeout(look_every) == Err(RecvTimeoutError::Timeout) {
         let answered = has_answered.swap(false, Ordering::Relaxed);
         if let Some(finding) = silence.look(answered) {
-            tell(finding);
+            render(finding);
         }
         if answered {
             let has_answered = Arc::clone(&has_answered);
@@ -52,7 +52,7 @@ fn watch(runtime: &Handle, ended: &Receiver<()>, look_every: Duration, mut tell:
     }
 }
 
-fn tell(finding: Finding) {
+fn render(finding: Finding) {
     let seconds = |looks| (LOOK_EVERY * looks).as_secs();
     match finding {
         Finding::StandsStill { looks } => {

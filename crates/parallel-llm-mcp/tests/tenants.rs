@@ -17,7 +17,7 @@ use parallel_llm_engine::{
 };
 use parallel_llm_mcp::app;
 use parallel_llm_service::{
-    Consent, Continuation, CostBy, Depth, Doomed, Grant, Kept, ModelQuery, Order, Principal, Question,
+    Consent, Continuation, CostBy, Depth, Doomed, Grant, KnownRun, ModelQuery, Order, Principal, Question,
     RunFilter, RunHandle, Scope, Services, TokenState, TokenWish,
 };
 use parallel_llm_settings::settings::{Environment, Folders, Settings};
@@ -370,7 +370,7 @@ async fn a_holder_goes_on_with_its_own_runs_and_gives_up_its_own() {
     let continuation = Continuation::Resume { resend: true, budget: None };
     let resumed = anna.service.ask.continue_run(&anna.interrupted, continuation).await.unwrap();
     assert_eq!(resumed.wait_closed().await.status, "complete");
-    let Kept::Live(seen) = anna.service.runs.find(&anna.under_way.id().to_string()).await.unwrap() else {
+    let KnownRun::Live(seen) = anna.service.runs.find(&anna.under_way.id().to_string()).await.unwrap() else {
         panic!("it is under way")
     };
     // To read is not to give up.
@@ -380,7 +380,7 @@ async fn a_holder_goes_on_with_its_own_runs_and_gives_up_its_own() {
         budget_day: None,
         requests_per_minute: None,
     })));
-    let Kept::Live(looked_at) = reader.runs.find(&seen.id().to_string()).await.unwrap() else {
+    let KnownRun::Live(looked_at) = reader.runs.find(&seen.id().to_string()).await.unwrap() else {
         panic!("it is under way")
     };
     looked_at.cancel();

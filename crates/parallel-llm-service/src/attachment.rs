@@ -277,12 +277,12 @@ fn invalid(message: impl AsRef<str>) -> Failure {
 
 /// What was asked, for people: its texts, and its files by name, type and size.
 pub fn prompt_text(plan: &RunPlan) -> String {
-    let told = |part: &Part| match part {
+    let described = |part: &Part| match part {
         Part::Text { text } => text.clone(),
         Part::File(file) => format!("[attached: {}, {}, {} bytes]", file.name, file.media_type, file.bytes()),
     };
     let parts = plan.messages.iter().flat_map(|message| &message.parts);
-    parts.map(told).collect::<Vec<_>>().join("\n\n")
+    parts.map(described).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The plan as JSON, with the sizes of its files in place of their bytes.
@@ -298,9 +298,9 @@ pub fn plan_json(plan: &RunPlan) -> Value {
         json!({ "role": message.role, "parts": parts })
     };
     let messages: Vec<Value> = plan.messages.iter().map(message).collect();
-    let mut told = json!(RunPlan { messages: [].into(), ..plan.clone() });
-    told["messages"] = messages.into();
-    told
+    let mut described = json!(RunPlan { messages: [].into(), ..plan.clone() });
+    described["messages"] = messages.into();
+    described
 }
 
 #[cfg(test)]
@@ -314,15 +314,15 @@ mod tests {
     fn check(bytes_max: u64, uris: &[&str], expected: &str) {
         let mut attachments = Attachments::new(bytes_max);
         let done = uris.iter().try_for_each(|uri| attachments.decode(uri));
-        let told = if let Err(failure) = done {
+        let described = if let Err(failure) = done {
             format!("{} ({})", failure.message, failure.next_step())
         } else {
             let question = attachments.question("Why?".to_owned());
             let files = question.files();
-            let told = files.map(|file| format!("{} {} {}", file.name, file.media_type, file.bytes()));
-            told.collect::<Vec<_>>().join(", ")
+            let described = files.map(|file| format!("{} {} {}", file.name, file.media_type, file.bytes()));
+            described.collect::<Vec<_>>().join(", ")
         };
-        assert_eq!(told, expected);
+        assert_eq!(described, expected);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use serde_json::Value;
 use toml_edit::DocumentMut;
 
 use crate::models::check::ConfiguredModels;
-use crate::{OPENROUTER, Present, Principal, Standing};
+use crate::{CheckedModel, ModelState, OPENROUTER, Principal};
 use parallel_llm_install::clients;
 use parallel_llm_install::clients::file;
 use parallel_llm_settings::keys::{self, KeptKey};
@@ -71,7 +71,7 @@ pub struct Import {
     /// What they say, and what becomes of it.
     pub items: Vec<Item>,
     /// How the models stand that they name.
-    pub models: Vec<Present>,
+    pub models: Vec<CheckedModel>,
     /// What becomes of the key.
     pub key: KeyImport,
     /// The user's file, there or not.
@@ -101,7 +101,7 @@ pub enum KeyImport {
     /// It would be kept, as `keys set` does.
     Keep,
     /// A key is kept already, in force or not, and stays.
-    Kept,
+    KnownRun,
     /// A program of the user's gives one, and goes before a kept key.
     Command,
     /// There is none.
@@ -179,7 +179,7 @@ impl Importing {
             let (good, bad): (Vec<String>, Vec<String>) = found
                 .models
                 .drain(..)
-                .partition(|name| stands(name).is_some_and(|present| present.standing != Standing::Dead));
+                .partition(|name| stands(name).is_some_and(|present| present.standing != ModelState::Dead));
             draft.items.extend(bad.iter().map(|name| {
                 let next = stands(name).and_then(|present| present.next.clone());
                 let why =
@@ -246,7 +246,7 @@ fn is_same(one: &ModelRef, other: &ModelRef) -> bool {
 /// What becomes of a key that was found. The file of kept keys is asked, because a variable goes before it.
 fn key_import(settings: &Settings) -> Result<KeyImport, Failure> {
     if keys::is_kept(settings, OPENROUTER)? {
-        return Ok(KeyImport::Kept);
+        return Ok(KeyImport::KnownRun);
     }
     let has_command = matches!(settings.provider(OPENROUTER)?.key, KeyWish::Command(_));
     Ok(if has_command { KeyImport::Command } else { KeyImport::Keep })
@@ -258,7 +258,7 @@ struct Draft {
     sources: Vec<PathBuf>,
     found: Vec<Found>,
     items: Vec<Item>,
-    models: Vec<Present>,
+    models: Vec<CheckedModel>,
     secret: Option<SecretString>,
 }
 

@@ -34,14 +34,14 @@ pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, 
 pub use import::{Import, Importing, Item, KeyImport};
 pub use later::Later;
 pub use models::{
-    Catalogues, Fetch, FoundModels, KeyUse, ListLine, LocalServer, ModelLine, ModelQuery, ModelSort, Models,
-    Overview, Present, RollCall, Standing,
+    Catalogues, CheckedModel, Fetch, FoundModels, KeyUse, ListLine, LocalServer, ModelCheck, ModelLine,
+    ModelQuery, ModelSort, ModelState, Models, Overview,
 };
 pub use parallel_llm_store::{CostBy, Found, FoundIn, Matches, RunFilter, RunSummary, Soundness};
 pub use runs::{
-    CalibrationFile, Costs, Database, Doomed, History, Hold, Insights, Journals, Kept, ModelInsight, PastRun,
-    PurgeStage, Purging, Retention, RunHandle, Runs, Spending, Statistics, StoreCheck, Verdict, checker,
-    files,
+    CalibrationFile, Costs, Database, Doomed, History, Hold, Insights, Journals, KnownRun, ModelInsight,
+    PastRun, PurgeStage, Purging, Retention, RunHandle, Runs, Spending, Statistics, StoreCheck, Verdict,
+    checker, files,
 };
 
 use ask::{OpenApprovals, Planner};

@@ -38,7 +38,7 @@ impl Drop for Log {
     fn drop(&mut self) {
         for writer in &self.writers {
             let (done, flushed) = sync_channel(1);
-            if writer.0.try_send(Line::Flush(done)).is_ok() {
+            if writer.0.try_send(LogLine::Flush(done)).is_ok() {
                 // Whoever does not read the log in time does without its end.
                 let _ = flushed.recv_timeout(FLUSH_MAX);
             }
@@ -48,9 +48,9 @@ impl Drop for Log {
 
 /// Hands lines to a thread of its own, so that nobody waits for a full pipe or a slow disk.
 #[derive(Clone)]
-struct Writer(SyncSender<Line>);
+struct Writer(SyncSender<LogLine>);
 
-enum Line {
+enum LogLine {
     Text(Vec<u8>),
     Flush(SyncSender<()>),
 }
@@ -62,8 +62,8 @@ impl Writer {
             for line in lines {
                 // A log that cannot be written is no reason to stop.
                 let _ = match line {
-                    Line::Text(text) => sink.write_all(&text),
-                    Line::Flush(done) => sink.flush().map(|()| done.try_send(()).unwrap_or_default()),
+                    LogLine::Text(text) => sink.write_all(&text),
+                    LogLine::Flush(done) => sink.flush().map(|()| done.try_send(()).unwrap_or_default()),
                 };
             }
         };
@@ -76,7 +76,7 @@ impl Writer {
 impl Write for Writer {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
         // Where too many lines wait already, this one is lost.
-        let _ = self.0.try_send(Line::Text(line.to_vec()));
+        let _ = self.0.try_send(LogLine::Text(line.to_vec()));
         Ok(line.len())
     }
 
@@ -135,7 +135,7 @@ pub async fn follow(mut run: Run, mut watch: Watch) {
 
 /// Says which runs were left unfinished by processes that are gone, where anybody reads the log. That they cannot be
 /// listed is told by whoever needs the store next.
-pub async fn tell_interrupted(store: &Store) {
+pub async fn log_interrupted(store: &Store) {
     if !tracing::enabled!(tracing::Level::WARN) {
         return;
     }
@@ -194,10 +194,10 @@ fn log(run: &Run, recorded: &Recorded) {
             tracing::debug!(%run_id, seat, model, cost = %cost, ms, "its cost is known now");
         }
         Event::Decided { outcome } => {
-            tracing::info!(%run_id, kind = ?outcome.kind, answered = run.answered(), cost = Cost::of(run).told(), ms, "decided");
+            tracing::info!(%run_id, kind = ?outcome.kind, answered = run.answered(), cost = Cost::of(run).described(), ms, "decided");
         }
         Event::Closed { .. } => {
-            tracing::info!(%run_id, cost = Cost::of(run).told(), ms, "the run is closed");
+            tracing::info!(%run_id, cost = Cost::of(run).described(), ms, "the run is closed");
         }
     }
 }

@@ -14,10 +14,7 @@ use super::syntax::{attributes, only_tests};
 use super::tree::Tree;
 
 /// Names that still have several types, by package. The list only becomes shorter.
-const REMAINING: &[(&str, &[&str])] = &[
-    ("crates/parallel-llm-mcp-door", &["Counted", "Head", "Unread"]),
-    ("crates/parallel-llm-service", &["Fetched", "Folder", "Kept", "Line", "Named", "Shelf"]),
-];
+const REMAINING: &[(&str, &[&str])] = &[];
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     tree.packages().into_iter().flat_map(|folder| judged(tree, folder, remaining(folder))).collect()

@@ -41,12 +41,12 @@ struct State {
 }
 
 #[derive(Default)]
-struct Desk {
+struct CommandContext {
     state: Mutex<State>,
     noted: Condvar,
 }
 
-type Shared = Arc<Desk>;
+type Shared = Arc<CommandContext>;
 
 fn main() -> ExitCode {
     match run() {
@@ -65,20 +65,20 @@ fn run() -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
     say(&listener.local_addr()?.to_string())?;
-    let desk = Shared::default();
+    let context = Shared::default();
     let (ended, end) = oneshot::channel();
-    let told = Arc::clone(&desk);
+    let told = Arc::clone(&context);
     std::thread::spawn(move || drop(ended.send(obey(&told))));
     runtime.block_on(async {
         tokio::select! {
             ended = end => ended.unwrap_or_else(|_| Err(Failure::new("the thread that reads stdin is gone"))),
-            served = serve(listener, desk) => served,
+            served = serve(listener, context) => served,
         }
     })
 }
 
 /// Does what stdin says until it ends.
-fn obey(desk: &Desk) -> Outcome<()> {
+fn obey(context: &CommandContext) -> Outcome<()> {
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -86,14 +86,14 @@ fn obey(desk: &Desk) -> Outcome<()> {
             ["delay", numbers @ ..] => {
                 let number =
                     |index: usize| numbers.get(index).and_then(|word| word.parse().ok()).unwrap_or(0);
-                let mut state = desk.state.lock();
+                let mut state = context.state.lock();
                 state.delay = Delay { seat_ms: number(0), step_ms: number(1), synthesis_ms: number(2) };
                 state.seats = 0;
                 drop(state);
                 say("ok")?;
             }
-            ["take"] => say(&serde_json::to_string(&std::mem::take(&mut desk.settled().seen))?)?,
-            ["requests"] => say(&serde_json::to_string(&std::mem::take(&mut desk.settled().requests))?)?,
+            ["take"] => say(&serde_json::to_string(&std::mem::take(&mut context.settled().seen))?)?,
+            ["requests"] => say(&serde_json::to_string(&std::mem::take(&mut context.settled().requests))?)?,
             _ => return Err(Failure::new(format!("`{line}` is nothing that can be done"))),
         }
     }
@@ -106,38 +106,38 @@ fn say(line: &str) -> Outcome<()> {
     Ok(out.flush()?)
 }
 
-async fn serve(listener: TcpListener, desk: Shared) -> Outcome<()> {
+async fn serve(listener: TcpListener, context: Shared) -> Outcome<()> {
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        desk.state.lock().seen.connections += 1;
-        connections.spawn(answer_all(stream, Arc::clone(&desk)));
+        context.state.lock().seen.connections += 1;
+        connections.spawn(answer_all(stream, Arc::clone(&context)));
         while connections.try_join_next().is_some() {}
     }
 }
 
 /// Answers the requests of one connection. One that breaks is the client's affair.
-async fn answer_all(mut stream: TcpStream, desk: Shared) -> std::io::Result<()> {
+async fn answer_all(mut stream: TcpStream, context: Shared) -> std::io::Result<()> {
     let mut buffer = Vec::with_capacity(64 * 1024);
     while let Some(request) = read_request(&mut stream, &mut buffer).await? {
         let received_ns = now_ns();
         let nonce = reply::nonce(&request);
         let response = reply::response(nonce);
-        let delay = desk.begin(nonce.is_some());
+        let delay = context.begin(nonce.is_some());
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
         // Before the write: once it has begun, the client may be running already.
         let call = Call { synthesis: nonce.is_some(), received_ns, done_ns: now_ns() };
         let written = stream.write_all(&response).await;
-        desk.note(call, request);
+        context.note(call, request);
         written?;
     }
     Ok(())
 }
 
-impl Desk {
+impl CommandContext {
     /// Takes a call in, and says how long it is held.
     fn begin(&self, synthesis: bool) -> Duration {
         let mut state = self.state.lock();

@@ -12,7 +12,7 @@ use crate::arguments::{self, Argument, Kind, Values};
 use crate::call::Call;
 use crate::part::{self, Part};
 use crate::{outcome, schema};
-use parallel_llm_service::Kept;
+use parallel_llm_service::KnownRun;
 use parallel_llm_service::render::report::Report;
 
 pub(super) const NAME: &str = "get_run";
@@ -98,10 +98,12 @@ async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
     let give_up = Instant::now() + CLOSING_MAX;
     loop {
         match call.service.runs.find(run_id).await? {
-            Kept::Past(past) => return part::lines(&call.service.principal, past.events),
+            KnownRun::Past(past) => return part::lines(&call.service.principal, past.events),
             // Over, but remembered here because its texts are not stored; its events may be.
-            Kept::Live(handle) if handle.is_closed() => return part::events(&call.service, &handle).await,
-            Kept::Live(_) => {}
+            KnownRun::Live(handle) if handle.is_closed() => {
+                return part::events(&call.service, &handle).await;
+            }
+            KnownRun::Live(_) => {}
         }
         if Instant::now() >= give_up {
             let failure =

@@ -49,33 +49,33 @@ pub(super) fn tool() -> Tool {
 /// Lists them.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
     let search = Values::read(ARGUMENTS, arguments)?.text("search").unwrap_or_default();
-    Ok(tell(&call.service.models.overview(search.trim()).await?, words::of(&call.service.principal)))
+    Ok(render(&call.service.models.overview(search.trim()).await?, words::of(&call.service.principal)))
 }
 
-fn tell(list: &Overview, words: &Vocabulary) -> CallToolResult {
-    let mut told = json!(list);
-    say_in(&mut told, words);
+fn render(list: &Overview, words: &Vocabulary) -> CallToolResult {
+    let mut described = json!(list);
+    say_in(&mut described, words);
     for (name, bytes_max) in LISTS {
-        let total = told[name].as_array().map_or(0, Vec::len);
-        let shown = bounded(told[name].take(), bytes_max);
+        let total = described[name].as_array().map_or(0, Vec::len);
+        let shown = bounded(described[name].take(), bytes_max);
         if shown.len() < total || name == "providers" {
-            told[format!("{name}_total")] = total.into();
+            described[format!("{name}_total")] = total.into();
         }
-        told[name] = shown.into();
+        described[name] = shown.into();
     }
     let total = list.models.len();
-    told["models_total"] = total.into();
-    let models = told["models"].take();
-    let room = RESULT_BYTES_MAX.saturating_sub(told.to_string().len() + NEXT_BYTES_MAX);
+    described["models_total"] = total.into();
+    let models = described["models"].take();
+    let room = RESULT_BYTES_MAX.saturating_sub(described.to_string().len() + NEXT_BYTES_MAX);
     let shown = bounded(models, room);
     let left_out = total - shown.len();
-    told["models"] = shown.into();
+    described["models"] = shown.into();
     if left_out > 0 {
-        told["next"] =
+        described["next"] =
             format!("{left_out} more: call list_models with {{\"search\":\"part of a name\"}}").into();
     }
-    let text = told.to_string();
-    result::of(told, text, false)
+    let text = described.to_string();
+    result::of(described, text, false)
 }
 
 /// As many entries as there is room for.

@@ -1,4 +1,4 @@
-//! `resume_run`: goes on with a run that was interrupted or lacks seats, adds models to it, or has its text made anew.
+//! `resume_run`: continues a run that was interrupted or lacks seats, adds models to it, or has its text made anew.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequ
 
 use super::answer_file::AnswerFile;
 use super::view::{self, Followed, Leaving, View};
-use super::{Desk, prompt};
+use super::{CommandContext, prompt};
 use crate::exit;
 use crate::terminal::agreement;
 use crate::terminal::console::Tone;
@@ -184,12 +184,12 @@ impl Ask {
     }
 
     /// What is asked, with what goes along.
-    async fn message(&self, desk: &Desk<'_>) -> Result<Message, Failure> {
-        let mut attachments = Attachments::new(desk.service.settings.attachment_bytes_max);
+    async fn message(&self, context: &CommandContext<'_>) -> Result<Message, Failure> {
+        let mut attachments = Attachments::new(context.service.settings.attachment_bytes_max);
         if self.allow_secret_file {
             attachments = attachments.with_secrets();
         }
-        let prompt = prompt::read(&self.prompt, &mut attachments, &desk.console).await?;
+        let prompt = prompt::read(&self.prompt, &mut attachments, &context.console).await?;
         self.attachments.iter().try_for_each(|path| attachments.read(path))?;
         Ok(attachments.question(prompt))
     }
@@ -233,37 +233,37 @@ fn parse_effort(word: &str) -> Result<Effort, Failure> {
 }
 
 /// Asks and tells the answer.
-pub(super) async fn run(desk: &Desk<'_>, mut ask: Ask) -> Result<u8, Failure> {
-    let settings = &desk.service.settings;
+pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8, Failure> {
+    let settings = &context.service.settings;
     ask.set_check();
     ask.set_paranoid(settings)?;
-    let message = ask.message(desk).await?;
+    let message = ask.message(context).await?;
     let question = ask.question(message)?;
     let file = match &ask.output {
         Some(path) => Some(AnswerFile::reserve(path).await?),
         None => None,
     };
-    let handle = desk.service.ask.ask(question).await?;
-    finish(desk, &handle, &ask, file).await
+    let handle = context.service.ask.ask(question).await?;
+    finish(context, &handle, &ask, file).await
 }
 
 /// Follows a run to its answer and tells it.
 pub(super) async fn finish(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     handle: &RunHandle,
     ask: &Ask,
     file: Option<AnswerFile>,
 ) -> Result<u8, Failure> {
     let mut signals = Signals::new();
     if let Some(note) = handle.note() {
-        desk.console.say(&format!("{}; {}", note.message, words::say(note.next_steps())));
+        context.console.say(&format!("{}; {}", note.message, words::say(note.next_steps())));
     }
-    let mut report = match view::follow(desk, handle, (ask.view(), ask.leaving()), &mut signals).await {
+    let mut report = match view::follow(context, handle, ask.view(), ask.leaving(), &mut signals).await {
         Followed::Decided(report) => *report,
         Followed::Stopped(signal) => {
             // Whoever gives a run up does not expect its answer any more; it is paid for all the same.
             if handle.is_here() && handle.report().answer.is_some() && !handle.is_unstored() {
-                desk.console.say(&format!("its answer is kept: see it with `runs show {}`", handle.id()));
+                context.console.say(&format!("its answer is kept: see it with `runs show {}`", handle.id()));
             }
             return Ok(exit::of_signal(signal));
         }
@@ -274,51 +274,51 @@ pub(super) async fn finish(
     };
     // A person sees the answer at once; a program is told once, and whole.
     if ask.linger && (ask.json || ask.jsonl) {
-        view::close(desk, handle, true, &mut signals).await;
+        view::close(context, handle, true, &mut signals).await;
         report = handle.wait(None).await.said(&words::COMMAND_LINE);
     }
-    tell(desk, ask, handle, &report);
-    let run = view::close(desk, handle, ask.linger, &mut signals).await;
-    remind(desk, ask).await;
+    render(context, ask, handle, &report);
+    let run = view::close(context, handle, ask.linger, &mut signals).await;
+    remind(context, ask).await;
     written.map(|()| exit_code(&run, ask.strict))
 }
 
 /// Gives the answer, then how it came about.
-fn tell(desk: &Desk<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
+fn render(context: &CommandContext<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
     if ask.json {
-        desk.console.data(&report.pretty());
+        context.console.data(&report.pretty());
     } else if ask.jsonl {
-        desk.console.data(&report.line());
+        context.console.data(&report.line());
     } else if let (Some(answer), None) = (&report.answer, &ask.output) {
-        desk.console.say("");
-        desk.console.data(answer);
-        desk.console.say("");
+        context.console.say("");
+        context.console.data(answer);
+        context.console.say("");
     }
     if ask.diff && !ask.json && !ask.jsonl {
         for line in agreement::differences(report) {
-            desk.console.say(&line);
+            context.console.say(&line);
         }
     }
     let run = handle.snapshot();
-    summary::tell(&desk.console, &run, report);
+    summary::render(&context.console, &run, report);
     if let Some(failure) = run.failure().filter(|_| ask.quiet && !ask.json && !ask.jsonl) {
-        desk.console.fail(&failure, false);
+        context.console.fail(&failure, false);
     }
 }
 
 /// Names what may have been paid for and was never told, where a person is there to read it. The answer has been told.
-async fn remind(desk: &Desk<'_>, ask: &Ask) {
-    if !desk.console.is_live() || ask.json || ask.jsonl {
+async fn remind(context: &CommandContext<'_>, ask: &Ask) {
+    if !context.console.is_live() || ask.json || ask.jsonl {
         return;
     }
     let week_ago_ms = clock::unix_ms().saturating_sub(REMINDED_MS);
     let since_ms = i64::try_from(week_ago_ms).unwrap_or(i64::MAX);
     // A history that cannot be read is told to whoever asks for it.
-    let runs = desk.service.runs.interrupted_since(since_ms).await.unwrap_or_default();
+    let runs = context.service.runs.interrupted_since(since_ms).await.unwrap_or_default();
     let line = match runs.as_slice() {
         [] => return,
         [run] => {
-            let past = desk.service.runs.load(run.run_id).await.ok();
+            let past = context.service.runs.load(run.run_id).await.ok();
             let Some(command) = past.and_then(|past| past.run.resuming()) else { return };
             format!("run {} was interrupted: {command} finishes it", run.run_id)
         }
@@ -327,7 +327,7 @@ async fn remind(desk: &Desk<'_>, ask: &Ask) {
             runs.len()
         ),
     };
-    desk.console.say(&desk.console.tone(Tone::Warning, &line));
+    context.console.say(&context.console.tone(Tone::Warning, &line));
 }
 
 /// What a run's end means for a script.

@@ -1,6 +1,6 @@
 //! `config`: the settings in force and where each comes from.
 
-use super::Desk;
+use super::CommandContext;
 use crate::exit;
 
 /// Show the settings in force
@@ -15,14 +15,14 @@ pub enum ConfigCommand {
 }
 
 /// Does the command.
-pub(super) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> u8 {
+pub(super) fn run(context: &CommandContext<'_>, command: &ConfigCommand) -> u8 {
     let ConfigCommand::Show { origin } = command;
-    let shown = desk.service.settings.shown();
+    let shown = context.service.settings.shown();
     let widest = shown.iter().map(|setting| setting.name.len()).max().unwrap_or(0);
     let lines = shown.iter().map(|setting| {
         let from = if *origin { format!("  # {}", setting.origin) } else { String::new() };
         format!("{:<widest$} = {}{from}", setting.name, setting.value)
     });
-    desk.console.page(&lines.collect::<Vec<_>>().join("\n"));
+    context.console.page(&lines.collect::<Vec<_>>().join("\n"));
     exit::ANSWER
 }

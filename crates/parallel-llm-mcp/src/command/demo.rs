@@ -3,7 +3,7 @@
 use parallel_llm_engine::{Failure, RunRequest};
 use parallel_llm_simulator::{DEMO_QUESTION, Simulator};
 
-use super::Desk;
+use super::CommandContext;
 use super::ask::exit_code;
 use super::killed;
 use super::view::{self, Followed, Leaving, View};
@@ -26,29 +26,29 @@ pub struct Demo {
 }
 
 /// Asks the demo's question and explains what happened.
-pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<u8, Failure> {
+pub async fn run(context: &CommandContext<'_>, demo: &Demo, simulator: &Simulator) -> Result<u8, Failure> {
     let question = demo.question.as_deref().unwrap_or(DEMO_QUESTION);
-    introduce(desk, question, simulator);
+    introduce(context, question, simulator);
     let handle = if demo.kill {
-        killed::resume_after_kill(desk, question, simulator).await?
+        killed::resume_after_kill(context, question, simulator).await?
     } else {
-        desk.service.ask.ask(Question::of(RunRequest::prompt(question))).await?
+        context.service.ask.ask(Question::of(RunRequest::prompt(question))).await?
     };
     let mut signals = Signals::new();
-    let report = match view::follow(desk, &handle, (View::People, Leaving::Cancel), &mut signals).await {
+    let report = match view::follow(context, &handle, View::People, Leaving::Cancel, &mut signals).await {
         Followed::Decided(report) => report,
         Followed::Stopped(signal) => return Ok(exit::of_signal(signal)),
     };
-    let console = &desk.console;
+    let console = &context.console;
     if let Some(answer) = &report.answer {
         console.say("");
         console.data(answer);
     }
-    let run = view::close(desk, &handle, true, &mut signals).await;
+    let run = view::close(context, &handle, true, &mut signals).await;
     console.say("\nWho said what:");
-    summary::tell_seats(console, &run);
+    summary::render_seats(console, &run);
     console.say("");
-    summary::tell(console, &run, &report);
+    summary::render(console, &run, &report);
     if demo.kill {
         killed::account(console, &run, simulator);
     }
@@ -60,8 +60,8 @@ pub async fn run(desk: &Desk<'_>, demo: &Demo, simulator: &Simulator) -> Result<
     Ok(exit_code(&run, false))
 }
 
-fn introduce(desk: &Desk<'_>, question: &str, simulator: &Simulator) {
-    let console = &desk.console;
+fn introduce(context: &CommandContext<'_>, question: &str, simulator: &Simulator) {
+    let console = &context.console;
     console.say(&console.tone(
         Tone::Warning,
         "These models are simulated: no key is used, nothing leaves this machine, nothing is paid.",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
-use super::Desk;
+use super::CommandContext;
 use super::models::pretty;
 use super::view::{self, Followed, Leaving, View};
 use crate::exit;
@@ -44,7 +44,7 @@ pub struct Doctor {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, doctor: &Doctor) -> Result<u8, Failure> {
+pub(super) async fn run(context: &CommandContext<'_>, doctor: &Doctor) -> Result<u8, Failure> {
     if doctor.deep && !doctor.yes && !std::io::stdin().is_terminal() {
         let message = "`--deep` asks models, which costs money, and nobody is there to say yes";
         return Err(Failure::new(Code::Usage, message).with_next(Next::Type("doctor --deep --yes".into())));
@@ -54,18 +54,18 @@ pub(super) async fn run(desk: &Desk<'_>, doctor: &Doctor) -> Result<u8, Failure>
         check_new(path)?;
     }
     let depth = if doctor.deep { Depth::Deep } else { Depth::Quick };
-    let mut diagnosis = desk.service.doctor.examine(depth).await;
-    diagnosis.add([terminal(&desk.console)]);
+    let mut diagnosis = context.service.doctor.examine(depth).await;
+    diagnosis.add([terminal(&context.console)]);
     if doctor.deep
-        && let Some(code) = probe(desk, doctor.yes, &mut diagnosis).await
+        && let Some(code) = probe(context, doctor.yes, &mut diagnosis).await
     {
         return Ok(code);
     }
     if let Some(path) = &doctor.bundle {
-        write(path, &pretty(&desk.service.doctor.bundle(&diagnosis).await?))?;
+        write(path, &pretty(&context.service.doctor.bundle(&diagnosis).await?))?;
     }
     let diagnosis = diagnosis.said(&COMMAND_LINE);
-    tell(desk, doctor, &diagnosis);
+    render(context, doctor, &diagnosis);
     Ok(match diagnosis.state {
         Health::Failed => exit::FAILED,
         Health::Warning if doctor.strict => exit::FAILED,
@@ -74,19 +74,19 @@ pub(super) async fn run(desk: &Desk<'_>, doctor: &Doctor) -> Result<u8, Failure>
 }
 
 /// Asks each model of the panel once, where that is agreed to. The exit code, where it was stopped in the middle.
-async fn probe(desk: &Desk<'_>, is_agreed: bool, diagnosis: &mut Diagnosis) -> Option<u8> {
-    let planned = match desk.service.doctor.plan_probe().await {
+async fn probe(context: &CommandContext<'_>, is_agreed: bool, diagnosis: &mut Diagnosis) -> Option<u8> {
+    let planned = match context.service.doctor.plan_probe().await {
         Ok(planned) => planned,
         Err(failure) => {
             diagnosis.add([ProbeReport::refused(&failure)]);
             return None;
         }
     };
-    if !agrees(desk, is_agreed, &planned).await {
-        desk.console.say("no model was asked");
+    if !agrees(context, is_agreed, &planned).await {
+        context.console.say("no model was asked");
         return None;
     }
-    let handle = match desk.service.doctor.probe(planned).await {
+    let handle = match context.service.doctor.probe(planned).await {
         Ok(handle) => handle,
         Err(failure) => {
             diagnosis.add([ProbeReport::refused(&failure)]);
@@ -94,11 +94,11 @@ async fn probe(desk: &Desk<'_>, is_agreed: bool, diagnosis: &mut Diagnosis) -> O
         }
     };
     let mut signals = Signals::new();
-    let followed = view::follow(desk, &handle, (View::Nothing, Leaving::Cancel), &mut signals).await;
+    let followed = view::follow(context, &handle, View::Nothing, Leaving::Cancel, &mut signals).await;
     if let Followed::Stopped(signal) = followed {
         return Some(exit::of_signal(signal));
     }
-    view::close(desk, &handle, true, &mut signals).await;
+    view::close(context, &handle, true, &mut signals).await;
     let report = ProbeReport::of(&handle.report());
     diagnosis.add(report.findings());
     diagnosis.probe = Some(report);
@@ -106,13 +106,13 @@ async fn probe(desk: &Desk<'_>, is_agreed: bool, diagnosis: &mut Diagnosis) -> O
 }
 
 /// Shows what it may cost; asks whether to go on, unless that is said already.
-async fn agrees(desk: &Desk<'_>, is_agreed: bool, planned: &Probe) -> bool {
+async fn agrees(context: &CommandContext<'_>, is_agreed: bool, planned: &Probe) -> bool {
     let offer = planned.offer();
     if is_agreed {
-        desk.console.say(&format!("`--deep` {offer}"));
+        context.console.say(&format!("`--deep` {offer}"));
         return true;
     }
-    desk.console.write(&format!("`--deep` {offer}. Go on? [y/N] "));
+    context.console.write(&format!("`--deep` {offer}. Go on? [y/N] "));
     let read = || {
         let mut line = String::new();
         // A stdin that cannot be read says nothing, and so not yes.
@@ -124,11 +124,11 @@ async fn agrees(desk: &Desk<'_>, is_agreed: bool, planned: &Probe) -> bool {
 
 /// What the terminal can show.
 fn terminal(console: &Console) -> Finding {
-    let told = |state, found: String, next: Option<&str>| {
-        Finding::told("terminal", state, found, next.map(Into::into))
+    let described = |state, found: String, next: Option<&str>| {
+        Finding::described("terminal", state, found, next.map(Into::into))
     };
     if !console.is_live() {
-        return told(Health::Ok, "stderr is no terminal: a run is told line by line".to_owned(), None);
+        return described(Health::Ok, "stderr is no terminal: a run is told line by line".to_owned(), None);
     }
     let colours = if console.is_coloured() { "with colours" } else { "without colours" };
     let found = format!("{} columns, {colours}", console.columns());
@@ -136,10 +136,10 @@ fn terminal(console: &Console) -> Finding {
         Some(false) => {
             let next = "`export LC_ALL=C.UTF-8`, or another locale that ends in `UTF-8`";
             let found = format!("{found}; its locale is not UTF-8, so that answers may be garbled");
-            told(Health::Warning, found, Some(next))
+            described(Health::Warning, found, Some(next))
         }
-        Some(true) => told(Health::Ok, format!("{found}, UTF-8"), None),
-        None => told(Health::Ok, found, None),
+        Some(true) => described(Health::Ok, format!("{found}, UTF-8"), None),
+        None => described(Health::Ok, found, None),
     }
 }
 
@@ -168,16 +168,17 @@ fn unwritable(path: &Path, why: &str) -> Failure {
     Failure::new(Code::OutputUnwritable, message).with_next(Advice::NameWritableFile)
 }
 
-fn tell(desk: &Desk<'_>, doctor: &Doctor, diagnosis: &Diagnosis) {
+fn render(context: &CommandContext<'_>, doctor: &Doctor, diagnosis: &Diagnosis) {
     if doctor.json {
-        desk.console.data(&pretty(diagnosis));
+        context.console.data(&pretty(diagnosis));
     } else {
         let lines: Vec<String> = diagnosis.findings.iter().map(line).collect();
-        desk.console.page(&lines.join("\n"));
-        desk.console.say(&verdict(desk, &diagnosis.findings));
+        context.console.page(&lines.join("\n"));
+        context.console.say(&verdict(context, &diagnosis.findings));
     }
     if let Some(path) = &doctor.bundle {
-        desk.console
+        context
+            .console
             .say(&format!("the report is in `{}`: look through it before you send it", path.display()));
     }
 }
@@ -188,7 +189,7 @@ fn line(finding: &Finding) -> String {
     safe::for_terminal(&format!("{:<8} {:<16} {}{next}", finding.state.word(), finding.check, finding.found))
 }
 
-fn verdict(desk: &Desk<'_>, findings: &[Finding]) -> String {
+fn verdict(context: &CommandContext<'_>, findings: &[Finding]) -> String {
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     let (failed, warnings) = (count(Health::Failed), count(Health::Warning));
     let text = format!("{failed} failed, {warnings} to look at, {} ok", count(Health::Ok));
@@ -197,5 +198,5 @@ fn verdict(desk: &Desk<'_>, findings: &[Finding]) -> String {
         (0, _) => Tone::Warning,
         _ => Tone::Bad,
     };
-    desk.console.tone(tone, &text)
+    context.console.tone(tone, &text)
 }

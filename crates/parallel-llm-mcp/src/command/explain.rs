@@ -4,16 +4,16 @@ use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::value::next::{Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 
-use super::Desk;
+use super::CommandContext;
 use crate::exit;
 use crate::terminal::words;
 
 /// Tells one code, or all.
-pub(super) fn run(desk: &Desk<'_>, code: Option<&str>) -> Result<u8, Failure> {
+pub(super) fn run(context: &CommandContext<'_>, code: Option<&str>) -> Result<u8, Failure> {
     let Some(name) = code else {
         let lines: Vec<String> =
             Code::ALL.iter().map(|code| format!("{:<18} {}", code.as_str(), code.about())).collect();
-        desk.console.page(&lines.join("\n"));
+        context.console.page(&lines.join("\n"));
         return Ok(exit::ANSWER);
     };
     let Some(code) = Code::parse(name) else {
@@ -21,7 +21,7 @@ pub(super) fn run(desk: &Desk<'_>, code: Option<&str>) -> Result<u8, Failure> {
         return Err(Failure::new(Code::Usage, format!("there is no error code `{name}`"))
             .with_next(meant.map_or(Next::Use(Operation::ListCodes), |code| Next::Meant(code.into()))));
     };
-    desk.console.data(&page(code));
+    context.console.data(&page(code));
     Ok(exit::ANSWER)
 }
 

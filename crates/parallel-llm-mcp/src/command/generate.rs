@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use parallel_llm_engine::Code;
 
-use super::{Arguments, Desk};
+use super::{Arguments, CommandContext};
 use crate::exit;
 use crate::terminal::words;
 use parallel_llm_install::clients;
@@ -28,8 +28,8 @@ pub enum Page {
 }
 
 /// Writes the page.
-pub(super) fn run(desk: &Desk<'_>, page: Page) -> u8 {
-    desk.console.data(&match page {
+pub(super) fn run(context: &CommandContext<'_>, page: Page) -> u8 {
+    context.console.data(&match page {
         Page::Cli => commands(),
         Page::Configuration => settings::reference(),
         Page::Errors => errors(),

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::install::ask;
 use super::models::pretty;
-use super::{Desk, install, keys};
+use super::{CommandContext, install, keys};
 use crate::exit;
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::{KeyImport, OPENROUTER, Standing};
+use parallel_llm_service::{KeyImport, ModelState, OPENROUTER};
 
 /// The longest value that is shown whole.
 const VALUE_CHARS_MAX: usize = 400;
@@ -35,17 +35,17 @@ pub struct Import {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, import: &Import) -> Result<u8, Failure> {
-    let here = &install::places(desk)?.current_dir;
+pub(super) async fn run(context: &CommandContext<'_>, import: &Import) -> Result<u8, Failure> {
+    let here = &install::places(context)?.current_dir;
     let path = import.path.as_ref().map_or_else(|| here.clone(), |path| here.join(path));
-    let found = desk.service.import.read(&path).await?;
+    let found = context.service.import.read(&path).await?;
     if !import.json {
-        tell(desk, &found);
+        render(context, &found);
     }
-    let written = !found.is_done() && consent(desk, import)?;
-    let (kept, copy) = if written { found.write(&desk.service.settings).await? } else { (None, None) };
+    let written = !found.is_done() && consent(context, import)?;
+    let (kept, copy) = if written { found.write(&context.service.settings).await? } else { (None, None) };
     if import.json {
-        let told = json!({
+        let described = json!({
             "schema": 1,
             "sources": found.sources,
             "items": found.items,
@@ -56,10 +56,10 @@ pub(super) async fn run(desk: &Desk<'_>, import: &Import) -> Result<u8, Failure>
             "written": written,
             "copy": copy,
         });
-        desk.console.data(&pretty(&told));
+        context.console.data(&pretty(&described));
         return Ok(exit::ANSWER);
     }
-    let console = &desk.console;
+    let console = &context.console;
     match (found.is_done(), written) {
         (true, _) => console.say("nothing to do: your settings have all that can be taken over"),
         (false, false) => console.say("nothing is written; `--yes` writes it"),
@@ -67,7 +67,7 @@ pub(super) async fn run(desk: &Desk<'_>, import: &Import) -> Result<u8, Failure>
         (false, true) => console.say(&format!("taken over: {} says so now", found.path.display())),
     }
     if let Some(kept) = kept {
-        keys::tell_kept(desk, OPENROUTER, &kept);
+        keys::render_kept(context, OPENROUTER, &kept);
         console.say("next: take the key out of the old file, and run `doctor`");
     }
     if let Some(copy) = copy {
@@ -77,22 +77,22 @@ pub(super) async fn run(desk: &Desk<'_>, import: &Import) -> Result<u8, Failure>
 }
 
 /// Whether it may be written.
-fn consent(desk: &Desk<'_>, import: &Import) -> Result<bool, Failure> {
+fn consent(context: &CommandContext<'_>, import: &Import) -> Result<bool, Failure> {
     if import.yes || import.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(import.yes);
     }
-    ask(desk, "Take this over? [y/N]")
+    ask(context, "Take this over? [y/N]")
 }
 
 /// What was found, and what becomes of it. The names and values in it are strangers' text.
-fn tell(desk: &Desk<'_>, found: &parallel_llm_service::Import) {
-    let console = &desk.console;
+fn render(context: &CommandContext<'_>, found: &parallel_llm_service::Import) {
+    let console = &context.console;
     for source in &found.sources {
         console.say(&format!("read {}", source.display()));
     }
     match found.key {
         KeyImport::Keep => console.say("OPENROUTER_API_KEY: goes where `keys set openrouter` keeps it"),
-        KeyImport::Kept => console.say(
+        KeyImport::KnownRun => console.say(
             "OPENROUTER_API_KEY: left out, because a key is kept already; `keys set openrouter` puts another in its place",
         ),
         KeyImport::Command => console.say("OPENROUTER_API_KEY: left out, because a `key_command` gives one"),
@@ -107,7 +107,7 @@ fn tell(desk: &Desk<'_>, found: &parallel_llm_service::Import) {
         console.say(&format!("{from}: {}", safe::excerpt(&becomes, VALUE_CHARS_MAX)));
     }
     // Those that are gone were told; a key is no news while one is taken over.
-    for model in found.models.iter().filter(|model| model.standing == Standing::Unknown) {
+    for model in found.models.iter().filter(|model| model.standing == ModelState::Unknown) {
         let message = safe::excerpt(model.message.as_deref().unwrap_or_default(), VALUE_CHARS_MAX);
         console.say(&format!("{}: {message}", safe::excerpt(&model.id, VALUE_CHARS_MAX)));
     }

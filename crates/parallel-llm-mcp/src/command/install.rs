@@ -8,7 +8,7 @@ use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Code, Failure, value::nearest};
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::CommandContext;
 use super::models::pretty;
 use crate::exit;
 use crate::terminal::table::{self, Column};
@@ -59,33 +59,33 @@ pub struct Install {
 }
 
 /// Does the command.
-pub(super) fn run(desk: &Desk<'_>, install: &Install) -> Result<u8, Failure> {
-    let places = places(desk)?;
+pub(super) fn run(context: &CommandContext<'_>, install: &Install) -> Result<u8, Failure> {
+    let places = places(context)?;
     let Some(client) = install.client.as_deref().and_then(Client::by_id) else {
-        list(desk, places, install.json);
+        list(context, places, install.json);
         return Ok(exit::ANSWER);
     };
     let path = file_of(client, places, install.project)?;
     let reach = reach(install, places)?;
     if !install.remove {
-        check_variables(install, &desk.service.settings)?;
+        check_variables(install, &context.service.settings)?;
     }
     let wish = Wish { reach, variables: install.variables.clone() };
     if client.is_by_hand() {
-        return by_hand(desk, install, client, &wish);
+        return by_hand(context, install, client, &wish);
     }
     let change = if install.remove {
         Change::remove(client, &path, Some(&wish.reach))?
     } else {
         Change::install(client, &path, &wish)
-            .inspect_err(|failure| tell_by_hand(desk, client, &wish, failure))?
+            .inspect_err(|failure| render_by_hand(context, client, &wish, failure))?
     };
-    Installing { desk, install, client, change }.finish()
+    Installing { context, install, client, change }.finish()
 }
 
 /// The user's folders.
-pub(super) fn places<'d>(desk: &'d Desk<'_>) -> Result<&'d Places, Failure> {
-    desk.service.settings.places.as_ref().ok_or_else(|| {
+pub(super) fn places<'d>(context: &'d CommandContext<'_>) -> Result<&'d Places, Failure> {
+    context.service.settings.places.as_ref().ok_or_else(|| {
         let failure = Failure::new(Code::SettingsInvalid, "there is no home folder to look for settings in");
         failure.with_next(MachineStep::SetVariable("HOME".into()))
     })
@@ -182,17 +182,22 @@ fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure
 }
 
 /// What to write by hand where a file cannot be changed.
-fn tell_by_hand(desk: &Desk<'_>, client: &Client, wish: &Wish, failure: &Failure) {
+fn render_by_hand(context: &CommandContext<'_>, client: &Client, wish: &Wish, failure: &Failure) {
     if failure.code == Code::SettingsInvalid
         && let Ok(text) = clients::snippet(client, wish)
     {
-        desk.console.say(&format!("by hand it is:\n\n{text}"));
+        context.console.say(&format!("by hand it is:\n\n{text}"));
     }
 }
 
 /// Prints the entry of a client whose file is not edited here, and says where it goes.
-fn by_hand(desk: &Desk<'_>, install: &Install, client: &Client, wish: &Wish) -> Result<u8, Failure> {
-    let path = file_of(client, places(desk)?, install.project)?;
+fn by_hand(
+    context: &CommandContext<'_>,
+    install: &Install,
+    client: &Client,
+    wish: &Wish,
+) -> Result<u8, Failure> {
+    let path = file_of(client, places(context)?, install.project)?;
     if install.remove {
         let message = format!("`{}` is YAML, which is not edited here", path.display());
         return Err(Failure::new(Code::Usage, message).with_next(Advice::TakeOwnEntryOut));
@@ -200,7 +205,7 @@ fn by_hand(desk: &Desk<'_>, install: &Install, client: &Client, wish: &Wish) -> 
     let entry = clients::snippet(client, wish).map_err(|why| Failure::new(Code::Usage, why))?;
     let notes = clients::notes(client, wish);
     if install.json {
-        desk.console.data(&pretty(&json!({
+        context.console.data(&pretty(&json!({
             "schema": 1,
             "client": client.id,
             "path": path,
@@ -212,18 +217,18 @@ fn by_hand(desk: &Desk<'_>, install: &Install, client: &Client, wish: &Wish) -> 
         })));
         return Ok(exit::ANSWER);
     }
-    desk.console.data(&entry);
-    desk.console.say(&format!("put this into {} by hand; YAML is not edited here", path.display()));
+    context.console.data(&entry);
+    context.console.say(&format!("put this into {} by hand; YAML is not edited here", path.display()));
     for note in notes {
-        desk.console.say(&format!("note: {note}"));
+        context.console.say(&format!("note: {note}"));
     }
-    desk.console.say(&format!("next: {}", client.then));
+    context.console.say(&format!("next: {}", client.then));
     Ok(exit::ANSWER)
 }
 
 /// A change of one client's file, on its way to be written.
 struct Installing<'a> {
-    desk: &'a Desk<'a>,
+    context: &'a CommandContext<'a>,
     install: &'a Install,
     client: &'a Client,
     change: Change,
@@ -235,12 +240,12 @@ impl Installing<'_> {
         let diff =
             clients::diff(&path, self.change.before.as_deref().unwrap_or_default(), &self.change.after);
         if !self.install.json && self.change.act != Act::Nothing {
-            self.desk.console.data(&diff);
+            self.context.console.data(&diff);
         }
         let written = self.change.act != Act::Nothing && self.consent()?;
         let copy = if written { self.change.write()? } else { None };
         if self.install.json {
-            self.desk.console.data(&pretty(&self.told(&diff, written, copy.as_deref())));
+            self.context.console.data(&pretty(&self.described(&diff, written, copy.as_deref())));
         } else {
             self.say(written, copy.as_deref());
         }
@@ -256,11 +261,11 @@ impl Installing<'_> {
         {
             return Ok(self.install.yes);
         }
-        ask(self.desk, &format!("Write this to {}? [y/N]", self.change.path.display()))
+        ask(self.context, &format!("Write this to {}? [y/N]", self.change.path.display()))
     }
 
     fn say(&self, written: bool, copy: Option<&Path>) {
-        let console = &self.desk.console;
+        let console = &self.context.console;
         let path = self.change.path.display();
         let name = self.client.name;
         match (self.change.act, written) {
@@ -289,14 +294,14 @@ impl Installing<'_> {
     fn notes(&self) -> Vec<String> {
         let mut notes = self.change.notes.clone();
         let starts = !self.install.remove && self.install.http.is_none();
-        if starts && self.install.variables.is_empty() && !has_lasting_key(self.desk) {
+        if starts && self.install.variables.is_empty() && !has_lasting_key(self.context) {
             let note = "a client may start the program without the variables of your shell: keep a key once with `keys set openrouter`";
             notes.push(note.to_owned());
         }
         notes
     }
 
-    fn told(&self, diff: &str, written: bool, copy: Option<&Path>) -> Value {
+    fn described(&self, diff: &str, written: bool, copy: Option<&Path>) -> Value {
         json!({
             "schema": 1,
             "client": self.client.id,
@@ -312,8 +317,8 @@ impl Installing<'_> {
 }
 
 /// Asks a question on the terminal; whatever is no yes is a no.
-pub(super) fn ask(desk: &Desk<'_>, question: &str) -> Result<bool, Failure> {
-    desk.console.write(&format!("{} ", safe::for_terminal(question)));
+pub(super) fn ask(context: &CommandContext<'_>, question: &str) -> Result<bool, Failure> {
+    context.console.write(&format!("{} ", safe::for_terminal(question)));
     let mut reply = String::new();
     let read = std::io::stdin().lock().take(REPLY_BYTES_MAX).read_line(&mut reply);
     read.map_err(|error| Failure::new(Code::Usage, format!("the answer cannot be read: {error}")))?;
@@ -321,15 +326,15 @@ pub(super) fn ask(desk: &Desk<'_>, question: &str) -> Result<bool, Failure> {
 }
 
 /// Whether a key is found whoever starts the program.
-fn has_lasting_key(desk: &Desk<'_>) -> bool {
-    let lines = keys::list(&desk.service.settings).unwrap_or_default();
+fn has_lasting_key(context: &CommandContext<'_>) -> bool {
+    let lines = keys::list(&context.service.settings).unwrap_or_default();
     lines.iter().any(|line| matches!(line.source, KeySource::Kept | KeySource::Command))
 }
 
-fn list(desk: &Desk<'_>, places: &Places, as_json: bool) {
+fn list(context: &CommandContext<'_>, places: &Places, as_json: bool) {
     if as_json {
         let lines: Vec<Value> = clients::ALL.iter().map(|client| json_line(client, places)).collect();
-        desk.console.data(&pretty(&json!({ "schema": 1, "clients": lines })));
+        context.console.data(&pretty(&json!({ "schema": 1, "clients": lines })));
         return;
     }
     let columns = [
@@ -343,10 +348,10 @@ fn list(desk: &Desk<'_>, places: &Places, as_json: bool) {
         let state = clients::state(client, places);
         let here = if client.is_found(places) { "yes" } else { "no" };
         let path = state.as_ref().map_or_else(|| "-".to_owned(), |state| state.path.display().to_string());
-        let told = state.map_or_else(|| "-".to_owned(), |state| standing(&state.content));
-        vec![client.id.to_owned(), client.name.to_owned(), here.to_owned(), told, path]
+        let described = state.map_or_else(|| "-".to_owned(), |state| standing(&state.content));
+        vec![client.id.to_owned(), client.name.to_owned(), here.to_owned(), described, path]
     });
-    desk.console.page(&table::lines(&columns, &rows.collect::<Vec<_>>()).join("\n"));
+    context.console.page(&table::lines(&columns, &rows.collect::<Vec<_>>()).join("\n"));
 }
 
 /// How a client stands, in a few words.

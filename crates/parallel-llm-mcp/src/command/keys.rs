@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Read};
 use parallel_llm_engine::{Code, Failure};
 use serde_json::json;
 
-use super::{Desk, hidden, tokens};
+use super::{CommandContext, hidden, tokens};
 use crate::exit;
 use crate::terminal::words;
 use parallel_llm_settings::keys::{self, KeptKey, KeyLine, KeySource};
@@ -49,45 +49,45 @@ impl KeysCommand {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, command: KeysCommand) -> Result<u8, Failure> {
+pub(super) async fn run(context: &CommandContext<'_>, command: KeysCommand) -> Result<u8, Failure> {
     match command {
-        KeysCommand::Set { provider } => set(desk, &provider).await,
-        KeysCommand::List { json } => list(desk, json).await,
+        KeysCommand::Set { provider } => set(context, &provider).await,
+        KeysCommand::List { json } => list(context, json).await,
         KeysCommand::Remove { provider } => {
-            let path = keys::remove(&desk.service.settings, &provider).await?;
-            desk.console.say(&format!("the key of `{provider}` is no longer in {}", path.display()));
+            let path = keys::remove(&context.service.settings, &provider).await?;
+            context.console.say(&format!("the key of `{provider}` is no longer in {}", path.display()));
             Ok(exit::ANSWER)
         }
-        KeysCommand::Create(create) => tokens::create(desk, create).await,
-        KeysCommand::Revoke(revoke) => tokens::revoke(desk, &revoke).await,
+        KeysCommand::Create(create) => tokens::create(context, create).await,
+        KeysCommand::Revoke(revoke) => tokens::revoke(context, &revoke).await,
     }
 }
 
-async fn set(desk: &Desk<'_>, provider: &str) -> Result<u8, Failure> {
-    let settings = &desk.service.settings;
+async fn set(context: &CommandContext<'_>, provider: &str) -> Result<u8, Failure> {
+    let settings = &context.service.settings;
     // A name nobody knows is told before anything is typed.
     settings.provider(provider)?;
-    let Some(text) = read(desk, provider)? else { return Ok(exit::INTERRUPTED) };
+    let Some(text) = read(context, provider)? else { return Ok(exit::INTERRUPTED) };
     let kept = keys::set(settings, provider, &text).await?;
-    tell_kept(desk, provider, &kept);
+    render_kept(context, provider, &kept);
     Ok(exit::ANSWER)
 }
 
 /// Where a key is kept now, whether it took the place of another, and what goes before it.
-pub(super) fn tell_kept(desk: &Desk<'_>, provider: &str, kept: &KeptKey) {
+pub(super) fn render_kept(context: &CommandContext<'_>, provider: &str, kept: &KeptKey) {
     let before = if kept.replaced { ", in place of the one kept before" } else { "" };
-    desk.console.say(&format!("the key of `{provider}` is kept in {}{before}", kept.path.display()));
+    context.console.say(&format!("the key of `{provider}` is kept in {}{before}", kept.path.display()));
     if let Some(other) = &kept.overruled_by {
-        desk.console.say(&format!("`{other}` goes before it as long as it is set"));
+        context.console.say(&format!("`{other}` goes before it as long as it is set"));
     }
 }
 
 /// The key as it is typed or piped in; `None` where it was given up.
-fn read(desk: &Desk<'_>, provider: &str) -> Result<Option<String>, Failure> {
+fn read(context: &CommandContext<'_>, provider: &str) -> Result<Option<String>, Failure> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         let wanted = format!("Type or paste the key of `{provider}`, then Enter. It is not shown.");
-        return hidden::read_line(|| desk.console.insist(&wanted));
+        return hidden::read_line(|| context.console.insist(&wanted));
     }
     let mut bytes = Vec::new();
     stdin
@@ -99,22 +99,22 @@ fn read(desk: &Desk<'_>, provider: &str) -> Result<Option<String>, Failure> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-async fn list(desk: &Desk<'_>, as_json: bool) -> Result<u8, Failure> {
-    let lines = keys::list(&desk.service.settings)?;
+async fn list(context: &CommandContext<'_>, as_json: bool) -> Result<u8, Failure> {
+    let lines = keys::list(&context.service.settings)?;
     if as_json {
-        let tokens = desk.service.access.list_tokens().await?;
-        desk.console.data(&json!({ "schema": 1, "keys": lines, "tokens": tokens }).to_string());
+        let tokens = context.service.access.list_tokens().await?;
+        context.console.data(&json!({ "schema": 1, "keys": lines, "tokens": tokens }).to_string());
         return Ok(exit::ANSWER);
     }
     let widest = lines.iter().map(|line| line.provider.len()).max().unwrap_or(0);
-    let told = lines.iter().map(|line| format!("{:<widest$}  {}", line.provider, tell(line)));
-    desk.console.page(&told.collect::<Vec<_>>().join("\n"));
+    let described = lines.iter().map(|line| format!("{:<widest$}  {}", line.provider, render(line)));
+    context.console.page(&described.collect::<Vec<_>>().join("\n"));
     // The keys are told first, because a database that cannot be read does not concern them.
-    tokens::tell(desk, &desk.service.access.list_tokens().await?);
+    tokens::render(context, &context.service.access.list_tokens().await?);
     Ok(exit::ANSWER)
 }
 
-fn tell(line: &KeyLine) -> String {
+fn render(line: &KeyLine) -> String {
     let name = |name: &Option<String>| name.clone().unwrap_or_default();
     match line.source {
         KeySource::Variable => format!("variable {}", name(&line.variable)),

@@ -11,7 +11,7 @@ use parallel_llm_simulator::Simulator;
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
-use super::Desk;
+use super::CommandContext;
 use crate::terminal::console::{Console, Tone};
 use crate::terminal::summary;
 use parallel_llm_service::{Continuation, RunHandle};
@@ -27,15 +27,15 @@ const CHILD_MAX: Duration = Duration::from_secs(60);
 
 /// Starts the run in a child process, kills it, and takes the run up from what was saved.
 pub(super) async fn resume_after_kill(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     question: &str,
     simulator: &Simulator,
 ) -> Result<RunHandle, Failure> {
-    let console = &desk.console;
-    let mut child = start(desk, question, simulator)?;
+    let console = &context.console;
+    let mut child = start(context, question, simulator)?;
     let stuck = || Failure::new(Code::Internal, "the child process did not get as far as it should");
     let limit = Instant::now() + CHILD_MAX;
-    while saved_answers(desk).await < ANSWERS_BEFORE {
+    while saved_answers(context).await < ANSWERS_BEFORE {
         let ended = child.try_wait().ok().flatten().is_some();
         if ended || Instant::now() > limit {
             return Err(stuck());
@@ -47,16 +47,16 @@ pub(super) async fn resume_after_kill(
         .await
         .map_err(|error| Failure::new(Code::Internal, format!("the child lives on: {error}")))?;
     console.say(&console.tone(Tone::Bad, "\nThe process was killed (SIGKILL) in the middle of the run."));
-    let run = desk.service.runs.find("@").await?.run();
+    let run = context.service.runs.find("@").await?.run();
     console.say(&format!(
         "What the store has of run {}, which is now {}:",
         run.plan.run_id,
         run.status.as_str()
     ));
-    summary::tell_seats(console, &run);
+    summary::render_seats(console, &run);
     console.say("\nThis process takes the run up. Answers it has are not asked for again, and a seat that was sent and");
     console.say("never heard of is left alone, because it may have been paid.\n");
-    desk.service.ask.continue_run("@", Continuation::Resume { resend: false, budget: None }).await
+    context.service.ask.continue_run("@", Continuation::Resume { resend: false, budget: None }).await
 }
 
 /// Tells what the provider was asked, by the provider's own record.
@@ -71,19 +71,19 @@ pub(super) fn account(console: &Console, run: &Run, simulator: &Simulator) {
     console.say(&console.tone(Tone::Strong, &format!("Paid twice: {twice}.")));
 }
 
-async fn saved_answers(desk: &Desk<'_>) -> usize {
-    match desk.service.runs.find("@").await {
+async fn saved_answers(context: &CommandContext<'_>) -> usize {
+    match context.service.runs.find("@").await {
         Ok(kept) => kept.run().answered(),
         Err(_) => 0,
     }
 }
 
-fn start(desk: &Desk<'_>, question: &str, simulator: &Simulator) -> Result<Child, Failure> {
+fn start(context: &CommandContext<'_>, question: &str, simulator: &Simulator) -> Result<Child, Failure> {
     let failed =
         |error: std::io::Error| Failure::new(Code::Internal, format!("the child cannot start: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
     // A home of its own: what the user has set is no more its business than the demo's.
-    let home = &desk.service.settings.data_dir;
+    let home = &context.service.settings.data_dir;
     private_files::folder_builder().recursive(true).create(home).map_err(failed)?;
     Command::new(program)
         .args(["ask", "--", question])

@@ -3,10 +3,10 @@
 mod answer_file;
 mod ask;
 mod config;
+mod continuing;
 mod demo;
 mod doctor;
 mod explain;
-mod further;
 mod generate;
 mod hidden;
 mod import;
@@ -202,7 +202,7 @@ impl Command {
 }
 
 /// What a command works with.
-pub struct Desk<'a> {
+pub struct CommandContext<'a> {
     /// The service over the settings in force.
     pub service: &'a Services,
     /// The standard streams.
@@ -210,19 +210,19 @@ pub struct Desk<'a> {
 }
 
 /// Does a command and returns the exit code.
-pub async fn run(desk: &Desk<'_>, work: Work) -> Result<u8, Failure> {
+pub async fn run(context: &CommandContext<'_>, work: Work) -> Result<u8, Failure> {
     match work {
-        Work::Ask(ask) => ask::run(desk, *ask).await,
-        Work::Runs { command } => runs::run(desk, command).await,
-        Work::Models(models) => models::run(desk, &models).await,
-        Work::Doctor(doctor) => doctor::run(desk, &doctor).await,
-        Work::Explain { code } => explain::run(desk, code.as_deref()),
-        Work::Keys { command } => keys::run(desk, command).await,
-        Work::Store { command } => store::run(desk, command).await,
-        Work::Config { command } => Ok(config::run(desk, &command)),
-        Work::Import(import) => import::run(desk, &import).await,
-        Work::Install(install) => install::run(desk, &install),
-        Work::Simulate(simulate) => simulate::run(desk, &simulate).await,
-        Work::Generate { page } => Ok(generate::run(desk, page)),
+        Work::Ask(ask) => ask::run(context, *ask).await,
+        Work::Runs { command } => runs::run(context, command).await,
+        Work::Models(models) => models::run(context, &models).await,
+        Work::Doctor(doctor) => doctor::run(context, &doctor).await,
+        Work::Explain { code } => explain::run(context, code.as_deref()),
+        Work::Keys { command } => keys::run(context, command).await,
+        Work::Store { command } => store::run(context, command).await,
+        Work::Config { command } => Ok(config::run(context, &command)),
+        Work::Import(import) => import::run(context, &import).await,
+        Work::Install(install) => install::run(context, &install),
+        Work::Simulate(simulate) => simulate::run(context, &simulate).await,
+        Work::Generate { page } => Ok(generate::run(context, page)),
     }
 }

@@ -4,7 +4,7 @@ use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::{Failure, PicoUsd};
 use parallel_llm_service::render::next::say_in;
 
-use super::Desk;
+use super::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::table::{self, Column};
@@ -12,7 +12,7 @@ use crate::terminal::words::{self, COMMAND_LINE};
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::render::age::age;
 use parallel_llm_service::{
-    FoundModels, ListLine, ModelLine, ModelQuery, ModelSort, Present, RollCall, Standing,
+    CheckedModel, FoundModels, ListLine, ModelCheck, ModelLine, ModelQuery, ModelSort, ModelState,
 };
 
 /// The longest id that is shown whole. The longest known is under 80.
@@ -99,23 +99,23 @@ impl Models {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, models: &Models) -> Result<u8, Failure> {
+pub(super) async fn run(context: &CommandContext<'_>, models: &Models) -> Result<u8, Failure> {
     if models.check {
-        let roll_call = desk.service.models.check().await?;
+        let model_check = context.service.models.check().await?;
         if models.json {
-            let mut told = serde_json::json!(roll_call);
-            say_in(&mut told, &COMMAND_LINE);
-            desk.console.data(&pretty(&told));
+            let mut described = serde_json::json!(model_check);
+            say_in(&mut described, &COMMAND_LINE);
+            context.console.data(&pretty(&described));
         } else {
-            tell_roll_call(desk, &roll_call);
+            render_roll_call(context, &model_check);
         }
-        return Ok(if roll_call.has_dead { exit::USAGE } else { exit::ANSWER });
+        return Ok(if model_check.has_dead { exit::USAGE } else { exit::ANSWER });
     }
-    let found = desk.service.models.find(&models.query()).await?;
+    let found = context.service.models.find(&models.query()).await?;
     if models.json {
-        desk.console.data(&pretty(&found));
+        context.console.data(&pretty(&found));
     } else {
-        tell_found(desk, &found);
+        render_found(context, &found);
     }
     Ok(exit::ANSWER)
 }
@@ -125,7 +125,7 @@ pub(super) fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).expect("a report is plain data with string keys")
 }
 
-fn tell_found(desk: &Desk<'_>, found: &FoundModels) {
+fn render_found(context: &CommandContext<'_>, found: &FoundModels) {
     const COLUMNS: [Column; 8] = [
         Column::words("MODEL", ID_CHARS_MAX),
         Column::words("NAME", NAME_CHARS_MAX),
@@ -138,17 +138,17 @@ fn tell_found(desk: &Desk<'_>, found: &FoundModels) {
     ];
     if !found.models.is_empty() {
         let rows: Vec<Vec<String>> = found.models.iter().map(row).collect();
-        desk.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
+        context.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
     }
     let shown = found.models.len();
     match found.models_total {
-        0 => desk.console.say(&safe::for_terminal(&nothing_fits(&found.lists))),
-        total if total > shown => desk.console.say(&format!("{shown} of {total} models that fit")),
-        total => desk.console.say(&format!("{total} {}", models_word(total))),
+        0 => context.console.say(&safe::for_terminal(&nothing_fits(&found.lists))),
+        total if total > shown => context.console.say(&format!("{shown} of {total} models that fit")),
+        total => context.console.say(&format!("{total} {}", models_word(total))),
     }
-    tell_lists(desk, &found.lists);
+    render_lists(context, &found.lists);
     for server in &found.servers {
-        desk.console.say(&safe::for_terminal(&server.offer()));
+        context.console.say(&safe::for_terminal(&server.offer()));
     }
 }
 
@@ -206,7 +206,7 @@ const fn files(inputs: Inputs) -> &'static str {
     }
 }
 
-fn tell_lists(desk: &Desk<'_>, lists: &[ListLine]) {
+fn render_lists(context: &CommandContext<'_>, lists: &[ListLine]) {
     for list in lists {
         let found = match (list.age_ms, list.embedded_on) {
             (_, Some(day)) => Some(format!("the list of {day} that this program carries")),
@@ -217,11 +217,11 @@ fn tell_lists(desk: &Desk<'_>, lists: &[ListLine]) {
         let is_there = found.is_some();
         let found = found.map(|found| format!("{} {}, {found}", list.models, models_word(list.models)));
         let line = format!("{}: {}", list.name, found.as_deref().unwrap_or("no list"));
-        desk.console.say(&desk.console.tone(Tone::Dim, &safe::for_terminal(&line)));
+        context.console.say(&context.console.tone(Tone::Dim, &safe::for_terminal(&line)));
         if let Some(error) = &list.error {
             let why = if is_there { "not newer" } else { "why" };
             let line = format!("  {why}: {} (next: {})", error.message, words::say(&error.steps));
-            desk.console.say(&desk.console.tone(Tone::Warning, &safe::for_terminal(&line)));
+            context.console.say(&context.console.tone(Tone::Warning, &safe::for_terminal(&line)));
         }
     }
 }
@@ -230,24 +230,24 @@ const fn models_word(count: usize) -> &'static str {
     if count == 1 { "model" } else { "models" }
 }
 
-fn tell_roll_call(desk: &Desk<'_>, roll_call: &RollCall) {
+fn render_roll_call(context: &CommandContext<'_>, model_check: &ModelCheck) {
     const COLUMNS: [Column; 4] = [
         Column::words("STATE", 10),
         Column::words("MODEL", ID_CHARS_MAX),
         Column::words("NAMED IN", 80),
         Column::words("REMARK", REMARK_CHARS_MAX),
     ];
-    let rows: Vec<Vec<String>> = roll_call.models.iter().map(present_row).collect();
-    desk.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
-    tell_lists(desk, &roll_call.lists);
-    let dead = roll_call.models.iter().filter(|model| model.standing == Standing::Dead).count();
+    let rows: Vec<Vec<String>> = model_check.models.iter().map(present_row).collect();
+    context.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
+    render_lists(context, &model_check.lists);
+    let dead = model_check.models.iter().filter(|model| model.standing == ModelState::Dead).count();
     if dead > 0 {
         let line = format!("{dead} configured {} gone", if dead == 1 { "model is" } else { "models are" });
-        desk.console.say(&desk.console.tone(Tone::Bad, &line));
+        context.console.say(&context.console.tone(Tone::Bad, &line));
     }
 }
 
-fn present_row(model: &Present) -> Vec<String> {
+fn present_row(model: &CheckedModel) -> Vec<String> {
     let alias = model.alias_of.as_ref().map(|target| format!("stands for {target}"));
     let remark = [alias, model.message.clone(), model.next.as_deref().map(words::say)];
     vec![

@@ -7,7 +7,7 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_simulator::{HttpVersions, Simulator, SimulatorConfig};
 
-use super::Desk;
+use super::CommandContext;
 use crate::exit;
 use parallel_llm_settings::signals::Signals;
 
@@ -60,7 +60,7 @@ impl From<Versions> for HttpVersions {
 }
 
 /// Runs it until a signal comes.
-pub(super) async fn run(desk: &Desk<'_>, simulate: &Simulate) -> Result<u8, Failure> {
+pub(super) async fn run(context: &CommandContext<'_>, simulate: &Simulate) -> Result<u8, Failure> {
     if !(0.0..=1_000.0).contains(&simulate.time_scale) {
         return Err(Failure::new(Code::Usage, "`--time-scale` lies between 0 and 1000"));
     }
@@ -81,8 +81,8 @@ pub(super) async fn run(desk: &Desk<'_>, simulate: &Simulate) -> Result<u8, Fail
         // The name that rustls, OpenSSL and curl read; what it holds replaces the system's own list.
         variables.push_str(&format!("\nSSL_CERT_FILE={}", file.display()));
     }
-    desk.console.data(&variables);
-    desk.console.say("the simulator is running; Ctrl-C stops it");
+    context.console.data(&variables);
+    context.console.say("the simulator is running; Ctrl-C stops it");
     Signals::new().next().await;
     simulator.shutdown().await;
     Ok(exit::ANSWER)

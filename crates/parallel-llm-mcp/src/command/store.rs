@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use parallel_llm_engine::{Failure, RunId};
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
@@ -84,20 +84,20 @@ impl StoreCommand {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, command: StoreCommand) -> Result<u8, Failure> {
+pub(super) async fn run(context: &CommandContext<'_>, command: StoreCommand) -> Result<u8, Failure> {
     match command {
-        StoreCommand::Check(check) => self::check(desk, &check).await,
-        StoreCommand::Backup(backup) => self::backup(desk, &backup).await,
-        StoreCommand::Restore(restore) => self::restore(desk, &restore).await,
+        StoreCommand::Check(check) => self::check(context, &check).await,
+        StoreCommand::Backup(backup) => self::backup(context, &backup).await,
+        StoreCommand::Restore(restore) => self::restore(context, &restore).await,
     }
 }
 
-async fn check(desk: &Desk<'_>, check: &Check) -> Result<u8, Failure> {
-    let looked = desk.service.database.check(check.read_data).await?;
+async fn check(context: &CommandContext<'_>, check: &Check) -> Result<u8, Failure> {
+    let looked = context.service.database.check(check.read_data).await?;
     if check.json {
-        desk.console.data(&format!("{:#}", checked(&looked, check.read_data)));
+        context.console.data(&format!("{:#}", checked(&looked, check.read_data)));
     } else {
-        tell(desk, &looked, check.read_data);
+        render(context, &looked, check.read_data);
     }
     Ok(match looked.soundness {
         Soundness::Damaged(_) => exit::STORAGE,
@@ -126,13 +126,15 @@ fn checked(looked: &StoreCheck, read_data: bool) -> Value {
     })
 }
 
-fn tell(desk: &Desk<'_>, looked: &StoreCheck, read_data: bool) {
+fn render(context: &CommandContext<'_>, looked: &StoreCheck, read_data: bool) {
     let extent = format!("{} in {}", runs(looked.runs), size(looked.bytes));
-    let warn = |line: &str| desk.console.say(&desk.console.tone(Tone::Warning, &safe::for_terminal(line)));
+    let warn =
+        |line: &str| context.console.say(&context.console.tone(Tone::Warning, &safe::for_terminal(line)));
     match &looked.soundness {
-        Soundness::Sound if read_data => desk.console.say(&format!("{extent}: all is as it was written")),
+        Soundness::Sound if read_data => context.console.say(&format!("{extent}: all is as it was written")),
         Soundness::Sound => {
-            desk.console
+            context
+                .console
                 .say(&format!("{extent}: its pages are whole; `--read-data` compares every text and row"));
         }
         Soundness::Unfinished => warn(&format!("{extent}: nothing is wrong with what was read in an hour")),
@@ -141,8 +143,8 @@ fn tell(desk: &Desk<'_>, looked: &StoreCheck, read_data: bool) {
             for trouble in &damages.troubles {
                 warn(&format!("- {}", trouble.replace('\n', " ")));
             }
-            name(desk, &damages.runs);
-            desk.console.say(
+            name(context, &damages.runs);
+            context.console.say(
                 "next: restore a backup with `store restore FILE`, or leave it: the other runs are whole",
             );
         }
@@ -158,57 +160,57 @@ fn tell(desk: &Desk<'_>, looked: &StoreCheck, read_data: bool) {
 }
 
 /// Gives the damaged runs as data, so that a script can take them up.
-fn name(desk: &Desk<'_>, damaged: &[RunId]) {
+fn name(context: &CommandContext<'_>, damaged: &[RunId]) {
     let lines: Vec<String> = damaged.iter().take(NAMED_MAX).map(ToString::to_string).collect();
     if !lines.is_empty() {
-        desk.console.page(&lines.join("\n"));
+        context.console.page(&lines.join("\n"));
     }
     if damaged.len() > NAMED_MAX {
-        desk.console.say(&format!("and {} more; `--json` names all", damaged.len() - NAMED_MAX));
+        context.console.say(&format!("and {} more; `--json` names all", damaged.len() - NAMED_MAX));
     }
 }
 
-async fn backup(desk: &Desk<'_>, backup: &Backup) -> Result<u8, Failure> {
-    let (made, waiting) = desk.service.database.back_up(&backup.file).await?;
+async fn backup(context: &CommandContext<'_>, backup: &Backup) -> Result<u8, Failure> {
+    let (made, waiting) = context.service.database.back_up(&backup.file).await?;
     if backup.json {
         let object = json!({
             "schema": SCHEMA, "path": made.path, "runs": made.runs, "bytes": made.bytes, "files_waiting": waiting,
         });
-        desk.console.data(&format!("{object:#}"));
+        context.console.data(&format!("{object:#}"));
     } else {
         let path = safe::for_terminal(&made.path.display().to_string());
-        desk.console.say(&format!("{} in {}: {path}", runs(made.runs), size(made.bytes)));
+        context.console.say(&format!("{} in {}: {path}", runs(made.runs), size(made.bytes)));
     }
     if waiting > 0 {
         let line = format!(
             "{waiting} files with answers wait to be taken into the database and are not in the backup"
         );
-        desk.console.say(&desk.console.tone(Tone::Warning, &line));
+        context.console.say(&context.console.tone(Tone::Warning, &line));
     }
     Ok(exit::ANSWER)
 }
 
-async fn restore(desk: &Desk<'_>, restore: &Restore) -> Result<u8, Failure> {
-    let restored = desk.service.database.restore(&restore.file).await?;
+async fn restore(context: &CommandContext<'_>, restore: &Restore) -> Result<u8, Failure> {
+    let restored = context.service.database.restore(&restore.file).await?;
     if restore.json {
         let object = json!({
             "schema": SCHEMA, "path": restored.path, "runs": restored.runs, "before": restored.before,
             "files_waiting": restored.waiting,
         });
-        desk.console.data(&format!("{object:#}"));
+        context.console.data(&format!("{object:#}"));
         return Ok(exit::ANSWER);
     }
-    desk.console.say(&format!("the run database now holds {}", runs(restored.runs)));
+    context.console.say(&format!("the run database now holds {}", runs(restored.runs)));
     if let Some(before) = &restored.before {
         let before = safe::for_terminal(&before.display().to_string());
-        desk.console.say(&format!("the database that was there is kept: {before}"));
+        context.console.say(&format!("the database that was there is kept: {before}"));
     }
     if restored.waiting > 0 {
         let line = format!(
             "{} files with answers wait: those of runs that the backup has are taken in, the others set aside",
             restored.waiting
         );
-        desk.console.say(&desk.console.tone(Tone::Warning, &line));
+        context.console.say(&context.console.tone(Tone::Warning, &line));
     }
     Ok(exit::ANSWER)
 }

@@ -5,7 +5,7 @@ use parallel_llm_engine::{Failure, PicoUsd};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::Desk;
+use super::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::table::{self, Column};
@@ -74,7 +74,7 @@ pub struct Revoke {
 }
 
 /// Makes a token.
-pub(super) async fn create(desk: &Desk<'_>, create: Create) -> Result<u8, Failure> {
+pub(super) async fn create(context: &CommandContext<'_>, create: Create) -> Result<u8, Failure> {
     let wish = TokenWish {
         name: create.name,
         scopes: create.scopes,
@@ -82,26 +82,26 @@ pub(super) async fn create(desk: &Desk<'_>, create: Create) -> Result<u8, Failur
         requests_per_minute: create.per_minute,
         lifetime_ms: create.expires,
     };
-    let MadeToken { line, secret } = desk.service.access.create_token(wish).await?;
+    let MadeToken { line, secret } = context.service.access.create_token(wish).await?;
     if create.json {
         let mut object = json!(line);
         object["schema"] = SCHEMA.into();
         object["token"] = secret.expose_secret().into();
-        desk.console.data(&object.to_string());
+        context.console.data(&object.to_string());
     } else {
-        desk.console.data(secret.expose_secret());
+        context.console.data(secret.expose_secret());
     }
-    desk.console.say(&allowed(&line));
+    context.console.say(&allowed(&line));
     let once = "this token is shown once and kept nowhere: give it to the client now, which sends it as \
                 `Authorization: Bearer ...`";
-    desk.console.say(&desk.console.tone(Tone::Strong, once));
-    desk.console.say(&format!("take it back with `keys revoke {} --yes`", line.name));
+    context.console.say(&context.console.tone(Tone::Strong, once));
+    context.console.say(&format!("take it back with `keys revoke {} --yes`", line.name));
     Ok(exit::ANSWER)
 }
 
 /// Revokes a token, or says which one it would be.
-pub(super) async fn revoke(desk: &Desk<'_>, revoke: &Revoke) -> Result<u8, Failure> {
-    let service = desk.service;
+pub(super) async fn revoke(context: &CommandContext<'_>, revoke: &Revoke) -> Result<u8, Failure> {
+    let service = context.service;
     let token = if revoke.yes {
         service.access.revoke_token(&revoke.name).await?
     } else {
@@ -109,24 +109,24 @@ pub(super) async fn revoke(desk: &Desk<'_>, revoke: &Revoke) -> Result<u8, Failu
     };
     if revoke.json {
         let object = json!({ "schema": SCHEMA, "done": revoke.yes, "token": token });
-        desk.console.data(&object.to_string());
+        context.console.data(&object.to_string());
         return Ok(exit::ANSWER);
     }
     let named = format!("the token `{}` (number {}, ...{})", token.name, token.id, token.last_four);
     match (revoke.yes, token.state) {
-        (true, _) => desk.console.say(&format!("{named} is revoked: it lets nobody in any more")),
-        (false, TokenState::Revoked) => desk.console.say(&format!("{named} is revoked already")),
+        (true, _) => context.console.say(&format!("{named} is revoked: it lets nobody in any more")),
+        (false, TokenState::Revoked) => context.console.say(&format!("{named} is revoked already")),
         (false, _) => {
-            desk.console.say(&format!("{named} would let nobody in any more; its runs stay"));
+            context.console.say(&format!("{named} would let nobody in any more; its runs stay"));
             let yes = "nothing is revoked yet: say it again with `--yes`";
-            desk.console.say(&desk.console.tone(Tone::Strong, yes));
+            context.console.say(&context.console.tone(Tone::Strong, yes));
         }
     }
     Ok(exit::ANSWER)
 }
 
 /// The tokens as a table; nothing where there are none.
-pub(super) fn tell(desk: &Desk<'_>, tokens: &[TokenLine]) {
+pub(super) fn render(context: &CommandContext<'_>, tokens: &[TokenLine]) {
     if tokens.is_empty() {
         return;
     }
@@ -142,7 +142,7 @@ pub(super) fn tell(desk: &Desk<'_>, tokens: &[TokenLine]) {
         Column::words("USED", 16),
     ];
     let rows: Vec<Vec<String>> = tokens.iter().map(row).collect();
-    desk.console.page(&format!("\n{}", table::lines(&columns, &rows).join("\n")));
+    context.console.page(&format!("\n{}", table::lines(&columns, &rows).join("\n")));
 }
 
 fn row(token: &TokenLine) -> Vec<String> {

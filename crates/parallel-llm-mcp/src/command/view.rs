@@ -7,7 +7,7 @@ use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_service::render::next::say_in;
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::CommandContext;
 use crate::terminal::console::Console;
 use crate::terminal::live;
 use crate::terminal::plain;
@@ -55,15 +55,16 @@ pub(super) enum Leaving {
 
 /// Shows a run until its answer is settled, or until a signal comes.
 pub(super) async fn follow(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     handle: &RunHandle,
-    (view, leaving): (View, Leaving),
+    view: View,
+    leaving: Leaving,
     signals: &mut Signals,
 ) -> Followed {
     let shown = async {
         match view {
-            View::People if !desk.console.is_quiet() => show(&desk.console, handle).await,
-            View::Events => stream_events(desk, handle).await,
+            View::People if !context.console.is_quiet() => show(&context.console, handle).await,
+            View::Events => stream_events(context, handle).await,
             View::People | View::Nothing => {}
         }
         handle.wait(None).await
@@ -71,7 +72,7 @@ pub(super) async fn follow(
     tokio::select! {
         report = shown => Followed::Decided(Box::new(report.said(&COMMAND_LINE))),
         signal = signals.next() => {
-            leave(desk, handle, leaving, signals).await;
+            leave(context, handle, leaving, signals).await;
             Followed::Stopped(signal)
         }
     }
@@ -99,34 +100,34 @@ async fn show(console: &Console, handle: &RunHandle) {
 }
 
 /// Leaves a run in the middle; a second signal leaves at once.
-async fn leave(desk: &Desk<'_>, handle: &RunHandle, leaving: Leaving, signals: &mut Signals) {
+async fn leave(context: &CommandContext<'_>, handle: &RunHandle, leaving: Leaving, signals: &mut Signals) {
     if leaving == Leaving::Watch || !handle.is_here() {
         let id = handle.id();
-        return desk.console.insist(&format!("run {id} goes on; look again with `runs wait {id}`"));
+        return context.console.insist(&format!("run {id} goes on; look again with `runs wait {id}`"));
     }
-    desk.console.insist(&format!(
+    context.console.insist(&format!(
         "stopping: what has come is saved in run {}; once more to stop at once",
         handle.id()
     ));
     if leaving == Leaving::Abort {
         handle.abort();
     }
-    give_up(desk, handle, signals).await;
+    give_up(context, handle, signals).await;
     let (run, report) = (handle.snapshot(), handle.report().said(&COMMAND_LINE));
-    summary::tell(&desk.console, &run, &report);
+    summary::render(&context.console, &run, &report);
 }
 
 /// Gives a run up and waits until it is closed. What is paid for anyway is read to its end, for as long as the
 /// settings allow; a signal ends that.
-async fn give_up(desk: &Desk<'_>, handle: &RunHandle, signals: &mut Signals) {
+async fn give_up(context: &CommandContext<'_>, handle: &RunHandle, signals: &mut Signals) {
     handle.cancel();
     let closed = async {
         if tokio::time::timeout(AT_ONCE, handle.wait_closed()).await.is_err() {
             let open = handle.look(|run| run.awaited().count());
-            let limit_s = desk.service.settings.drain_ms / 1000;
+            let limit_s = context.service.settings.drain_ms / 1000;
             let answers = if open == 1 { "an answer that is" } else { "answers that are" };
             if open > 0 {
-                desk.console.say(&format!(
+                context.console.say(&format!(
                     "waiting up to {limit_s} s for {answers} paid for either way; Ctrl-C leaves at once"
                 ));
             }
@@ -141,24 +142,29 @@ async fn give_up(desk: &Desk<'_>, handle: &RunHandle, signals: &mut Signals) {
 
 /// Lets late seats end: waited for where that is wished, else given up and closed properly. A signal ends the
 /// waiting, a second one the closing.
-pub(super) async fn close(desk: &Desk<'_>, handle: &RunHandle, linger: bool, signals: &mut Signals) -> Run {
+pub(super) async fn close(
+    context: &CommandContext<'_>,
+    handle: &RunHandle,
+    linger: bool,
+    signals: &mut Signals,
+) -> Run {
     if linger {
         tokio::select! {
             _ = handle.wait_closed() => {}
             _ = signals.next() => {}
         }
     }
-    if handle.is_here() && desk.console.is_interactive() {
-        give_up(desk, handle, signals).await;
+    if handle.is_here() && context.console.is_interactive() {
+        give_up(context, handle, signals).await;
     } else if handle.is_here() {
-        leave_behind(desk, handle, signals).await;
+        leave_behind(context, handle, signals).await;
     }
     handle.snapshot()
 }
 
 /// Lets late seats go at once: whoever reads the answer from a pipe has it only when this process has ended. What had
 /// come of them is kept; what they cost can be asked of their providers when the run is gone on with.
-async fn leave_behind(desk: &Desk<'_>, handle: &RunHandle, signals: &mut Signals) {
+async fn leave_behind(context: &CommandContext<'_>, handle: &RunHandle, signals: &mut Signals) {
     handle.cancel();
     if tokio::time::timeout(CLOSING, handle.closed()).await.is_ok() {
         return;
@@ -166,7 +172,9 @@ async fn leave_behind(desk: &Desk<'_>, handle: &RunHandle, signals: &mut Signals
     let late = handle.look(|run| run.awaited().count());
     if late > 0 {
         let answers = if late == 1 { "a late answer is" } else { "late answers are" };
-        desk.console.say(&format!("{answers} not waited for, though paid for either way; `--linger` waits"));
+        context
+            .console
+            .say(&format!("{answers} not waited for, though paid for either way; `--linger` waits"));
     }
     handle.abort();
     tokio::select! {
@@ -175,13 +183,13 @@ async fn leave_behind(desk: &Desk<'_>, handle: &RunHandle, signals: &mut Signals
     }
 }
 
-async fn stream_events(desk: &Desk<'_>, handle: &RunHandle) {
+async fn stream_events(context: &CommandContext<'_>, handle: &RunHandle) {
     let (mut run, mut watch) = handle.watch_events();
     while run.status == RunStatus::Running {
         let update = watch.next().await;
         if let Some(line) = event_line(handle, &update) {
-            desk.console.data(&line.to_string());
-            desk.console.room().await;
+            context.console.data(&line.to_string());
+            context.console.room().await;
         }
         live::take(&mut run, update);
     }

@@ -85,7 +85,7 @@ fn counted(report: &Report, agreement: &AgreementReport) -> Vec<String> {
     if let (Some(share), Some(bits)) = (agreement.share, agreement.entropy_bits) {
         lines.push(format!("{} in the largest cluster, spread over {bits} bits", percent(share)));
     }
-    lines.extend(report.confidence.iter().map(|confidence| text(&confidence.told())));
+    lines.extend(report.confidence.iter().map(|confidence| text(&confidence.described())));
     lines
 }
 
@@ -177,13 +177,13 @@ fn missing(report: &Report) -> Option<String> {
         |seat: &SeatReport| seat.error.as_ref().is_some_and(|error| error.code == Code::Unneeded.as_str());
     let is_missing = |seat: &&SeatReport| (seat.status != "answered" || seat.late) && !is_unneeded(seat);
     let missing = report.answers.iter().filter(is_missing);
-    let told = missing.map(|seat| {
+    let described = missing.map(|seat| {
         let why = seat.error.as_ref().map(|error| format!(", {}", error.code)).unwrap_or_default();
         let how = if seat.late { "late" } else { &seat.status };
         format!("{} ({how}{why})", names(report, &[seat.seat]))
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("missing: {}", told.join("; ")))
+    let described: Vec<String> = described.collect();
+    (!described.is_empty()).then(|| format!("missing: {}", described.join("; ")))
 }
 
 fn cluster(report: &Report, cluster: &ClusterReport) -> String {

@@ -73,7 +73,7 @@ fn draw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> (String, usi
     let views = run.seats.iter().chain(run.called());
     let mut lines: Vec<String> =
         views.map(|view| line(console, run.task(view.place), view, now_ms)).collect();
-    let cost = Cost::of(run).told_if_known().unwrap_or_default();
+    let cost = Cost::of(run).described_if_known().unwrap_or_default();
     let total = format!("{} of {} answered  {}  {cost}", run.answered(), run.seats.len(), seconds(now_ms));
     lines.push(console.tone(Tone::Dim, &total));
     let up = if drawn == 0 { String::new() } else { format!("\x1b[{drawn}A") };
@@ -83,15 +83,18 @@ fn draw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> (String, usi
 }
 
 fn line(console: &Console, task: Option<&str>, seat: &SeatView, now_ms: u64) -> String {
-    let told = SeatLine::of(seat, now_ms);
+    let described = SeatLine::of(seat, now_ms);
     let model = named(task, seat);
-    let head = format!("{} {model:<MODEL_CHARS$} ", told.glyph);
-    let tail = told.reason.or_else(|| tail_of(&seat.partial)).unwrap_or_default();
-    let rest =
-        format!("{} {:<34} {tail}", " ".repeat(WORD_CHARS.saturating_sub(told.word.len())), told.figures);
+    let head = format!("{} {model:<MODEL_CHARS$} ", described.glyph);
+    let tail = described.reason.or_else(|| tail_of(&seat.partial)).unwrap_or_default();
+    let rest = format!(
+        "{} {:<34} {tail}",
+        " ".repeat(WORD_CHARS.saturating_sub(described.word.len())),
+        described.figures
+    );
     // One column stays free: a full line would wrap on some terminals.
-    let room = console.columns().saturating_sub(head.chars().count() + told.word.len() + 1);
-    format!("{head}{}{}", console.tone(told.tone, told.word), columns::clip(&rest, room).trim_end())
+    let room = console.columns().saturating_sub(head.chars().count() + described.word.len() + 1);
+    format!("{head}{}{}", console.tone(described.tone, described.word), columns::clip(&rest, room).trim_end())
 }
 
 /// Who it is, as wide as its column at most. Where that is too narrow, the model gives way: seats of one model are told

@@ -75,13 +75,13 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
         Event::Closed { .. } => {
             let cost = Cost::of(run);
-            format!("closed: {}{}", cost.told(), if cost.known.is_some() { " in all" } else { "" })
+            format!("closed: {}{}", cost.described(), if cost.known.is_some() { " in all" } else { "" })
         }
         event => {
             let attempt = event.attempt();
             let who = attempt.map(|attempt| attempt.place.to_string()).unwrap_or_default();
             let model = attempt.and_then(|attempt| run.place(attempt.place)).map(SeatView::who);
-            format!("{who} {}: {}", model.unwrap_or_default(), told(event))
+            format!("{who} {}: {}", model.unwrap_or_default(), described(event))
         }
     };
     format!("{} {what}", moment(recorded.elapsed_ms))
@@ -96,7 +96,7 @@ fn unpriced<'a>(seats: impl IntoIterator<Item = &'a Seat>) -> String {
     }
 }
 
-fn told(event: &Event) -> String {
+fn described(event: &Event) -> String {
     match event {
         Event::Sent { attempt } if attempt.number > 1 => format!("asked again (try {})", attempt.number),
         Event::Sent { .. } => "asked".to_owned(),

@@ -31,11 +31,12 @@ impl SeatLine {
     /// The seat at this moment, in milliseconds from the start of the run.
     pub fn of(seat: &SeatView, now_ms: u64) -> Self {
         let (glyph, word, tone) = look(seat);
-        let told = |failure: &parallel_llm_engine::Failure| safe::excerpt(&failure.message, REASON_CHARS);
+        let described =
+            |failure: &parallel_llm_engine::Failure| safe::excerpt(&failure.message, REASON_CHARS);
         let retry =
             seat.retry_at_ms.map(|at| format!(", trying again in {}", seconds(at.saturating_sub(now_ms))));
         let reason =
-            seat.failure.as_ref().map(|failure| told(failure) + retry.as_deref().unwrap_or_default());
+            seat.failure.as_ref().map(|failure| described(failure) + retry.as_deref().unwrap_or_default());
         Self { glyph, word, tone, model: seat.who(), figures: figures(seat, now_ms), reason }
     }
 }

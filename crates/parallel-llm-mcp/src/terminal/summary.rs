@@ -16,20 +16,25 @@ use parallel_llm_service::render::report::{FilesState, Report};
 const EXCERPT_CHARS: usize = 96;
 
 /// Tells how the answer came about.
-pub fn tell(console: &Console, run: &Run, report: &Report) {
+pub fn render(console: &Console, run: &Run, report: &Report) {
     for line in lines(console, run, report) {
         console.say(&line);
     }
 }
 
 /// Tells what each seat said, in its own first words.
-pub fn tell_seats(console: &Console, run: &Run) {
+pub fn render_seats(console: &Console, run: &Run) {
     for (seat, number) in run.seats.iter().zip(1..) {
-        let told = SeatLine::of(seat, run.elapsed_ms);
-        let word = console.tone(told.tone, told.word);
-        let line = format!("  {} {number} {}  {word}  {}", told.glyph, told.model, told.figures.trim_start());
+        let described = SeatLine::of(seat, run.elapsed_ms);
+        let word = console.tone(described.tone, described.word);
+        let line = format!(
+            "  {} {number} {}  {word}  {}",
+            described.glyph,
+            described.model,
+            described.figures.trim_start()
+        );
         console.say(line.trim_end());
-        let detail = told.reason.or_else(|| seat.text().map(|text| safe::excerpt(text, EXCERPT_CHARS)));
+        let detail = described.reason.or_else(|| seat.text().map(|text| safe::excerpt(text, EXCERPT_CHARS)));
         if let Some(detail) = detail {
             console.say(&console.tone(Tone::Dim, &format!("      {detail}")));
         }
@@ -39,17 +44,18 @@ pub fn tell_seats(console: &Console, run: &Run) {
 fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
     let mut lines = vec![console.tone(Tone::Strong, &origin(run))];
     for seat in run.missing() {
-        let told = SeatLine::of(seat, run.elapsed_ms);
+        let described = SeatLine::of(seat, run.elapsed_ms);
         let next = seat
             .failure
             .as_ref()
             .map(|failure| format!(" (next: {})", words::say(failure.next_steps())))
             .unwrap_or_default();
         let state = if run.is_decided() { "no longer waited for" } else { "still at it" };
-        let reason = told.reason.unwrap_or_else(|| state.to_owned());
-        lines.push(
-            console.tone(Tone::Warning, &format!("missing: {} {}: {reason}{next}", told.model, told.word)),
-        );
+        let reason = described.reason.unwrap_or_else(|| state.to_owned());
+        lines.push(console.tone(
+            Tone::Warning,
+            &format!("missing: {} {}: {reason}{next}", described.model, described.word),
+        ));
     }
     for warning in run.warnings() {
         let text = format!(
@@ -64,7 +70,7 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
     lines.extend(agreement(run));
     lines.extend(checked(run));
     let confidence = report.confidence.iter().filter(|confidence| confidence.is_calibrated());
-    lines.extend(confidence.map(|confidence| safe::for_terminal(&confidence.told())));
+    lines.extend(confidence.map(|confidence| safe::for_terminal(&confidence.described())));
     lines.extend(spared(run));
     lines.extend(offer(run));
     lines.push(format!(
@@ -73,7 +79,7 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
         run.seats.len(),
         match report.spent_now_usd {
             Some(_) => report.cost_told(),
-            None => Cost::of(run).told(),
+            None => Cost::of(run).described(),
         },
         worth(run),
         seconds(run.decided_ms.unwrap_or(run.elapsed_ms)),
@@ -108,7 +114,7 @@ fn agreement(run: &Run) -> Option<String> {
 
 /// Says what the check command says of each answer.
 fn checked(run: &Run) -> Option<String> {
-    let told = |check: &Checked| {
+    let described = |check: &Checked| {
         let word = match (check.passed, check.failure) {
             (Some(true), _) => "passes".to_owned(),
             (Some(false), _) => "does not pass".to_owned(),
@@ -119,8 +125,8 @@ fn checked(run: &Run) -> Option<String> {
         format!("seat {} {word}{score}{}", check.seat, said.unwrap_or_default())
     };
     let checks = run.outcome.as_ref().map(|outcome| outcome.checks.as_slice()).unwrap_or_default();
-    let told: Vec<String> = checks.iter().map(told).collect();
-    (!told.is_empty()).then(|| format!("checked: {}", told.join(", ")))
+    let described: Vec<String> = checks.iter().map(described).collect();
+    (!described.is_empty()).then(|| format!("checked: {}", described.join(", ")))
 }
 
 /// Says what was not paid for because it was not needed.
@@ -164,13 +170,13 @@ fn offer(run: &Run) -> Option<String> {
 
 fn origin(run: &Run) -> String {
     let Some(outcome) = &run.outcome else {
-        let told = |failure: Failure| format!("no answer: {}", failure.message);
-        return run.failure().map_or_else(|| "no answer yet".to_owned(), told);
+        let described = |failure: Failure| format!("no answer: {}", failure.message);
+        return run.failure().map_or_else(|| "no answer yet".to_owned(), described);
     };
     let by = outcome.by.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
     match outcome.kind {
         OutcomeKind::Fused => {
-            let without = outcome.leave_one_out.as_ref().and_then(|told| told.stands_without);
+            let without = outcome.leave_one_out.as_ref().and_then(|described| described.stands_without);
             let shown = outcome.considered.len().saturating_sub(outcome.unshown.len());
             let from = shown.saturating_sub(usize::from(without.is_some()));
             let of = if outcome.unshown.is_empty() {

@@ -215,8 +215,8 @@ mod tests {
         for words in [*parallel_llm_mcp_door::words::of(&tenant), parallel_llm_http::failure::WORDS] {
             for steps in every_choice() {
                 let said = next::say(&steps, &words);
-                let told = OWNERS.into_iter().find(|word| said.contains(word));
-                assert_eq!(told, None, "{steps:?} is said as {said}");
+                let described = OWNERS.into_iter().find(|word| said.contains(word));
+                assert_eq!(described, None, "{steps:?} is said as {said}");
                 let asks_the_owner = said.contains("the owner of this server");
                 let is_the_owners = said.contains("the setting `") || said.contains("set `");
                 assert!(!is_the_owners || asks_the_owner, "{steps:?} is said as {said}");

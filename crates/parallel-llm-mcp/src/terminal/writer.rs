@@ -186,7 +186,7 @@ impl Writer {
     /// Waits for data no more.
     pub(super) fn give_up(&self) {
         self.lock().out.is_over = true;
-        self.tell();
+        self.render();
     }
 
     async fn until(&self, is_so: impl Fn(&State) -> bool) {
@@ -205,7 +205,7 @@ impl Writer {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self) {
+    fn render(&self) {
         self.0.changed.notify_all();
         self.0.written.notify_waiters();
     }
@@ -234,7 +234,7 @@ impl Writer {
                 self.note(stream, error);
             }
             drop(state);
-            self.tell();
+            self.render();
             if is_over {
                 return;
             }

@@ -1,4 +1,4 @@
-//! Who asks, and what that allows: the owner of the data folder everything, the holder of a token what was granted
+//! Who asks, and what that allows: the owner of the data folder everything, a token holder what was granted
 //! with it.
 //!
 //! What always holds: a principal who is not the owner sees the runs it asked for itself, and to it no other run exists; it
@@ -22,7 +22,7 @@ pub enum Principal {
     TokenHolder(Arc<Grant>),
 }
 
-/// What the holder of a token may do.
+/// What a token holder may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// What its runs are asked by: never the token itself, and never empty. A token's name has no `/` and no `:`, so that a
@@ -36,7 +36,7 @@ pub struct Grant {
     pub requests_per_minute: Option<u32>,
 }
 
-/// One thing that the holder of a token may do.
+/// One thing that a token holder may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Ask models, which costs money, and read what came of it: whoever pays is not kept from the answer.

@@ -1,4 +1,4 @@
-//! Going on with a run: one that was interrupted, one that lacks a seat, or one that is to have another text.
+//! Continuing a run: one that was interrupted, one that lacks a seat, or one that is to have another text.
 //!
 //! Nothing it has is asked for again, whatever is wished for.
 
@@ -17,7 +17,7 @@ use super::Asking;
 use super::fitness;
 use super::plan::Planner;
 use super::quote::{Quote, Resolved};
-use crate::{Kept, RunHandle};
+use crate::{KnownRun, RunHandle};
 
 /// How long the end of a run is waited for that has its answer: longer than it is asked what lost requests cost. Seats
 /// that are waited for may take longer, which is worth being told.
@@ -81,11 +81,11 @@ impl Asking {
         self.planner.principal.check_wishes(&continuation.wishes(), self.planner.settings().budget)?;
         let is_resume = matches!(continuation, Continuation::Resume { .. });
         let (run, is_open) = match self.history.seek(name).await? {
-            Kept::Live(handle) if is_resume && handle.is_wanted() && handle.look(is_undecided) => {
+            KnownRun::Live(handle) if is_resume && handle.is_wanted() && handle.look(is_undecided) => {
                 return Ok(Quote::new(self, Resolved::Join(handle)));
             }
-            Kept::Live(handle) => self.ended(&handle).await?,
-            Kept::Past(past) => (past.run, false),
+            KnownRun::Live(handle) => self.ended(&handle).await?,
+            KnownRun::Past(past) => (past.run, false),
         };
         let mut reopening = self.part(&run, &continuation).await?;
         self.planner.check_checker(reopening.recipe())?;
@@ -159,7 +159,7 @@ impl Asking {
         Ok(if handle.is_closed() { (self.durable(handle).await?, false) } else { (handle.snapshot(), true) })
     }
 
-    /// A run that is over here as far as it can be gone on with: what is shown of it may not all be written.
+    /// A run that is over here as far as it can be continued: what is shown of it may not all be written.
     async fn durable(&self, handle: &RunHandle) -> Result<Run, Failure> {
         if handle.look(|run| run.plan.store) != StoreMode::Full {
             return Ok(handle.snapshot());

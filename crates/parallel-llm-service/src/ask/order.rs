@@ -1,7 +1,7 @@
 //! What a caller orders that costs money: a question, or continuing a run. It is begun here, and nowhere without the
 //! user's consent where it may cost more than the settings allow.
 //!
-//! Only the owner is asked: the holder of a token cannot go beyond what was granted. What always holds: an order is
+//! Only the owner is asked: a token holder cannot go beyond what was granted. What always holds: an order is
 //! resolved once, and once more where its user approved it; an order that was approved has exactly the approved amount as
 //! its budget, and one call asks at most once. How a user is asked is the door's to say: it is told what there is to
 //! approve, and comes back with the decision.

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::Asking;
 use super::continuing::Continuation;
-use crate::{Kept, PastRun, RunHandle};
+use crate::{KnownRun, PastRun, RunHandle};
 
 /// What the principal is told before anything else of a run that answers the question and was there already.
 const NOT_ANEW: &str = "nothing was asked anew";
@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 impl Asking {
     /// Begins the run of a plan. Where the same is under way already, that run is given instead; where it was left
-    /// without an answer, that run is gone on with.
+    /// without an answer, that run is continued.
     pub(crate) async fn begin(&self, plan: RunPlan) -> Result<RunHandle, Failure> {
         let (runs, anew) = (self.live.get().await?, RunPlan { fresh: true, ..plan.clone() });
         let id = match runs.start(plan, self.history.output_dir.clone()).await {
@@ -36,7 +36,7 @@ impl Asking {
             begun => return begun,
         };
         let why = match self.history.seek(&id.to_string()).await? {
-            Kept::Live(handle) => match handle.join() {
+            KnownRun::Live(handle) => match handle.join() {
                 Some(joined) => return Ok(joined.with_note(asked_before(id))),
                 None if handle.look(|run| run.plan.store) == StoreMode::Full => {
                     let handle = self.join(self.history.read(id).await?, anew.budget).await?;
@@ -47,8 +47,8 @@ impl Asking {
                     format!("run {id} of the same question was given up, and its texts are not kept"),
                 ),
             },
-            Kept::Past(past) if past.run.plan.store != StoreMode::Full => return Err(unkept(id)),
-            Kept::Past(past) if is_at_a_stand(&past) => {
+            KnownRun::Past(past) if past.run.plan.store != StoreMode::Full => return Err(unkept(id)),
+            KnownRun::Past(past) if is_at_a_stand(&past) => {
                 let is_lost = past.run.needs_resend() && anew.idempotency_key.is_none();
                 if !is_lost {
                     let handle = self.take_up(id, anew.budget).await?.spending_since(past.run.cost());
@@ -57,7 +57,7 @@ impl Asking {
                 Failure::new(Code::Repeated, format!("run {id} of the same question was interrupted before anything of it came, and may have been paid"))
                     .with_next(Operation::ShowRun)
             }
-            Kept::Past(past) => {
+            KnownRun::Past(past) => {
                 let note = match past.run.status {
                     RunStatus::Cancelled => going_on(id, RunStatus::Cancelled),
                     _ => asked_before(id),
@@ -77,7 +77,7 @@ impl Asking {
         Ok(begun.with_note(Warning::of("all of it is asked anew", &why)))
     }
 
-    /// Goes on with a run that nobody does any more: what it has is taken, and what is missing is asked. This part of it
+    /// Continues a run that nobody does any more: what it has is taken, and what is missing is asked. This part of it
     /// may cost as much as `budget`. Somebody else may have taken it up a moment ago, and even brought it to its end; then that is joined.
     pub(crate) async fn take_up(&self, id: RunId, budget: PicoUsd) -> Result<RunHandle, Failure> {
         let name = id.to_string();
@@ -89,14 +89,14 @@ impl Asking {
                 Box::pin(async { self.resolve_continuation(&name, resume).await?.begin().await }).await;
             let Err(failure) = begun else { return begun };
             match self.history.seek(&name).await? {
-                Kept::Live(handle) => {
+                KnownRun::Live(handle) => {
                     if let Some(joined) = handle.join() {
                         return Ok(joined);
                     }
                 }
-                Kept::Past(past) if !is_at_a_stand(&past) => return self.join(*past, budget).await,
-                Kept::Past(_) if failure.code != Code::Busy => return Err(failure),
-                Kept::Past(_) => {}
+                KnownRun::Past(past) if !is_at_a_stand(&past) => return self.join(*past, budget).await,
+                KnownRun::Past(_) if failure.code != Code::Busy => return Err(failure),
+                KnownRun::Past(_) => {}
             }
             if Instant::now() > give_up {
                 return Err(failure);

@@ -38,14 +38,14 @@ struct Bundle<'a> {
     database_bytes: Option<u64>,
     /// How many runs there are, by their status.
     runs: BTreeMap<String, u64>,
-    settings: Vec<Line>,
+    settings: Vec<SettingLine>,
     diagnosis: &'a Diagnosis,
     /// The newest lines of the log file; null where none is set.
     log: Option<Vec<String>>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct SettingLine {
     name: String,
     value: String,
     origin: String,
@@ -65,7 +65,7 @@ impl Doctor {
             Some(path) => tokio::task::spawn_blocking(move || log_lines(&path)).await.ok(),
             None => None,
         };
-        let line = |shown: &parallel_llm_settings::settings::Shown| Line {
+        let line = |shown: &parallel_llm_settings::settings::Shown| SettingLine {
             name: shown.name.clone(),
             value: shown.value.clone(),
             origin: shown.origin.to_string(),

@@ -24,11 +24,11 @@ fn finding(client: &Client, state: &InstallState, wall_ms: Option<u64>) -> Optio
             let next = "mend the file, or let the client write it anew";
             Some(Finding::warning(format!("{}: {why}", client.name), next))
         }
-        Content::Present(entry) => Some(entry_finding(client, (entry, &state.path), wall_ms)),
+        Content::Present(entry) => Some(entry_finding(client, entry, &state.path, wall_ms)),
     }
 }
 
-fn entry_finding(client: &Client, (entry, file): (&Installed, &Path), wall_ms: Option<u64>) -> Finding {
+fn entry_finding(client: &Client, entry: &Installed, file: &Path, wall_ms: Option<u64>) -> Finding {
     let (id, name) = (client.id, client.name);
     let again = format!("`parallel-llm-mcp install {id} --yes`");
     let how = match &entry.reach {
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn each_client_is_told_by_what_stands_in_its_file() {
         let codex = clients::ALL.iter().find(|client| client.id == "codex").unwrap();
-        let told = |content| {
+        let described = |content| {
             let state = InstallState { path: "/h/config.toml".into(), content };
             finding(codex, &state, Some(270_000)).map(|finding| {
                 format!(
@@ -89,9 +89,9 @@ mod tests {
         let with = |change: fn(&mut Installed)| {
             let mut entry = sound.clone();
             change(&mut entry);
-            told(Content::Present(entry)).unwrap()
+            described(Content::Present(entry)).unwrap()
         };
-        assert_eq!([told(Content::Missing), told(Content::Absent)], [None, None]);
+        assert_eq!([described(Content::Missing), described(Content::Absent)], [None, None]);
         assert_eq!(
             [
                 with(|_| {}),
@@ -100,7 +100,7 @@ mod tests {
                 with(|entry| entry.reach = None),
                 with(|entry| entry.timeout_ms = Some(60_000)),
                 with(|entry| (entry.timeout_ms, entry.wall_ms) = (Some(60_000), Some(60_000))),
-                told(Content::Unreadable("no TOML".to_owned())).unwrap(),
+                described(Content::Unreadable("no TOML".to_owned())).unwrap(),
             ],
             [
                 "ok Codex starts parallel-llm-mcp and waits 300 s for a call (/h/config.toml); ",

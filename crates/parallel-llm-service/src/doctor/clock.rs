@@ -23,8 +23,8 @@ pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
         let told_ms = (*doctor.fetch_time)(provider.id.clone()).await;
         finding(&provider.name, told_ms, before_ms.midpoint(unix_ms()))
     });
-    let told: Vec<Finding> = join_all(asked).await.into_iter().flatten().collect();
-    if told.is_empty() { vec![Finding::ok("nobody told what time it is")] } else { told }
+    let described: Vec<Finding> = join_all(asked).await.into_iter().flatten().collect();
+    if described.is_empty() { vec![Finding::ok("nobody told what time it is")] } else { described }
 }
 
 /// Nothing where the provider does not tell.
@@ -50,16 +50,16 @@ mod tests {
     #[test]
     fn a_clock_may_be_half_a_minute_off() {
         const HERE_MS: u64 = 1_795_305_601_000;
-        let told = |there_ms: u64| {
+        let described = |there_ms: u64| {
             let finding = finding("X", Ok(Some(there_ms)), HERE_MS).expect("a time is told");
             format!("{} {}", finding.state.word(), finding.found)
         };
-        assert_eq!(told(HERE_MS - 30_000), "ok it agrees with X's");
-        assert_eq!(told(HERE_MS + 30_000), "ok it agrees with X's");
+        assert_eq!(described(HERE_MS - 30_000), "ok it agrees with X's");
+        assert_eq!(described(HERE_MS + 30_000), "ok it agrees with X's");
         let ahead = "warning it is 31 s ahead of X's: certificates and the leases of runs go by it";
-        assert_eq!(told(HERE_MS - 31_000), ahead);
+        assert_eq!(described(HERE_MS - 31_000), ahead);
         let behind = "warning it is 90 s behind X's: certificates and the leases of runs go by it";
-        assert_eq!(told(HERE_MS + 90_000), behind);
+        assert_eq!(described(HERE_MS + 90_000), behind);
         assert_eq!(finding("X", Ok(None), HERE_MS), None);
     }
 }

@@ -83,7 +83,7 @@ mod tests {
     }
 
     /// What is found, and where no call would be taken that, too.
-    fn told(credit: Credit) -> Vec<String> {
+    fn described(credit: Credit) -> Vec<String> {
         let word = |it: &Finding| if it.mutes.is_some() { "mute" } else { it.state.word() };
         of(Ok(Some(credit))).iter().map(|it| format!("{} {}", word(it), it.found)).collect()
     }
@@ -92,12 +92,12 @@ mod tests {
     fn what_is_left_is_told() {
         let usd = |dollars| Some(PicoUsd::from_usd(dollars));
         let none = Credit::default();
-        assert_eq!(told(Credit { remaining: usd(7), ..none.clone() }), ["ok $7.00 is left of X's key"]);
+        assert_eq!(described(Credit { remaining: usd(7), ..none.clone() }), ["ok $7.00 is left of X's key"]);
         let limited = Credit { remaining: usd(7), limit: usd(10), resets: Some("monthly"), ..none.clone() };
-        assert_eq!(told(limited), ["ok $7.00 is left of X's key of its monthly limit of $10.00"]);
+        assert_eq!(described(limited), ["ok $7.00 is left of X's key of its monthly limit of $10.00"]);
         let free = Credit { remaining: usd(0), is_free_tier: true, ..none.clone() };
-        assert_eq!(told(free), ["mute nothing is left of X's key, on the free tier"]);
-        assert_eq!(told(none), ["ok X's key has no limit of its own"]);
+        assert_eq!(described(free), ["mute nothing is left of X's key, on the free tier"]);
+        assert_eq!(described(none), ["ok X's key has no limit of its own"]);
         assert_eq!(of(Ok(None)), []);
         assert_eq!(of(Err(Failure::new(Code::KeyMissing, "no key"))), []);
     }
@@ -107,10 +107,14 @@ mod tests {
         const DAY_MS: u64 = 24 * 60 * 60 * 1000;
         let on = |days_ms: u64| {
             let expires_on = Some(clock::day(days_ms));
-            told(Credit { expires_on, ..Credit::default() })[1].split_whitespace().next().unwrap().to_owned()
+            described(Credit { expires_on, ..Credit::default() })[1]
+                .split_whitespace()
+                .next()
+                .unwrap()
+                .to_owned()
         };
         let now_ms = clock::unix_ms();
-        let told = [on(now_ms + 40 * DAY_MS), on(now_ms + 5 * DAY_MS), on(now_ms - 2 * DAY_MS)];
-        assert_eq!(told, ["ok", "warning", "mute"]);
+        let described = [on(now_ms + 40 * DAY_MS), on(now_ms + 5 * DAY_MS), on(now_ms - 2 * DAY_MS)];
+        assert_eq!(described, ["ok", "warning", "mute"]);
     }
 }

@@ -137,16 +137,16 @@ mod tests {
 
     #[test]
     fn what_was_not_read_is_not_called_whole() {
-        let told = |soundness| {
+        let described = |soundness| {
             let finding = whole(soundness, QUICK_MAX);
             format!("{} {}", finding.state.word(), finding.found)
         };
-        assert_eq!(told(Soundness::Sound), "ok it is whole");
+        assert_eq!(described(Soundness::Sound), "ok it is whole");
         let unfinished = "ok nothing is wrong with what could be read of it in 1200 ms";
-        assert_eq!(told(Soundness::Unfinished), unfinished);
+        assert_eq!(described(Soundness::Unfinished), unfinished);
         let troubles = vec!["*** in database main ***\nTree 5".to_owned(), "row 7".to_owned()];
         let damaged = "failed it is damaged: *** in database main *** Tree 5; row 7";
-        assert_eq!(told(Soundness::Damaged(Damages { troubles, runs: Vec::new() })), damaged);
+        assert_eq!(described(Soundness::Damaged(Damages { troubles, runs: Vec::new() })), damaged);
     }
 
     #[test]
@@ -154,9 +154,9 @@ mod tests {
         let paths = |name: &str| vec![PathBuf::from("/data/runs.db.spill").join(name)];
         let state =
             SpillState { waiting: paths("1"), aside: [paths("2"), paths("3")].concat(), damaged: Vec::new() };
-        let told: Vec<String> = spilled(&state).into_iter().map(|finding| finding.found).collect();
+        let described: Vec<String> = spilled(&state).into_iter().map(|finding| finding.found).collect();
         assert_eq!(
-            told,
+            described,
             [
                 "answers wait to be taken into it: 1 file in `/data/runs.db.spill`",
                 "answers were set aside, because their run has gone on without them or is gone: 2 files in \
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_log_that_grows_is_told() {
-        let told = [LOG_BYTES_MAX, LOG_BYTES_MAX + 1].map(|bytes| log(bytes).state);
-        assert_eq!(told, [Health::Ok, Health::Warning]);
+        let described = [LOG_BYTES_MAX, LOG_BYTES_MAX + 1].map(|bytes| log(bytes).state);
+        assert_eq!(described, [Health::Ok, Health::Warning]);
     }
 }

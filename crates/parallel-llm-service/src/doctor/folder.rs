@@ -165,13 +165,13 @@ mod tests {
 
     use super::*;
 
-    fn told(findings: &[Finding]) -> Vec<String> {
+    fn described(findings: &[Finding]) -> Vec<String> {
         findings.iter().map(|finding| format!("{} {}", finding.state.word(), finding.found)).collect()
     }
 
     #[test]
     fn little_room_is_told_with_its_reason() {
-        let room = |free_bytes, free_files| told(&room_findings(Some(Room { free_bytes, free_files })));
+        let room = |free_bytes, free_files| described(&room_findings(Some(Room { free_bytes, free_files })));
         assert_eq!(room(FREE_BYTES_MIN, None), ["ok 268 MB free"]);
         assert_eq!(
             room(FREE_BYTES_MIN - 1, Some(9)),
@@ -180,13 +180,13 @@ mod tests {
                 "warning only 9 more files can be made on its disk, which has no more inodes",
             ]
         );
-        assert_eq!(told(&room_findings(None)), ["ok how much room there is, this system does not tell"]);
+        assert_eq!(described(&room_findings(None)), ["ok how much room there is, this system does not tell"]);
     }
 
     #[test]
     fn locks_of_other_machines_are_not_relied_on() {
         assert_eq!(
-            told(&[locks(Some("NFS"))]),
+            described(&[locks(Some("NFS"))]),
             ["warning it lies on NFS, where the locks of a database cannot be relied on"]
         );
     }

@@ -71,7 +71,7 @@ async fn ask(address: SocketAddr) -> std::io::Result<String> {
 mod tests {
     use super::*;
 
-    async fn told(at: SocketAddr) -> String {
+    async fn described(at: SocketAddr) -> String {
         let finding = address(at).await;
         format!("{} {}", finding.state.word(), finding.found.replace(&at.to_string(), "ADDRESS"))
     }
@@ -94,14 +94,14 @@ mod tests {
     #[tokio::test]
     async fn who_has_the_address_is_told() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        assert_eq!(told(free).await, "ok ADDRESS is free for `serve --http ADDRESS`");
+        assert_eq!(described(free).await, "ok ADDRESS is free for `serve --http ADDRESS`");
         let refusal =
             "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer realm=\"parallel-llm-mcp\"\r\n\r\n";
         let (ours, _serving) = answering(refusal).await;
-        assert_eq!(told(ours).await, "ok a server of this program listens on ADDRESS");
+        assert_eq!(described(ours).await, "ok a server of this program listens on ADDRESS");
         let (theirs, _serving) = answering("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").await;
-        assert_eq!(told(theirs).await, "ok another program listens on ADDRESS");
+        assert_eq!(described(theirs).await, "ok another program listens on ADDRESS");
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-        assert_eq!(told(silent.local_addr().unwrap()).await, "ok another program listens on ADDRESS");
+        assert_eq!(described(silent.local_addr().unwrap()).await, "ok another program listens on ADDRESS");
     }
 }

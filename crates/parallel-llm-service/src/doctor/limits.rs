@@ -55,12 +55,15 @@ mod tests {
 
     #[test]
     fn too_few_open_files_are_told() {
-        let told = |limit| {
+        let described = |limit| {
             let finding = open_files(limit, 64);
             format!("{} {}", finding.state.word(), finding.found)
         };
-        assert_eq!(told(Some(128)), "ok 128 files may be open at once; 64 calls need up to 128");
-        assert_eq!(told(Some(127)), "warning only 127 files may be open at once; 64 calls need up to 128");
-        assert_eq!(told(None), "ok as many files as there are may be open at once");
+        assert_eq!(described(Some(128)), "ok 128 files may be open at once; 64 calls need up to 128");
+        assert_eq!(
+            described(Some(127)),
+            "warning only 127 files may be open at once; 64 calls need up to 128"
+        );
+        assert_eq!(described(None), "ok as many files as there are may be open at once");
     }
 }

@@ -251,12 +251,12 @@ impl Diagnosis {
 
 impl Check {
     async fn run(&self, doctor: &Doctor, depth: Depth) -> Vec<Finding> {
-        let found = told_within((self.within)(depth), (self.look)(doctor, depth)).await;
+        let found = found_within((self.within)(depth), (self.look)(doctor, depth)).await;
         found.into_iter().map(|finding| Finding { check: self.name, ..finding }).collect()
     }
 }
 
-async fn told_within(within: Duration, looking: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {
+async fn found_within(within: Duration, looking: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {
     tokio::time::timeout(within, looking).await.unwrap_or_else(|_| vec![late(within)])
 }
 
@@ -285,7 +285,12 @@ impl Diagnosis {
 
 impl Finding {
     /// A finding of a door's own check.
-    pub fn told(check: &'static str, state: Health, found: impl Into<String>, next: Option<Remedy>) -> Self {
+    pub fn described(
+        check: &'static str,
+        state: Health,
+        found: impl Into<String>,
+        next: Option<Remedy>,
+    ) -> Self {
         Self { check, ..Self::of(state, found, next) }
     }
 
@@ -327,7 +332,7 @@ mod tests {
         let found = aside(|| panic!("a defect")).await;
         assert_eq!((found.len(), found[0].state), (1, Health::Warning));
         let hanging = std::future::pending();
-        let found = told_within(Duration::from_millis(1), hanging).await;
+        let found = found_within(Duration::from_millis(1), hanging).await;
         assert_eq!((found.len(), found[0].state), (1, Health::Warning));
         assert!(found[0].found.starts_with("nothing was found within "), "{found:?}");
     }

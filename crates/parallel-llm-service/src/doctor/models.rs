@@ -4,7 +4,7 @@
 use parallel_llm_engine::{Code, PicoUsd, ProviderId};
 
 use super::{Doctor, Finding, Health, is_in_the_way};
-use crate::models::check::{Present, Standing};
+use crate::models::check::{CheckedModel, ModelState};
 use crate::models::find::ListLine;
 use crate::render::age::age;
 
@@ -12,19 +12,19 @@ use crate::render::age::age;
 const NAMED_MAX: usize = 3;
 
 pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
-    let roll_call = doctor.configured.check().await;
-    let count = |standing| roll_call.models.iter().filter(|model| model.standing == standing).count();
-    let well = count(Standing::Alive) + count(Standing::Expiring);
-    let all = roll_call.models.len();
+    let model_check = doctor.configured.check().await;
+    let count = |standing| model_check.models.iter().filter(|model| model.standing == standing).count();
+    let well = count(ModelState::Alive) + count(ModelState::Expiring);
+    let all = model_check.models.len();
     let mut findings = vec![Finding::ok(format!("{well} of {all} configured models are offered"))];
-    findings.extend(told_together(&roll_call.models));
-    findings.extend(roll_call.lists.iter().filter_map(list_finding));
+    findings.extend(grouped(&model_check.models));
+    findings.extend(model_check.lists.iter().filter_map(list_finding));
     findings
 }
 
 /// One finding for each model; those that lack the same are told once, in the place of the first.
-fn told_together(models: &[Present]) -> Vec<Finding> {
-    let mut groups: Vec<Vec<&Present>> = Vec::new();
+fn grouped(models: &[CheckedModel]) -> Vec<Finding> {
+    let mut groups: Vec<Vec<&CheckedModel>> = Vec::new();
     for model in models {
         match groups.iter_mut().find(|group| lack_the_same(group[0], model)) {
             Some(group) => group.push(model),
@@ -34,12 +34,12 @@ fn told_together(models: &[Present]) -> Vec<Finding> {
     groups.into_iter().map(|group| group_finding(&group)).collect()
 }
 
-fn lack_the_same(one: &Present, other: &Present) -> bool {
+fn lack_the_same(one: &CheckedModel, other: &CheckedModel) -> bool {
     let is_same = (&one.message, &one.next) == (&other.message, &other.next);
     one.message.is_some() && is_same && model_finding(one).state == model_finding(other).state
 }
 
-fn group_finding(group: &[&Present]) -> Finding {
+fn group_finding(group: &[&CheckedModel]) -> Finding {
     let alone = model_finding(group[0]);
     let (count, Some(message)) = (group.len(), &group[0].message) else { return alone };
     if count == 1 {
@@ -50,17 +50,17 @@ fn group_finding(group: &[&Present]) -> Finding {
     Finding { found: format!("{count} models ({}{more}): {message}", named.join(", ")), ..alone }
 }
 
-fn model_finding(model: &Present) -> Finding {
+fn model_finding(model: &CheckedModel) -> Finding {
     // A preset is asked by name only; the panel and the synthesizers are asked by every question.
     let is_in_use = model.places.iter().any(|place| !place.starts_with("presets."));
     let state = match model.standing {
-        Standing::Alive => Health::Ok,
-        Standing::Dead if is_in_use => Health::Failed,
-        Standing::Dead | Standing::Expiring | Standing::Unknown => Health::Warning,
+        ModelState::Alive => Health::Ok,
+        ModelState::Dead if is_in_use => Health::Failed,
+        ModelState::Dead | ModelState::Expiring | ModelState::Unknown => Health::Warning,
     };
     let what = match (&model.message, model.standing) {
         (Some(message), _) => message.clone(),
-        (None, Standing::Unknown) => "nobody can tell".to_owned(),
+        (None, ModelState::Unknown) => "nobody can tell".to_owned(),
         (None, _) => terms(model),
     };
     let alias = model.alias_of.as_ref().map(|target| format!(", now {target}")).unwrap_or_default();
@@ -72,7 +72,7 @@ fn model_finding(model: &Present) -> Finding {
 }
 
 /// What a model costs and how much it reads, as far as its list says.
-fn terms(model: &Present) -> String {
+fn terms(model: &CheckedModel) -> String {
     let usd = |price: Option<f64>| PicoUsd::from_f64(price?);
     let price = match (usd(model.input_usd_per_million), usd(model.output_usd_per_million)) {
         (Some(input), Some(output)) => format!("{input} in and {output} out for a million tokens"),

@@ -130,16 +130,17 @@ impl ProbeReport {
     pub fn findings(&self) -> Vec<Finding> {
         let cost = self.cost_usd.and_then(PicoUsd::from_f64);
         let cost = cost.map_or_else(|| "what nobody knows".to_owned(), |cost| cost.to_string());
-        let told = Finding::told(CHECK, Health::Ok, format!("run {} cost {cost}", self.run_id), None);
+        let described =
+            Finding::described(CHECK, Health::Ok, format!("run {} cost {cost}", self.run_id), None);
         // What passes is in the way of one run and not of the next; where no other model answers, it is.
         let is_mute = self.models.iter().all(|model| model.error.is_some());
-        self.models.iter().map(|model| model.finding(is_mute)).chain([told]).collect()
+        self.models.iter().map(|model| model.finding(is_mute)).chain([described]).collect()
     }
 
     /// That nobody could be asked.
     pub fn refused(failure: &Failure) -> Finding {
         let next = Some(failure.next_steps().into());
-        Finding::told(CHECK, Health::Failed, failure.message.clone(), next)
+        Finding::described(CHECK, Health::Failed, failure.message.clone(), next)
     }
 }
 
@@ -150,9 +151,11 @@ fn has_answered(seat: &SeatReport, error: &ErrorReport) -> bool {
 
 impl ProbedModel {
     fn finding(&self, panel_is_mute: bool) -> Finding {
-        let Some(error) = &self.error else { return Finding::told(CHECK, Health::Ok, self.praise(), None) };
+        let Some(error) = &self.error else {
+            return Finding::described(CHECK, Health::Ok, self.praise(), None);
+        };
         let state = if error.retryable && !panel_is_mute { Health::Warning } else { Health::Failed };
-        Finding::told(
+        Finding::described(
             CHECK,
             state,
             format!("{}: {}", self.model, error.message),

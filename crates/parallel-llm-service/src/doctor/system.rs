@@ -48,9 +48,9 @@ fn unsafe_name(magic: u32) -> Option<&'static str> {
 
 #[cfg(unix)]
 pub(super) fn room(folder: &Path) -> Option<Room> {
-    let told = rustix::fs::statvfs(folder).ok()?;
-    let free_files = (told.f_files > 0).then_some(told.f_favail);
-    Some(Room { free_bytes: told.f_bavail.checked_mul(told.f_frsize)?, free_files })
+    let described = rustix::fs::statvfs(folder).ok()?;
+    let free_files = (described.f_files > 0).then_some(described.f_favail);
+    Some(Room { free_bytes: described.f_bavail.checked_mul(described.f_frsize)?, free_files })
 }
 
 #[cfg(not(unix))]
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn file_systems_of_other_machines_are_known_by_their_numbers() {
-        let told = [0x6969, 0xff53_4d42, 0x0102_1997, 0xef53, 0x0102_1994].map(unsafe_name);
-        assert_eq!(told, [Some("NFS"), Some("CIFS"), Some("9P"), None, None]);
+        let described = [0x6969, 0xff53_4d42, 0x0102_1997, 0xef53, 0x0102_1994].map(unsafe_name);
+        assert_eq!(described, [Some("NFS"), Some("CIFS"), Some("9P"), None, None]);
     }
 
     #[test]

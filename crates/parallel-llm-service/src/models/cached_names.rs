@@ -22,7 +22,7 @@ impl Models {
             if provider.id != *default && !has_key(provider) {
                 continue;
             }
-            let known = self.lists.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
+            let known = self.lists.catalogues.look_up(&provider.id, Wanted::Cached, KeyUse::Withheld).await;
             let models = known.list.iter().flat_map(|list| list.catalogue.models());
             names.extend(models.map(|info| super::find::name(&provider.id, &info.id)));
         }

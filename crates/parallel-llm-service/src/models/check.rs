@@ -1,4 +1,4 @@
-//! The roll call: whether every model that the settings name is still offered, and for how long.
+//! The model check: whether every model that the settings name is still offered, and for how long.
 //!
 //! Only a list that was just fetched may say that a model is gone. Where there is none, that is said and not guessed.
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::Models;
 use super::catalogue::{List, Source, Wanted};
 use super::find::{ListLine, per_million};
-use super::lists::{Lists, Shelf};
+use super::lists::{Lists, ProviderLookup};
 use super::providers::has_key;
 use crate::Scope;
 use parallel_llm_settings::clock;
@@ -24,20 +24,20 @@ const EXPIRES_SOON_DAYS: i64 = 30;
 
 /// How every configured model stands.
 #[derive(Clone, Debug, Serialize)]
-pub struct RollCall {
+pub struct ModelCheck {
     /// The version of this shape. Fields are added, never changed.
     pub schema: u32,
     /// Whether a configured model is gone.
     pub has_dead: bool,
     /// The models, in the order of the settings.
-    pub models: Vec<Present>,
+    pub models: Vec<CheckedModel>,
     /// The lists they were looked for in.
     pub lists: Vec<ListLine>,
 }
 
 /// One configured model.
 #[derive(Clone, Debug, Serialize)]
-pub struct Present {
+pub struct CheckedModel {
     /// Its id, as `-m` takes it.
     pub id: String,
     /// Where it is named: `panel`, `synthesizer`, `presets.quick.panel`.
@@ -47,7 +47,7 @@ pub struct Present {
     /// Whether the provider has the key it needs.
     pub has_key: bool,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: ModelState,
     /// The model an alias stands for at the moment.
     pub alias_of: Option<String>,
     /// The last day it is offered, `YYYY-MM-DD`, where that is known.
@@ -67,7 +67,7 @@ pub struct Present {
 /// How a configured model stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum ModelState {
     /// Its provider offers it.
     Alive,
     /// Its provider offers it for a few days more.
@@ -78,7 +78,7 @@ pub enum Standing {
     Unknown,
 }
 
-impl Standing {
+impl ModelState {
     /// The word in tables and JSON.
     pub const fn word(self) -> &'static str {
         match self {
@@ -105,7 +105,7 @@ impl Named {
 
 impl Models {
     /// Looks for every configured model in its provider's list, all providers at once.
-    pub async fn check(&self) -> Result<RollCall, Failure> {
+    pub async fn check(&self) -> Result<ModelCheck, Failure> {
         self.principal.check(Scope::Read)?;
         Ok(self.configured.look_for(self.configured.models(), Wanted::Fresh).await)
     }
@@ -119,19 +119,19 @@ pub(crate) struct ConfiguredModels {
 
 impl ConfiguredModels {
     /// Looks for each in a list of now: who gives none is not there.
-    pub(crate) async fn check(&self) -> RollCall {
+    pub(crate) async fn check(&self) -> ModelCheck {
         self.look_for(self.models(), Wanted::New).await
     }
 
     /// Looks for other models the same way. What is no reference to a model is left out.
-    pub(crate) async fn check_others(&self, models: &[String]) -> RollCall {
+    pub(crate) async fn check_others(&self, models: &[String]) -> ModelCheck {
         let named = |reference: &String| {
             Some(Named { model: self.lists.providers.model_of(reference)?, places: Vec::new() })
         };
         self.look_for(models.iter().filter_map(named).collect(), Wanted::Fresh).await
     }
 
-    async fn look_for(&self, named: Vec<Named>, wanted: Wanted<'_>) -> RollCall {
+    async fn look_for(&self, named: Vec<Named>, wanted: Wanted<'_>) -> ModelCheck {
         let mut names: BTreeMap<&ProviderId, Vec<String>> = BTreeMap::new();
         for Named { model, .. } in &named {
             names.entry(&model.provider).or_default().push(model.model.clone());
@@ -139,24 +139,24 @@ impl ConfiguredModels {
         // Those without an address too: what to set is told as if it were a key.
         let providers = self.lists.providers.settings.providers.iter();
         let asked = providers.filter_map(|provider| Some((provider, names.get(&provider.id)?)));
-        let shelves = join_all(asked.map(|(provider, names)| self.searched(provider, names, wanted))).await;
+        let lookups = join_all(asked.map(|(provider, names)| self.searched(provider, names, wanted))).await;
         let stands = |Named { model, places }| {
-            let own = shelves.iter().find(|(shelf, _)| shelf.provider.id == model.provider);
-            let mut present = Present::new(&model, places);
-            if let Some((shelf, is_ready)) = own {
-                present.look_up(&model, shelf);
+            let own = lookups.iter().find(|(lookup, _)| lookup.provider.id == model.provider);
+            let mut present = CheckedModel::new(&model, places);
+            if let Some((lookup, is_ready)) = own {
+                present.look_up(&model, lookup);
                 if let Err(failure) = is_ready {
-                    present.cannot_be_asked(failure, shelf.provider);
+                    present.cannot_be_asked(failure, lookup.provider);
                 }
             }
             present
         };
-        let models: Vec<Present> = named.into_iter().map(stands).collect();
-        RollCall {
+        let models: Vec<CheckedModel> = named.into_iter().map(stands).collect();
+        ModelCheck {
             schema: 1,
-            has_dead: models.iter().any(|model| model.standing == Standing::Dead),
+            has_dead: models.iter().any(|model| model.standing == ModelState::Dead),
             models,
-            lists: shelves.iter().map(|(shelf, _)| ListLine::of(shelf)).collect(),
+            lists: lookups.iter().map(|(lookup, _)| ListLine::of(lookup)).collect(),
         }
     }
 
@@ -166,13 +166,13 @@ impl ConfiguredModels {
         provider: &'a ProviderSettings,
         names: &[String],
         wanted: Wanted<'_>,
-    ) -> (Shelf<'a>, Result<(), Failure>) {
+    ) -> (ProviderLookup<'a>, Result<(), Failure>) {
         let is_ready = self.lists.providers.check_key(&provider.id).await;
-        let shelf = self.lists.of(provider, wanted).await;
+        let lookup = self.lists.of(provider, wanted).await;
         // A name that a kept list does not have may be newer than the list.
-        let is_lacking = shelf.known.failure.is_none() && !shelf.has_all(names);
-        let shelf = if is_lacking { self.lists.of(provider, Wanted::Names(names)).await } else { shelf };
-        (shelf, is_ready)
+        let is_lacking = lookup.known.failure.is_none() && !lookup.has_all(names);
+        let lookup = if is_lacking { self.lists.of(provider, Wanted::Names(names)).await } else { lookup };
+        (lookup, is_ready)
     }
 
     /// Every reference of the settings, with the place that it stands in.
@@ -204,14 +204,14 @@ impl ConfiguredModels {
     }
 }
 
-impl Present {
+impl CheckedModel {
     fn new(model: &ModelRef, places: Vec<String>) -> Self {
         Self {
             id: model.to_string(),
             places,
             provider: model.provider.0.clone(),
             has_key: true,
-            standing: Standing::Unknown,
+            standing: ModelState::Unknown,
             alias_of: None,
             expires_on: None,
             context_tokens: None,
@@ -222,11 +222,11 @@ impl Present {
         }
     }
 
-    fn look_up(&mut self, model: &ModelRef, shelf: &Shelf<'_>) {
-        let why = shelf.known.failure.as_ref().map(|failure| format!(": {}", failure.message));
+    fn look_up(&mut self, model: &ModelRef, lookup: &ProviderLookup<'_>) {
+        let why = lookup.known.failure.as_ref().map(|failure| format!(": {}", failure.message));
         let why = why.unwrap_or_default();
-        let Some(list) = &shelf.known.list else {
-            self.message = Some(format!("there is no list of {} to look in{why}", shelf.provider.name));
+        let Some(list) = &lookup.known.list else {
+            self.message = Some(format!("there is no list of {} to look in{why}", lookup.provider.name));
             return;
         };
         let Some(info) = list.catalogue.find(&model.model) else { return self.miss(model, list) };
@@ -240,11 +240,11 @@ impl Present {
         self.context_tokens = info.context_tokens;
         self.input_usd_per_million = info.price.map(|price| per_million(price.input));
         self.output_usd_per_million = info.price.map(|price| per_million(price.output));
-        if shelf.known.failure.is_some() {
+        if lookup.known.failure.is_some() {
             self.message = Some(format!("it is in an older list, but there is none of today{why}"));
             return;
         }
-        self.standing = Standing::Alive;
+        self.standing = ModelState::Alive;
         if let Some(day) = &info.expires_on {
             self.expire(day);
         }
@@ -254,12 +254,12 @@ impl Present {
     fn expire(&mut self, day: &str) {
         match clock::days_until(day) {
             Some(..0) => {
-                self.standing = Standing::Dead;
+                self.standing = ModelState::Dead;
                 self.message = Some(format!("it was offered until {day}, which is over"));
                 self.next = Some(Operation::ListModels.into());
             }
             Some(days @ 0..EXPIRES_SOON_DAYS) => {
-                self.standing = Standing::Expiring;
+                self.standing = ModelState::Expiring;
                 self.message = Some(format!("it is offered until {day}, {days} days from now"));
                 self.next = Some(Advice::ChooseAnotherInTime.into());
             }
@@ -272,7 +272,7 @@ impl Present {
         let nearest = nearest.map(|id| ModelRef { model: id.to_owned(), ..model.clone() });
         self.next = nearest.map(|nearest| Next::Meant(nearest.to_string().into()).into());
         if list.catalogue.is_live() {
-            self.standing = Standing::Dead;
+            self.standing = ModelState::Dead;
             self.message = Some("its provider does not offer it".to_owned());
             self.next.get_or_insert_with(|| Operation::ListModels.into());
         } else if matches!(list.source, Source::Live(_)) {
@@ -287,7 +287,7 @@ impl Present {
     fn cannot_be_asked(&mut self, failure: &Failure, provider: &ProviderSettings) {
         // Of a provider without an address nobody knows whether its key is right.
         self.has_key = provider.base_url.is_none() && has_key(provider);
-        if self.standing != Standing::Dead {
+        if self.standing != ModelState::Dead {
             self.message = Some(failure.message.clone());
             self.next = Some(failure.next_steps().to_vec());
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::Models;
 use super::catalogue::{Source, Wanted};
-use super::lists::Shelf;
+use super::lists::ProviderLookup;
 use super::local::LocalServer;
 use super::providers::has_key;
 use crate::Scope;
@@ -140,20 +140,20 @@ impl Models {
         let servers = if query.providers.is_empty() { self.lists.local_servers().await } else { Vec::new() };
         let providers = if query.providers.is_empty() { self.usual_providers(&servers) } else { named };
         let wanted = if query.refresh { Wanted::New } else { Wanted::Fresh };
-        let shelf = async |provider| {
+        let lookup = async |provider| {
             if query.providers.is_empty() {
                 self.lists.of_unnamed(provider, wanted).await
             } else {
                 self.lists.of(provider, wanted).await
             }
         };
-        let shelves = join_all(providers.into_iter().map(shelf)).await;
+        let lookups = join_all(providers.into_iter().map(lookup)).await;
         let mut models: Vec<(ModelLine, &ModelInfo)> =
-            shelves.iter().flat_map(models_of).filter(|(line, info)| query.fits(line, info)).collect();
+            lookups.iter().flat_map(models_of).filter(|(line, info)| query.fits(line, info)).collect();
         if let Some(sort) = query.sort {
             sort.apply(&mut models);
         }
-        let lists = shelves.iter().map(ListLine::of).collect();
+        let lists = lookups.iter().map(ListLine::of).collect();
         let models_total = models.len();
         let models =
             models.into_iter().map(|(line, _)| line).take(query.limit.unwrap_or(usize::MAX)).collect();
@@ -194,15 +194,15 @@ impl Models {
 }
 
 /// Its models, each as it is told and as its list has it.
-fn models_of<'a>(shelf: &'a Shelf<'_>) -> impl Iterator<Item = (ModelLine, &'a ModelInfo)> {
-    let models = shelf.known.list.as_ref().map_or(&[][..], |list| list.catalogue.models());
-    models.iter().map(|info| (ModelLine::of(&shelf.provider.id, info), info))
+fn models_of<'a>(lookup: &'a ProviderLookup<'_>) -> impl Iterator<Item = (ModelLine, &'a ModelInfo)> {
+    let models = lookup.known.list.as_ref().map_or(&[][..], |list| list.catalogue.models());
+    models.iter().map(|info| (ModelLine::of(&lookup.provider.id, info), info))
 }
 
 impl ModelQuery {
     fn fits(&self, line: &ModelLine, info: &ModelInfo) -> bool {
-        let told = format!("{} {}", line.id, line.name).to_lowercase();
-        self.search.to_lowercase().split_whitespace().all(|word| told.contains(word))
+        let described = format!("{} {}", line.id, line.name).to_lowercase();
+        self.search.to_lowercase().split_whitespace().all(|word| described.contains(word))
             && self.context_min.is_none_or(|least| line.context_tokens.is_some_and(|tokens| tokens >= least))
             && self
                 .price_max
@@ -227,8 +227,8 @@ impl ModelSort {
 }
 
 impl ListLine {
-    pub(crate) fn of(shelf: &Shelf<'_>) -> Self {
-        let Shelf { provider, known } = shelf;
+    pub(crate) fn of(lookup: &ProviderLookup<'_>) -> Self {
+        let ProviderLookup { provider, known } = lookup;
         let source = known.list.as_ref().map(|list| list.source);
         let fetched_at_ms = match source {
             Some(Source::Live(at_ms) | Source::Kept(at_ms)) => Some(at_ms),

@@ -16,7 +16,7 @@ use super::providers::{Providers, lists_for_all};
 use parallel_llm_settings::settings::{KeyWish, ProviderSettings};
 
 /// A provider and what is known of its models.
-pub(crate) struct Shelf<'a> {
+pub(crate) struct ProviderLookup<'a> {
     pub(crate) provider: &'a ProviderSettings,
     pub(crate) known: Lookup,
 }
@@ -30,14 +30,18 @@ pub(crate) struct Lists {
 
 impl Lists {
     /// What is known of the models of a provider that somebody named. Who would refuse for want of a key is not asked.
-    pub(crate) async fn of<'a>(&self, provider: &'a ProviderSettings, wanted: Wanted<'_>) -> Shelf<'a> {
-        let needs_no_key = matches!(wanted, Wanted::AtHand) || lists_for_all(provider);
+    pub(crate) async fn of<'a>(
+        &self,
+        provider: &'a ProviderSettings,
+        wanted: Wanted<'_>,
+    ) -> ProviderLookup<'a> {
+        let needs_no_key = matches!(wanted, Wanted::Cached) || lists_for_all(provider);
         let checked = if needs_no_key { Ok(()) } else { self.providers.check_key(&provider.id).await };
         let known = match checked {
             Ok(()) => self.catalogues.look_up(&provider.id, wanted, KeyUse::Sent).await,
             Err(failure) => self.cached(provider, Some(failure)).await,
         };
-        Shelf { provider, known }
+        ProviderLookup { provider, known }
     }
 
     /// What is known of the models of a provider that nobody named: for a mere look no key goes where nobody sent it,
@@ -46,11 +50,11 @@ impl Lists {
         &self,
         provider: &'a ProviderSettings,
         wanted: Wanted<'_>,
-    ) -> Shelf<'a> {
+    ) -> ProviderLookup<'a> {
         let is_from_program = matches!(provider.key, KeyWish::Command(_));
         if self.providers.is_presumed(provider) || (is_from_program && lists_for_all(provider)) {
             let known = self.catalogues.look_up(&provider.id, wanted, KeyUse::Withheld).await;
-            return Shelf { provider, known };
+            return ProviderLookup { provider, known };
         }
         if !is_from_program {
             return self.of(provider, wanted).await;
@@ -64,11 +68,11 @@ impl Lists {
             let failure = Failure::new(Code::KeyMissing, message);
             known.failure = Some(failure.with_next(Next::Type(format!("models --provider {id}").into())));
         }
-        Shelf { provider, known }
+        ProviderLookup { provider, known }
     }
 
     async fn cached(&self, provider: &ProviderSettings, failure: Option<Failure>) -> Lookup {
-        let known = self.catalogues.look_up(&provider.id, Wanted::AtHand, KeyUse::Withheld).await;
+        let known = self.catalogues.look_up(&provider.id, Wanted::Cached, KeyUse::Withheld).await;
         Lookup { failure, ..known }
     }
 
@@ -91,7 +95,7 @@ impl Lists {
         }
         let known = names.into_iter().map(|(provider, names)| async move {
             let settings = self.providers.find(&provider)?;
-            let wanted = if names.is_empty() { Wanted::AtHand } else { Wanted::Names(&names) };
+            let wanted = if names.is_empty() { Wanted::Cached } else { Wanted::Names(&names) };
             let list = self.of(settings, wanted).await.known.list?;
             Some((provider, list.catalogue))
         });
@@ -99,7 +103,7 @@ impl Lists {
     }
 }
 
-impl Shelf<'_> {
+impl ProviderLookup<'_> {
     /// Whether its list has all of these names.
     pub(crate) fn has_all(&self, names: &[String]) -> bool {
         let list = self.known.list.as_ref();

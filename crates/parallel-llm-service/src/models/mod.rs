@@ -17,7 +17,7 @@ use lists::Lists;
 use parallel_llm_settings::settings::Settings;
 
 pub use catalogue::{Catalogues, Fetch, KeyUse};
-pub use check::{Present, RollCall, Standing};
+pub use check::{CheckedModel, ModelCheck, ModelState};
 pub use find::{FoundModels, ListLine, ModelLine, ModelQuery, ModelSort};
 pub use local::LocalServer;
 pub use overview::Overview;

@@ -113,8 +113,10 @@ impl Models {
     }
 
     fn circuits(&self) -> Vec<CircuitLine> {
-        let told = (*self.circuits)().into_iter().take(CIRCUITS_MAX).map(CircuitLine::of);
+        let described = (*self.circuits)().into_iter().take(CIRCUITS_MAX).map(CircuitLine::of);
         let is_owner = self.principal == Principal::Owner;
-        told.map(|line| if is_owner { line } else { CircuitLine { last: String::new(), ..line } }).collect()
+        described
+            .map(|line| if is_owner { line } else { CircuitLine { last: String::new(), ..line } })
+            .collect()
     }
 }

@@ -47,7 +47,7 @@ impl Cost {
 
     /// In words: `at least $0.0093`, `at least $0.0093, up to $0.12`, `about $1.20`, `$1.20`, `cost unknown`,
     /// `cost unknown, up to $0.12`.
-    pub fn told(self) -> String {
+    pub fn described(self) -> String {
         let known =
             self.known.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{}{cost}", self.word()));
         let bound = self.bound.map(|bound| format!(", up to {bound}"));
@@ -55,8 +55,8 @@ impl Cost {
     }
 
     /// The same where anything of it is known.
-    pub fn told_if_known(self) -> Option<String> {
-        self.known.map(|_| self.told())
+    pub fn described_if_known(self) -> Option<String> {
+        self.known.map(|_| self.described())
     }
 
     /// For the narrow column of a table: `≥$0.0093`, `~$1.20`, `$1.20`, `unknown`.
@@ -86,12 +86,15 @@ mod tests {
             cost(None, true, true),
         ];
         assert_eq!(
-            costs.map(Cost::told),
+            costs.map(Cost::described),
             ["$0.0093", "about $0.0093", "at least $0.0093", "at least $0.0093", "cost unknown"]
         );
         assert_eq!(costs.map(Cost::short), ["$0.0093", "~$0.0093", "≥$0.0093", "≥$0.0093", "unknown"]);
         let bounded =
             [paid, None].map(|known| Cost { bound: Some(PicoUsd::from_usd(1)), ..cost(known, true, true) });
-        assert_eq!(bounded.map(Cost::told), ["at least $0.0093, up to $1.00", "cost unknown, up to $1.00"]);
+        assert_eq!(
+            bounded.map(Cost::described),
+            ["at least $0.0093, up to $1.00", "cost unknown, up to $1.00"]
+        );
     }
 }

@@ -119,7 +119,7 @@ pub struct Report {
     pub error: Option<ErrorReport>,
     /// The program that wrote this report.
     pub program: ProgramReport,
-    /// How it can be gone on with, for doors that say so.
+    /// How it can be continued, for doors that say so.
     #[serde(skip)]
     #[schemars(skip)]
     pub resuming: Option<Resuming>,
@@ -371,13 +371,13 @@ impl Report {
     /// What it cost in words, and what of that was spent now, where most of it was before: `$0.00 now, $0.0037 in all since
     /// it was asked on 2026-11-20`.
     pub fn cost_told(&self) -> String {
-        let told = self.cost().told();
+        let described = self.cost().described();
         let Some((spent_usd, asked_at)) = self.spent_now_usd.zip(self.asked_at.as_deref()) else {
-            return told;
+            return described;
         };
         let spent = PicoUsd::from_f64(spent_usd).unwrap_or_default();
         let day = asked_at.split('T').next().unwrap_or(asked_at);
-        format!("{spent} now, {told} in all since it was asked on {day}")
+        format!("{spent} now, {described} in all since it was asked on {day}")
     }
 
     /// The report as JSON for people: a field a line, in the order of this page.
@@ -436,7 +436,7 @@ impl Synthesis {
             stands_without: outcome
                 .leave_one_out
                 .as_ref()
-                .and_then(|told| told.stands_without)
+                .and_then(|described| described.stands_without)
                 .map(|seat| seat.0),
             kin: outcome.same_vendor.iter().map(|seat| seat.0).collect(),
         }

@@ -42,7 +42,7 @@ impl CheckCommand {
 
     async fn grade(&self, candidate: AnswerToCheck) -> Result<Grade, Failure> {
         let (folder, environment) = (&self.settings.folder, &self.settings.environment);
-        let folder = Folder::create(folder)
+        let folder = CheckFolder::create(folder)
             .map_err(|error| Self::unavailable(&format!("has no folder to run in: {error}")))?;
         let mut command = Command::new(&self.settings.words[0]);
         command.args(&self.settings.words[1..]).current_dir(&folder.path);
@@ -95,11 +95,11 @@ fn said(stderr: &[u8]) -> Option<Arc<str>> {
 }
 
 /// An empty folder for one check, taken away with all that is in it when the check is over.
-struct Folder {
+struct CheckFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl CheckFolder {
     fn create(parent: &Path) -> io::Result<Self> {
         let mut name = [0; 8];
         getrandom::fill(&mut name).map_err(io::Error::other)?;
@@ -110,7 +110,7 @@ impl Folder {
     }
 }
 
-impl Folder {
+impl CheckFolder {
     /// A check may have built a whole program there, so it is taken away beside the runtime, and waited for: the program may
     /// end with this run.
     async fn remove(mut self) {
@@ -120,7 +120,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for CheckFolder {
     /// Of a check that was given up. Here and now, because a runtime that ends waits for nothing.
     fn drop(&mut self) {
         if !self.path.as_os_str().is_empty() {
@@ -179,7 +179,7 @@ mod tests {
             self.check.check(AnswerToCheck { seat: SeatNumber(3), text: Arc::from(text) }).await
         }
 
-        async fn told(&self, text: &str) -> String {
+        async fn described(&self, text: &str) -> String {
             match self.grade(text).await {
                 Ok(Grade { passed, score, said }) => {
                     let score = score.map(|score| format!(" with {score}")).unwrap_or_default();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     async fn check(line: &str, expected: &str) {
-        assert_eq!(Bench::of(line).told("fn main() {}\n").await, expected, "{line}");
+        assert_eq!(Bench::of(line).described("fn main() {}\n").await, expected, "{line}");
     }
 
     /// Waits for what another process does.
@@ -223,8 +223,8 @@ mod tests {
     async fn the_beginning_of_its_stderr_is_kept_on_one_line() {
         check("echo wrong >&2; exit 1", "does not pass: wrong").await;
         check("printf 'a\\n\\033[2Jb\\377' >&2", "passes: a [2Jb\u{fffd}").await;
-        let told = Bench::of("head -c 9000 /dev/zero | tr '\\0' x >&2; exit 1").told("x").await;
-        assert_eq!(told, format!("does not pass: {}…", "x".repeat(SAID_CHARS_MAX - 1)));
+        let described = Bench::of("head -c 9000 /dev/zero | tr '\\0' x >&2; exit 1").described("x").await;
+        assert_eq!(described, format!("does not pass: {}…", "x".repeat(SAID_CHARS_MAX - 1)));
     }
 
     #[tokio::test]
@@ -241,32 +241,32 @@ mod tests {
     async fn an_answer_is_read_whole_and_nothing_is_added_to_it() {
         let bench = Bench::of("cat > \"$HOME/seen\"");
         let text = "ü\0\n".repeat(LONG / 4);
-        assert_eq!(bench.told(&text).await, "passes");
+        assert_eq!(bench.described(&text).await, "passes");
         assert!(bench.left("seen") == text);
     }
 
     #[tokio::test]
     async fn who_reads_nothing_or_writes_without_end_is_no_failure() {
         let long = "x".repeat(LONG);
-        assert_eq!(Bench::of("exit 0").told(&long).await, "passes");
-        assert_eq!(Bench::of("exec <&-; head -c 1 /dev/zero; exit 0").told(&long).await, "passes");
+        assert_eq!(Bench::of("exit 0").described(&long).await, "passes");
+        assert_eq!(Bench::of("exec <&-; head -c 1 /dev/zero; exit 0").described(&long).await, "passes");
         let much = "echo 0.5; head -c 10000000 /dev/zero; head -c 10000000 /dev/zero >&2";
-        assert_eq!(Bench::of(much).told(&long).await, "passes with 0.5");
+        assert_eq!(Bench::of(much).described(&long).await, "passes with 0.5");
     }
 
     #[tokio::test]
     async fn what_takes_too_long_is_ended_with_all_that_it_has_started() {
         let late = "timeout: the check command did not end within 1500 ms (raise the setting `check_timeout_ms` (now 1500))";
-        assert_eq!(Bench::of("yes").within(1_500).told("x").await, late);
+        assert_eq!(Bench::of("yes").within(1_500).described("x").await, late);
         let bench = Bench::of("sleep 600 & echo $! > \"$HOME/helper\"; wait").within(1_500);
-        assert_eq!(bench.told("x").await, late);
+        assert_eq!(bench.described("x").await, late);
         is_gone(&bench.left("helper")).await;
     }
 
     #[tokio::test]
     async fn what_is_left_behind_is_ended_and_holds_nothing_up() {
         let bench = Bench::of("sleep 600 & echo $! > \"$HOME/helper\"; echo 0.5");
-        assert_eq!(bench.told("x").await, "passes with 0.5");
+        assert_eq!(bench.described("x").await, "passes with 0.5");
         is_gone(&bench.left("helper")).await;
     }
 
@@ -276,7 +276,7 @@ mod tests {
         let written = bench.root.path().join("self");
         let is_written = || std::fs::read_to_string(&written).is_ok_and(|text| text.ends_with('\n'));
         tokio::select! {
-            told = bench.told("x") => panic!("{told}"),
+            described = bench.described("x") => panic!("{described}"),
             () = until(is_written) => {}
         }
         is_gone(&bench.left("self")).await;
@@ -302,20 +302,20 @@ mod tests {
     #[tokio::test]
     async fn it_runs_in_an_empty_folder_of_its_own_that_is_taken_away() {
         let bench = Bench::of("pwd > \"$HOME/where\"; ls -a | wc -l; mkdir -p a/b; echo x > a/b/c; exit 0");
-        assert_eq!(bench.told("x").await, "passes", "two entries are no score");
+        assert_eq!(bench.described("x").await, "passes", "two entries are no score");
         let folder = PathBuf::from(bench.left("where").trim());
         assert!(folder.file_name().unwrap().to_str().unwrap().starts_with(FOLDER));
         until(|| !folder.exists()).await;
-        let own = Folder::create(bench.root.path()).unwrap();
+        let own = CheckFolder::create(bench.root.path()).unwrap();
         assert_eq!(std::fs::metadata(&own.path).unwrap().permissions().mode() & 0o777, 0o700);
         let listed = Bench::of("[ -z \"$(ls -A)\" ]");
-        assert_eq!(listed.told("x").await, "passes");
+        assert_eq!(listed.described("x").await, "passes");
     }
 
     #[tokio::test]
     async fn of_the_environment_it_has_only_what_is_named() {
         let bench = Bench::of("env > \"$HOME/env\"; cat > /dev/null");
-        assert_eq!(bench.told("hostile=1").await, "passes");
+        assert_eq!(bench.described("hostile=1").await, "passes");
         let seen = bench.left("env");
         // What a shell sets of its own accord.
         let mut names: Vec<&str> = seen.lines().filter_map(|line| line.split('=').next()).collect();
@@ -329,10 +329,10 @@ mod tests {
     async fn what_cannot_be_run_is_told() {
         let mut bench = Bench::of("");
         bench.check.settings.words = vec!["/no/program".to_owned(), "secret".to_owned()];
-        let told = "check_unavailable: the check command cannot be started: No such file or directory (os error 2) (try the check command by hand)";
-        assert_eq!(bench.told("x").await, told);
+        let described = "check_unavailable: the check command cannot be started: No such file or directory (os error 2) (try the check command by hand)";
+        assert_eq!(bench.described("x").await, described);
         bench.check.settings.folder = bench.root.path().join("gone");
-        let told = "check_unavailable: the check command has no folder to run in: No such file or directory (os error 2) (try the check command by hand)";
-        assert_eq!(bench.told("x").await, told);
+        let described = "check_unavailable: the check command has no folder to run in: No such file or directory (os error 2) (try the check command by hand)";
+        assert_eq!(bench.described("x").await, described);
     }
 }

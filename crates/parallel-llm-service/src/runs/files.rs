@@ -276,9 +276,9 @@ impl FileWriter {
             written = self.write_new(run).await;
         }
         match written {
-            Ok(()) if run.is_decided() => self.tell(FilesState::Written, None),
+            Ok(()) if run.is_decided() => self.render(FilesState::Written, None),
             Ok(()) => {}
-            Err(error) => self.tell(FilesState::Failed, Some(error.to_string())),
+            Err(error) => self.render(FilesState::Failed, Some(error.to_string())),
         }
     }
 
@@ -315,7 +315,7 @@ impl FileWriter {
         tokio::task::spawn_blocking(move || folder.remove(&names)).await.map_err(io::Error::other)?
     }
 
-    fn tell(&self, state: FilesState, error: Option<String>) {
+    fn render(&self, state: FilesState, error: Option<String>) {
         self.said.send_replace(self.report(state, error));
     }
 

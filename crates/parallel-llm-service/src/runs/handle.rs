@@ -48,7 +48,7 @@ struct Interest {
     /// How many principals still want the run; `None` for whoever only looks, and where another process does it.
     wanted_by: Option<Arc<AtomicUsize>>,
     stop: Stop,
-    /// The same run as this process goes on with it, once it does; for whoever asked what another process was at.
+    /// The same run as this process continues it, once it does; for whoever asked what another process was at.
     heir: OnceLock<RunHandle>,
 }
 

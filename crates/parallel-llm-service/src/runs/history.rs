@@ -20,7 +20,7 @@ use parallel_llm_settings::clock;
 const LIST_MAX: usize = 500;
 
 /// A run, wherever it is known from.
-pub enum Kept {
+pub enum KnownRun {
     /// Under way in this process.
     Live(RunHandle),
     /// Read from the store; another process may still be at it.
@@ -55,34 +55,36 @@ pub struct History {
 
 impl History {
     /// Finds a run by its name, by a unique beginning of it, or `@` for the newest.
-    pub async fn find(&self, name: &str) -> Result<Kept, Failure> {
+    pub async fn find(&self, name: &str) -> Result<KnownRun, Failure> {
         self.principal.check(Scope::Read)?;
         Ok(match self.seek(name).await? {
             // Whoever may only read gives nothing up.
-            Kept::Live(handle) if self.principal.check(Scope::Ask).is_err() => Kept::Live(handle.observe()),
+            KnownRun::Live(handle) if self.principal.check(Scope::Ask).is_err() => {
+                KnownRun::Live(handle.observe())
+            }
             kept => kept,
         })
     }
 
     /// The same for a use case that may do more than read.
-    pub(crate) async fn seek(&self, name: &str) -> Result<Kept, Failure> {
+    pub(crate) async fn seek(&self, name: &str) -> Result<KnownRun, Failure> {
         let is_visible = |handle: &RunHandle| handle.look(|run| self.principal.may_see(&run.plan));
         let live = |id| self.live.made().and_then(|runs| runs.find(id)).filter(is_visible);
         if let Some(handle) = name.parse().ok().and_then(live) {
-            return Ok(Kept::Live(handle));
+            return Ok(KnownRun::Live(handle));
         }
         let id = self.store.get().await?.find_prefix(self.principal.whose(), name).await?;
         match live(id) {
-            Some(handle) => Ok(Kept::Live(handle)),
-            None => self.read(id).await.map(|past| Kept::Past(Box::new(past))),
+            Some(handle) => Ok(KnownRun::Live(handle)),
+            None => self.read(id).await.map(|past| KnownRun::Past(Box::new(past))),
         }
     }
 
     /// A look at a run, whichever process does it. Whoever only looks gives nothing up.
     pub async fn watch(&self, name: &str) -> Result<RunHandle, Failure> {
         Ok(match self.find(name).await? {
-            Kept::Live(handle) => handle.observe(),
-            Kept::Past(past) => past.watch(),
+            KnownRun::Live(handle) => handle.observe(),
+            KnownRun::Past(past) => past.watch(),
         })
     }
 
@@ -93,14 +95,14 @@ impl History {
     }
 
     /// Runs that began since this moment, in milliseconds since 1970, and that a process which is gone left unfinished:
-    /// those that can be gone on with, newest first, up to 500. None where nothing has needed the store yet.
+    /// those that can be continued, newest first, up to 500. None where nothing has needed the store yet.
     pub async fn interrupted_since(&self, since_ms: i64) -> Result<Vec<RunSummary>, Failure> {
         self.principal.check(Scope::Read)?;
         let Some(store) = self.store.made() else { return Ok(Vec::new()) };
         let status = Some(RunStatus::Interrupted);
         let filter = RunFilter { limit: LIST_MAX, status, before: None };
         let mut runs = store.list(self.principal.whose(), filter).await?;
-        // Without its question a run cannot be gone on with.
+        // Without its question a run cannot be continued.
         runs.retain(|run| run.created_at_ms >= since_ms && run.question_excerpt.is_some());
         Ok(runs)
     }
@@ -128,7 +130,7 @@ fn missing(name: impl std::fmt::Display) -> Failure {
     Failure::new(Code::RunNotFound, format!("there is no run `{name}`"))
 }
 
-impl Kept {
+impl KnownRun {
     /// The run as it stands.
     pub fn run(&self) -> Run {
         match self {
@@ -140,11 +142,11 @@ impl Kept {
 
 impl PastRun {
     /// Tells each event, with the run as it stood then.
-    pub fn retell(&self, mut tell: impl FnMut(&Run, &Recorded)) {
+    pub fn replay(&self, mut show: impl FnMut(&Run, &Recorded)) {
         let mut run = Run::new(Arc::clone(&self.plan));
         for recorded in &self.events {
             run.apply(recorded);
-            tell(&run, recorded);
+            show(&run, recorded);
         }
     }
 

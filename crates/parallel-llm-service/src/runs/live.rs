@@ -110,7 +110,7 @@ impl Runs {
         begun
     }
 
-    /// Goes on with a run that is at a stand. Nothing it has is asked for again but what `reopening` names.
+    /// Continues a run that is at a stand. Nothing it has is asked for again but what `reopening` names.
     pub async fn reopen(
         &self,
         run: Run,
@@ -131,7 +131,7 @@ impl Runs {
         self.begin(Arc::new(Hub::of(going_on)), folder, opening).await
     }
 
-    /// Notes that a run begins. Two calls may want to go on with the same one at the same moment.
+    /// Notes that a run begins. Two calls may want to continue the same one at the same moment.
     fn claim(&self, hub: Arc<Hub>) -> Result<Claim, Failure> {
         let id = hub.look(|run| run.plan.run_id);
         let mut live = self.live();
@@ -163,25 +163,26 @@ impl Runs {
         // Whoever follows the run sees it from its first event on.
         let logged = telemetry::is_wanted().then(|| hub.watch_events());
         let handle = RunHandle::here(Arc::clone(&hub), Arc::clone(&self.calibration), stop.clone());
-        let (tell, told) = oneshot::channel();
+        let (sender, begun_or_failed) = oneshot::channel();
         let runs = self.clone();
         self.tasks.spawn(async move {
             let underway = match opening.await {
                 Ok(underway) => underway,
                 // The caller may have gone; then nobody needs to know.
-                Err(failure) => return drop(tell.send(Err(failure))),
+                Err(failure) => return drop(sender.send(Err(failure))),
             };
             if let Some((run, watch)) = logged {
                 runs.tasks.spawn(telemetry::follow(run, watch));
             }
             let handle = handle.with_files(runs.write_files(folder, hub));
             claim.hold(handle.clone());
-            drop(tell.send(Ok(handle)));
+            drop(sender.send(Ok(handle)));
             // Boxed, because a task is copied several times while it is spawned and ended, and this is most of it.
             Box::pin(finish(underway, &stop, runs.drain)).await;
             drop(claim);
         });
-        told.await
+        begun_or_failed
+            .await
             .unwrap_or_else(|_| Err(Failure::new(Code::Internal, "a defect stopped the run as it began")))
     }
 

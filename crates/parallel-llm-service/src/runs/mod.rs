@@ -20,7 +20,7 @@ pub use backup::{Database, StoreCheck};
 pub use calibration::CalibrationFile;
 pub use cost::{Costs, Spending};
 pub use handle::{Hold, RunHandle};
-pub use history::{History, Kept, PastRun};
+pub use history::{History, KnownRun, PastRun};
 pub use insights::{Insights, ModelInsight, Verdict};
 pub use journals::Journals;
 pub use live::Runs;

@@ -82,11 +82,11 @@ impl Retention {
     }
 
     /// Lets it go, some runs at a time, and tells how far it has come after each time. The files of a run go first: where they
-    /// cannot, it stays in the database, and it can be tried again. Given up half-way, it is gone on with by purging again.
+    /// cannot, it stays in the database, and it can be tried again. Given up half-way, it is continued by purging again.
     pub async fn purge(
         &self,
         doomed: &Doomed,
-        mut tell: impl FnMut(PurgeStage) + Send,
+        mut report: impl FnMut(PurgeStage) + Send,
     ) -> Result<Purging, Failure> {
         self.history.principal.check_owner()?;
         let (runs, mut under_way) = self.doomed(doomed).await?;
@@ -100,9 +100,9 @@ impl Retention {
             gone.extend(purged.runs);
             // One may have been taken up again meanwhile.
             under_way.extend(purged.under_way);
-            tell(PurgeStage::Removing { done: number * RUNS_AT_ONCE + some.len(), total: runs.len() });
+            report(PurgeStage::Removing { done: number * RUNS_AT_ONCE + some.len(), total: runs.len() });
         }
-        tell(PurgeStage::Overwriting);
+        report(PurgeStage::Overwriting);
         let log_cleared = store.reclaim().await?;
         let Purging { failed, files, left, .. } = rest;
         let gone = Purging::of(&gone, under_way);

@@ -4,7 +4,7 @@ use parallel_llm_engine::{Failure, PicoUsd};
 use serde_json::json;
 
 use super::Moment;
-use crate::command::Desk;
+use crate::command::CommandContext;
 use crate::exit;
 use crate::terminal::table::{self, Column};
 use parallel_llm_service::{CostBy, Costs, Spending};
@@ -59,10 +59,10 @@ impl By {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, cost: &Cost) -> Result<u8, Failure> {
+pub(super) async fn run(context: &CommandContext<'_>, cost: &Cost) -> Result<u8, Failure> {
     let (by, word, title) = cost.by.words();
     let since_ms = cost.since.map(Moment::unix_ms);
-    let costs = desk.service.statistics.costs(by, since_ms).await?;
+    let costs = context.service.statistics.costs(by, since_ms).await?;
     if cost.json {
         let object = json!({
             "schema": SCHEMA,
@@ -71,16 +71,16 @@ pub(super) async fn run(desk: &Desk<'_>, cost: &Cost) -> Result<u8, Failure> {
             "lines": costs.lines,
             "total": costs.total,
         });
-        desk.console.data(&format!("{object:#}"));
+        context.console.data(&format!("{object:#}"));
     } else {
-        tell(desk, &costs, title);
+        render(context, &costs, title);
     }
     Ok(exit::ANSWER)
 }
 
-fn tell(desk: &Desk<'_>, costs: &Costs, title: &'static str) {
+fn render(context: &CommandContext<'_>, costs: &Costs, title: &'static str) {
     if costs.lines.is_empty() {
-        desk.console.say("no calls in this time: nothing was paid");
+        context.console.say("no calls in this time: nothing was paid");
         return;
     }
     let columns = [
@@ -95,7 +95,7 @@ fn tell(desk: &Desk<'_>, costs: &Costs, title: &'static str) {
         Column::numbers("ESTIMATED"),
     ];
     let rows: Vec<Vec<String>> = costs.lines.iter().chain([&costs.total]).map(row).collect();
-    desk.console.page(&table::lines(&columns, &rows).join("\n"));
+    context.console.page(&table::lines(&columns, &rows).join("\n"));
     let (unknown, estimated) = (costs.total.calls_of_unknown_cost, costs.total.calls_of_estimated_cost);
     if unknown > 0 {
         let most = costs.total.unknown_cost_max;
@@ -104,13 +104,13 @@ fn tell(desk: &Desk<'_>, costs: &Costs, title: &'static str) {
         } else {
             String::new()
         };
-        desk.console.say(&format!(
+        context.console.say(&format!(
             "what {} cost is unknown and not in the sum: it is the least that was paid{most}",
             calls(unknown)
         ));
     }
     if estimated > 0 {
-        desk.console.say(&format!("what {} cost is computed from prices", calls(estimated)));
+        context.console.say(&format!("what {} cost is computed from prices", calls(estimated)));
     }
 }
 

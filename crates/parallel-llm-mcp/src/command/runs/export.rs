@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use parallel_llm_engine::{Code, Failure, RunId};
 
 use super::Moment;
-use crate::command::Desk;
+use crate::command::CommandContext;
 use crate::exit;
 use crate::terminal::words::COMMAND_LINE;
 
@@ -38,22 +38,22 @@ pub struct Export {
 }
 
 /// Does the command. One run that cannot be exported does not keep the others from it.
-pub(super) async fn run(desk: &Desk<'_>, export: &Export) -> Result<u8, Failure> {
-    let runs = wanted(desk, export).await?;
+pub(super) async fn run(context: &CommandContext<'_>, export: &Export) -> Result<u8, Failure> {
+    let runs = wanted(context, export).await?;
     if runs.is_empty() {
-        desk.console.say("no run to export");
+        context.console.say("no run to export");
     }
     let mut failed: Vec<Code> = Vec::new();
     for run_id in &runs {
-        match one(desk, export, *run_id).await {
+        match one(context, export, *run_id).await {
             Ok(line) => {
-                desk.console.data(&line);
-                desk.console.room().await;
+                context.console.data(&line);
+                context.console.room().await;
             }
             // It was purged meanwhile.
             Err(failure) if failure.code == Code::RunNotFound => {}
             Err(failure) => {
-                desk.console.fail(&failure, export.jsonl);
+                context.console.fail(&failure, export.jsonl);
                 failed.push(failure.code);
             }
         }
@@ -66,13 +66,13 @@ pub(super) async fn run(desk: &Desk<'_>, export: &Export) -> Result<u8, Failure>
 }
 
 /// The runs, each once, the oldest first. All names are looked up before anything is written.
-async fn wanted(desk: &Desk<'_>, export: &Export) -> Result<Vec<RunId>, Failure> {
+async fn wanted(context: &CommandContext<'_>, export: &Export) -> Result<Vec<RunId>, Failure> {
     if export.runs.is_empty() {
-        return desk.service.runs.run_ids(export.since.map(Moment::unix_ms), None).await;
+        return context.service.runs.run_ids(export.since.map(Moment::unix_ms), None).await;
     }
     let mut runs = Vec::new();
     for name in &export.runs {
-        runs.push(desk.service.runs.run_id(name).await?);
+        runs.push(context.service.runs.run_id(name).await?);
     }
     runs.sort_unstable();
     runs.dedup();
@@ -80,10 +80,10 @@ async fn wanted(desk: &Desk<'_>, export: &Export) -> Result<Vec<RunId>, Failure>
 }
 
 /// Exports one run, and gives what is told of it: its report or its folder.
-async fn one(desk: &Desk<'_>, export: &Export, run_id: RunId) -> Result<String, Failure> {
+async fn one(context: &CommandContext<'_>, export: &Export, run_id: RunId) -> Result<String, Failure> {
     if export.jsonl {
-        return Ok(desk.service.runs.load(run_id).await?.report().said(&COMMAND_LINE).line());
+        return Ok(context.service.runs.load(run_id).await?.report().said(&COMMAND_LINE).line());
     }
-    let folder = desk.service.runs.export(run_id, export.dir.as_deref()).await?;
+    let folder = context.service.runs.export(run_id, export.dir.as_deref()).await?;
     Ok(folder.display().to_string())
 }

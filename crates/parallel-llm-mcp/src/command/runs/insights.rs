@@ -3,7 +3,7 @@
 use parallel_llm_engine::{Failure, PicoUsd};
 
 use super::Moment;
-use crate::command::{Desk, models};
+use crate::command::{CommandContext, models};
 use crate::exit;
 use crate::terminal::table::{self, Column};
 use parallel_llm_service::render::age::seconds;
@@ -29,17 +29,17 @@ pub struct Insights {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, insights: &Insights) -> Result<u8, Failure> {
-    let found = desk.service.statistics.insights(insights.since.map(Moment::unix_ms)).await?;
+pub(super) async fn run(context: &CommandContext<'_>, insights: &Insights) -> Result<u8, Failure> {
+    let found = context.service.statistics.insights(insights.since.map(Moment::unix_ms)).await?;
     if insights.json {
-        desk.console.data(&models::pretty(&found));
+        context.console.data(&models::pretty(&found));
     } else {
-        tell(desk, insights, &found);
+        render(context, insights, &found);
     }
     Ok(exit::ANSWER)
 }
 
-fn tell(desk: &Desk<'_>, insights: &Insights, found: &Found) {
+fn render(context: &CommandContext<'_>, insights: &Insights, found: &Found) {
     const COLUMNS: [Column; 11] = [
         Column::words("MODEL", MODEL_CHARS_MAX),
         Column::numbers("RUNS"),
@@ -55,7 +55,7 @@ fn tell(desk: &Desk<'_>, insights: &Insights, found: &Found) {
     ];
     if found.models.is_empty() {
         let when = if insights.since.is_some() { "in this time" } else { "yet" };
-        desk.console.say(&format!(
+        context.console.say(&format!(
             "no run {when} whose text was made of two answers or more: there is nothing to learn from"
         ));
         return;
@@ -63,10 +63,10 @@ fn tell(desk: &Desk<'_>, insights: &Insights, found: &Found) {
     let rows: Vec<Vec<String>> = found.models.iter().map(row).collect();
     let sentences = found.models.iter().map(|model| model.sentence.clone());
     let lines = table::lines(&COLUMNS, &rows).into_iter().chain([String::new()]).chain(sentences);
-    desk.console.page(&lines.collect::<Vec<_>>().join("\n"));
-    desk.console.say(&format!("from {} runs whose text was made of two answers or more", found.runs));
+    context.console.page(&lines.collect::<Vec<_>>().join("\n"));
+    context.console.say(&format!("from {} runs whose text was made of two answers or more", found.runs));
     if found.runs_untold > 0 {
-        desk.console.say(&format!(
+        context.console.say(&format!(
             "{} more tell nothing: nobody could fuse them, or their texts are too long to compare",
             found.runs_untold
         ));
@@ -74,7 +74,7 @@ fn tell(desk: &Desk<'_>, insights: &Insights, found: &Found) {
     if found.models.iter().any(|model| model.verdict == Verdict::LeaveOut) {
         let note = "savings count a model's own calls, of all calls of the panels it sat on; the synthesizer would have \
                     read less, too";
-        desk.console.say(note);
+        context.console.say(note);
     }
 }
 

@@ -14,8 +14,8 @@ use parallel_llm_engine::{Code, Failure, PicoUsd, RunId};
 use serde_json::json;
 
 use self::moment::Moment;
-use super::Desk;
-use super::further;
+use super::CommandContext;
+use super::continuing;
 use crate::exit;
 use crate::terminal::words;
 use parallel_llm_service::render::age::age;
@@ -43,15 +43,15 @@ pub enum RunsCommand {
     },
     Show(show::Show),
     /// Watch a run, whichever process does it, until its answer is there
-    Wait(further::Wait),
+    Wait(continuing::Wait),
     /// Finish a run that was interrupted, or ask its seats without an answer again, paying for nothing twice
-    Resume(further::Resume),
+    Resume(continuing::Resume),
     /// Ask further models the question of a run, and fuse again
-    Add(further::Add),
+    Add(continuing::Add),
     /// Make another text of a run's answers, asking no model of its panel again
-    Synthesize(further::Synthesize),
+    Synthesize(continuing::Synthesize),
     /// Try another strategy on a run's answers, asking no model of its panel again
-    Replay(further::Replay),
+    Replay(continuing::Replay),
     Search(search::Search),
     Cost(cost::Cost),
     Insights(insights::Insights),
@@ -98,48 +98,53 @@ fn how_many(text: &str) -> Result<usize, String> {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, command: RunsCommand) -> Result<u8, Failure> {
+pub(super) async fn run(context: &CommandContext<'_>, command: RunsCommand) -> Result<u8, Failure> {
     match command {
-        RunsCommand::List { limit, before, json } => list(desk, limit, before.as_deref(), json).await,
-        RunsCommand::Show(show) => show::run(desk, &show).await,
-        RunsCommand::Wait(wait) => further::wait(desk, &wait).await,
-        RunsCommand::Resume(resume) => further::resume(desk, &resume).await,
-        RunsCommand::Add(add) => further::add(desk, add).await,
-        RunsCommand::Synthesize(synthesize) => further::synthesize(desk, synthesize).await,
-        RunsCommand::Replay(replay) => further::replay(desk, replay).await,
-        RunsCommand::Search(search) => search::run(desk, &search).await,
-        RunsCommand::Cost(cost) => cost::run(desk, &cost).await,
-        RunsCommand::Insights(insights) => insights::run(desk, &insights).await,
-        RunsCommand::Export(export) => export::run(desk, &export).await,
-        RunsCommand::Purge(purge) => purge::run(desk, purge).await,
+        RunsCommand::List { limit, before, json } => list(context, limit, before.as_deref(), json).await,
+        RunsCommand::Show(show) => show::run(context, &show).await,
+        RunsCommand::Wait(wait) => continuing::wait(context, &wait).await,
+        RunsCommand::Resume(resume) => continuing::resume(context, &resume).await,
+        RunsCommand::Add(add) => continuing::add(context, add).await,
+        RunsCommand::Synthesize(synthesize) => continuing::synthesize(context, synthesize).await,
+        RunsCommand::Replay(replay) => continuing::replay(context, replay).await,
+        RunsCommand::Search(search) => search::run(context, &search).await,
+        RunsCommand::Cost(cost) => cost::run(context, &cost).await,
+        RunsCommand::Insights(insights) => insights::run(context, &insights).await,
+        RunsCommand::Export(export) => export::run(context, &export).await,
+        RunsCommand::Purge(purge) => purge::run(context, purge).await,
     }
 }
 
-async fn list(desk: &Desk<'_>, limit: usize, before: Option<&str>, as_json: bool) -> Result<u8, Failure> {
+async fn list(
+    context: &CommandContext<'_>,
+    limit: usize,
+    before: Option<&str>,
+    as_json: bool,
+) -> Result<u8, Failure> {
     let before = match before.map(|name| (name, RunId::from_str(name))) {
         None => None,
         // A whole id is a moment, whether or not its run is still there.
         Some((_, Ok(id))) => Some(id),
-        Some((name, Err(_))) => Some(desk.service.runs.run_id(name).await?),
+        Some((name, Err(_))) => Some(context.service.runs.run_id(name).await?),
     };
-    let runs = desk.service.runs.list(RunFilter { limit, before, status: None }).await?;
+    let runs = context.service.runs.list(RunFilter { limit, before, status: None }).await?;
     if runs.is_empty() && !as_json {
-        desk.console.say(&before.map_or_else(
+        context.console.say(&before.map_or_else(
             || "no runs yet: try `parallel-llm-mcp ask \"...\"`".to_owned(),
             |before| format!("no run is older than {before}"),
         ));
     }
     let lines: Vec<String> =
-        runs.iter().map(|run| if as_json { json_line(run) } else { line(desk, run) }).collect();
+        runs.iter().map(|run| if as_json { json_line(run) } else { line(context, run) }).collect();
     match lines.join("\n") {
         _ if lines.is_empty() => {}
-        told if as_json => desk.console.data(&told),
-        told => desk.console.page(&told),
+        described if as_json => context.console.data(&described),
+        described => context.console.page(&described),
     }
     let damaged = runs.iter().filter(|run| run.is_damaged).count();
     if damaged > 0 {
         let next = words::say(Code::Damaged.next());
-        desk.console.say(&format!(
+        context.console.say(&format!(
             "warning[damaged]: {damaged} of these lines are not what was written (next: {next})"
         ));
     }
@@ -172,9 +177,9 @@ fn cost(run: &RunSummary) -> Cost {
     Cost::reckoned(run.cost, run.cost_lacks_calls, run.cost_is_estimate)
 }
 
-fn line(desk: &Desk<'_>, run: &RunSummary) -> String {
+fn line(context: &CommandContext<'_>, run: &RunSummary) -> String {
     let question = run.question_excerpt.as_deref().unwrap_or("(not kept)");
-    let room = desk.console.columns().saturating_sub(66).max(20);
+    let room = context.console.columns().saturating_sub(66).max(20);
     format!(
         "{}  {:<11}  {:>2} of {:<2}  {:>9}  {:>8} ago  {}",
         run.run_id,

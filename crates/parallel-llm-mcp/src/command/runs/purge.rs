@@ -7,7 +7,7 @@ use parallel_llm_engine::Failure;
 use tokio::time::Instant;
 
 use super::Moment;
-use crate::command::{Desk, models};
+use crate::command::{CommandContext, models};
 use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
@@ -46,21 +46,21 @@ pub struct Purge {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, purge: Purge) -> Result<u8, Failure> {
+pub(super) async fn run(context: &CommandContext<'_>, purge: Purge) -> Result<u8, Failure> {
     let doomed = match purge.older_than {
         Some(moment) => Doomed::Before(moment.unix_ms()),
         None => Doomed::Named(purge.runs),
     };
     let purging = if purge.yes {
-        let mut progress = Progress { desk, told: Instant::now() };
-        desk.service.retention.purge(&doomed, |stage| progress.tell(stage)).await?
+        let mut progress = Progress { context, described: Instant::now() };
+        context.service.retention.purge(&doomed, |stage| progress.render(stage)).await?
     } else {
-        desk.service.retention.purgeable(&doomed).await?
+        context.service.retention.purgeable(&doomed).await?
     };
     if purge.json {
-        desk.console.data(&models::pretty(&purging));
+        context.console.data(&models::pretty(&purging));
     } else {
-        tell(desk, &purging);
+        render(context, &purging);
     }
     Ok(match (purging.failed.is_empty(), purging.runs) {
         (true, _) => exit::ANSWER,
@@ -71,44 +71,45 @@ pub(super) async fn run(desk: &Desk<'_>, purge: Purge) -> Result<u8, Failure> {
 
 /// Says now and then how far it has come, on stderr: one that is soon done says nothing.
 struct Progress<'d> {
-    desk: &'d Desk<'d>,
-    told: Instant,
+    context: &'d CommandContext<'d>,
+    described: Instant,
 }
 
 impl Progress<'_> {
-    fn tell(&mut self, stage: PurgeStage) {
-        if self.told.elapsed() < PROGRESS_EVERY {
+    fn render(&mut self, stage: PurgeStage) {
+        if self.described.elapsed() < PROGRESS_EVERY {
             return;
         }
-        self.told = Instant::now();
+        self.described = Instant::now();
         let line = match stage {
             PurgeStage::Removing { done, total } => format!("{done} of {total} runs"),
             PurgeStage::Overwriting => "overwriting what is left of them".to_owned(),
         };
-        self.desk.console.say(&self.desk.console.tone(Tone::Dim, &line));
+        self.context.console.say(&self.context.console.tone(Tone::Dim, &line));
     }
 }
 
-fn tell(desk: &Desk<'_>, purging: &Purging) {
-    desk.console.say(&extent(purging));
+fn render(context: &CommandContext<'_>, purging: &Purging) {
+    context.console.say(&extent(purging));
     let stays = purging.under_way.iter().map(|run_id| format!("run {run_id} is under way and stays"));
-    name(desk, &stays.collect::<Vec<_>>());
-    name(desk, &purging.failed.iter().map(why_it_stays).collect::<Vec<_>>());
+    name(context, &stays.collect::<Vec<_>>());
+    name(context, &purging.failed.iter().map(why_it_stays).collect::<Vec<_>>());
     let left = purging
         .left
         .iter()
         .map(|path| format!("left, because this program did not make it: {}", path.display()));
-    name(desk, &left.collect::<Vec<_>>());
+    name(context, &left.collect::<Vec<_>>());
     if purging.log_cleared == Some(false) {
         let line = "another process is reading the database: until it is done, texts may stand in its log";
-        desk.console.say(&desk.console.tone(Tone::Warning, line));
+        context.console.say(&context.console.tone(Tone::Warning, line));
     }
     if purging.runs > 0 {
-        desk.console.say("what they cost stays in `runs cost`");
+        context.console.say("what they cost stays in `runs cost`");
     }
     if purging.runs > 0 && !purging.done {
-        desk.console
-            .say(&desk.console.tone(Tone::Strong, "nothing is removed yet: say it again with `--yes`"));
+        context
+            .console
+            .say(&context.console.tone(Tone::Strong, "nothing is removed yet: say it again with `--yes`"));
     }
 }
 
@@ -133,11 +134,11 @@ fn extent(purging: &Purging) -> String {
 }
 
 /// Says the first of these lines, and how many more there are.
-fn name(desk: &Desk<'_>, lines: &[String]) {
+fn name(context: &CommandContext<'_>, lines: &[String]) {
     for line in lines.iter().take(NAMED_MAX) {
-        desk.console.say(&desk.console.tone(Tone::Warning, &safe::for_terminal(line)));
+        context.console.say(&context.console.tone(Tone::Warning, &safe::for_terminal(line)));
     }
     if lines.len() > NAMED_MAX {
-        desk.console.say(&format!("and {} more; `--json` names all", lines.len() - NAMED_MAX));
+        context.console.say(&format!("and {} more; `--json` names all", lines.len() - NAMED_MAX));
     }
 }

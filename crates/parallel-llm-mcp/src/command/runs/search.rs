@@ -4,7 +4,7 @@ use parallel_llm_engine::Failure;
 use serde_json::{Value, json};
 
 use super::{LIST_DEFAULT, how_many};
-use crate::command::Desk;
+use crate::command::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
@@ -39,30 +39,30 @@ pub struct Search {
 }
 
 /// Does the command.
-pub(super) async fn run(desk: &Desk<'_>, search: &Search) -> Result<u8, Failure> {
+pub(super) async fn run(context: &CommandContext<'_>, search: &Search) -> Result<u8, Failure> {
     let asked = search.words.join(" ");
-    let Matches { found, unindexed, is_cut } = desk.service.runs.search(&asked, search.limit).await?;
+    let Matches { found, unindexed, is_cut } = context.service.runs.search(&asked, search.limit).await?;
     if search.json {
         let found: Vec<Value> = found.iter().map(json).collect();
         let object =
             json!({"schema": SCHEMA, "words": asked, "found": found, "unindexed": unindexed, "cut": is_cut});
-        desk.console.data(&format!("{object:#}"));
+        context.console.data(&format!("{object:#}"));
     } else if !found.is_empty() {
-        let lines: Vec<String> = found.iter().map(|found| line(desk, found)).collect();
-        desk.console.page(&lines.join("\n"));
+        let lines: Vec<String> = found.iter().map(|found| line(context, found)).collect();
+        context.console.page(&lines.join("\n"));
     }
     if found.is_empty() {
-        desk.console.say("no run whose texts are kept has all of these words in one text");
+        context.console.say("no run whose texts are kept has all of these words in one text");
     }
     if unindexed > 0 {
         let runs = if unindexed == 1 { "1 run was".to_owned() } else { format!("{unindexed} runs were") };
         let line =
             format!("{runs} not searched: their words are still being indexed, so try again in a while");
-        desk.console.say(&desk.console.tone(Tone::Warning, &line));
+        context.console.say(&context.console.tone(Tone::Warning, &line));
     }
     if is_cut {
         let line = "older runs were not searched: the time for a search was up, so give a rarer word as well";
-        desk.console.say(&desk.console.tone(Tone::Warning, line));
+        context.console.say(&context.console.tone(Tone::Warning, line));
     }
     Ok(exit::ANSWER)
 }
@@ -78,8 +78,8 @@ fn json(found: &Found) -> Value {
     })
 }
 
-fn line(desk: &Desk<'_>, found: &Found) -> String {
-    let room = desk.console.columns().saturating_sub(COLUMNS_BEFORE).max(EXCERPT_CHARS_MIN);
+fn line(context: &CommandContext<'_>, found: &Found) -> String {
+    let room = context.console.columns().saturating_sub(COLUMNS_BEFORE).max(EXCERPT_CHARS_MIN);
     let (place, number) = words(found.place);
     let ago = clock::unix_ms().saturating_sub(u64::try_from(found.created_at_ms).unwrap_or(0));
     format!(

@@ -2,14 +2,14 @@
 
 use parallel_llm_engine::{Code, Failure, OutcomeKind, Run};
 
-use super::Desk;
+use super::CommandContext;
 use crate::exit;
 use crate::terminal::agreement;
 use crate::terminal::console::Tone;
 use crate::terminal::plain;
 use crate::terminal::summary;
 use crate::terminal::words::COMMAND_LINE;
-use parallel_llm_service::Kept;
+use parallel_llm_service::KnownRun;
 
 /// What is said where there was a text.
 const NOT_KEPT: &str = "the texts of this run were not kept";
@@ -33,29 +33,29 @@ pub struct Show {
     pub agreement: bool,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, show: &Show) -> Result<u8, Failure> {
-    let Kept::Past(past) = desk.service.runs.find(&show.run).await? else {
+pub(super) async fn run(context: &CommandContext<'_>, show: &Show) -> Result<u8, Failure> {
+    let KnownRun::Past(past) = context.service.runs.find(&show.run).await? else {
         return Err(Failure::new(Code::Internal, "a run of another process cannot be live in this one"));
     };
     if show.json {
-        desk.console.data(&past.report().said(&COMMAND_LINE).pretty());
+        context.console.data(&past.report().said(&COMMAND_LINE).pretty());
     } else if show.agreement {
-        desk.console.page(&agreement::page(&past.report().said(&COMMAND_LINE)));
+        context.console.page(&agreement::page(&past.report().said(&COMMAND_LINE)));
     } else if show.events {
         let mut lines = Vec::with_capacity(past.events.len());
-        past.retell(|run, event| lines.push(plain::line(run, event)));
-        desk.console.page(&lines.join("\n"));
+        past.replay(|run, event| lines.push(plain::line(run, event)));
+        context.console.page(&lines.join("\n"));
     } else if let Some(number) = show.seat {
-        return show_seat(desk, &past.run, number);
+        return show_seat(context, &past.run, number);
     } else {
         let report = past.report().said(&COMMAND_LINE);
         match &report.answer {
-            Some(answer) => desk.console.data(answer),
-            None => desk.console.say(&desk.console.tone(Tone::Warning, &why_no_answer(&past.run))),
+            Some(answer) => context.console.data(answer),
+            None => context.console.say(&context.console.tone(Tone::Warning, &why_no_answer(&past.run))),
         }
-        desk.console.say("");
-        summary::tell(&desk.console, &past.run, &report);
-        summary::tell_seats(&desk.console, &past.run);
+        context.console.say("");
+        summary::render(&context.console, &past.run, &report);
+        summary::render_seats(&context.console, &past.run);
     }
     Ok(exit::ANSWER)
 }
@@ -68,7 +68,7 @@ fn why_no_answer(run: &Run) -> String {
     }
 }
 
-fn show_seat(desk: &Desk<'_>, run: &Run, number: u8) -> Result<u8, Failure> {
+fn show_seat(context: &CommandContext<'_>, run: &Run, number: u8) -> Result<u8, Failure> {
     let seat = number.checked_sub(1).and_then(|index| run.seats.get(usize::from(index)));
     let Some(seat) = seat else {
         return Err(Failure::new(
@@ -77,9 +77,9 @@ fn show_seat(desk: &Desk<'_>, run: &Run, number: u8) -> Result<u8, Failure> {
         ));
     };
     match seat.text() {
-        Some(text) => desk.console.data(text),
-        None if seat.answer.is_some() => desk.console.say(NOT_KEPT),
-        None => desk.console.say(&format!("seat {number} has no text: it is {}", seat.status.as_str())),
+        Some(text) => context.console.data(text),
+        None if seat.answer.is_some() => context.console.say(NOT_KEPT),
+        None => context.console.say(&format!("seat {number} has no text: it is {}", seat.status.as_str())),
     }
     Ok(exit::ANSWER)
 }

@@ -45,7 +45,7 @@ pub type ReadDocument = Box<dyn Fn(String) -> BoxFuture<'static, Result<Vec<u8>,
 pub struct Issuer {
     terms: IssuerSettings,
     read: ReadDocument,
-    kept: RwLock<Option<Fetched>>,
+    kept: RwLock<Option<FetchedKeys>>,
     /// Held while the keys are fetched, so that they are fetched once however many wait for them.
     turn: Arc<Mutex<()>>,
     /// Asks for the keys beside the requests; it is not waited for, because it changes nothing but what is kept here.
@@ -54,7 +54,7 @@ pub struct Issuer {
 
 /// What came of asking for the keys.
 #[derive(Clone)]
-struct Fetched {
+struct FetchedKeys {
     /// When they were asked for last.
     asked: Instant,
     /// When that which stands here came.
@@ -125,19 +125,19 @@ impl Issuer {
     }
 
     /// What there is once the keys were asked for. Whoever calls it has the turn.
-    async fn renew(&self, earlier: Option<Fetched>) -> Fetched {
+    async fn renew(&self, earlier: Option<FetchedKeys>) -> FetchedKeys {
         // Noted now, because whoever waits for the keys may go away before they come.
-        self.keep(earlier.clone().map(|kept| Fetched { asked: Instant::now(), ..kept }));
-        let newest = Fetched::next(earlier, self.fetch().await);
+        self.keep(earlier.clone().map(|kept| FetchedKeys { asked: Instant::now(), ..kept }));
+        let newest = FetchedKeys::next(earlier, self.fetch().await);
         self.keep(Some(newest.clone()));
         newest
     }
 
-    fn kept(&self) -> Option<Fetched> {
+    fn kept(&self) -> Option<FetchedKeys> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn keep(&self, kept: Option<Fetched>) {
+    fn keep(&self, kept: Option<FetchedKeys>) {
         *self.kept.write().unwrap_or_else(PoisonError::into_inner) = kept;
     }
 
@@ -175,7 +175,7 @@ impl std::fmt::Debug for Issuer {
     }
 }
 
-impl Fetched {
+impl FetchedKeys {
     /// What stands after the keys were asked for again: those from before where they are still good and none came.
     fn next(earlier: Option<Self>, keys: Result<Arc<[PublicKey]>, Failure>) -> Self {
         let now = Instant::now();

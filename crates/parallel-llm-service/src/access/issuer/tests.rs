@@ -96,7 +96,7 @@ fn claims() -> Value {
     json!({"iss": ISSUER, "sub": "ada", "aud": AUDIENCE, "exp": now + 300, "iat": now, "scope": "openid read ask"})
 }
 
-async fn told(issuer: &Arc<Issuer>, token: &str) -> String {
+async fn described(issuer: &Arc<Issuer>, token: &str) -> String {
     match issuer.check(token).await {
         Ok(grant) => format!("{} {:?}", grant.name, grant.scopes),
         Err(failure) => format!("{}: {}", failure.code, failure.message),
@@ -113,7 +113,7 @@ async fn a_token_of_each_kind_of_key_is_taken_and_the_keys_are_fetched_once() {
         json!({"alg": "ES256"}),
     ] {
         let token = signer.sign(&header, &claims());
-        assert_eq!(told(&issuer, &token).await, format!("{ISSUER}#ada [Ask, Read]"), "{header}");
+        assert_eq!(described(&issuer, &token).await, format!("{ISSUER}#ada [Ask, Read]"), "{header}");
     }
     assert_eq!(asked.load(Ordering::Relaxed), 1);
     let grant = issuer.check(&signer.sign(&json!({"alg": "EdDSA"}), &claims())).await.unwrap();
@@ -147,7 +147,7 @@ async fn what_a_token_must_not_say() {
         ("sub", json!(" "), nobody),
         ("sub", json!("a".repeat(256)), nobody),
     ] {
-        assert_eq!(told(&issuer, &changed(name, value.clone())).await, expected, "{name} {value}");
+        assert_eq!(described(&issuer, &changed(name, value.clone())).await, expected, "{name} {value}");
     }
     for (name, value, expected) in [
         ("aud", json!(["https://else.example", AUDIENCE]), "[Ask, Read]"),
@@ -155,7 +155,7 @@ async fn what_a_token_must_not_say() {
         ("scope", json!("openid"), "[]"),
         ("scope", json!(["read"]), "[Read]"),
     ] {
-        let said = told(&issuer, &changed(name, value.clone())).await;
+        let said = described(&issuer, &changed(name, value.clone())).await;
         assert_eq!(said, format!("{ISSUER}#ada {expected}"), "{name} {value}");
     }
 }
@@ -192,7 +192,7 @@ async fn signatures_that_are_none() {
         (with(json!({"alg": "EdDSA", "typ": "logout+jwt"})), "it is not a token for access"),
         (format!("{whole}{}", "a".repeat(20_000)), "it is too long"),
     ] {
-        let said = told(&issuer, &token).await;
+        let said = described(&issuer, &token).await;
         assert_eq!(said, format!("token_refused: the token is refused: {expected}"), "{token}");
     }
 }
@@ -270,7 +270,7 @@ async fn an_issuer_that_cannot_be_read_is_no_fault_of_the_token() {
         terms(),
         Box::new(|_| async { Err(Failure::new(Code::Connection, "it cannot be reached")) }.boxed()),
     );
-    assert_eq!(told(&gone, &token).await, "connection: it cannot be reached");
+    assert_eq!(described(&gone, &token).await, "connection: it cannot be reached");
     let other =
         json!({"issuer": "https://else.example", "jwks_uri": "https://else.example/keys"}).to_string();
     let other = Issuer::new(
@@ -280,7 +280,7 @@ async fn an_issuer_that_cannot_be_read_is_no_fault_of_the_token() {
             async move { Ok(other) }.boxed()
         }),
     );
-    let said = told(&other, &token).await;
+    let said = described(&other, &token).await;
     assert_eq!(
         said,
         format!("settings_invalid: `{ISSUER}` calls itself another issuer: `https://else.example`")

@@ -77,7 +77,7 @@ pub struct TokenLine {
     pub last_used_at_ms: Option<i64>,
 }
 
-/// Whether the holder of a token is let in.
+/// Whether a token holder is let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TokenState {

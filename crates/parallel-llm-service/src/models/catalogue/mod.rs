@@ -53,11 +53,11 @@ pub struct Catalogues {
     fetch: Fetch,
     folder: PathBuf,
     max_age_ms: u64,
-    shelves: BTreeMap<ProviderId, Shelf>,
+    by_provider: BTreeMap<ProviderId, CachedCatalogue>,
 }
 
 /// What is kept of one provider.
-struct Shelf {
+struct CachedCatalogue {
     base_url: String,
     /// Held while its list is fetched, so that it is fetched once however many want it.
     fetched: Mutex<Option<Fetched>>,
@@ -112,7 +112,7 @@ pub struct Lookup {
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
     /// Whatever is at hand; nobody is asked.
-    AtHand,
+    Cached,
     /// One that knows these names: only where none at hand does it matter whether a name is wrong or new.
     Names(&'a [String]),
     /// A fresh one.
@@ -124,39 +124,39 @@ pub enum Wanted<'a> {
 impl Catalogues {
     /// Lists kept below the data folder and fetched like this.
     pub fn new(settings: &Settings, fetch: Fetch) -> Self {
-        let shelf = |provider: &ProviderSettings| {
+        let cached = |provider: &ProviderSettings| {
             let base_url = provider.base_url.clone()?;
-            Some((provider.id.clone(), Shelf::new(base_url)))
+            Some((provider.id.clone(), CachedCatalogue::new(base_url)))
         };
         Self {
             fetch,
             folder: settings.data_dir.join(FOLDER),
             max_age_ms: settings.catalogue_max_age_ms,
-            shelves: settings.providers.iter().filter_map(shelf).collect(),
+            by_provider: settings.providers.iter().filter_map(cached).collect(),
         }
     }
 
     /// What is known of a provider's models, fetched where that is wanted.
     pub async fn look_up(&self, provider: &ProviderId, wanted: Wanted<'_>, key: KeyUse) -> Lookup {
-        let Some(shelf) = self.shelves.get(provider) else { return Lookup::default() };
-        let at_hand = match wanted {
+        let Some(cached) = self.by_provider.get(provider) else { return Lookup::default() };
+        let known = match wanted {
             Wanted::New => None,
             // Who wants no fetch does not wait for another's.
-            Wanted::AtHand => shelf.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref())),
-            Wanted::Names(_) | Wanted::Fresh => remembered(shelf.fetched.lock().await.as_ref()),
+            Wanted::Cached => cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref())),
+            Wanted::Names(_) | Wanted::Fresh => remembered(cached.fetched.lock().await.as_ref()),
         };
-        if at_hand.is_some() {
-            return Lookup { list: at_hand, failure: None };
+        if known.is_some() {
+            return Lookup { list: known, failure: None };
         }
-        let kept = self.kept(provider, shelf).await;
+        let kept = self.kept(provider, cached).await;
         // It may be what another has fetched and kept meanwhile, which says more than the file of it.
-        let meanwhile = || shelf.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()));
+        let meanwhile = || cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()));
         let kept = if matches!(wanted, Wanted::New) { kept } else { meanwhile().or(kept) };
         let carried = provider.0 == OPENROUTER;
         let after_embedded = || kept.clone().filter(List::is_after_embedded);
         let newest = if carried { Some(after_embedded().unwrap_or_else(List::embedded)) } else { kept };
         let enough = match wanted {
-            Wanted::AtHand => return Lookup { list: newest, failure: None },
+            Wanted::Cached => return Lookup { list: newest, failure: None },
             Wanted::Names(names) => newest
                 .clone()
                 .filter(|list| carried || self.is_fresh(list))
@@ -167,7 +167,7 @@ impl Catalogues {
         if enough.is_some() {
             return Lookup { list: enough, failure: None };
         }
-        match self.fetched(provider, shelf, key, matches!(wanted, Wanted::New)).await {
+        match self.fetched(provider, cached, key, matches!(wanted, Wanted::New)).await {
             Ok(list) => Lookup { list: Some(list), failure: None },
             Err(failure) => Lookup { list: newest, failure: Some(failure) },
         }
@@ -175,8 +175,8 @@ impl Catalogues {
 
     /// The provider's own list, asked for now.
     pub async fn fetch_now(&self, provider: &ProviderId, key: KeyUse) -> Result<List, Failure> {
-        match self.shelves.get(provider) {
-            Some(shelf) => self.fetched(provider, shelf, key, true).await,
+        match self.by_provider.get(provider) {
+            Some(cached) => self.fetched(provider, cached, key, true).await,
             None => {
                 Err(Failure::new(Code::SettingsInvalid, format!("no provider `{provider}` is configured")))
             }
@@ -197,19 +197,19 @@ impl Catalogues {
 
     /// The list on disk. Reading it takes a millisecond, which no other call is to wait for, so it is read again only
     /// where the file is another one; every question looks for that.
-    async fn kept(&self, provider: &ProviderId, shelf: &Shelf) -> Option<List> {
+    async fn kept(&self, provider: &ProviderId, cached: &CachedCatalogue) -> Option<List> {
         let mark = Mark::of(&self.folder, provider)?;
-        if let Some(read) = shelf.read().clone().filter(|read| read.mark == mark) {
+        if let Some(read) = cached.read().clone().filter(|read| read.mark == mark) {
             return read.list;
         }
-        let (folder, provider, base_url) = (self.folder.clone(), provider.clone(), shelf.base_url.clone());
+        let (folder, provider, base_url) = (self.folder.clone(), provider.clone(), cached.base_url.clone());
         let read = move || Kept::read(&folder, &provider, &base_url);
         let kept = tokio::task::spawn_blocking(read).await.ok()?;
         let list = kept.map(|kept| {
             let catalogue = Arc::new(Catalogue::new(kept.models, false));
             List { catalogue, source: Source::Kept(kept.fetched_at) }
         });
-        *shelf.read() = Some(Read { mark, list: list.clone() });
+        *cached.read() = Some(Read { mark, list: list.clone() });
         list
     }
 
@@ -217,11 +217,11 @@ impl Catalogues {
     async fn fetched(
         &self,
         provider: &ProviderId,
-        shelf: &Shelf,
+        cached: &CachedCatalogue,
         key: KeyUse,
         anew: bool,
     ) -> Result<List, Failure> {
-        let mut fetched = shelf.fetched.lock().await;
+        let mut fetched = cached.fetched.lock().await;
         if let Some(known) = fetched.as_ref().filter(|known| known.holds_for(key) && !anew) {
             return known.list.clone();
         }
@@ -234,13 +234,13 @@ impl Catalogues {
         drop(fetched);
         // Remembered before it is kept, so that nobody finds the file and not what it was made of.
         if let Ok(list) = &list {
-            self.keep(provider, shelf, list).await;
+            self.keep(provider, cached, list).await;
         }
         list
     }
 
-    async fn keep(&self, provider: &ProviderId, shelf: &Shelf, list: &List) {
-        let kept = Kept::new(clock::unix_ms(), &shelf.base_url, list.catalogue.models());
+    async fn keep(&self, provider: &ProviderId, cached: &CachedCatalogue, list: &List) {
+        let kept = Kept::new(clock::unix_ms(), &cached.base_url, list.catalogue.models());
         let (folder, id) = (self.folder.clone(), provider.clone());
         let written = tokio::task::spawn_blocking(move || kept.write(&folder, &id)).await;
         if let Err(error) = written.unwrap_or_else(|lost| Err(std::io::Error::other(lost))) {
@@ -249,7 +249,7 @@ impl Catalogues {
     }
 }
 
-impl Shelf {
+impl CachedCatalogue {
     const fn new(base_url: String) -> Self {
         Self { base_url, fetched: Mutex::const_new(None), read: SyncMutex::new(None) }
     }
@@ -315,9 +315,10 @@ mod tests {
                     .ok_or_else(|| Failure::new(Code::Connection, "nobody is there"))
             })
         });
-        let shelves = [mistral(), openrouter()].map(|id| (id, Shelf::new(BASE_URL.to_owned()))).into();
+        let by_provider =
+            [mistral(), openrouter()].map(|id| (id, CachedCatalogue::new(BASE_URL.to_owned()))).into();
         let folder = home.path().join(FOLDER);
-        (Catalogues { fetch, folder, max_age_ms: 60_000, shelves }, fetches)
+        (Catalogues { fetch, folder, max_age_ms: 60_000, by_provider }, fetches)
     }
 
     fn mistral() -> ProviderId {
@@ -350,7 +351,7 @@ mod tests {
             assert!(found.list.is_none() && found.failure.is_some());
         }
         assert_eq!(fetches.load(Ordering::SeqCst), 1);
-        assert!(lists.look_up(&mistral, Wanted::AtHand, KeyUse::Sent).await.failure.is_none());
+        assert!(lists.look_up(&mistral, Wanted::Cached, KeyUse::Sent).await.failure.is_none());
     }
 
     #[tokio::test]
@@ -375,16 +376,16 @@ mod tests {
     async fn a_kept_list_is_read_again_only_where_another_has_taken_its_place() {
         let home = tempfile::tempdir().unwrap();
         let (lists, _) = lists(&home, None);
-        let at_hand = async || lists.look_up(&mistral(), Wanted::AtHand, KeyUse::Sent).await.list;
-        assert!(at_hand().await.is_none());
+        let known = async || lists.look_up(&mistral(), Wanted::Cached, KeyUse::Sent).await.list;
+        assert!(known().await.is_none());
         let keep = |name| Kept::new(7, BASE_URL, &[ModelInfo::named(name)]).write(&lists.folder, &mistral());
         keep("large").unwrap();
-        let (first, second) = (at_hand().await.unwrap(), at_hand().await.unwrap());
+        let (first, second) = (known().await.unwrap(), known().await.unwrap());
         assert!(Arc::ptr_eq(&first.catalogue, &second.catalogue));
         keep("small").unwrap();
-        assert!(at_hand().await.unwrap().catalogue.find("small").is_some());
+        assert!(known().await.unwrap().catalogue.find("small").is_some());
         std::fs::remove_dir_all(&lists.folder).unwrap();
-        assert!(at_hand().await.is_none());
+        assert!(known().await.is_none());
     }
 
     #[tokio::test]
@@ -399,7 +400,7 @@ mod tests {
             let expected = if is_kept { Source::Kept(kept_at) } else { Source::Embedded };
             let known = EMBEDDED.models()[0].id.clone();
             let names = [if is_kept { "lab/old".to_owned() } else { known }];
-            for wanted in [Wanted::AtHand, Wanted::Names(&names), Wanted::Fresh, Wanted::New] {
+            for wanted in [Wanted::Cached, Wanted::Names(&names), Wanted::Fresh, Wanted::New] {
                 let found = lists.look_up(&openrouter(), wanted, KeyUse::Sent).await;
                 assert_eq!(found.list.map(|list| list.source), Some(expected), "{kept_at} {wanted:?}");
             }

@@ -265,13 +265,13 @@ impl ConfidenceReport {
     fn counted(basis: &str, band: Band, table: &Table, row: &Row) -> Self {
         let (share, [low, high]) = (row.share(), row.interval());
         let [right, from, to] = [share, low, high].map(|share| share * 100.0);
-        let told = format!(
+        let described = format!(
             "in calibration set `{}` ({}) such answers were right {right:.0} % [{from:.0}–{to:.0}], n={}",
             table.set, table.made, row.asked
         );
         Self {
             band: band.as_str().to_owned(),
-            basis: format!("{basis}; {told}"),
+            basis: format!("{basis}; {described}"),
             set: Some(table.set.clone()),
             right_share: Some(rounded(share)),
             low: Some(rounded(low)),
@@ -281,7 +281,7 @@ impl ConfidenceReport {
     }
 
     /// The band with what it rests on, for people.
-    pub fn told(&self) -> String {
+    pub fn described(&self) -> String {
         format!("confidence: {} ({})", self.band, self.basis)
     }
 

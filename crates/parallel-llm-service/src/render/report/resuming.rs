@@ -1,11 +1,11 @@
-//! What going on with a run would do. It is for doors, which say each in their own words how; the report's JSON does not
+//! What continuing a run would do. It is for doors, which say each in their own words how; the report's JSON does not
 //! hold it.
 
 use parallel_llm_engine::RunStatus;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::{Run, SeatStatus, SeatView};
 
-/// How a run can be gone on with.
+/// How a run can be continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resuming {
     /// Its seats without an answer are asked, and its text is made. Nothing is paid twice.

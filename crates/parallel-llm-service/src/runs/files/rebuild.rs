@@ -29,9 +29,9 @@ pub fn rebuild(base: &Path, run: &Run, calibration: &Calibration) -> Result<Path
     };
     let folder =
         if dir.symlink_metadata().is_ok() { owned(&dir, run)? } else { Folder::create(base, run_id)? };
-    let told = FilesReport { dir: Some(dir.clone()), state: FilesState::Written, error: None };
+    let described = FilesReport { dir: Some(dir.clone()), state: FilesState::Written, error: None };
     folder.remove(&stale(run)).map_err(unwritable)?;
-    for file in texts(run).into_iter().chain([report_file(Report::of(run, told, calibration))]) {
+    for file in texts(run).into_iter().chain([report_file(Report::of(run, described, calibration))]) {
         folder.write(&file).map_err(unwritable)?;
     }
     Ok(dir)
@@ -69,12 +69,12 @@ fn holds_only(dir: &Path, ours: &BTreeSet<String>) -> std::io::Result<bool> {
 /// Whose report a file is.
 fn reported(path: &Path) -> Option<String> {
     #[derive(Deserialize)]
-    struct Named {
+    struct NamedFile {
         run_id: String,
     }
     if !path.symlink_metadata().ok()?.is_file() {
         return None;
     }
     let file = std::io::BufReader::new(std::fs::File::open(path).ok()?.take(REPORT_BYTES_MAX));
-    serde_json::from_reader(file).ok().map(|named: Named| named.run_id)
+    serde_json::from_reader(file).ok().map(|named: NamedFile| named.run_id)
 }

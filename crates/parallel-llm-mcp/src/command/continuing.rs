@@ -1,8 +1,8 @@
-//! Going on with a run: `runs wait`, `resume`, `add`, `synthesize` and `replay`.
+//! Continuing a run: `runs wait`, `resume`, `add`, `synthesize` and `replay`.
 
 use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
 
-use super::Desk;
+use super::CommandContext;
 use super::ask::{self, Ask};
 use super::view::{self, Followed, Leaving, View};
 use crate::exit;
@@ -125,53 +125,59 @@ pub struct Replay {
 }
 
 /// Watches a run to its answer. Whoever leaves ends nothing.
-pub(super) async fn wait(desk: &Desk<'_>, wait: &Wait) -> Result<u8, Failure> {
-    let handle = desk.service.runs.watch(&wait.run).await?;
+pub(super) async fn wait(context: &CommandContext<'_>, wait: &Wait) -> Result<u8, Failure> {
+    let handle = context.service.runs.watch(&wait.run).await?;
     let mut signals = Signals::new();
     let view = if wait.json { View::Nothing } else { View::People };
-    let report = match view::follow(desk, &handle, (view, Leaving::Watch), &mut signals).await {
+    let report = match view::follow(context, &handle, view, Leaving::Watch, &mut signals).await {
         Followed::Decided(report) => report,
         Followed::Stopped(signal) => return Ok(exit::of_signal(signal)),
     };
     let run = handle.snapshot();
     if wait.json {
-        desk.console.data(&report.pretty());
+        context.console.data(&report.pretty());
     } else {
-        desk.console.say("");
-        report.answer.iter().for_each(|answer| desk.console.data(answer));
-        desk.console.say("");
-        summary::tell(&desk.console, &run, &report);
+        context.console.say("");
+        report.answer.iter().for_each(|answer| context.console.data(answer));
+        context.console.say("");
+        summary::render(&context.console, &run, &report);
     }
     Ok(ask::exit_code(&run, false))
 }
 
 /// Asks the seats without an answer.
-pub(super) async fn resume(desk: &Desk<'_>, resume: &Resume) -> Result<u8, Failure> {
-    let further = Continuation::Resume { resend: resume.resend, budget: resume.allowance.budget };
-    go_on(desk, &resume.run, further, &resume.shown).await
+pub(super) async fn resume(context: &CommandContext<'_>, resume: &Resume) -> Result<u8, Failure> {
+    let continuation = Continuation::Resume { resend: resume.resend, budget: resume.allowance.budget };
+    go_on(context, &resume.run, continuation, &resume.shown).await
 }
 
 /// Asks further models.
-pub(super) async fn add(desk: &Desk<'_>, add: Add) -> Result<u8, Failure> {
+pub(super) async fn add(context: &CommandContext<'_>, add: Add) -> Result<u8, Failure> {
     let request = RunRequest { models: Some(add.models), ..add.means.request() };
-    go_on(desk, &add.run, Continuation::Add(request), &add.shown).await
+    go_on(context, &add.run, Continuation::Add(request), &add.shown).await
 }
 
 /// Makes another text.
-pub(super) async fn synthesize(desk: &Desk<'_>, synthesize: Synthesize) -> Result<u8, Failure> {
-    go_on(desk, &synthesize.run, Continuation::Rewrite(synthesize.means.request()), &synthesize.shown).await
+pub(super) async fn synthesize(context: &CommandContext<'_>, synthesize: Synthesize) -> Result<u8, Failure> {
+    go_on(context, &synthesize.run, Continuation::Rewrite(synthesize.means.request()), &synthesize.shown)
+        .await
 }
 
 /// Tries another strategy.
-pub(super) async fn replay(desk: &Desk<'_>, replay: Replay) -> Result<u8, Failure> {
+pub(super) async fn replay(context: &CommandContext<'_>, replay: Replay) -> Result<u8, Failure> {
     let request = RunRequest { strategy: Some(replay.strategy), ..replay.means.request() };
-    go_on(desk, &replay.run, Continuation::Rewrite(request), &replay.shown).await
+    go_on(context, &replay.run, Continuation::Rewrite(request), &replay.shown).await
 }
 
-async fn go_on(desk: &Desk<'_>, run: &str, further: Continuation, shown: &Shown) -> Result<u8, Failure> {
-    let handle = desk.service.ask.continue_run(run, further).await?;
+async fn go_on(
+    context: &CommandContext<'_>,
+    run: &str,
+    continuation: Continuation,
+    shown: &Shown,
+) -> Result<u8, Failure> {
+    let handle = context.service.ask.continue_run(run, continuation).await?;
     let ask = Ask { json: shown.json, linger: shown.linger, ..Ask::default() };
-    ask::finish(desk, &handle, &ask, None).await
+    ask::finish(context, &handle, &ask, None).await
 }
 
 impl Means {
