@@ -129,21 +129,21 @@ mod tests {
         https://llm.example.com -> https://llm.example.com/mcp
         https://llm.example.com/of/us/mcp -> https://llm.example.com/of/us/mcp
         http://127.0.0.1:8930/#part -> http://127.0.0.1:8930/mcp
-        http://127.0.0.1:8930/sse -> the address given with `--http` leads to `/sse`, and this program answers at `/mcp`; write it as `http://127.0.0.1:8930/mcp`
-        https://llm.example.com/mcp/v1 -> the address given with `--http` leads to `/mcp/v1`, and this program answers at `/mcp`; write it as `https://llm.example.com/mcp`
-        http://llm.example.com:8930 -> the address given with `--http` would show the token to the network; write it as `https://llm.example.com:8930/mcp`
-        http://192.168.0.7/mcp -> the address given with `--http` would show the token to the network; write it as `https://192.168.0.7/mcp`
-        http://0.0.0.0:8930/mcp -> the address given with `--http` is where a server listens, not where it is reached; write it as `http://127.0.0.1:8930/mcp`
-        http://[::]:8930 -> the address given with `--http` is where a server listens, not where it is reached; write it as `http://127.0.0.1:8930/mcp`
-        localhost:8930 -> the address given with `--http` has no scheme; write it as `http://localhost:8930/mcp`
-        llm.example.com -> the address given with `--http` has no scheme; write it as `https://llm.example.com/mcp`
-        127.0.0.1:8930/mcp -> the address given with `--http` has no scheme; write it as `http://127.0.0.1:8930/mcp`
-        https://me:0000@llm.example.com/mcp?token=0000 -> the address given with `--http` may hold no user, password or query: a secret would stand in the client's file; write it as `https://llm.example.com/mcp`
-        ftp://llm.example.com/mcp -> the address given with `--http` is neither https nor http; write it as `http://127.0.0.1:8930/mcp`
-        http:// -> the address given with `--http` cannot be read: empty host; write it as `http://127.0.0.1:8930/mcp`
-        http://127.0.0.1:99999/mcp -> the address given with `--http` cannot be read: invalid port number; write it as `http://127.0.0.1:8930/mcp`
-         -> the address given with `--http` has no scheme; write it as `http://127.0.0.1:8930/mcp`
-        /mcp -> the address given with `--http` has no scheme; write it as `http://127.0.0.1:8930/mcp`
+        http://127.0.0.1:8930/sse -> the address given with `--http` leads to `/sse`, and this program answers at `/mcp`; write it like `http://127.0.0.1:8930/mcp`
+        https://llm.example.com/mcp/v1 -> the address given with `--http` leads to `/mcp/v1`, and this program answers at `/mcp`; write it like `https://llm.example.com/mcp`
+        http://llm.example.com:8930 -> the address given with `--http` would show the token to the network; write it like `https://llm.example.com:8930/mcp`
+        http://192.168.0.7/mcp -> the address given with `--http` would show the token to the network; write it like `https://192.168.0.7/mcp`
+        http://0.0.0.0:8930/mcp -> the address given with `--http` is where a server listens, not where it is reached; write it like `http://127.0.0.1:8930/mcp`
+        http://[::]:8930 -> the address given with `--http` is where a server listens, not where it is reached; write it like `http://127.0.0.1:8930/mcp`
+        localhost:8930 -> the address given with `--http` has no scheme; write it like `http://localhost:8930/mcp`
+        llm.example.com -> the address given with `--http` has no scheme; write it like `https://llm.example.com/mcp`
+        127.0.0.1:8930/mcp -> the address given with `--http` has no scheme; write it like `http://127.0.0.1:8930/mcp`
+        https://me:0000@llm.example.com/mcp?token=0000 -> the address given with `--http` may hold no user, password or query: a secret would stand in the client's file; write it like `https://llm.example.com/mcp`
+        ftp://llm.example.com/mcp -> the address given with `--http` is neither https nor http; write it like `http://127.0.0.1:8930/mcp`
+        http:// -> the address given with `--http` cannot be read: empty host; write it like `http://127.0.0.1:8930/mcp`
+        http://127.0.0.1:99999/mcp -> the address given with `--http` cannot be read: invalid port number; write it like `http://127.0.0.1:8930/mcp`
+         -> the address given with `--http` has no scheme; write it like `http://127.0.0.1:8930/mcp`
+        /mcp -> the address given with `--http` has no scheme; write it like `http://127.0.0.1:8930/mcp`
         ");
     }
 }
