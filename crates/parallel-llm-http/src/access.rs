@@ -19,7 +19,7 @@ use super::rate::Rates;
 use super::resource::{self, Resource};
 use super::status::Fault;
 use crate::failure;
-use parallel_llm_service::{Principal, discreet};
+use parallel_llm_service::{Principal, redacted};
 
 /// The longest token in bytes. Ours are short; those that others issue carry what they know of their holder.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
@@ -124,11 +124,11 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
 fn refuse(failure: Failure, resource: Option<&Resource>) -> Response {
     match failure.code {
         Code::TokenRefused => {
-            let mut response = failure::response(&discreet(failure));
+            let mut response = failure::response(&redacted(failure));
             response.headers_mut().insert(header::WWW_AUTHENTICATE, resource::challenge(resource));
             response
         }
-        Code::ScopeMissing | Code::RateLimited => failure::response(&discreet(failure)),
+        Code::ScopeMissing | Code::RateLimited => failure::response(&redacted(failure)),
         _ => unknowing(&failure),
     }
 }

@@ -45,7 +45,7 @@ const SLIMMING: [fn(&mut Value); 5] = [
 
 /// Tells this principal of a run.
 pub(super) fn of_report(principal: &Principal, report: Report) -> CallToolResult {
-    let mut report = principal.told_report(report).said(words::of(principal));
+    let mut report = principal.redact_report(report).said(words::of(principal));
     let is_error = is_useless(&report);
     let answer_rest = cut_answer(&mut report);
     // They have been given before.
@@ -97,7 +97,7 @@ fn links(report: &Report, answer_rest: Option<Rest>, left_out: &[usize]) -> Vec<
 
 /// Tells this principal why there is no run to tell of.
 pub(super) fn of_failure(principal: &Principal, failure: Failure) -> CallToolResult {
-    let error = ErrorReport::of(&principal.told(failure)).said(words::of(principal));
+    let error = ErrorReport::of(&principal.redact(failure)).said(words::of(principal));
     result::of(json!(error), told(&error), true)
 }
 

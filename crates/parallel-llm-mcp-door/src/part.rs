@@ -82,7 +82,7 @@ impl Part {
             Self::Prompt if run.plan.messages.is_empty() => gone(),
             Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
             Self::Plan => {
-                let mut plan = attachment::plan_json(&principal.told_plan(&run.plan));
+                let mut plan = attachment::plan_json(&principal.redact_plan(&run.plan));
                 say_in(&mut plan, words::of(principal));
                 Ok(format!("{plan:#}").into())
             }
@@ -104,7 +104,7 @@ pub(super) async fn events(service: &Services, run: &RunHandle) -> Result<String
 /// Events as this principal is told them, one on each line.
 pub(super) fn lines(principal: &Principal, events: Vec<Recorded>) -> Result<String, Failure> {
     let line = |event| {
-        let line = serde_json::to_string(&principal.told_event(event))?;
+        let line = serde_json::to_string(&principal.redact_event(event))?;
         if !line.contains("\"next\":[") {
             return Ok(line);
         }

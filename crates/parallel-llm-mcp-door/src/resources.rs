@@ -108,7 +108,7 @@ pub(super) async fn read(service: &Services, uri: &str) -> Result<ReadResourceRe
 
 /// A failure that is not about the address, as this principal is told of it in an error of the protocol.
 pub(super) fn error_of(principal: &Principal, failure: Failure) -> ErrorData {
-    let failure = principal.told(failure);
+    let failure = principal.redact(failure);
     let data = json!({ "code": failure.code, "next": after(&failure, words::of(principal)) });
     match failure.code {
         Code::ScopeMissing | Code::TokenRefused => {

@@ -736,8 +736,8 @@ async fn a_holder_is_warned_of_a_broken_calibration_table_and_not_told_where_it_
     let handle = ask(&house.holder(wish("anna")).await, request(QUICK, "Why?")).await.unwrap();
     let (report, plan) = (handle.wait_closed().await, handle.look(|run| run.plan.clone()));
     let told = |principal: &Principal| {
-        let plan = serde_json::to_string(&*principal.told_plan(&plan)).unwrap();
-        [principal.told_report(report.clone()).line(), plan]
+        let plan = serde_json::to_string(&*principal.redact_plan(&plan)).unwrap();
+        [principal.redact_report(report.clone()).line(), plan]
     };
     let home = house.home.path().display().to_string();
     assert!(told(&Principal::Owner).iter().all(|told| told.contains(&home)));

@@ -3,11 +3,11 @@
 mod access;
 mod ask;
 pub mod attachment;
-mod discretion;
 mod doctor;
 mod import;
 mod later;
 mod models;
+mod redaction;
 pub mod render;
 mod runs;
 pub mod telemetry;
@@ -29,7 +29,6 @@ pub use ask::{
     Detached, Excess, Fingerprint, Order, Question, Quote, QuotedCost, Shutdown, Unapproved, UnknownApproval,
     Waiting,
 };
-pub use discretion::discreet;
 pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, Remedy, size};
 pub use import::{Import, Importing, Item, KeyImport};
 pub use later::Later;
@@ -38,6 +37,7 @@ pub use models::{
     ModelQuery, ModelSort, ModelState, Models, Overview,
 };
 pub use parallel_llm_store::{CostBy, Found, FoundIn, Matches, RunFilter, RunSummary, Soundness};
+pub use redaction::redacted;
 pub use runs::{
     CalibrationFile, Costs, Database, Doomed, History, Hold, Insights, Journals, KnownRun, ModelInsight,
     PastRun, PurgeStage, Purging, Retention, RunHandle, Runs, Spending, Statistics, StoreCheck, Verdict,

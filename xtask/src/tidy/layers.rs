@@ -38,7 +38,7 @@ const HOUSES: &[House] = &[
             "models",
             "attachment",
             "telemetry",
-            "discretion",
+            "redaction",
             "access",
             "render",
             "later",

@@ -1,6 +1,6 @@
 //! A report for others: what somebody needs who is to find out what is wrong, and nothing of what was asked or answered.
 //!
-//! What always holds: everything passes [`Redaction`]; of the log only the program's own words are taken, because what a
+//! What always holds: everything passes [`Anonymizer`]; of the log only the program's own words are taken, because what a
 //! provider said may quote a question.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use parallel_llm_engine::Failure;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::redaction::Redaction;
+use super::anonymizer::Anonymizer;
 use super::{Diagnosis, Doctor, VERSION};
 use parallel_llm_settings::clock;
 
@@ -84,7 +84,7 @@ impl Doctor {
             log,
         };
         let value = serde_json::to_value(bundle).expect("a bundle is plain data with string keys");
-        Ok(Redaction::new(settings).value(value))
+        Ok(Anonymizer::new(settings).value(value))
     }
 }
 

@@ -5,6 +5,7 @@
 //! database, because only so is it known that they can be made. Asking the models themselves is another thing
 //! ([`probe`]), which is paid for and so is a run.
 
+mod anonymizer;
 mod bundle;
 mod clients;
 mod clock;
@@ -20,7 +21,6 @@ mod models;
 mod network;
 mod probe;
 mod program;
-mod redaction;
 mod remedy;
 mod settings;
 mod system;

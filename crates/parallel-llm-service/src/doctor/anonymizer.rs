@@ -1,4 +1,4 @@
-//! What a report for others leaves out: keys, and whose machine it is.
+//! Removes keys, home folders, and user and machine names from a report for others.
 //!
 //! What always holds: no key that this program knows, no path of the home, and neither the user's nor the machine's name
 //! stands in what was cleaned.
@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::system;
 use parallel_llm_settings::settings::{KeyWish, Settings};
 
-/// Takes out what is nobody else's business.
-pub(super) struct Redaction {
+/// Removes what identifies the user, the machine or a key.
+pub(super) struct Anonymizer {
     scrubber: Scrubber,
     /// The home as it may be written; the longest first.
     homes: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct Redaction {
     names: Vec<(String, &'static str)>,
 }
 
-impl Redaction {
+impl Anonymizer {
     pub(super) fn new(settings: &Settings) -> Self {
         let keys = settings.providers.iter().filter_map(|provider| match &provider.key {
             KeyWish::Set { key, .. } => Some(key.clone()),
@@ -117,14 +117,14 @@ mod tests {
     #[test]
     fn homes_keys_and_names_are_left_out_wherever_they_stand() {
         let key = "0".repeat(40);
-        let redaction = Redaction {
+        let anonymizer = Anonymizer {
             scrubber: Scrubber::new([SecretString::from(key.clone())]),
             homes: written(Path::new("/no/such/ann")),
             names: vec![("ann".to_owned(), "<user>"), ("box".to_owned(), "<host>")],
         };
         let value =
             serde_json::json!({ "a": ["/no/such/ann/x on box", { "b": format!("key {key}") }], "c": 7 });
-        let clean = redaction.value(value);
+        let clean = anonymizer.value(value);
         assert_eq!(clean, serde_json::json!({ "a": ["~/x on <host>", { "b": "key ***" }], "c": 7 }));
     }
 }
