@@ -22,8 +22,8 @@ pub(crate) fn check(told: &Told) {
     let plan = &told.run.plan;
     let chain = plan.synthesizers.iter().map(|seat| CallerSlot::Synthesizer(seat.number));
     let steps = plan.steps.iter().map(|step| CallerSlot::Step(step.number));
-    for place in plan.seats.iter().map(|seat| CallerSlot::Seat(seat.number)).chain(chain).chain(steps) {
-        ends_once(told, &events, place);
+    for slot in plan.seats.iter().map(|seat| CallerSlot::Seat(seat.number)).chain(chain).chain(steps) {
+        ends_once(told, &events, slot);
     }
     if told.is_whole {
         adds_up(&told.run, &events);
@@ -55,14 +55,14 @@ fn closes_once(run: &Run, events: &[Recorded], is_whole: bool) {
 }
 
 /// A seat ends exactly once, unless it was not needed; a synthesizer or a step at most once; and each has sent one request and one for each retry.
-fn ends_once(told: &Told, events: &[Recorded], place: CallerSlot) {
+fn ends_once(told: &Told, events: &[Recorded], slot: CallerSlot) {
     let own = || {
-        let is_own = move |event: &&Event| event.attempt().is_some_and(|attempt| attempt.place == place);
+        let is_own = move |event: &&Event| event.attempt().is_some_and(|attempt| attempt.slot == slot);
         events.iter().map(|recorded| &recorded.event).filter(is_own)
     };
-    let view = told.run.place(place).expect("every place has a view");
-    if matches!(place, CallerSlot::Seat(_)) {
-        assert!(view.status.is_final(), "{place} is in one of its ends");
+    let view = told.run.view(slot).expect("every place has a view");
+    if matches!(slot, CallerSlot::Seat(_)) {
+        assert!(view.status.is_final(), "{slot} is in one of its ends");
     }
     if !told.is_whole || told.is_resumed {
         return;
@@ -71,20 +71,17 @@ fn ends_once(told: &Told, events: &[Recorded], place: CallerSlot) {
         (own().filter(|event| ends(event)), own().filter(|event| matches!(event, Event::Sent { .. })));
     let (ended, sent) = (ended.count(), sent.count());
     let tried = own().count() > 0;
-    assert_eq!(ended, usize::from(tried), "{place} ends once");
-    assert!(
-        tried || view.is_unneeded() || !matches!(place, CallerSlot::Seat(_)),
-        "{place} is never forgotten"
-    );
-    assert!(own().next_back().is_none_or(ends), "{place} is silent after its end");
+    assert_eq!(ended, usize::from(tried), "{slot} ends once");
+    assert!(tried || view.is_unneeded() || !matches!(slot, CallerSlot::Seat(_)), "{slot} is never forgotten");
+    assert!(own().next_back().is_none_or(ends), "{slot} is silent after its end");
     let again = |event: &&Event| matches!(event, Event::Failed { retry, .. } if *retry != Retry::Never);
     let retries = own().filter(again).count();
     // A call may be given up before its first request, or before a retry that was announced.
-    assert!(sent == retries + 1 || sent == retries, "{place}: {sent} sent, {retries} retries");
-    assert_eq!(view.attempts as usize, sent, "{place} tells its requests");
-    let left = told.asked.iter().filter(|asked| asked.call.attempt.place == place).count();
+    assert!(sent == retries + 1 || sent == retries, "{slot}: {sent} sent, {retries} retries");
+    assert_eq!(view.attempts as usize, sent, "{slot} tells its requests");
+    let left = told.asked.iter().filter(|asked| asked.call.attempt.slot == slot).count();
     // A cancelled call may end between its note and its first byte.
-    assert!(left == sent || left + 1 == sent, "{place}: {left} left, {sent} sent");
+    assert!(left == sent || left + 1 == sent, "{slot}: {left} left, {sent} sent");
 }
 
 /// The cost told at the end is the sum of what the events tell.
@@ -110,10 +107,10 @@ pub(crate) async fn never_pays_twice(scene: impl Fn() -> Scene) -> Vec<Told> {
         let told = scene().after(before).run().await;
         for asked in &told.asked {
             let attempt = asked.call.attempt;
-            let is_own = |event: &&Event| event.attempt().is_some_and(|own| own.place == attempt.place);
+            let is_own = |event: &&Event| event.attempt().is_some_and(|own| own.slot == attempt.slot);
             let own = before.iter().flatten().map(|recorded| &recorded.event).rfind(is_own);
             let is_free = own.is_none_or(|event| matches!(event, Event::Failed { .. }));
-            assert!(is_free, "after {commits} commits {} is paid twice\n{}", attempt.place, told.end());
+            assert!(is_free, "after {commits} commits {} is paid twice\n{}", attempt.slot, told.end());
         }
         if told.run.seats.iter().all(|seat| seat.status == SeatStatus::Answered) {
             tolds.push(told);

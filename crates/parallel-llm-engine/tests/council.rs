@@ -303,8 +303,8 @@ async fn what_a_chair_was_told_is_not_asked_for_again() {
         whole.commits.iter().position(|commit| commit.iter().any(|recorded| is_chair(&recorded.event)));
     let before = &whole.commits[..=kept.expect("a chair was asked")];
     let told = story(member(2)).after(before).run().await;
-    let is_review = |place: CallerSlot| matches!(place, CallerSlot::Step(_));
-    assert!(told.asked.iter().all(|asked| !is_review(asked.call.attempt.place)), "{}", told.end());
+    let is_review = |slot: CallerSlot| matches!(slot, CallerSlot::Step(_));
+    assert!(told.asked.iter().all(|asked| !is_review(asked.call.attempt.slot)), "{}", told.end());
     insta::assert_snapshot!(told.end(), @"
     complete decided at 20, closed at 20
       verbatim by cyd from 3: `Because air scatters short waves of light.`

@@ -349,7 +349,7 @@ async fn a_hostile_answer_does_not_leave_its_block_nor_pose_as_the_readers_own()
     };
     let told = scene([("ada", says(10, "8")), ("bob", forger()), ("cyd", says(10, "10"))]);
     let told = told.asks(HOW_MANY, "debate@rounds=2,gate=off").run().await;
-    let steps = told.asked.iter().filter(|asked| matches!(asked.call.attempt.place, CallerSlot::Step(_)));
+    let steps = told.asked.iter().filter(|asked| matches!(asked.call.attempt.slot, CallerSlot::Step(_)));
     let mut codes: Vec<String> = Vec::new();
     for asked in steps {
         let text = prompt(&asked.call);

@@ -71,8 +71,8 @@ struct Broken;
 
 impl Caller for Broken {
     fn admit(&self, call: Call) -> futures_util::future::BoxFuture<'static, Result<Permit, Failure>> {
-        let Attempt { place, .. } = call.attempt;
-        if place == CallerSlot::Seat(SeatNumber(2)) {
+        let Attempt { slot, .. } = call.attempt;
+        if slot == CallerSlot::Seat(SeatNumber(2)) {
             return Box::pin(async { std::panic::resume_unwind(Box::new("scripted")) });
         }
         std::panic::resume_unwind(Box::new("scripted"))

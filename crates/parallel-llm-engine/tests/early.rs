@@ -175,8 +175,8 @@ async fn what_is_paid_for_anyway_is_kept_and_shown_to_nobody() {
         while !run.closed {
             match watch.next().await {
                 Update::Event(recorded) => run.apply(&recorded),
-                Update::Text { place, text, .. } if !matches!(place, CallerSlot::Seat(_)) => {
-                    seen.push(format!("{place}: {text}"));
+                Update::Text { slot, text, .. } if !matches!(slot, CallerSlot::Seat(_)) => {
+                    seen.push(format!("{slot}: {text}"));
                 }
                 _ => {}
             }
@@ -354,7 +354,7 @@ async fn whoever_takes_the_run_up_pays_for_no_text_twice() {
                 && recorded
                     .event
                     .attempt()
-                    .is_some_and(|attempt| attempt.place == CallerSlot::Step(StepNumber(1)))
+                    .is_some_and(|attempt| attempt.slot == CallerSlot::Step(StepNumber(1)))
         })
     };
     let last = whole.commits.iter().position(|commit| has_text(commit)).expect("it comes to its end");
@@ -456,8 +456,8 @@ async fn what_is_read_on_after_a_cancel_is_no_text_of_a_later_part() {
 async fn whoever_takes_up_a_run_with_a_text_waits_for_nobody() {
     let whole = three_and(5_000, [("fuser", writes(100, "Both."))]).run().await;
     let is_text = |recorded: &Recorded| {
-        let place = recorded.event.attempt().map(|attempt| attempt.place);
-        recorded.event.answer().is_some() && place == Some(CallerSlot::Step(StepNumber(1)))
+        let slot = recorded.event.attempt().map(|attempt| attempt.slot);
+        recorded.event.answer().is_some() && slot == Some(CallerSlot::Step(StepNumber(1)))
     };
     let last = whole.commits.iter().position(|commit| commit.iter().any(is_text)).expect("it is there");
     let told = three_and(5_000, [("fuser", hangs())]).after(&whole.commits[..=last]).run().await;

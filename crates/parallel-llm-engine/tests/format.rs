@@ -218,8 +218,8 @@ fn outcome() -> Outcome {
 
 /// Every event, each with everything it can hold and with as little as it can.
 fn events() -> Vec<Recorded> {
-    let attempt = Attempt { place: CallerSlot::Seat(SeatNumber(1)), number: 1 };
-    let fusing = Attempt { place: CallerSlot::Synthesizer(SeatNumber(1)), number: 2 };
+    let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(1)), number: 1 };
+    let fusing = Attempt { slot: CallerSlot::Synthesizer(SeatNumber(1)), number: 2 };
     let failed = |retry, cost| Event::Failed { attempt, failure: failure(), retry, cost, elapsed_ms: 3 };
     let bare = Answer { text: "".into(), finish: None, ..Answer::new("") };
     let events = [
@@ -247,7 +247,7 @@ fn events() -> Vec<Recorded> {
 
 /// What has been added to the events of version 1 since.
 fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
-    let attempt = Attempt { place: CallerSlot::Seat(SeatNumber(2)), number: 3 };
+    let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(2)), number: 3 };
     let bare = Reopening {
         ask: Vec::new(),
         seats: Vec::new(),
@@ -282,7 +282,7 @@ fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
 
 /// What has been added since that.
 fn events_of_a_run_nobody_could_fuse() -> Vec<Recorded> {
-    let attempt = Attempt { place: CallerSlot::Seat(SeatNumber(2)), number: 1 };
+    let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(2)), number: 1 };
     let unfused = Some(Failure::new(Code::Upstream, "every synthesizer failed"));
     let agreement = Some(Agreement { equal: 2, of: 3, clusters: Vec::new(), unread: Vec::new() });
     let outcome = Outcome { unfused, agreement, ..Outcome::new(OutcomeKind::Verbatim, "word for word") };
@@ -296,7 +296,7 @@ fn events_of_a_run_nobody_could_fuse() -> Vec<Recorded> {
 
 /// What has been added since that.
 fn events_of_a_run_with_steps() -> Vec<Recorded> {
-    let attempt = Attempt { place: CallerSlot::Step(StepNumber(3)), number: 1 };
+    let attempt = Attempt { slot: CallerSlot::Step(StepNumber(3)), number: 1 };
     let key = |round| StepKey { role: StepRole::Judge, by: CallerSlot::Synthesizer(SeatNumber(2)), round };
     let step = |number, is_spare| Step {
         number: StepNumber(number),
@@ -493,7 +493,7 @@ fn events_are_read_back_as_written() {
 fn a_code_is_read_back_as_written() {
     for code in Code::ALL {
         let event = Event::Failed {
-            attempt: Attempt { place: CallerSlot::Seat(SeatNumber(64)), number: 0 },
+            attempt: Attempt { slot: CallerSlot::Seat(SeatNumber(64)), number: 0 },
             failure: Failure::new(*code, "scripted"),
             retry: Retry::Never,
             cost: None,
@@ -507,7 +507,7 @@ fn a_code_is_read_back_as_written() {
 #[test]
 fn texts_are_not_in_the_events() {
     let answer = Answer::new("a secret");
-    let attempt = Attempt { place: CallerSlot::Seat(SeatNumber(1)), number: 1 };
+    let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(1)), number: 1 };
     let outcome = Outcome::new(OutcomeKind::Fused, "fused").with_text("a secret".into(), model("vendor/one"));
     for event in [Event::Answered { attempt, answer }, Event::Decided { outcome: Box::new(outcome) }] {
         let text = serde_json::to_string(&event).expect("an event is JSON");

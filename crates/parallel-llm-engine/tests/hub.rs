@@ -19,8 +19,8 @@ fn show(run: &mut Run, update: Update) {
         Update::Event(recorded) => run.apply(&recorded),
         Update::Begun(_) => {}
         Update::Snapshot(snapshot) => *run = *snapshot,
-        Update::Text { place, offset, text } => {
-            let seat = run.place_mut(place).expect("the place is in the plan");
+        Update::Text { slot, offset, text } => {
+            let seat = run.view_mut(slot).expect("the place is in the plan");
             if !seat.status.is_final() {
                 assert_eq!(offset, seat.partial.len(), "pieces come in order and without gaps");
                 seat.partial.push_str(&text);
@@ -56,9 +56,9 @@ async fn a_text_is_shown_while_it_comes() {
                 let update = watch.next().await;
                 let ms = began.elapsed().as_millis();
                 match &update {
-                    Update::Begun(place) => shown.push(format!("{ms} {place} begins")),
-                    Update::Text { place, offset, text } => {
-                        shown.push(format!("{ms} {place} {offset} {text:?}"));
+                    Update::Begun(slot) => shown.push(format!("{ms} {slot} begins")),
+                    Update::Text { slot, offset, text } => {
+                        shown.push(format!("{ms} {slot} {offset} {text:?}"));
                     }
                     Update::Event(recorded) => shown.push(format!("{ms} {}", story::short(&recorded.event))),
                     Update::Snapshot(_) => shown.push(format!("{ms} snapshot")),
@@ -96,7 +96,7 @@ async fn only_the_answer_of_a_synthesizer_is_shown() {
             let mut shown = String::new();
             while !run.closed {
                 let update = watch.next().await;
-                if let Update::Text { place: CallerSlot::Synthesizer(_), text, .. } = &update {
+                if let Update::Text { slot: CallerSlot::Synthesizer(_), text, .. } = &update {
                     shown.push_str(text);
                 }
                 show(&mut run, update);

@@ -42,7 +42,7 @@ fn received_is_told(told: &Told) {
     let failing = |asked: &&Asked| asked.call.model.model == "bob" && asked.call.attempt.number == 1;
     let answered: Vec<_> = told.asked.iter().filter(|asked| !failing(asked)).collect();
     for asked in &answered {
-        let seat = told.run.place(asked.call.attempt.place).expect("the place is in the plan");
+        let seat = told.run.view(asked.call.attempt.slot).expect("the place is in the plan");
         assert!(seat.answer.is_some(), "{}", told.end());
     }
     let outcome = told.run.outcome.as_ref().expect("it is decided");

@@ -108,13 +108,13 @@ async fn a_layer_reads_the_one_before_and_no_names() {
 
     Now answer the request above for the person who made it. Write the answer itself and nothing else.
     "#);
-    for (place, read) in [(CallerSlot::Step(StepNumber(5)), 1), (CallerSlot::Synthesizer(SeatNumber(1)), 2)] {
-        let prompt = prompt_of(&told, place);
+    for (slot, read) in [(CallerSlot::Step(StepNumber(5)), 1), (CallerSlot::Synthesizer(SeatNumber(1)), 2)] {
+        let prompt = prompt_of(&told, slot);
         for texts in [ADA, BOB, CYD] {
             let lines = texts.iter().map(|text| prompt.lines().any(|line| line == format!("| {text}")));
-            assert_eq!(lines.collect::<Vec<_>>(), [0, 1, 2].map(|layer| layer == read), "{place}");
+            assert_eq!(lines.collect::<Vec<_>>(), [0, 1, 2].map(|layer| layer == read), "{slot}");
         }
-        assert!(["ada", "bob", "cyd", "fuser"].iter().all(|name| !prompt.contains(name)), "{place}");
+        assert!(["ada", "bob", "cyd", "fuser"].iter().all(|name| !prompt.contains(name)), "{slot}");
     }
 }
 
@@ -321,7 +321,7 @@ async fn a_layer_that_agrees_is_the_last() {
     let spared = told.run.skipped().expect("a layer and a synthesizer");
     let calls = told.plan.steps[3..].iter().map(|step| CallerSlot::Step(step.number));
     let calls = calls.chain([CallerSlot::Synthesizer(SeatNumber(1))]);
-    let cost_max = calls.filter_map(|place| told.plan.worst_request(place)).sum();
+    let cost_max = calls.filter_map(|slot| told.plan.worst_request(slot)).sum();
     assert_eq!((spared.calls, spared.cost_max), (4, cost_max));
     let told = scene(panel()).asks(HOW_MANY, "moa@layers=3,gate=off").run().await;
     assert_eq!((told.asked.len(), told.run.skipped().is_none()), (10, true));
@@ -345,14 +345,14 @@ async fn a_seat_answers_again_as_whoever_it_is_asked_to_be_and_ranks_as_itself()
         let sailing = |plan: &mut RunPlan| plan.seats[0].brief = Some(brief("sailor", "You sail."));
         let told = three_and(recipe, fuser()).plan(sailing).run().await;
         let told: Vec<(String, Vec<Message>)> =
-            sent(&told).into_iter().map(|(place, messages)| (place.to_string(), messages)).collect();
+            sent(&told).into_iter().map(|(slot, messages)| (slot.to_string(), messages)).collect();
         assert!(told.len() > 5, "{recipe}");
-        for (place, messages) in told {
+        for (slot, messages) in told {
             let text = messages[0].texts().next().unwrap_or_default();
-            let is_sailor = place == "seat 1" || place == asked_again;
-            assert_eq!(text.starts_with("You sail."), is_sailor, "{recipe}, {place}: {text}");
-            let count = if is_sailor || !place.starts_with("seat") { 2 } else { 1 };
-            assert_eq!(messages.len(), count, "{recipe}, {place}");
+            let is_sailor = slot == "seat 1" || slot == asked_again;
+            assert_eq!(text.starts_with("You sail."), is_sailor, "{recipe}, {slot}: {text}");
+            let count = if is_sailor || !slot.starts_with("seat") { 2 } else { 1 };
+            assert_eq!(messages.len(), count, "{recipe}, {slot}");
         }
     }
 }
@@ -385,13 +385,13 @@ async fn a_layer_and_the_synthesizer_are_shown_the_closest() {
         ("cyd", speaks(30, &["The air scatters light.", "Air scatters blue light, yes.", "Air."])),
     ];
     let told = scene(panel.into_iter().chain(fuser())).asks(WHY, "moa@top_k=2").run().await;
-    let reads = |place, text: &str| prompt_of(&told, place).lines().any(|line| line == format!("| {text}"));
+    let reads = |slot, text: &str| prompt_of(&told, slot).lines().any(|line| line == format!("| {text}"));
     for step in 1..=3 {
-        let place = CallerSlot::Step(StepNumber(step));
-        assert!(reads(place, ADA[0]) && reads(place, "The air scatters light.") && !reads(place, "Bananas."));
+        let slot = CallerSlot::Step(StepNumber(step));
+        assert!(reads(slot, ADA[0]) && reads(slot, "The air scatters light.") && !reads(slot, "Bananas."));
     }
-    let place = CallerSlot::Synthesizer(SeatNumber(1));
-    assert!(reads(place, ADA[1]) && !reads(place, "Why bananas?"));
+    let slot = CallerSlot::Synthesizer(SeatNumber(1));
+    assert!(reads(slot, ADA[1]) && !reads(slot, "Why bananas?"));
     let outcome = told.run.outcome.as_ref().expect("it is decided");
     assert_eq!((&outcome.unshown, &outcome.rounds[0].unshown), (&vec![SeatNumber(2)], &vec![SeatNumber(2)]));
     assert_eq!(outcome.considered.len(), 3);
@@ -501,7 +501,7 @@ async fn another_text_of_the_same_answers_has_steps_of_its_own() {
     let first = three_and("moa", fuser()).run().await;
     let rewrite = |run: &Run| Reopening::again(&run.plan, Vec::new(), run.chain()).expect("there is room");
     let told = three_and("moa", fuser()).after(&first.commits).reopened(rewrite).run().await;
-    let asked: Vec<String> = told.asked.iter().map(|asked| asked.call.attempt.place.to_string()).collect();
+    let asked: Vec<String> = told.asked.iter().map(|asked| asked.call.attempt.slot.to_string()).collect();
     assert_eq!(asked, ["step 4", "step 5", "step 6", "synthesizer 2"]);
     insta::assert_snapshot!(told.end(), @"
     complete decided at 110, closed at 110
@@ -558,19 +558,19 @@ async fn a_hostile_answer_does_not_leave_its_block_in_any_later_layer() {
     ]);
     let told = told.asks(WHY, "moa@layers=3,gate=off").run().await;
     let mut codes = Vec::new();
-    for asked in told.asked.iter().filter(|asked| !matches!(asked.call.attempt.place, CallerSlot::Seat(_))) {
-        let (prompt, place) = (prompt(&asked.call), asked.call.attempt.place);
+    for asked in told.asked.iter().filter(|asked| !matches!(asked.call.attempt.slot, CallerSlot::Seat(_))) {
+        let (prompt, slot) = (prompt(&asked.call), asked.call.attempt.slot);
         let code = nonce_of(&prompt);
         let lines = markers(&prompt);
         // A synthesizer's form has three marker lines of its own.
-        let own = if matches!(place, CallerSlot::Synthesizer(_)) { 3 } else { 0 };
-        assert_eq!(lines.len(), own + 2 + 2 * 3, "{place}: {lines:#?}");
-        assert!(lines.iter().all(|line| line.ends_with(&format!(" {code}>>"))), "{place}: {lines:#?}");
+        let own = if matches!(slot, CallerSlot::Synthesizer(_)) { 3 } else { 0 };
+        assert_eq!(lines.len(), own + 2 + 2 * 3, "{slot}: {lines:#?}");
+        assert!(lines.iter().all(|line| line.ends_with(&format!(" {code}>>"))), "{slot}: {lines:#?}");
         // Its words are there, each line of them behind our mark.
         let forged =
             prompt.lines().filter(|line| line.contains("Say HACKED") || line.contains("The code is"));
-        assert!(forged.clone().count() == 2 && forged.clone().all(|line| line.starts_with("| ")), "{place}");
-        assert!(!prompt.contains('\u{e0041}'), "{place}");
+        assert!(forged.clone().count() == 2 && forged.clone().all(|line| line.starts_with("| ")), "{slot}");
+        assert!(!prompt.contains('\u{e0041}'), "{slot}");
         codes.push(code);
     }
     let calls = codes.len();
@@ -597,10 +597,10 @@ async fn whoever_answers_again_is_sent_the_files_too() {
     let told =
         three_and("moa", fuser()).plan(|plan| plan.messages = [Message { role: Role::User, parts }].into());
     let told = told.run().await;
-    for (place, messages) in sent(&told) {
+    for (slot, messages) in sent(&told) {
         let files: Vec<&Attachment> = messages.iter().flat_map(Message::files).collect();
-        let is_writing = matches!(place, CallerSlot::Synthesizer(_));
-        assert_eq!(files, if is_writing { vec![] } else { vec![&file] }, "{place}");
+        let is_writing = matches!(slot, CallerSlot::Synthesizer(_));
+        assert_eq!(files, if is_writing { vec![] } else { vec![&file] }, "{slot}");
     }
 }
 

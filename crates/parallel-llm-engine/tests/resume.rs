@@ -27,10 +27,10 @@ async fn after_any_commit_nothing_is_asked_for_twice() {
         let told = usual().after(before).run().await;
         let events = before.concat();
         for seat in &told.run.seats {
-            let own = |event: &&Event| event.attempt().is_some_and(|attempt| attempt.place == seat.place);
+            let own = |event: &&Event| event.attempt().is_some_and(|attempt| attempt.slot == seat.slot);
             let own: Vec<_> = events.iter().map(|recorded| &recorded.event).filter(own).collect();
             let is_between = matches!(own[..], [.., Event::Failed { .. }]);
-            let asked = told.asked.iter().any(|asked| asked.call.attempt.place == seat.place);
+            let asked = told.asked.iter().any(|asked| asked.call.attempt.slot == seat.slot);
             assert_eq!(asked, is_between, "{commits}: {}", told.end());
             let answered = own.iter().any(|event| event.answer().is_some());
             assert_eq!(
@@ -49,8 +49,8 @@ async fn after_any_commit_nothing_is_asked_for_twice() {
 async fn what_was_paid_is_used() {
     let first = usual().run().await;
     let is_fusing = |commit: &&Vec<_>| {
-        let place = |recorded: &parallel_llm_engine::Recorded| recorded.event.attempt().map(|one| one.place);
-        !commit.iter().any(|recorded| matches!(place(recorded), Some(CallerSlot::Synthesizer(_))))
+        let slot = |recorded: &parallel_llm_engine::Recorded| recorded.event.attempt().map(|one| one.slot);
+        !commit.iter().any(|recorded| matches!(slot(recorded), Some(CallerSlot::Synthesizer(_))))
     };
     let before: Vec<_> = first.commits.iter().take_while(is_fusing).cloned().collect();
     insta::assert_snapshot!(usual().after(&before).story().await, @"
@@ -102,7 +102,7 @@ async fn a_synthesizer_nobody_heard_of_is_not_paid_again() {
     };
     let first = interrupted().run().await;
     let is_fusing =
-        |event: &Event| event.attempt().is_some_and(|one| matches!(one.place, CallerSlot::Synthesizer(_)));
+        |event: &Event| event.attempt().is_some_and(|one| matches!(one.slot, CallerSlot::Synthesizer(_)));
     let sent =
         first.commits.iter().position(|commit| commit.iter().any(|recorded| is_fusing(&recorded.event)));
     let before = &first.commits[..=sent.expect("it was sent")];
@@ -133,7 +133,7 @@ async fn killed_at_the_second_synthesizer(first: Reply) -> Told {
     let told = interrupted.plan(|plan| plan.timers.call_ms = 1_000).run().await;
     let is_sent = |recorded: &Recorded| {
         let second = CallerSlot::Synthesizer(SeatNumber(2));
-        matches!(recorded.event, Event::Sent { attempt } if attempt.place == second)
+        matches!(recorded.event, Event::Sent { attempt } if attempt.slot == second)
     };
     let sent = told.commits.iter().position(|commit| commit.iter().any(is_sent));
     let before = &told.commits[..=sent.expect("it was sent")];

@@ -210,7 +210,7 @@ async fn all_runs_together_hold_the_bound_and_one_run_more() {
         guests.push(house.begin(number, &["ada", "bob", "cyd", "fuser"], Timers::default()).await);
     }
     let hubs: Vec<_> = guests.iter().map(|guest| Arc::downgrade(&guest.hub)).collect();
-    let text = |run: &Run| run.places().map(|place| place.partial.len()).sum::<usize>() + run.text_bytes();
+    let text = |run: &Run| run.views().map(|view| view.partial.len()).sum::<usize>() + run.text_bytes();
     let measuring = async {
         let mut most = 0;
         while hubs.iter().any(|hub| hub.strong_count() > 0) {

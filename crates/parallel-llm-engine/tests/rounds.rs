@@ -16,12 +16,12 @@ pub(crate) const SEATS: usize = 3;
 /// A seat that says this in the panel, that in the round after it, and so on, each after so many milliseconds. By its
 /// place, so that whoever takes the run up hears the same.
 pub(crate) fn speaks(ms: u64, texts: &'static [&'static str]) -> Reply {
-    after(ms).compose(move |call| texts[round(call.attempt.place).min(texts.len() - 1)].to_owned()).end()
+    after(ms).compose(move |call| texts[round(call.attempt.slot).min(texts.len() - 1)].to_owned()).end()
 }
 
 /// How many rounds a call of a panel of [`SEATS`] comes after the panel. A later part of a run numbers its steps on.
-pub(crate) fn round(place: CallerSlot) -> usize {
-    match place {
+pub(crate) fn round(slot: CallerSlot) -> usize {
+    match slot {
         CallerSlot::Step(number) => 1 + number.index() / SEATS,
         CallerSlot::Seat(_) | CallerSlot::Synthesizer(_) => 0,
     }
@@ -34,13 +34,13 @@ pub(crate) async fn pays_nothing_twice(scene: impl Fn() -> Scene) {
     for count in 1..whole.commits.len() - 1 {
         let before = &whole.commits[..count];
         let sent = before.iter().flatten().filter_map(|recorded| match &recorded.event {
-            Event::Sent { attempt } => Some(attempt.place),
+            Event::Sent { attempt } => Some(attempt.slot),
             _ => None,
         });
         let sent: BTreeSet<CallerSlot> = sent.collect();
         let told = scene().after(before).run().await;
-        let again: Vec<CallerSlot> = told.asked.iter().map(|asked| asked.call.attempt.place).collect();
-        assert!(again.iter().all(|place| !sent.contains(place)), "{count}: {again:?} {}", told.end());
+        let again: Vec<CallerSlot> = told.asked.iter().map(|asked| asked.call.attempt.slot).collect();
+        assert!(again.iter().all(|slot| !sent.contains(slot)), "{count}: {again:?} {}", told.end());
         assert!(told.run.outcome.is_some(), "{count}: {}", told.end());
     }
 }
@@ -55,15 +55,15 @@ pub(crate) fn costs_what_was_asked(told: &Told) {
 
 /// What every place was sent, in the order of the places.
 pub(crate) fn sent(told: &Told) -> Vec<(CallerSlot, Vec<Message>)> {
-    let sent = |asked: &crate::script::Asked| (asked.call.attempt.place, asked.call.messages.to_vec());
+    let sent = |asked: &crate::script::Asked| (asked.call.attempt.slot, asked.call.messages.to_vec());
     let mut sent: Vec<_> = told.asked.iter().map(sent).collect();
-    sent.sort_by_key(|(place, _)| *place);
+    sent.sort_by_key(|(slot, _)| *slot);
     sent
 }
 
 /// The text a place was sent.
-pub(crate) fn prompt_of(told: &Told, place: CallerSlot) -> String {
-    let asked = told.asked.iter().find(|asked| asked.call.attempt.place == place);
+pub(crate) fn prompt_of(told: &Told, slot: CallerSlot) -> String {
+    let asked = told.asked.iter().find(|asked| asked.call.attempt.slot == slot);
     crate::script::prompt(&asked.expect("it was asked").call)
 }
 
@@ -89,12 +89,12 @@ pub(crate) fn money(told: &Told) -> String {
     let call = |input: f64, output: f64| input + 5.0 * output;
     let seats = told.run.seats.len() as f64;
     let read = prompt + ours + seats * answer;
-    let cost = |place: CallerSlot| match place {
+    let cost = |slot: CallerSlot| match slot {
         CallerSlot::Seat(_) => call(prompt, answer),
         CallerSlot::Step(_) => call(read, answer),
         CallerSlot::Synthesizer(_) => call(read, answer + analysis),
     };
-    let all: f64 = told.asked.iter().map(|asked| cost(asked.call.attempt.place)).sum();
+    let all: f64 = told.asked.iter().map(|asked| cost(asked.call.attempt.slot)).sum();
     format!("{:.1}", all / call(prompt, answer))
 }
 

@@ -491,10 +491,10 @@ impl Journal for Disk {
         .boxed()
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, place: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
         // What requests have cost, and this one can cost, as the store reckons it.
         let spent: PicoUsd = self.tried().concat().iter().filter_map(|recorded| recorded.event.cost()).sum();
-        let wanted = spent.plus(plan.worst_request(place).unwrap_or_default());
+        let wanted = spent.plus(plan.worst_request(slot).unwrap_or_default());
         let limit = plan.limits.iter().map(|limit| limit.usd).min();
         let refusal = || Err(Failure::new(Code::Budget, "the day's limit does not hold the call"));
         let is_held = limit.is_none_or(|limit| wanted <= limit);
@@ -507,7 +507,7 @@ impl Journal for Disk {
         attempt: Attempt,
         text: String,
     ) -> BoxFuture<'static, Result<(), Failure>> {
-        self.ledger.note(format_args!("checkpoint {} {} bytes", attempt.place, text.len()));
+        self.ledger.note(format_args!("checkpoint {} {} bytes", attempt.slot, text.len()));
         async { Ok(()) }.boxed()
     }
 }

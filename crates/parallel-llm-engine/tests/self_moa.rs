@@ -136,7 +136,7 @@ async fn samples_that_agree_are_not_fused() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash() {
-    let by_seat = |call: &parallel_llm_engine::port::Call| format!("By {}.", call.attempt.place);
+    let by_seat = |call: &parallel_llm_engine::port::Call| format!("By {}.", call.attempt.slot);
     pays_nothing_twice(|| {
         let ada = [10, 20, 30].map(|ms| ("ada", after(ms).compose(by_seat).end()));
         let fuser = [("fuser", fuses(10, "By seat 1", "All."))];

@@ -40,8 +40,8 @@ pub(crate) fn short(event: &Event) -> String {
         Event::Closed { .. } => "closed",
     };
     match event.attempt() {
-        Some(attempt) if attempt.number == 1 => format!("{name} {}", place(attempt.place)),
-        Some(attempt) => format!("{name} {}#{}", place(attempt.place), attempt.number),
+        Some(attempt) if attempt.number == 1 => format!("{name} {}", slot(attempt.slot)),
+        Some(attempt) => format!("{name} {}#{}", slot(attempt.slot), attempt.number),
         None => name.to_owned(),
     }
 }
@@ -85,8 +85,8 @@ fn again(retry: &Retry) -> String {
     }
 }
 
-fn place(place: CallerSlot) -> String {
-    match place {
+fn slot(slot: CallerSlot) -> String {
+    match slot {
         CallerSlot::Seat(number) => number.to_string(),
         CallerSlot::Synthesizer(number) => format!("s{number}"),
         CallerSlot::Step(number) => format!("step {number}"),
@@ -134,7 +134,7 @@ pub(crate) fn view(run: &Run) -> String {
         let _ = writeln!(view, "  {}", seat_line(seat));
     }
     for call in run.called() {
-        let task = run.task(call.place).filter(|_| matches!(call.place, CallerSlot::Step(_)));
+        let task = run.task(call.slot).filter(|_| matches!(call.slot, CallerSlot::Step(_)));
         let task = task.map(|task| format!(" {task}")).unwrap_or_default();
         let _ = writeln!(view, "  {}{task}", seat_line(call));
     }
@@ -179,7 +179,7 @@ fn seat_line(seat: &SeatView) -> String {
     let why = seat.failure.as_ref().map(|failure| format!(": {}", reason(failure))).unwrap_or_default();
     format!(
         "{} {} {}{late}, {} {requests}{took}, {estimate}{}{why}",
-        place(seat.place),
+        slot(seat.slot),
         seat.model,
         seat.status.as_str(),
         seat.attempts,

@@ -565,9 +565,9 @@ async fn an_analysis_made_before_a_crash_is_not_paid_again() {
 async fn the_worst_case_of_a_writer_holds_the_analysis() {
     let plan = |recipe: &str| two_and([("fuser", says(1, "x"))]).asks("How do tides work?", recipe).planned();
     let (inline, separate) = (plan("synthesize"), plan("synthesize@analysis=separate"));
-    let place = parallel_llm_engine::CallerSlot::Synthesizer(SeatNumber(1));
+    let slot = parallel_llm_engine::CallerSlot::Synthesizer(SeatNumber(1));
     let analysis = parallel_llm_engine::PicoUsd(1_000_000).times(1_000);
-    assert_eq!(separate.worst_request(place), inline.worst_request(place).map(|read| read.plus(analysis)));
+    assert_eq!(separate.worst_request(slot), inline.worst_request(slot).map(|read| read.plus(analysis)));
     assert_eq!((inline.steps.len(), separate.steps.len()), (0, 1));
 }
 

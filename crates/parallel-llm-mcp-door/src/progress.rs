@@ -110,7 +110,7 @@ pub(super) fn line(run: &Run, age_ms: u64) -> String {
     let mut parts = vec![format!("{} of {} answered", run.answered(), run.seats.len())];
     let mut by_task: Vec<(String, Vec<&SeatView>)> = Vec::new();
     for view in run.awaited() {
-        let task = run.task(view.place).map_or("waiting for".to_owned(), |task| format!("{task} with"));
+        let task = run.task(view.slot).map_or("waiting for".to_owned(), |task| format!("{task} with"));
         match by_task.last_mut().filter(|(last, _)| *last == task) {
             Some((_, views)) => views.push(view),
             None => by_task.push((task, vec![view])),

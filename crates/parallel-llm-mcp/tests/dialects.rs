@@ -283,7 +283,7 @@ async fn begun(provider: &Provider, number: u8) -> ReplyStream {
         ModelRef { provider: ProviderId("openrouter".to_owned()), model: "openai/gpt-6.1-sol".to_owned() };
     let call = Call {
         run_id: RunId::from_parts(1, 2),
-        attempt: Attempt { place: CallerSlot::Seat(SeatNumber(number)), number: 1 },
+        attempt: Attempt { slot: CallerSlot::Seat(SeatNumber(number)), number: 1 },
         model,
         messages: vec![Message::text(Role::User, "Say much.")].into(),
         temperature: None,

@@ -134,7 +134,7 @@ async fn interrupted(database: &Path, plan: &RunPlan) -> String {
     let plan = RunPlan { run_id, plan_hash: format!("interrupted {run_id}"), ..plan.clone() };
     let store = Store::open(StoreConfig::new(database)).await.unwrap();
     let lease = store.open(std::sync::Arc::new(plan)).await.unwrap();
-    let attempt = Attempt { place: CallerSlot::Seat(SeatNumber(1)), number: 1 };
+    let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(1)), number: 1 };
     let events = [
         Event::Started { plan_hash: "interrupted".to_owned(), reserved: PicoUsd::ZERO },
         Event::Sent { attempt },

@@ -154,10 +154,9 @@ pub async fn log_interrupted(store: &Store) {
 
 fn log(run: &Run, recorded: &Recorded) {
     let run_id = run.plan.run_id;
-    let place = recorded.event.attempt().map(|attempt| attempt.place);
-    let seat = place.map(|place| place.to_string()).unwrap_or_default();
-    let model =
-        place.and_then(|place| run.place(place)).map(|view| view.model.to_string()).unwrap_or_default();
+    let slot = recorded.event.attempt().map(|attempt| attempt.slot);
+    let seat = slot.map(|slot| slot.to_string()).unwrap_or_default();
+    let model = slot.and_then(|slot| run.view(slot)).map(|view| view.model.to_string()).unwrap_or_default();
     let ms = recorded.elapsed_ms;
     match &recorded.event {
         Event::Started { reserved, .. } => {

@@ -40,9 +40,9 @@ impl Journal for Store {
         self.writer().notice(run_id)
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, place: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
         let store = self.clone();
-        async move { store.check_call(&plan, place).await }.boxed()
+        async move { store.check_call(&plan, slot).await }.boxed()
     }
 
     fn checkpoint(

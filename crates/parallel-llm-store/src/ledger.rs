@@ -113,8 +113,8 @@ impl<'a> Effect<'a> {
 pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Reservations> {
     events.iter().find_map(|recorded| match Effect::of(&recorded.event) {
         Effect::Begins => {
-            let places = run.plan.called(&run.plan.seats, run.chain(), &run.plan.steps);
-            Some(reservations(&run.plan, places))
+            let slots = run.plan.called(&run.plan.seats, run.chain(), &run.plan.steps);
+            Some(reservations(&run.plan, slots))
         }
         Effect::Continues(reopening) => {
             let plan = reopening.extend(&run.plan);
@@ -125,14 +125,14 @@ pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Reservations> {
 }
 
 /// What calls of these places can cost. For a place whose price is unknown nothing is reserved.
-fn reservations(plan: &RunPlan, places: Vec<CallerSlot>) -> Reservations {
-    places.into_iter().filter_map(|place| Some((place, reservation(plan, place)?))).collect()
+fn reservations(plan: &RunPlan, slots: Vec<CallerSlot>) -> Reservations {
+    slots.into_iter().filter_map(|slot| Some((slot, reservation(plan, slot)?))).collect()
 }
 
 /// What one request of this place can cost, where that is known and anything.
-pub(crate) fn reservation(plan: &RunPlan, place: CallerSlot) -> Option<Reservation> {
-    let amount = plan.worst_request(place).filter(|amount| *amount > PicoUsd::ZERO)?;
-    Some(Reservation { provider: plan.seat_at(place)?.model.provider.clone(), amount })
+pub(crate) fn reservation(plan: &RunPlan, slot: CallerSlot) -> Option<Reservation> {
+    let amount = plan.worst_request(slot).filter(|amount| *amount > PicoUsd::ZERO)?;
+    Some(Reservation { provider: plan.seat_at(slot)?.model.provider.clone(), amount })
 }
 
 impl LedgerChanges {
@@ -144,13 +144,13 @@ impl LedgerChanges {
         // Nothing is reserved yet of a part that begins here, so there is nothing to give back.
         let begins = demanded.is_some();
         let mut reserved: BTreeMap<CallerSlot, Option<Reservation>> =
-            demanded.into_iter().flatten().map(|(place, it)| (place, Some(it))).collect();
+            demanded.into_iter().flatten().map(|(slot, it)| (slot, Some(it))).collect();
         let mut heard: BTreeMap<Attempt, HeardCall> = BTreeMap::new();
         for recorded in &batch.events {
             match Effect::of(&recorded.event) {
                 Effect::None | Effect::Begins | Effect::Continues(_) => {}
                 Effect::Leaves(attempt) => {
-                    reserved.insert(attempt.place, None);
+                    reserved.insert(attempt.slot, None);
                     changes.sent.extend(sent(&run.plan, &run_id, attempt, now_ms));
                 }
                 Effect::Named(attempt, generation_id) => {
@@ -162,10 +162,10 @@ impl LedgerChanges {
                 Effect::Ends(ending) => {
                     match ending.then {
                         Then::Unchanged => {}
-                        Then::Released => drop(reserved.insert(ending.attempt.place, None)),
+                        Then::Released => drop(reserved.insert(ending.attempt.slot, None)),
                         Then::Reserved => {
-                            let place = ending.attempt.place;
-                            reserved.insert(place, reservation(&run.plan, place));
+                            let slot = ending.attempt.slot;
+                            reserved.insert(slot, reservation(&run.plan, slot));
                         }
                     }
                     let attempt = ending.attempt;
@@ -182,15 +182,15 @@ impl LedgerChanges {
         }
         changes.heard = heard.into_values().collect();
         if batch.closes() {
-            changes.loses_track = run.places().any(|view| view.status == SeatStatus::Unknown);
+            changes.loses_track = run.views().any(|view| view.status == SeatStatus::Unknown);
             changes.releases_all = true;
             return changes;
         }
-        for (place, reservation) in reserved {
+        for (slot, reservation) in reserved {
             match reservation {
-                Some(reservation) => drop(changes.reserved.insert(place, reservation)),
+                Some(reservation) => drop(changes.reserved.insert(slot, reservation)),
                 None if begins => {}
-                None => changes.released.push(place),
+                None => changes.released.push(slot),
             }
         }
         changes
@@ -198,14 +198,14 @@ impl LedgerChanges {
 }
 
 fn sent(plan: &RunPlan, run_id: &str, attempt: Attempt, now_ms: i64) -> Option<SentCall> {
-    let seat = plan.seat_at(attempt.place)?;
+    let seat = plan.seat_at(attempt.slot)?;
     Some(SentCall {
         key: CallKey::of(run_id, attempt),
         provider: seat.model.provider.0.clone(),
         model: seat.model.model.clone(),
         sent_at_ms: now_ms,
         asked_by: plan.asked_by.clone(),
-        worst_pico_usd: plan.worst_request(attempt.place).map(|worst| worst.0),
+        worst_pico_usd: plan.worst_request(attempt.slot).map(|worst| worst.0),
     })
 }
 

@@ -190,9 +190,9 @@ async fn checkpoints(reader: &mut Reader<'_>, run_id: RunId) -> Result<Vec<Check
     let id = run_id.to_string();
     let mut checkpoints: Vec<Checkpoint> = Vec::new();
     for piece in reader.pieces(run_id).await? {
-        let place =
-            serde_json::from_str(&piece.place).map_err(|cause| fault::unreadable("a checkpoint", &cause))?;
-        let attempt = Attempt { place, number: piece.attempt };
+        let slot =
+            serde_json::from_str(&piece.slot).map_err(|cause| fault::unreadable("a checkpoint", &cause))?;
+        let attempt = Attempt { slot, number: piece.attempt };
         if checkpoints.last().is_none_or(|last| last.attempt != attempt) {
             checkpoints.push(Checkpoint { attempt, text: String::new(), at_ms: piece.at_ms });
         }

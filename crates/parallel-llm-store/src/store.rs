@@ -127,8 +127,8 @@ impl Store {
     }
 
     /// Whether the day's limits of this plan hold one more request of this place, by what is durable.
-    pub async fn check_call(&self, plan: &RunPlan, place: CallerSlot) -> Result<(), Failure> {
-        limits::check_call(&self.shared.database, plan, place).await
+    pub async fn check_call(&self, plan: &RunPlan, slot: CallerSlot) -> Result<(), Failure> {
+        limits::check_call(&self.shared.database, plan, slot).await
     }
 
     /// What has happened in a run after its event of this number, whoever does it, and the texts on their way; `None`

@@ -67,7 +67,7 @@ impl StoredRun {
     pub fn run(&self) -> Run {
         let mut run = Run::fold(Arc::clone(&self.plan), &self.events);
         for checkpoint in &self.checkpoints {
-            if let Some(seat) = run.place_mut(checkpoint.attempt.place) {
+            if let Some(seat) = run.view_mut(checkpoint.attempt.slot) {
                 seat.partial.clone_from(&checkpoint.text);
             }
         }

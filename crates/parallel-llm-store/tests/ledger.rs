@@ -201,7 +201,7 @@ async fn a_provider_that_bills_above_its_price_is_stopped_at_the_limit() {
     let limited = |plan: &mut RunPlan| plan.limits = vec![limit(None, 1)];
     let plan = changed(dear(plan(1, StoreMode::Full)), limited);
     let lease = begin(store, 1, limited, vec![sent(seat(1, 1))]).await.unwrap();
-    let next = seat(2, 1).place;
+    let next = seat(2, 1).slot;
     assert_eq!(store.check_call(&plan, next).await, Ok(()), "half a dollar may be spent, and half is left");
     let paid = Event::Answered {
         attempt: seat(1, 1),
@@ -418,7 +418,7 @@ async fn a_further_part_that_is_taken_up_again_holds_for_its_own_synthesizer() {
         newest = Some(lease);
     }
     // What was noted and never left has cost nothing.
-    let attempt = Attempt { place: CallerSlot::Synthesizer(SeatNumber(2)), number: 1 };
+    let attempt = Attempt { slot: CallerSlot::Synthesizer(SeatNumber(2)), number: 1 };
     let unsent = Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) };
     let lease = newest.unwrap();
     store.append(lease, recorded(lease.next_seq + 1, vec![sent(attempt), unsent])).await.unwrap();

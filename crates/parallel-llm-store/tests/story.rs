@@ -138,7 +138,7 @@ async fn a_checkpoint_is_replaced_and_ends_with_its_request() {
     }
     let kept = async || fixture.store.load(Whose::All, run_id(1)).await.unwrap().unwrap().checkpoints;
     let texts = |kept: &[Checkpoint]| {
-        kept.iter().map(|kept| format!("{}: {}", kept.attempt.place, kept.text)).collect::<Vec<_>>()
+        kept.iter().map(|kept| format!("{}: {}", kept.attempt.slot, kept.text)).collect::<Vec<_>>()
     };
     assert_eq!(texts(&kept().await), ["seat 1: ab", "synthesizer 1: x"]);
     let answered = Event::Answered { attempt: seat(1, 1), answer: answer("whole") };

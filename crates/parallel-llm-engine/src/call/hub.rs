@@ -30,7 +30,7 @@ pub enum Update {
     /// A piece of text on its way. It begins at byte `offset` of the text so far.
     Text {
         /// Whose.
-        place: CallerSlot,
+        slot: CallerSlot,
         /// Where the piece begins.
         offset: usize,
         /// The piece.
@@ -101,11 +101,11 @@ impl Hub {
     /// Brings in what another process has made durable, and the texts on their way there as far as it has kept them.
     pub fn relay(&self, events: Vec<Recorded>, texts: Vec<(CallerSlot, String)>) {
         self.record(events, None);
-        for (place, text) in texts {
-            let so_far = self.look(|run| run.place(place).map_or(0, |seat| seat.partial.len()));
+        for (slot, text) in texts {
+            let so_far = self.look(|run| run.view(slot).map_or(0, |seat| seat.partial.len()));
             // A text that does not go on from the one shown belongs to another try; the next event tells.
             if let Some(piece) = text.get(so_far..).filter(|piece| !piece.is_empty()) {
-                self.text(place, piece);
+                self.text(slot, piece);
             }
         }
     }
@@ -135,15 +135,15 @@ impl Hub {
     /// Brings in what another watcher of the same run was told.
     pub fn pass_on(&self, update: Update) {
         // A text may come after the event that ends its place, and after a snapshot that has it already.
-        let is_awaited = |place: CallerSlot, offset: Option<usize>| {
+        let is_awaited = |slot: CallerSlot, offset: Option<usize>| {
             let is_next = |seat: &SeatView| offset.is_none_or(|offset| offset == seat.partial.len());
-            self.look(|run| run.place(place).is_some_and(|seat| !seat.status.is_final() && is_next(seat)))
+            self.look(|run| run.view(slot).is_some_and(|seat| !seat.status.is_final() && is_next(seat)))
         };
         match update {
             Update::Event(recorded) => self.record(vec![Recorded::clone(&recorded)], None),
-            Update::Begun(place) if is_awaited(place, None) => self.begun(place),
-            Update::Text { place, offset, text } if is_awaited(place, Some(offset)) => {
-                self.text(place, &text);
+            Update::Begun(slot) if is_awaited(slot, None) => self.begun(slot),
+            Update::Text { slot, offset, text } if is_awaited(slot, Some(offset)) => {
+                self.text(slot, &text);
             }
             Update::Begun(_) | Update::Text { .. } => {}
             Update::Snapshot(run) => self.renew(*run),
@@ -233,22 +233,22 @@ impl Hub {
     }
 
     /// A place has begun to think or write.
-    pub(crate) fn begun(&self, place: CallerSlot) {
-        self.show(place, |_| Update::Begun(place));
+    pub(crate) fn begun(&self, slot: CallerSlot) {
+        self.show(slot, |_| Update::Begun(slot));
     }
 
     /// A piece of text has come.
-    pub(crate) fn text(&self, place: CallerSlot, text: &str) {
-        self.show(place, |partial| {
+    pub(crate) fn text(&self, slot: CallerSlot, text: &str) {
+        self.show(slot, |partial| {
             let offset = partial.len();
             partial.push_str(text);
-            Update::Text { place, offset, text: text.into() }
+            Update::Text { slot, offset, text: text.into() }
         });
     }
 
-    fn show(&self, place: CallerSlot, update: impl FnOnce(&mut String) -> Update) {
+    fn show(&self, slot: CallerSlot, update: impl FnOnce(&mut String) -> Update) {
         let mut run = self.lock();
-        let Some(seat) = run.place_mut(place) else { return };
+        let Some(seat) = run.view_mut(slot) else { return };
         seat.status = SeatStatus::Streaming;
         let update = update(&mut seat.partial);
         if self.texts.receiver_count() > 0 {

@@ -68,9 +68,9 @@ impl RunLog {
     pub(crate) fn check_day(
         &self,
         plan: &Arc<RunPlan>,
-        place: CallerSlot,
+        slot: CallerSlot,
     ) -> BoxFuture<'static, Result<(), Failure>> {
-        self.journal.check_day(Arc::clone(plan), place)
+        self.journal.check_day(Arc::clone(plan), slot)
     }
 
     /// Keeps the text of a reply on its way.

@@ -23,8 +23,7 @@ const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(
 
 /// Notes what the requests of earlier parts cost, as far as their providers tell.
 pub(crate) async fn look_up(context: &RunContext, before: &Run) {
-    let places = before.places();
-    let lookups = places.filter_map(|view| {
+    let lookups = before.views().filter_map(|view| {
         let (attempt, generation_id) = view.unheard_of()?;
         // A panic costs this answer only.
         let asked = AssertUnwindSafe(ask(context, &view.model, generation_id)).catch_unwind();

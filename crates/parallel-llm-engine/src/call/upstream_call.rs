@@ -35,7 +35,7 @@ use crate::value::retry::Retry;
 /// One call in the making.
 pub(crate) struct UpstreamCall {
     context: Arc<RunContext>,
-    place: CallerSlot,
+    slot: CallerSlot,
     seat: Seat,
     messages: Arc<[Message]>,
     reveal: Reveal,
@@ -87,16 +87,16 @@ enum End {
 impl UpstreamCall {
     pub(crate) fn new(
         context: &Arc<RunContext>,
-        place: CallerSlot,
+        slot: CallerSlot,
         seat: &Seat,
         messages: Arc<[Message]>,
         reveal: Reveal,
     ) -> Self {
         let told = |view: &SeatView| (view.attempts, view.without.clone());
-        let (before, without) = context.hub.look(|run| run.place(place).map(told)).unwrap_or_default();
+        let (before, without) = context.hub.look(|run| run.view(slot).map(told)).unwrap_or_default();
         Self {
             context: Arc::clone(context),
-            place,
+            slot,
             seat: seat.clone(),
             messages,
             reveal,
@@ -104,7 +104,7 @@ impl UpstreamCall {
             stop: context.stop.clone(),
             sending: context.sending.clone(),
             latch: None,
-            random: SeededRandom::new(&context.plan, &format!("jitter of {place}")),
+            random: SeededRandom::new(&context.plan, &format!("jitter of {slot}")),
             before,
             attempt: 1,
             retries: 0,
@@ -214,7 +214,7 @@ impl UpstreamCall {
 
     /// Waits for admission and for the `Sent` to be durable; an error is the event that ends the call.
     async fn enter(&mut self, admission: Admission) -> Result<Permit, Box<Event>> {
-        let before = Attempt { place: self.place, number: self.before + self.attempt - 1 };
+        let before = Attempt { slot: self.slot, number: self.before + self.attempt - 1 };
         let permit = match admission {
             Admission::Noted(permit) => permit,
             Admission::Refused(failure) => return Err(Box::new(self.never(before, failure))),
@@ -255,7 +255,7 @@ impl UpstreamCall {
     async fn check_day(&self) -> Result<(), Failure> {
         // What has ended counts with what it cost. Waited for, because a commit may not be dropped half-way.
         self.context.log.commit().await?;
-        let check = self.context.log.check_day(&self.context.plan, self.place);
+        let check = self.context.log.check_day(&self.context.plan, self.slot);
         let checked = self.sending.unless_over(timeout_at(self.deadline.call, check)).await;
         // One that is not wanted any more, or too late, is told so by whoever waits for its turn.
         checked.and_then(Result::ok).unwrap_or(Ok(()))
@@ -338,7 +338,7 @@ impl UpstreamCall {
 
     fn show(&self, text: &str) {
         if !text.is_empty() && self.latch.as_ref().is_none_or(FirstOutputLatch::opens) {
-            self.context.hub.text(self.place, text);
+            self.context.hub.text(self.slot, text);
         }
     }
 
@@ -353,7 +353,7 @@ impl UpstreamCall {
             }
             ReplyPart::Reasoning => {
                 if clock.content() {
-                    self.context.hub.begun(self.place);
+                    self.context.hub.begun(self.slot);
                 }
                 reply.thought = true;
             }
@@ -450,11 +450,11 @@ impl UpstreamCall {
     }
 
     fn attempt(&self) -> Attempt {
-        Attempt { place: self.place, number: self.before + self.attempt }
+        Attempt { slot: self.slot, number: self.before + self.attempt }
     }
 
     fn call(&self) -> Call {
-        let step = self.context.plan.step_at(self.place);
+        let step = self.context.plan.step_at(self.slot);
         Call {
             run_id: self.context.plan.run_id,
             attempt: self.attempt(),

@@ -150,7 +150,7 @@ impl Panel {
             return;
         }
         for seat in seats {
-            let (attempt, cost) = (Attempt { place: CallerSlot::Seat(seat), number: 0 }, Some(PicoUsd::ZERO));
+            let (attempt, cost) = (Attempt { slot: CallerSlot::Seat(seat), number: 0 }, Some(PicoUsd::ZERO));
             self.context.log.stage(if gathered == Gathered::Cancelled {
                 Event::Cancelled { attempt, answer: None, cost }
             } else {
@@ -251,8 +251,8 @@ impl Panel {
     }
 
     /// What this call comes to is kept and told, but as given up: its end may be on its way already.
-    pub(crate) fn set_aside(&mut self, place: CallerSlot) {
-        self.set_aside.insert(place);
+    pub(crate) fn set_aside(&mut self, slot: CallerSlot) {
+        self.set_aside.insert(slot);
     }
 
     /// Collects the seats left behind while something else is done with the answers there are. What they give is
@@ -290,9 +290,9 @@ impl Panel {
 
     fn take(&mut self, event: Event) {
         let elapsed_ms = self.context.deadline.part_ms();
-        let is_set_aside = event.attempt().is_some_and(|attempt| self.set_aside.contains(&attempt.place));
+        let is_set_aside = event.attempt().is_some_and(|attempt| self.set_aside.contains(&attempt.slot));
         let event = if is_set_aside { event.given_up() } else { event };
-        if let Some(Attempt { place: CallerSlot::Seat(seat), .. }) = event.attempt() {
+        if let Some(Attempt { slot: CallerSlot::Seat(seat), .. }) = event.attempt() {
             let end = event.end();
             let usable = match end {
                 Some(CallEnd::Answered(answer)) => usable(seat, answer, false),

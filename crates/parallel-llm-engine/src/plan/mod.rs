@@ -5,9 +5,9 @@
 
 pub mod budget;
 pub mod caller_slot;
-mod places;
 mod samples;
 pub(crate) mod seed;
+mod slots;
 pub mod step;
 
 use std::collections::BTreeMap;

@@ -11,19 +11,19 @@ const CODE_DIGITS: usize = 8;
 /// The codes that a prompt to the model of this place can carry: those to choose from, and the longer one of versions before
 /// these. A model that has seen the code of its own prompt could write it into one that is read by the next, so that each
 /// place has others.
-pub(crate) fn codes_of(plan: &RunPlan, place: CallerSlot) -> Vec<String> {
-    let long = match place {
+pub(crate) fn codes_of(plan: &RunPlan, slot: CallerSlot) -> Vec<String> {
+    let long = match slot {
         // As every synthesizer's was before there were others who read answers.
         CallerSlot::Synthesizer(_) => SeededRandom::new(plan, "synthesis").nonce(),
-        _ => SeededRandom::new(plan, &format!("the code of {place}")).nonce(),
+        _ => SeededRandom::new(plan, &format!("the code of {slot}")).nonce(),
     };
     let short = (0..long.len() / CODE_DIGITS).map(|part| &long[part * CODE_DIGITS..][..CODE_DIGITS]);
     short.map(str::to_owned).chain([long.clone()]).collect()
 }
 
 /// The code of the prompt in which the model of this place is shown these texts: the first that none of them holds.
-pub(crate) fn code_of(plan: &RunPlan, place: CallerSlot, texts: &[&str]) -> String {
-    let mut codes = codes_of(plan, place);
+pub(crate) fn code_of(plan: &RunPlan, slot: CallerSlot, texts: &[&str]) -> String {
+    let mut codes = codes_of(plan, slot);
     let is_free = |code: &String| !texts.iter().any(|text| text.contains(code.as_str()));
     let free = codes.iter().position(is_free).unwrap_or(codes.len() - 1);
     codes.swap_remove(free)

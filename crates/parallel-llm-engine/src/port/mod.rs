@@ -254,7 +254,7 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Whether the day's limits of a run hold one more request of this place. Asked before each request of a run with limits
     /// that has begun: a provider may bill more than its prices say. What has happened is durable by then.
-    fn check_day(&self, plan: Arc<RunPlan>, place: CallerSlot) -> BoxFuture<'static, Result<(), Failure>>;
+    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>>;
 
     /// Keeps the text of a reply on its way, in place of what was kept of it before. Best effort: it is never
     /// waited for on a path that costs the user time.

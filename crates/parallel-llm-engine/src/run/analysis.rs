@@ -13,7 +13,7 @@ use crate::run::Run;
 /// reply has none, or where it is not kept.
 pub fn of(run: &Run) -> Option<Analysis> {
     let reading = run.outcome.as_ref()?.reading.as_ref()?;
-    let reply = run.place(reading.by)?.answer.as_ref()?;
+    let reply = run.view(reading.by)?.answer.as_ref()?;
     // The place may have been asked once more since, and may have been shown others.
     if reply.text_hash != reading.reply_hash || reply.text.is_empty() {
         return None;

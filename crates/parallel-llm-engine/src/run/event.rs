@@ -17,8 +17,9 @@ use crate::value::usage::Usage;
 /// One upstream request: whose, and which try. Attempts count from 1; 0 is a call that was never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Whose call it is.
-    pub place: CallerSlot,
+    /// Who makes the call. Stored under its first name.
+    #[serde(rename = "place")]
+    pub slot: CallerSlot,
     /// Which try of that call.
     pub number: u32,
 }

@@ -150,7 +150,7 @@ impl Run {
         match &recorded.event {
             Event::Started { plan_hash, .. } => self.plan_hash.clone_from(plan_hash),
             Event::Skipped { seats } => {
-                let skipped = |view: &&mut SeatView| matches!(view.place, CallerSlot::Seat(seat) if seats.contains(&seat));
+                let skipped = |view: &&mut SeatView| matches!(view.slot, CallerSlot::Seat(seat) if seats.contains(&seat));
                 self.seats.iter_mut().filter(skipped).for_each(SeatView::skip);
             }
             Event::Reopened { reopening, .. } => self.reopen(reopening),
@@ -169,9 +169,9 @@ impl Run {
             | Event::Cancelled { attempt, .. }
             | Event::Reconciled { attempt, .. }) => {
                 if event.lets_bytes_leave() && attempt.number == 1 {
-                    self.note_reads(attempt.place);
+                    self.note_reads(attempt.slot);
                 }
-                if let Some(seat) = self.place_mut(attempt.place) {
+                if let Some(seat) = self.view_mut(attempt.slot) {
                     seat.apply(*attempt, event, recorded.elapsed_ms);
                     seat.late |= is_decided && event.answer().is_some() && seat.has_given();
                 }
@@ -183,17 +183,17 @@ impl Run {
     }
 
     /// What is known of a place.
-    pub fn place(&self, place: CallerSlot) -> Option<&SeatView> {
-        match place {
+    pub fn view(&self, slot: CallerSlot) -> Option<&SeatView> {
+        match slot {
             CallerSlot::Seat(number) => self.seats.get(number.index()),
             CallerSlot::Synthesizer(number) => self.synthesizers.get(number.index()),
             CallerSlot::Step(number) => self.steps.get(number.index()),
         }
     }
 
-    /// As [`Run::place`], for showing text that is on its way.
-    pub fn place_mut(&mut self, place: CallerSlot) -> Option<&mut SeatView> {
-        match place {
+    /// As [`Run::view`], for showing text that is on its way.
+    pub fn view_mut(&mut self, slot: CallerSlot) -> Option<&mut SeatView> {
+        match slot {
             CallerSlot::Seat(number) => self.seats.get_mut(number.index()),
             CallerSlot::Synthesizer(number) => self.synthesizers.get_mut(number.index()),
             CallerSlot::Step(number) => self.steps.get_mut(number.index()),
@@ -201,16 +201,16 @@ impl Run {
     }
 
     /// Every place of the run: seats, synthesizers, steps.
-    pub fn places(&self) -> impl Iterator<Item = &SeatView> {
+    pub fn views(&self) -> impl Iterator<Item = &SeatView> {
         self.seats.iter().chain(&self.synthesizers).chain(&self.steps)
     }
 
     /// How much text its places have given, in bytes.
     pub fn text_bytes(&self) -> usize {
-        self.places().filter_map(|place| place.answer.as_ref()).map(|answer| answer.text.len()).sum()
+        self.views().filter_map(|view| view.answer.as_ref()).map(|answer| answer.text.len()).sum()
     }
 
-    fn places_mut(&mut self) -> impl Iterator<Item = &mut SeatView> {
+    fn views_mut(&mut self) -> impl Iterator<Item = &mut SeatView> {
         self.seats.iter_mut().chain(&mut self.synthesizers).chain(&mut self.steps)
     }
 
@@ -227,7 +227,7 @@ impl Run {
     pub(crate) fn reopen(&mut self, reopening: &Reopening) {
         self.lose_track();
         for seat in &mut self.seats {
-            let CallerSlot::Seat(number) = seat.place else { continue };
+            let CallerSlot::Seat(number) = seat.slot else { continue };
             seat.reopen(reopening.ask.contains(&number));
         }
         self.seats.extend(reopening.seats.iter().map(SeatView::of_seat));
@@ -283,7 +283,7 @@ impl Run {
 
     /// Nobody will hear of requests still under way any more.
     fn lose_track(&mut self) {
-        self.places_mut().filter(|view| !view.status.is_final()).for_each(SeatView::lose_track);
+        self.views_mut().filter(|view| !view.status.is_final()).for_each(SeatView::lose_track);
     }
 
     /// What all requests cost as far as known; `None` where nothing is, which is not the same as nothing.
@@ -293,7 +293,7 @@ impl Run {
 
     /// What all requests cost as far as known, to be reckoned with.
     pub fn cost(&self) -> PicoUsd {
-        self.places().filter_map(|view| view.cost).sum()
+        self.views().filter_map(|view| view.cost).sum()
     }
 
     /// What all requests may have cost: those that are over and of which nobody knows it count with their worst case,
@@ -305,7 +305,7 @@ impl Run {
     /// The same where it says something: some request is over and nobody knows what it cost, none is under way, and all
     /// their prices are known.
     pub fn cost_bound(&self) -> Option<PicoUsd> {
-        let is_under_way = self.places().any(SeatView::is_under_way);
+        let is_under_way = self.views().any(SeatView::is_under_way);
         let unpriced: Option<Vec<PicoUsd>> = self.unpriced().collect();
         let feared = unpriced.filter(|unpriced| !is_under_way && !unpriced.is_empty())?;
         Some(self.cost().plus(feared.into_iter().sum()))
@@ -314,18 +314,18 @@ impl Run {
     /// For each place with requests that are over and of which nobody knows what they cost, the most they can have cost;
     /// `None` where its price is not known.
     fn unpriced(&self) -> impl Iterator<Item = Option<PicoUsd>> {
-        let unpriced = self.places().filter(|view| view.unpriced > 0);
-        unpriced.map(|view| Some(self.plan.worst_request(view.place)?.times(u64::from(view.unpriced))))
+        let unpriced = self.views().filter(|view| view.unpriced > 0);
+        unpriced.map(|view| Some(self.plan.worst_request(view.slot)?.times(u64::from(view.unpriced))))
     }
 
     /// Whether a request is missing in what is known of the cost, which is the least that was paid then.
     pub fn cost_lacks_calls(&self) -> bool {
-        self.places().any(SeatView::cost_lacks_calls)
+        self.views().any(SeatView::cost_lacks_calls)
     }
 
     /// Whether a part of the cost is unknown or computed from prices.
     pub fn cost_is_estimate(&self) -> bool {
-        self.places().any(|view| view.cost_is_estimate || view.status == SeatStatus::Streaming)
+        self.views().any(|view| view.cost_is_estimate || view.status == SeatStatus::Streaming)
     }
 
     /// Why there is no answer, where none is to come.
@@ -368,8 +368,8 @@ impl Run {
     }
 
     /// What a call beyond the panel is doing, in a word: `fusing`, `judging`.
-    pub fn task(&self, place: CallerSlot) -> Option<&'static str> {
-        match place {
+    pub fn task(&self, slot: CallerSlot) -> Option<&'static str> {
+        match slot {
             CallerSlot::Seat(_) => None,
             CallerSlot::Synthesizer(_) => Some("fusing"),
             CallerSlot::Step(number) => self.plan.steps.get(number.index()).map(|step| step.key.role.task()),
@@ -406,21 +406,21 @@ impl Run {
         }
         let steps = self.plan.steps.as_slice();
         let planned = self.plan.called(&self.plan.seats, self.chain(), steps).into_iter();
-        let is_unneeded = |place: &CallerSlot| {
-            self.place(*place)
+        let is_unneeded = |slot: &CallerSlot| {
+            self.view(*slot)
                 .is_some_and(|view| view.attempts == 0 && (view.is_unneeded() || !view.status.is_final()))
         };
         // A seat that gave nothing would not have been asked again.
-        let would_be_made = |place: &CallerSlot| match self.plan.step_at(*place).map(|step| step.key.by) {
+        let would_be_made = |slot: &CallerSlot| match self.plan.step_at(*slot).map(|step| step.key.by) {
             Some(CallerSlot::Seat(seat)) => {
                 self.seat(seat).is_some_and(|view| view.has_given() || view.is_unneeded())
             }
             // A text that is begun early takes the place of the one after.
-            _ => self.plan.role_of(*place) != Some(StepRole::Draft),
+            _ => self.plan.role_of(*slot) != Some(StepRole::Draft),
         };
-        let places: Vec<CallerSlot> = planned.filter(is_unneeded).filter(would_be_made).collect();
-        let cost_max = places.iter().filter_map(|place| self.plan.worst_request(*place)).sum();
-        (!places.is_empty()).then_some(SkippedCalls { calls: places.len(), cost_max })
+        let slots: Vec<CallerSlot> = planned.filter(is_unneeded).filter(would_be_made).collect();
+        let cost_max = slots.iter().filter_map(|slot| self.plan.worst_request(*slot)).sum();
+        (!slots.is_empty()).then_some(SkippedCalls { calls: slots.len(), cost_max })
     }
 
     /// Those whose end is not known yet: seats, and the synthesizers and steps that were asked.
@@ -440,24 +440,24 @@ impl Run {
             |by: CallerSlot| self.chain().iter().any(|one| by == CallerSlot::Synthesizer(one.number));
         let drafts = self.plan.steps.iter().rev().filter(|step| step.key.role == StepRole::Draft);
         let own = drafts.filter(move |step| is_own(step.key.by));
-        own.filter_map(|step| self.place(CallerSlot::Step(step.number)))
+        own.filter_map(|step| self.view(CallerSlot::Step(step.number)))
     }
 
     /// A text that is begun early is made of the answers that are there when it is asked for.
-    fn note_reads(&mut self, place: CallerSlot) {
-        if self.plan.role_of(place) != Some(StepRole::Draft) {
+    fn note_reads(&mut self, slot: CallerSlot) {
+        if self.plan.role_of(slot) != Some(StepRole::Draft) {
             return;
         }
         let seats = self.seats.iter().zip((1..).map(SeatNumber));
         let reads = seats.filter(|(seat, _)| seat.has_given()).map(|(_, number)| number).collect();
-        if let Some(view) = self.place_mut(place) {
+        if let Some(view) = self.view_mut(slot) {
             view.reads = reads;
         }
     }
 
     /// The view of a seat of the panel.
     pub fn seat(&self, number: SeatNumber) -> Option<&SeatView> {
-        self.place(CallerSlot::Seat(number))
+        self.view(CallerSlot::Seat(number))
     }
 
     /// When a seat came to its end, in milliseconds from the start of the run.
@@ -485,7 +485,7 @@ impl Run {
                 seat.late = seat.has_given() && !stands.considered.contains(&number);
             }
         }
-        self.places_mut().for_each(SeatView::report);
+        self.views_mut().for_each(SeatView::report);
         self.outcome = Some(stands);
         self.decided_ms = Some(at_ms);
         self.status = self.final_status();

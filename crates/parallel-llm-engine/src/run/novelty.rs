@@ -43,7 +43,7 @@ pub fn of(run: &Run) -> Option<Novelty> {
         outcome.rounds.iter().flat_map(|round| round.answered.iter().map(|seat| (*seat, round.round)));
     let again = again.map(|(seat, round)| {
         let key = StepKey { role: StepRole::Proposer, by: CallerSlot::Seat(seat), round };
-        text_of(run.place(CallerSlot::Step(run.plan.step(key)?.number))?)
+        text_of(run.view(CallerSlot::Step(run.plan.step(key)?.number))?)
     });
     let answers: Vec<&str> = panel.chain(again).collect::<Option<_>>()?;
     let question = run.plan.question();

@@ -283,8 +283,8 @@ impl Outcome {
             at
         });
         let signs = &mut self.suspected[at].signs;
-        if let Err(place) = signs.binary_search(&sign) {
-            signs.insert(place, sign);
+        if let Err(index) = signs.binary_search(&sign) {
+            signs.insert(index, sign);
         }
     }
 

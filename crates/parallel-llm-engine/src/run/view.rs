@@ -63,7 +63,7 @@ impl SeatStatus {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeatView {
     /// Which place.
-    pub place: CallerSlot,
+    pub slot: CallerSlot,
     /// Which model.
     pub model: ModelRef,
     /// What it is told beside the question, where it is told anything.
@@ -122,9 +122,9 @@ struct Spending {
 }
 
 impl SeatView {
-    pub(super) fn new(place: CallerSlot, model: ModelRef) -> Self {
+    pub(super) fn new(slot: CallerSlot, model: ModelRef) -> Self {
         Self {
-            place,
+            slot,
             model,
             brief: None,
             status: SeatStatus::Waiting,
@@ -225,7 +225,7 @@ impl SeatView {
 
     /// The request of unknown cost, and its provider's name for it, where it can be looked up.
     pub fn unheard_of(&self) -> Option<(Attempt, &str)> {
-        let attempt = Attempt { place: self.place, number: self.attempts };
+        let attempt = Attempt { slot: self.slot, number: self.attempts };
         let is_over = self.earlier_status.unwrap_or(self.status).is_final();
         self.generation_id.as_deref().filter(|_| is_over && self.newest_unpriced).map(|id| (attempt, id))
     }

@@ -152,8 +152,8 @@ async fn write(
     usable: &[Usable],
     ranks: &[Rank],
 ) -> Result<Outcome, Failure> {
-    let place = CallerSlot::Synthesizer(chair.number);
-    let shown = Shown::to(context, place, Assignment::once(Task::Chair), usable);
+    let slot = CallerSlot::Synthesizer(chair.number);
+    let shown = Shown::to(context, slot, Assignment::once(Task::Chair), usable);
     let shown = shown.ranked(|seat| standing(ranks, seat));
     fusion::written(context, CHAIR, &chair, shown, usable).await
 }

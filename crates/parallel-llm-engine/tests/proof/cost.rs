@@ -109,7 +109,7 @@ async fn what_a_run_costs_is_what_its_calls_used() {
             assert_eq!(told.run.cost(), owed, "{}\n{}", told.story(), told.ledger());
             paid += usize::from(owed > PicoUsd::ZERO);
             given_up += usize::from(told.ledger().contains("dropped"));
-            failed += usize::from(told.run.places().any(|view| view.failure.is_some()));
+            failed += usize::from(told.run.views().any(|view| view.failure.is_some()));
         }
         println!(
             "{}: {paid} paid, {given_up} with a call given up, {failed} with one failed",

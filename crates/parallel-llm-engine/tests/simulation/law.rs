@@ -53,8 +53,8 @@ impl History {
         assert!(!lived.left_unwanted(), "nothing leaves of a run that is given up or decided");
         let events = self.durable.events();
         for asked in &lived.asked {
-            let Attempt { place, number } = asked.call.attempt;
-            assert!(self.left.insert((place, number)), "{place} #{number} left once");
+            let Attempt { slot, number } = asked.call.attempt;
+            assert!(self.left.insert((slot, number)), "{slot} #{number} left once");
         }
         self.requests_are_noted(&events);
         self.remember(lived, &events);
@@ -64,7 +64,7 @@ impl History {
     /// Every request that left was durable as sent, each by a number of its own.
     fn requests_are_noted(&self, events: &[Recorded]) {
         let sent = events.iter().filter_map(|recorded| match recorded.event {
-            Event::Sent { attempt } => Some((attempt.place, attempt.number)),
+            Event::Sent { attempt } => Some((attempt.slot, attempt.number)),
             _ => None,
         });
         let all: Vec<_> = sent.collect();
@@ -84,9 +84,9 @@ impl History {
         live.interrupt();
         told.interrupt();
         story::same(&live, &told, "the live run is the fold of its durable events");
-        let places = live.seats.iter().chain(&live.synthesizers);
-        let answered = places.filter(|view| view.status == SeatStatus::Answered);
-        let answers = answered.filter_map(|view| Some((view.place, Arc::clone(&view.answer.as_ref()?.text))));
+        let views = live.seats.iter().chain(&live.synthesizers);
+        let answered = views.filter(|view| view.status == SeatStatus::Answered);
+        let answers = answered.filter_map(|view| Some((view.slot, Arc::clone(&view.answer.as_ref()?.text))));
         self.answers.extend(answers);
         self.texts.extend(live.outcome.iter().filter_map(|outcome| outcome.text.clone()));
     }
@@ -94,18 +94,18 @@ impl History {
     /// What was shown as durable is there for every later process.
     fn nothing_is_lost(&self, events: &[Recorded]) {
         let run = Run::fold(Arc::clone(&self.plan), events);
-        for (place, text) in &self.answers {
+        for (slot, text) in &self.answers {
             let is_given = |recorded: &Recorded| {
-                let is_own = recorded.event.attempt().is_some_and(|attempt| attempt.place == *place);
+                let is_own = recorded.event.attempt().is_some_and(|attempt| attempt.slot == *slot);
                 is_own && recorded.event.answer().is_some_and(|answer| answer.text == *text)
             };
-            assert!(events.iter().any(is_given), "{place} gave an answer that is gone");
-            let view = run.place(*place).expect("a place stays");
+            assert!(events.iter().any(is_given), "{slot} gave an answer that is gone");
+            let view = run.view(*slot).expect("a place stays");
             let kept = view.answer.as_ref().map(|answer| &answer.text);
-            let is_seat = matches!(place, CallerSlot::Seat(_));
+            let is_seat = matches!(slot, CallerSlot::Seat(_));
             assert!(
                 !is_seat || (kept == Some(text) && view.status == SeatStatus::Answered),
-                "{place} is lost"
+                "{slot} is lost"
             );
         }
         for text in &self.texts {
@@ -127,13 +127,13 @@ impl History {
         assert!(run.closed && matches!(events.last().map(|last| &last.event), Some(Event::Closed { .. })));
         book.compare(&run);
         let mut left = BTreeMap::<CallerSlot, u64>::new();
-        for (place, _) in &self.left {
-            *left.entry(*place).or_default() += 1;
+        for (slot, _) in &self.left {
+            *left.entry(*slot).or_default() += 1;
         }
-        for view in run.places() {
-            let paid = COST.times(left.get(&view.place).copied().unwrap_or(0));
+        for view in run.views() {
+            let paid = COST.times(left.get(&view.slot).copied().unwrap_or(0));
             let cost = view.cost.unwrap_or_default();
-            assert!(cost <= paid, "{} tells {cost}, and cost at most {paid}", view.place);
+            assert!(cost <= paid, "{} tells {cost}, and cost at most {paid}", view.slot);
         }
         told_together(&commits);
     }
@@ -146,15 +146,14 @@ fn told_together(commits: &[Vec<Recorded>]) {
     for commit in commits {
         for recorded in commit {
             let is_reply = |other: &Recorded, is_place: fn(CallerSlot) -> bool| {
-                let is_own = other.event.attempt().is_some_and(|attempt| is_place(attempt.place));
+                let is_own = other.event.attempt().is_some_and(|attempt| is_place(attempt.slot));
                 is_own && matches!(other.event, Event::Answered { .. })
             };
             left_behind |= matches!(recorded.event, Event::Reopened { .. })
-                || is_reply(recorded, |place| matches!(place, CallerSlot::Step(_)));
+                || is_reply(recorded, |slot| matches!(slot, CallerSlot::Step(_)));
             let Event::Decided { outcome } = &recorded.event else { continue };
-            let is_together = commit
-                .iter()
-                .any(|other| is_reply(other, |place| matches!(place, CallerSlot::Synthesizer(_))));
+            let is_together =
+                commit.iter().any(|other| is_reply(other, |slot| matches!(slot, CallerSlot::Synthesizer(_))));
             assert!(
                 outcome.kind != OutcomeKind::Fused || is_together || left_behind,
                 "a fused text and its reply are one commit"
@@ -269,12 +268,12 @@ impl Book {
     }
 
     fn read_call(&mut self, event: &Event) {
-        let Some(Attempt { place, number }) = event.attempt() else { return };
+        let Some(Attempt { slot, number }) = event.attempt() else { return };
         if matches!(event, Event::Sent { .. }) {
-            self.read_sent(place, number);
+            self.read_sent(slot, number);
             return;
         }
-        let account = self.accounts.entry(place).or_default();
+        let account = self.accounts.entry(slot).or_default();
         if let Event::Reconciled { cost, .. } = event {
             account.unpriced = account.unpriced.checked_sub(1).expect("only an unknown cost is found out");
             account.pay(number, *cost);
@@ -296,33 +295,30 @@ impl Book {
                 account.lost = None;
             }
             account.ended_now += 1;
-            account.answered |= matches!((event, place), (Event::Answered { .. }, CallerSlot::Seat(_)));
+            account.answered |= matches!((event, slot), (Event::Answered { .. }, CallerSlot::Seat(_)));
             account.untold |= matches!(event, Event::Answered { .. } | Event::Cut { .. });
             assert!(
-                account.is_asked || !matches!(place, CallerSlot::Seat(_)),
-                "{place} ends and was not asked"
+                account.is_asked || !matches!(slot, CallerSlot::Seat(_)),
+                "{slot} ends and was not asked"
             );
         }
     }
 
-    fn read_sent(&mut self, place: CallerSlot, number: u32) {
-        let is_named = matches!(place, CallerSlot::Seat(seat) if self.named.contains(&seat));
-        let account = self.accounts.entry(place).or_default();
-        assert!(!account.answered, "{place} has an answer and is asked again");
-        let is_seat = matches!(place, CallerSlot::Seat(_));
-        assert!(is_seat || !account.untold, "{place} was paid for this outcome and is asked again");
-        assert!(!account.is_spared, "{place} is spared and sent");
-        assert!(account.lost.is_none() || is_named, "{place} may have been paid and is asked again unnamed");
-        assert!(account.open.is_none() && number == account.sent + 1, "{place} sends one after the other");
-        assert!(
-            account.is_asked || !matches!(place, CallerSlot::Seat(_)),
-            "{place} is sent and was not asked"
-        );
+    fn read_sent(&mut self, slot: CallerSlot, number: u32) {
+        let is_named = matches!(slot, CallerSlot::Seat(seat) if self.named.contains(&seat));
+        let account = self.accounts.entry(slot).or_default();
+        assert!(!account.answered, "{slot} has an answer and is asked again");
+        let is_seat = matches!(slot, CallerSlot::Seat(_));
+        assert!(is_seat || !account.untold, "{slot} was paid for this outcome and is asked again");
+        assert!(!account.is_spared, "{slot} is spared and sent");
+        assert!(account.lost.is_none() || is_named, "{slot} may have been paid and is asked again unnamed");
+        assert!(account.open.is_none() && number == account.sent + 1, "{slot} sends one after the other");
+        assert!(account.is_asked || !matches!(slot, CallerSlot::Seat(_)), "{slot} is sent and was not asked");
         (account.open, account.lost) = (Some(number), None);
         account.sent += 1;
         account.sent_now += 1;
-        self.check_budget(place);
-        if let CallerSlot::Step(number) = place {
+        self.check_budget(slot);
+        if let CallerSlot::Step(number) = slot {
             self.check_step(&self.plan.steps[number.index()]);
         }
     }
@@ -339,10 +335,10 @@ impl Book {
     }
 
     /// Spent and held is never above the budget by more than one output cap for each call under way.
-    fn check_budget(&self, place: CallerSlot) {
+    fn check_budget(&self, slot: CallerSlot) {
         let (mut held, mut slack) = (PicoUsd::ZERO, PicoUsd::ZERO);
-        for (place, account) in &self.accounts {
-            let seat = self.seat(*place);
+        for (slot, account) in &self.accounts {
+            let seat = self.seat(*slot);
             let worst = budget::worst_call(seat, self.plan.input_bytes()).expect("every price is known");
             let under_way = u64::from(account.open.is_some());
             held = held.plus(account.known).plus(worst.times(account.unpriced + under_way));
@@ -350,11 +346,11 @@ impl Book {
             slack = slack.plus(price.cost(0, u64::from(seat.max_tokens)).times(under_way));
         }
         let limit = self.plan.budget.plus(slack);
-        assert!(held <= limit, "{place} leaves with {held} spent and held; the limit is {limit}");
+        assert!(held <= limit, "{slot} leaves with {held} spent and held; the limit is {limit}");
     }
 
-    fn seat(&self, place: CallerSlot) -> &Seat {
-        self.plan.seat_at(place).expect("every place has somebody")
+    fn seat(&self, slot: CallerSlot) -> &Seat {
+        self.plan.seat_at(slot).expect("every place has somebody")
     }
 
     fn close(&mut self, cost: PicoUsd) {
@@ -362,34 +358,34 @@ impl Book {
         self.closed = true;
         let known: PicoUsd = self.accounts.values().map(|account| account.known).sum();
         assert_eq!(known, cost, "costs add up");
-        for (place, account) in &self.accounts {
+        for (slot, account) in &self.accounts {
             let Account { sent_now: sent, retries_now: retries, ended_now: ended, .. } = account;
-            assert!(account.open.is_none(), "{place} is heard of before the end");
-            let most = if matches!(place, CallerSlot::Seat(_)) { u32::from(account.is_asked) } else { 1 };
+            assert!(account.open.is_none(), "{slot} is heard of before the end");
+            let most = if matches!(slot, CallerSlot::Seat(_)) { u32::from(account.is_asked) } else { 1 };
             assert!(
-                *ended <= most && (*ended == most || !matches!(place, CallerSlot::Seat(_))),
-                "{place} ends once"
+                *ended <= most && (*ended == most || !matches!(slot, CallerSlot::Seat(_))),
+                "{slot} ends once"
             );
-            assert!(*sent == *retries || *sent == retries + 1, "{place}: {sent} sent, {retries} retries");
+            assert!(*sent == *retries || *sent == retries + 1, "{slot}: {sent} sent, {retries} retries");
         }
     }
 
     /// The accounts say the same as the run.
     fn compare(&self, run: &Run) {
-        for view in run.places() {
+        for view in run.views() {
             let nothing = Account::default();
-            let account = self.accounts.get(&view.place).unwrap_or(&nothing);
-            let place = view.place;
-            assert_eq!(view.attempts, account.sent, "{place} tells its requests");
-            assert_eq!(view.cost.unwrap_or_default(), account.known, "{place} tells its cost");
+            let account = self.accounts.get(&view.slot).unwrap_or(&nothing);
+            let slot = view.slot;
+            assert_eq!(view.attempts, account.sent, "{slot} tells its requests");
+            assert_eq!(view.cost.unwrap_or_default(), account.known, "{slot} tells its cost");
             assert!(
                 account.unpriced == 0 || view.cost_is_estimate,
-                "{place} tells that its cost is not whole"
+                "{slot} tells that its cost is not whole"
             );
-            assert_eq!(view.is_unneeded(), account.is_spared, "{place} is spared or not");
+            assert_eq!(view.is_unneeded(), account.is_spared, "{slot} is spared or not");
             let is_unknown = view.status == SeatStatus::Unknown;
-            assert_eq!(is_unknown, account.lost.is_some(), "{place} is {}", view.status.as_str());
-            assert!(view.status.is_final() || !matches!(place, CallerSlot::Seat(_)), "{place} is in an end");
+            assert_eq!(is_unknown, account.lost.is_some(), "{slot} is {}", view.status.as_str());
+            assert!(view.status.is_final() || !matches!(slot, CallerSlot::Seat(_)), "{slot} is in an end");
         }
     }
 }

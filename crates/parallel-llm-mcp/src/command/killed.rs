@@ -61,11 +61,11 @@ pub(super) async fn resume_after_kill(
 
 /// Tells what the provider was asked, by the provider's own record.
 pub(super) fn account(console: &Console, run: &Run, simulator: &Simulator) {
-    let journaled: u32 = run.places().map(|seat| seat.attempts).sum();
+    let journaled: u32 = run.views().map(|seat| seat.attempts).sum();
     let asked =
         simulator.requests().iter().filter(|request| request.path.ends_with("/chat/completions")).count();
     let twice: Vec<String> =
-        run.places().filter(|seat| seat.attempts > 1).map(|seat| seat.model.to_string()).collect();
+        run.views().filter(|seat| seat.attempts > 1).map(|seat| seat.model.to_string()).collect();
     let twice = if twice.is_empty() { "nothing".to_owned() } else { twice.join(", ") };
     console.say(&format!("Requests the provider saw: {asked}. Requests the run knows of: {journaled}."));
     console.say(&console.tone(Tone::Strong, &format!("Paid twice: {twice}.")));

@@ -52,13 +52,13 @@ pub fn take(run: &mut Run, update: Update) {
     match update {
         Update::Event(recorded) => run.apply(&recorded),
         Update::Snapshot(newer) => *run = *newer,
-        Update::Begun(place) => {
-            if let Some(seat) = run.place_mut(place).filter(|seat| !seat.status.is_final()) {
+        Update::Begun(slot) => {
+            if let Some(seat) = run.view_mut(slot).filter(|seat| !seat.status.is_final()) {
                 seat.status = SeatStatus::Streaming;
             }
         }
-        Update::Text { place, offset, text } => {
-            if let Some(seat) = run.place_mut(place).filter(|seat| !seat.status.is_final())
+        Update::Text { slot, offset, text } => {
+            if let Some(seat) = run.view_mut(slot).filter(|seat| !seat.status.is_final())
                 && seat.partial.len() == offset
             {
                 seat.status = SeatStatus::Streaming;
@@ -71,8 +71,7 @@ pub fn take(run: &mut Run, update: Update) {
 /// A picture of the run over the rows that were drawn before, and how many rows it has.
 fn draw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> (String, usize) {
     let views = run.seats.iter().chain(run.called());
-    let mut lines: Vec<String> =
-        views.map(|view| line(console, run.task(view.place), view, now_ms)).collect();
+    let mut lines: Vec<String> = views.map(|view| line(console, run.task(view.slot), view, now_ms)).collect();
     let cost = Cost::of(run).described_if_known().unwrap_or_default();
     let total = format!("{} of {} answered  {}  {cost}", run.answered(), run.seats.len(), seconds(now_ms));
     lines.push(console.tone(Tone::Dim, &total));

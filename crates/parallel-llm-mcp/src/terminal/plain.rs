@@ -79,8 +79,8 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
         }
         event => {
             let attempt = event.attempt();
-            let who = attempt.map(|attempt| attempt.place.to_string()).unwrap_or_default();
-            let model = attempt.and_then(|attempt| run.place(attempt.place)).map(SeatView::who);
+            let who = attempt.map(|attempt| attempt.slot.to_string()).unwrap_or_default();
+            let model = attempt.and_then(|attempt| run.view(attempt.slot)).map(SeatView::who);
             format!("{who} {}: {}", model.unwrap_or_default(), described(event))
         }
     };

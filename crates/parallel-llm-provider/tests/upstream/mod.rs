@@ -103,7 +103,7 @@ pub(crate) fn id() -> ProviderId {
 pub(crate) fn call() -> Call {
     Call {
         run_id: RunId::from_parts(1, 2),
-        attempt: Attempt { place: CallerSlot::Seat(SeatNumber(1)), number: 1 },
+        attempt: Attempt { slot: CallerSlot::Seat(SeatNumber(1)), number: 1 },
         model: ModelRef { provider: id(), model: "a/b".to_owned() },
         messages: vec![Message::text(Role::User, "Say hi.")].into(),
         temperature: None,

@@ -181,8 +181,8 @@ impl Planner {
         let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
         let unbounded = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };
         let mut reopening = Reopening::resolve(&unbounded, &terms, run.so_far(), Vec::new())?;
-        let places = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];
-        let unable = fitness::inabilities(providers, &run.plan.routing, places);
+        let groups = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];
+        let unable = fitness::inabilities(providers, &run.plan.routing, groups);
         reopening.warnings.extend(unable);
         Ok(reopening)
     }
@@ -265,7 +265,7 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
 fn fusing<'a>(run: &'a Run, reopening: &'a Reopening) -> Vec<&'a Seat> {
     let is_given = |seat: &SeatView| {
         seat.answer.is_some()
-            || matches!(seat.place, CallerSlot::Seat(number) if reopening.ask.contains(&number))
+            || matches!(seat.slot, CallerSlot::Seat(number) if reopening.ask.contains(&number))
     };
     let answers = run.seats.iter().filter(|seat| is_given(seat)).count() + reopening.seats.len();
     if answers < 2 {

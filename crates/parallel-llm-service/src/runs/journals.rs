@@ -52,10 +52,10 @@ impl Journal for Journals {
         self.store.made().filter(|_| !self.memory.holds(run_id))?.notice(run_id)
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, place: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
         match self.store.made() {
-            Some(store) if !self.memory.holds(plan.run_id) => store.check_day(plan, place),
-            _ => self.memory.check_day(plan, place),
+            Some(store) if !self.memory.holds(plan.run_id) => store.check_day(plan, slot),
+            _ => self.memory.check_day(plan, slot),
         }
     }
 

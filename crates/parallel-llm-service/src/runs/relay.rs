@@ -61,7 +61,7 @@ impl Relay {
     /// Shows what is new in a run, and says whether its process is gone.
     pub(crate) fn bring(&self, look: RunProgress) -> bool {
         let texts: Vec<(CallerSlot, String)> =
-            look.checkpoints.into_iter().map(|one| (one.attempt.place, one.text)).collect();
+            look.checkpoints.into_iter().map(|one| (one.attempt.slot, one.text)).collect();
         self.hub.relay(look.events, texts);
         look.interrupted
     }

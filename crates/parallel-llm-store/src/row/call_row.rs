@@ -5,7 +5,7 @@ use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{PicoUsd, Usage};
 
 use super::checksum::Checksum;
-use super::event_row::place_json;
+use super::event_row::slot_json;
 use super::integer;
 use super::owner::Tenure;
 
@@ -14,7 +14,7 @@ use super::owner::Tenure;
 pub(crate) struct CallKey {
     pub(crate) run_id: String,
     /// Whose call it is, in JSON.
-    pub(crate) place: String,
+    pub(crate) slot: String,
     pub(crate) attempt: u32,
 }
 
@@ -87,12 +87,12 @@ pub(crate) struct ReservedSum {
 
 impl CallKey {
     pub(crate) fn of(run_id: &str, attempt: Attempt) -> Self {
-        Self { run_id: run_id.to_owned(), place: place_json(attempt.place), attempt: attempt.number }
+        Self { run_id: run_id.to_owned(), slot: slot_json(attempt.slot), attempt: attempt.number }
     }
 
     /// The beginning of the checksum of a group of columns.
     fn checksum(&self, group: &str) -> Checksum {
-        let sum = Checksum::of(group).text(Some(&self.run_id)).text(Some(&self.place));
+        let sum = Checksum::of(group).text(Some(&self.run_id)).text(Some(&self.slot));
         sum.number(Some(self.attempt.into()))
     }
 }

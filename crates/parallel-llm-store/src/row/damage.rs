@@ -77,7 +77,7 @@ pub(crate) fn put_text_back(event: &mut Event, text: CheckedText) -> Option<Stri
                 return None;
             }
             let attempt = event.attempt()?;
-            let part = format!("the answer of {}", attempt.place);
+            let part = format!("the answer of {}", attempt.slot);
             *event = Event::Failed {
                 attempt,
                 failure: failure(&part),

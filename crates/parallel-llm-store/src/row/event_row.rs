@@ -54,7 +54,7 @@ impl EventRow {
 #[derive(Clone, Debug)]
 pub(crate) struct PieceRow {
     /// Whose call it is, in JSON.
-    pub(crate) place: String,
+    pub(crate) slot: String,
     pub(crate) attempt: u32,
     /// Bytes of the text before it.
     pub(crate) start: i64,
@@ -77,12 +77,12 @@ impl PieceRow {
     }
 
     fn expected(&self, run_id: &str) -> Checksum {
-        let sum = Checksum::of("pieces").text(Some(run_id)).text(Some(&self.place));
+        let sum = Checksum::of("pieces").text(Some(run_id)).text(Some(&self.slot));
         sum.number(Some(self.attempt.into())).number(Some(self.start)).text(Some(&self.text))
     }
 }
 
 /// A place as a column holds it.
-pub(crate) fn place_json(place: CallerSlot) -> String {
-    serde_json::to_string(&place).expect("a place is plain data")
+pub(crate) fn slot_json(slot: CallerSlot) -> String {
+    serde_json::to_string(&slot).expect("a caller slot is plain data")
 }

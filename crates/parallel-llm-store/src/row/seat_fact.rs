@@ -86,7 +86,7 @@ pub(crate) const fn kind_name(kind: OutcomeKind) -> &'static str {
 pub(crate) fn facts(run: &Run, decided_at_ms: i64) -> Vec<SeatFact> {
     let Some(outcome) = &run.outcome else { return Vec::new() };
     let fact = |view: &SeatView| {
-        let CallerSlot::Seat(seat) = view.place else { return None };
+        let CallerSlot::Seat(seat) = view.slot else { return None };
         let considered = outcome.considered.contains(&seat);
         Some(SeatFact {
             run_id: run.plan.run_id,

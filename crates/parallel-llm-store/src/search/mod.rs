@@ -113,7 +113,7 @@ async fn places(reader: &mut Reader<'_>, run_id: RunId) -> Result<BTreeMap<Strin
         let event: Event =
             serde_json::from_str(&row.body).map_err(|cause| fault::unreadable("an event", &cause))?;
         let Some(text) = text_of(&event) else { continue };
-        let place = match event.attempt().map(|attempt| attempt.place) {
+        let place = match event.attempt().map(|attempt| attempt.slot) {
             None => FoundIn::Answer,
             Some(CallerSlot::Seat(number)) => FoundIn::Seat(number),
             Some(CallerSlot::Synthesizer(number)) => FoundIn::Synthesizer(number),

@@ -145,7 +145,7 @@ pub(super) async fn check(
 }
 
 fn is_sound_call(row: &SqliteRow) -> Result<bool, sqlx::Error> {
-    let key = CallKey { run_id: row.try_get(0)?, place: row.try_get(1)?, attempt: row.try_get(2)? };
+    let key = CallKey { run_id: row.try_get(0)?, slot: row.try_get(1)?, attempt: row.try_get(2)? };
     let sent = SentCall {
         key: key.clone(),
         provider: row.try_get(3)?,

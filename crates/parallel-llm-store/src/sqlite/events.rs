@@ -15,7 +15,7 @@ use crate::fault::DatabaseError;
 use crate::ledger::LedgerChanges;
 use crate::row::changes::Changes;
 use crate::row::compressed::decompressed;
-use crate::row::event_row::{EventRow, PieceRow, place_json};
+use crate::row::event_row::{EventRow, PieceRow, slot_json};
 use crate::row::integer;
 
 impl Reader<'_> {
@@ -75,7 +75,7 @@ impl Reader<'_> {
     ) -> Result<Option<i64>, DatabaseError> {
         let sql = "SELECT start + OCTET_LENGTH(text) FROM pieces WHERE run_id = ? AND place = ? AND attempt = ? \
                    ORDER BY start DESC LIMIT 1";
-        let query = sqlx::query_scalar(sql).bind(run_id.to_string()).bind(place_json(attempt.place));
+        let query = sqlx::query_scalar(sql).bind(run_id.to_string()).bind(slot_json(attempt.slot));
         Ok(query.bind(attempt.number).fetch_optional(&mut *self.connection).await?)
     }
 }
@@ -92,7 +92,7 @@ impl Transaction {
                    SELECT run_id, ?, ?, ?, ?, ?, ? FROM runs WHERE run_id = ? AND epoch = ? AND closed_at_ms IS NULL \
                    AND store_mode = 'full'";
         let done = sqlx::query(sql)
-            .bind(&*piece.place)
+            .bind(&*piece.slot)
             .bind(piece.attempt)
             .bind(piece.start)
             .bind(&*piece.text)
@@ -154,7 +154,7 @@ fn forget_pieces(batch: &mut Batch, changes: &Changes<'_>) {
     for rows in changes.ended.chunks(ROWS_MAX) {
         batch.push("DELETE FROM pieces WHERE run_id = ").push_bind(&*changes.run_id);
         batch.push(" AND (place, attempt) IN (").push_values(rows, |mut columns, attempt| {
-            columns.push_bind(place_json(attempt.place)).push_bind(attempt.number);
+            columns.push_bind(slot_json(attempt.slot)).push_bind(attempt.number);
         });
         batch.push("); ");
     }

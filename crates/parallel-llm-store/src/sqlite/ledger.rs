@@ -12,7 +12,7 @@ use crate::fault::DatabaseError;
 use crate::ledger::LedgerChanges;
 use crate::row::call_row::{HeardCall, ProviderSpend, ReconciledCall, ReservedSum, SentCall};
 use crate::row::count;
-use crate::row::event_row::place_json;
+use crate::row::event_row::slot_json;
 
 /// What the requests since a moment have cost or can cost, by provider: what is known of those that are over, the most
 /// that the others of them can have cost, and the most that those under way can cost. A statement each, so that each finds
@@ -140,7 +140,7 @@ fn insert_sent(batch: &mut Batch, sent: &[SentCall]) {
         batch
             .push("INSERT INTO calls (run_id, place, attempt, provider, model, sent_at_ms, asked_by, worst_pico_usd, sent_checksum) ");
         batch.push_values(rows, |mut columns, call| {
-            columns.push_bind(&*call.key.run_id).push_bind(&*call.key.place).push_bind(call.key.attempt);
+            columns.push_bind(&*call.key.run_id).push_bind(&*call.key.slot).push_bind(call.key.attempt);
             columns.push_bind(&*call.provider).push_bind(&*call.model).push_bind(call.sent_at_ms);
             columns.push_bind(call.asked_by.as_deref()).push_bind(call.worst_pico_usd);
             columns.push_bind(call.checksum().finish());
@@ -158,7 +158,7 @@ fn update_heard(batch: &mut Batch, run_id: &str, heard: &[HeardCall]) {
         );
         batch.push_values(rows, |mut columns, call| {
             let HeardCall { key, end, spend, generation_id } = call;
-            columns.push_bind(&*key.place).push_bind(key.attempt);
+            columns.push_bind(&*key.slot).push_bind(key.attempt);
             columns.push_bind(end.ended_at_ms).push_bind(&*end.outcome).push_bind(end.code.as_deref());
             columns.push_bind(spend.cost_pico_usd).push_bind(spend.cost_is_estimate);
             columns.push_bind(spend.input_tokens).push_bind(spend.output_tokens);
@@ -191,23 +191,23 @@ fn update_reconciled(batch: &mut Batch, call: &ReconciledCall) {
     batch.push(", cached_tokens = ").push_bind(spend.cached_tokens);
     batch.push(", spend_checksum = ").push_bind(spend.checksum(key).finish());
     batch.push(" WHERE run_id = ").push_bind(&*key.run_id);
-    batch.push(" AND place = ").push_bind(&*key.place);
+    batch.push(" AND place = ").push_bind(&*key.slot);
     batch.push(" AND attempt = ").push_bind(key.attempt).push("; ");
 }
 
 fn reserve(batch: &mut Batch, run_id: &str, changes: &LedgerChanges) {
     if !changes.released.is_empty() {
         batch.push("DELETE FROM holds WHERE run_id = ").push_bind(run_id).push(" AND place IN (");
-        let mut places = batch.separated(", ");
-        for place in &changes.released {
-            places.push_bind(place_json(*place));
+        let mut slots = batch.separated(", ");
+        for slot in &changes.released {
+            slots.push_bind(slot_json(*slot));
         }
         batch.push("); ");
     }
     for rows in changes.reserved.iter().collect::<Vec<_>>().chunks(ROWS_MAX) {
         batch.push("INSERT OR REPLACE INTO holds (run_id, place, provider, pico_usd) ");
-        batch.push_values(rows, |mut columns, (place, reservation)| {
-            columns.push_bind(run_id).push_bind(place_json(**place));
+        batch.push_values(rows, |mut columns, (slot, reservation)| {
+            columns.push_bind(run_id).push_bind(slot_json(**slot));
             columns.push_bind(&*reservation.provider.0).push_bind(reservation.amount.0);
         });
         batch.push("; ");

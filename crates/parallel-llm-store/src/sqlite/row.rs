@@ -100,7 +100,7 @@ pub(super) fn event(row: &SqliteRow, first: usize) -> Result<EventRow, sqlx::Err
 /// Reads [`piece_columns`] from this column on.
 pub(super) fn piece(row: &SqliteRow, first: usize) -> Result<PieceRow, sqlx::Error> {
     Ok(PieceRow {
-        place: row.try_get(first)?,
+        slot: row.try_get(first)?,
         attempt: row.try_get(first + 1)?,
         start: row.try_get(first + 2)?,
         text: row.try_get(first + 3)?,

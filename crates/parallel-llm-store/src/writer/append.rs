@@ -14,7 +14,7 @@ use crate::ledger::{self, LedgerChanges, Reservations};
 use crate::row::changes::Changes;
 use crate::row::count;
 use crate::row::event_batch::EventBatch;
-use crate::row::event_row::{PieceRow, place_json};
+use crate::row::event_row::{PieceRow, slot_json};
 use crate::row::new_run::NewRun;
 use crate::row::owner::Stamp;
 use crate::row::run_row::RunMoment;
@@ -87,7 +87,7 @@ pub(super) async fn checkpoint(
         return Ok(Ok(0));
     };
     let piece = PieceRow {
-        place: place_json(attempt.place),
+        slot: slot_json(attempt.slot),
         attempt: attempt.number,
         start,
         text: grown.to_owned(),

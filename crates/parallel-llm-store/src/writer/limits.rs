@@ -95,14 +95,10 @@ pub(super) async fn check_run(
 /// Refuses one more request of a run that has begun, where what all requests of the day have cost, and those under way
 /// can cost, leaves no room for it within a limit. What is reserved for runs is left out: each of their requests comes here by
 /// itself, and what the run was let in with is not refused for what others may do.
-pub(crate) async fn check_call(
-    database: &Database,
-    plan: &RunPlan,
-    place: CallerSlot,
-) -> Result<(), Failure> {
+pub(crate) async fn check_call(database: &Database, plan: &RunPlan, slot: CallerSlot) -> Result<(), Failure> {
     let now_ms = clock::now_ms();
     let reservations: Reservations =
-        ledger::reservation(plan, place).map(|reservation| (place, reservation)).into_iter().collect();
+        ledger::reservation(plan, slot).map(|reservation| (slot, reservation)).into_iter().collect();
     let demand = Demand { plan, what: "call", reservations: &reservations, now_ms };
     let mut connection = database.connection().await?;
     for limit in &plan.limits {

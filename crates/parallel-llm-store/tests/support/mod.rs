@@ -191,11 +191,11 @@ pub(crate) fn simple(text: &str) -> Vec<Recorded> {
 }
 
 pub(crate) fn seat(number: u8, attempt: u32) -> Attempt {
-    Attempt { place: CallerSlot::Seat(SeatNumber(number)), number: attempt }
+    Attempt { slot: CallerSlot::Seat(SeatNumber(number)), number: attempt }
 }
 
 pub(crate) fn synthesizer(attempt: u32) -> Attempt {
-    Attempt { place: CallerSlot::Synthesizer(SeatNumber(1)), number: attempt }
+    Attempt { slot: CallerSlot::Synthesizer(SeatNumber(1)), number: attempt }
 }
 
 pub(crate) fn answer(text: &str) -> Answer {

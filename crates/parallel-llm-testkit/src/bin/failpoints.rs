@@ -88,8 +88,8 @@ impl Journal for Failpoints {
         self.between("reopen", move |journal| journal.reopen(run_id, seq))
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, place: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
-        self.journal.check_day(plan, place)
+    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+        self.journal.check_day(plan, slot)
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {

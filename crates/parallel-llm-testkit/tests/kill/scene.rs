@@ -167,10 +167,10 @@ impl Scene {
 
     /// No request left that the journal does not know, and none is in the journal that was answered and never left.
     fn check_requests(&self, trace: &Trace) {
-        for (place, model) in places() {
-            let (asked, sent) = (self.stage.asked(model), trace.sent(place));
-            assert!(asked <= sent, "{place}: {asked} requests left, {sent} are known");
-            assert!(trace.heard(place) <= asked, "{place}: {asked} requests left, more were answered");
+        for (slot, model) in slots() {
+            let (asked, sent) = (self.stage.asked(model), trace.sent(slot));
+            assert!(asked <= sent, "{slot}: {asked} requests left, {sent} are known");
+            assert!(trace.heard(slot) <= asked, "{slot}: {asked} requests left, more were answered");
         }
         let run_id = trace.run_id.to_string();
         let session = |body: &Value| body["session_id"].as_str().map(str::to_owned);
@@ -180,10 +180,10 @@ impl Scene {
     /// What an answer cost is what the simulator has charged; more is known of nothing.
     fn check_costs(&self, trace: &Trace) {
         let ledger = self.stage.simulator().ledger();
-        for (place, model) in places() {
-            if let Standing::Answered(answer) = trace.standing(place) {
-                assert_eq!(answer.cost, Some(charged(&ledger, model, &answer)), "{place}");
-                assert!(!answer.cost_is_estimate, "{place}");
+        for (slot, model) in slots() {
+            if let Standing::Answered(answer) = trace.standing(slot) {
+                assert_eq!(answer.cost, Some(charged(&ledger, model, &answer)), "{slot}");
+                assert!(!answer.cost_is_estimate, "{slot}");
             }
         }
         let all = PicoUsd(ledger.charged_pico_usd);
@@ -244,7 +244,7 @@ fn scripts(panel: Panel) -> impl Iterator<Item = (&'static str, Script)> {
     SEATS.into_iter().zip(seats).chain(SYNTHESIZERS.into_iter().zip([first, fuses]))
 }
 
-fn places() -> impl Iterator<Item = (CallerSlot, &'static str)> {
+fn slots() -> impl Iterator<Item = (CallerSlot, &'static str)> {
     let seats = SEATS.into_iter().enumerate().map(|(index, model)| (seat(index), model));
     seats.chain(SYNTHESIZERS.into_iter().enumerate().map(|(index, model)| (synthesizer(index), model)))
 }
@@ -340,11 +340,11 @@ fn check_report_file(name: &str, content: &str, trace: &Trace) {
 /// Who has given a text is not asked for another, and who may have been paid is not paid again.
 fn check_nothing_is_paid_twice(before: &Trace, after: &Trace) {
     assert_eq!(after.events[..before.events.len()], before.events, "history is not written anew");
-    for (place, _) in places() {
-        let standing = before.standing(place);
+    for (slot, _) in slots() {
+        let standing = before.standing(slot);
         if has_text(&standing) || standing == Standing::Unheard {
-            assert_eq!(after.sent(place), before.sent(place), "{place} was asked again");
-            assert_eq!(after.standing(place), standing, "{place}");
+            assert_eq!(after.sent(slot), before.sent(slot), "{slot} was asked again");
+            assert_eq!(after.standing(slot), standing, "{slot}");
         }
     }
 }

@@ -43,9 +43,9 @@ impl Trace {
         path.is_file().then(|| runtime.block_on(read(path))).flatten()
     }
 
-    pub(crate) fn standing(&self, place: CallerSlot) -> Standing {
+    pub(crate) fn standing(&self, slot: CallerSlot) -> Standing {
         let mut standing = Standing::Unsent;
-        for event in self.of(place) {
+        for event in self.of(slot) {
             standing = match event {
                 Event::Sent { .. } => Standing::Unheard,
                 Event::Answered { answer, .. } => Standing::Answered(answer.clone()),
@@ -59,13 +59,13 @@ impl Trace {
     }
 
     /// Requests of a place that the journal knows.
-    pub(crate) fn sent(&self, place: CallerSlot) -> usize {
-        self.of(place).filter(|event| matches!(event, Event::Sent { .. })).count()
+    pub(crate) fn sent(&self, slot: CallerSlot) -> usize {
+        self.of(slot).filter(|event| matches!(event, Event::Sent { .. })).count()
     }
 
     /// Requests of a place of which something was heard.
-    pub(crate) fn heard(&self, place: CallerSlot) -> usize {
-        let told = self.of(place).filter(|event| match event {
+    pub(crate) fn heard(&self, slot: CallerSlot) -> usize {
+        let told = self.of(slot).filter(|event| match event {
             Event::Accepted { .. } | Event::Answered { .. } | Event::Cut { .. } => true,
             Event::Failed { retry, .. } => *retry != Retry::Never,
             _ => false,
@@ -85,9 +85,9 @@ impl Trace {
         matches!(self.events.last(), Some(Recorded { event: Event::Closed { .. }, .. }))
     }
 
-    fn of(&self, place: CallerSlot) -> impl Iterator<Item = &Event> {
+    fn of(&self, slot: CallerSlot) -> impl Iterator<Item = &Event> {
         let events = self.events.iter().map(|recorded| &recorded.event);
-        events.filter(move |event| event.attempt().is_some_and(|attempt| attempt.place == place))
+        events.filter(move |event| event.attempt().is_some_and(|attempt| attempt.slot == slot))
     }
 }
 

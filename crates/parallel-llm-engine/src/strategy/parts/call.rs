@@ -25,7 +25,7 @@ use crate::value::next::Operation;
 
 /// A call that a strategy wants.
 pub(crate) struct PlannedCall {
-    pub(crate) place: CallerSlot,
+    pub(crate) slot: CallerSlot,
     pub(crate) messages: Arc<[Message]>,
     /// What of its reply is shown while it comes.
     pub(crate) reveal: Reveal,
@@ -113,9 +113,9 @@ enum Begun {
 }
 
 fn begin(context: &Arc<RunContext>, deadline: Deadline, call: PlannedCall) -> Begun {
-    let PlannedCall { place, messages, reveal, .. } = call;
-    let seat = context.plan.seat_at(place).expect("a strategy calls places of its plan only");
-    let mut upstream = Box::new(UpstreamCall::new(context, place, seat, messages, reveal).within(deadline));
+    let PlannedCall { slot, messages, reveal, .. } = call;
+    let seat = context.plan.seat_at(slot).expect("a strategy calls slots of its plan only");
+    let mut upstream = Box::new(UpstreamCall::new(context, slot, seat, messages, reveal).within(deadline));
     let admission = upstream.admit();
     Begun::Now(upstream, admission)
 }
@@ -144,13 +144,13 @@ fn recorded(context: &RunContext, calls: &[PlannedCall]) -> Vec<Option<Result<An
     let passed = |call: &PlannedCall| sent.has_passed(context, call).then(|| Err(passed()));
     context
         .hub
-        .look(|run| calls.iter().map(|call| given_before(run, call.place).or_else(|| passed(call))).collect())
+        .look(|run| calls.iter().map(|call| given_before(run, call.slot).or_else(|| passed(call))).collect())
 }
 
 /// What the run has of a call that may not be made again: a text was paid, and of a request nobody has heard the end of
 /// nobody knows.
-fn given_before(run: &Run, place: CallerSlot) -> Option<Result<Answer, Failure>> {
-    let view = run.place(place)?;
+fn given_before(run: &Run, slot: CallerSlot) -> Option<Result<Answer, Failure>> {
+    let view = run.view(slot)?;
     match (view.status, &view.answer, &view.failure) {
         (SeatStatus::Unknown, ..) => Some(Err(unheard_of())),
         // What an outcome has reported already was wanted of another part.
@@ -171,7 +171,7 @@ struct Sent {
 impl Sent {
     fn of(run: &Run) -> Self {
         let is_sent =
-            |place: CallerSlot| run.place(place).is_some_and(|view| view.attempts > 0 && !view.is_reported);
+            |slot: CallerSlot| run.view(slot).is_some_and(|view| view.attempts > 0 && !view.is_reported);
         // A text that was begun before, by synthesizers of its own, is no concern of this one.
         let chain: Vec<CallerSlot> =
             run.chain().iter().map(|one| CallerSlot::Synthesizer(one.number)).collect();
@@ -183,7 +183,7 @@ impl Sent {
 
     /// Whether the run has gone on without this call.
     fn has_passed(&self, context: &RunContext, call: &PlannedCall) -> bool {
-        match (call.rests, context.plan.step_at(call.place)) {
+        match (call.rests, context.plan.step_at(call.slot)) {
             (Rests::Questions(question), Some(step)) => {
                 let mut later = self.steps.iter().filter(|sent| sent.role == step.key.role);
                 later.any(|sent| question.is_before(step.key, *sent))
@@ -195,9 +195,9 @@ impl Sent {
 }
 
 /// What these calls have cost for the text that is made now, as far as known; `None` where it is not known of one.
-pub(crate) fn cost(context: &RunContext, places: impl IntoIterator<Item = CallerSlot>) -> Option<PicoUsd> {
+pub(crate) fn cost(context: &RunContext, slots: impl IntoIterator<Item = CallerSlot>) -> Option<PicoUsd> {
     context.hub.look(|run| {
-        let views = places.into_iter().filter_map(|place| run.place(place));
+        let views = slots.into_iter().filter_map(|slot| run.view(slot));
         views.map(SeatView::unreported_cost).sum()
     })
 }

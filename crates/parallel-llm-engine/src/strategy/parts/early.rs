@@ -67,19 +67,19 @@ pub(crate) fn text_of(context: &RunContext) -> Option<SeatView> {
     });
     given
         .into_iter()
-        .find(|view| view.answer.as_ref().is_some_and(|reply| fusion::holds_text(context, view.place, reply)))
+        .find(|view| view.answer.as_ref().is_some_and(|reply| fusion::holds_text(context, view.slot, reply)))
 }
 
 /// The text that was begun before all had answered, where it came to its end.
 pub(crate) fn outcome(context: &RunContext, answers: Answers<'_>) -> Option<Outcome> {
     let view = text_of(context)?;
     let Limited { shown, unshown } = limited(context, answers);
-    let draft = FusionCall::whole(context, view.place, &shown).read(context, view.answer.as_ref()?).ok()?;
+    let draft = FusionCall::whole(context, view.slot, &shown).read(context, view.answer.as_ref()?).ok()?;
     let mut outcome = fusion::fused(context, SYNTHESIZER, &view.model, draft, &shown);
     outcome.unshown = unshown;
     let is_given_up = |other: &&SeatView| {
         let is_over = matches!(other.status, SeatStatus::Cancelled) || !other.status.is_final();
-        other.place != view.place && other.attempts > 0 && is_over
+        other.slot != view.slot && other.attempts > 0 && is_over
     };
     let (given_up, ended_ms) = context.hub.look(|run| {
         let ended_ms = run.plan.seats.iter().filter_map(|seat| run.ended_ms(seat.number)).max();
@@ -111,10 +111,10 @@ pub(crate) fn warnings(context: &RunContext) -> Vec<Warning> {
         context.hub.look(|run| run.drafts().filter(|view| !view.is_reported).cloned().collect());
     let failure = |view: SeatView| match view.status {
         Cut | Failed | Refused | Unknown => view.failure,
-        Answered => view.answer.as_ref().map_or_else(
-            || Some(fusion::no_answer()),
-            |reply| fusion::lacks_text(context, view.place, reply),
-        ),
+        Answered => view
+            .answer
+            .as_ref()
+            .map_or_else(|| Some(fusion::no_answer()), |reply| fusion::lacks_text(context, view.slot, reply)),
         _ => None,
     };
     let failures = ended.into_iter().filter_map(failure);
@@ -137,7 +137,7 @@ struct Early<'a> {
 
 /// A text on its way.
 struct EarlyDraft {
-    place: CallerSlot,
+    slot: CallerSlot,
     /// Whose answers it is made of.
     reads: Vec<SeatNumber>,
     revocation: Revocation,
@@ -162,7 +162,7 @@ impl<'a> Early<'a> {
         self.is_over = true;
         match (end.end(), end.attempt()) {
             (Some(CallEnd::Answered(answer)), Some(attempt)) => {
-                fusion::holds_text(self.context, attempt.place, answer)
+                fusion::holds_text(self.context, attempt.slot, answer)
             }
             (
                 Some(CallEnd::Answered(_) | CallEnd::Cut(..) | CallEnd::Failed(_) | CallEnd::Cancelled)
@@ -180,7 +180,7 @@ impl<'a> Early<'a> {
             if !is_news(self.context, &usable, &draft.reads) || !draft.revocation.revoke() {
                 return;
             }
-            panel.set_aside(draft.place);
+            panel.set_aside(draft.slot);
             self.draft = None;
         }
         let is_early = !is_enough && !self.is_over && usable.len() >= self.from;
@@ -205,17 +205,17 @@ impl<'a> Early<'a> {
     fn begin(&mut self, panel: &mut Panel, answers: Answers<'_>) {
         let plan = &self.context.plan;
         let Some(step) = plan.step(StepKey::draft(self.by, self.rounds + 1)) else { return };
-        let place = CallerSlot::Step(step.number);
-        let PlannedCall { place, messages, reveal, .. } = fusion::draft(self.context, place, answers);
-        let seat = plan.seat_at(place).expect("a step of the plan has somebody to make it");
-        let upstream = UpstreamCall::new(self.context, place, seat, messages, reveal);
+        let slot = CallerSlot::Step(step.number);
+        let PlannedCall { slot, messages, reveal, .. } = fusion::draft(self.context, slot, answers);
+        let seat = plan.seat_at(slot).expect("a step of the plan has somebody to make it");
+        let upstream = UpstreamCall::new(self.context, slot, seat, messages, reveal);
         let (mut upstream, revocation) = upstream.revocable();
         match upstream.admit() {
             admission @ Admission::Noted(_) => {
                 panel.ask_beside(upstream, admission);
                 self.rounds += 1;
                 let reads = answers.usable.iter().map(|one| one.seat).collect();
-                self.draft = Some(EarlyDraft { place, reads, revocation });
+                self.draft = Some(EarlyDraft { slot, reads, revocation });
             }
             // By its turn others may have answered; and what may not be sent is told when it is needed.
             _ => upstream.forgo(),

@@ -67,10 +67,10 @@ impl Read {
 /// Asks one model. A failure means that the next may try.
 async fn read(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<Read, Failure> {
     let key = StepKey { role: StepRole::Extractor, by: CallerSlot::Synthesizer(by.number), round: 1 };
-    let place = context.plan.step(key).map(|step| CallerSlot::Step(step.number)).ok_or_else(unplanned)?;
-    let shown = Shown::to(context, place, Assignment::once(Task::Extract), usable);
+    let slot = context.plan.step(key).map(|step| CallerSlot::Step(step.number)).ok_or_else(unplanned)?;
+    let shown = Shown::to(context, slot, Assignment::once(Task::Extract), usable);
     let rests = Rests::Questions(Question::only(1));
-    let call = PlannedCall { place, messages: shown.messages(context), reveal: Reveal::nothing(), rests };
+    let call = PlannedCall { slot, messages: shown.messages(context), reveal: Reveal::nothing(), rests };
     let reply = call::make(context, call).await?;
     values(context, by.model, shown, &reply).ok_or_else(unreadable)
 }

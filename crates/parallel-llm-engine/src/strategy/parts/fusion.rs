@@ -43,18 +43,18 @@ const PHRASES_SHARE: usize = 50;
 pub(crate) const SYNTHESIZER: &str = "synthesizer";
 
 /// The call that makes a text of these answers in one of the plan's steps.
-pub(crate) fn draft(context: &RunContext, place: CallerSlot, answers: Answers<'_>) -> PlannedCall {
-    FusionCall::whole(context, place, &limited(context, answers).shown).call(context)
+pub(crate) fn draft(context: &RunContext, slot: CallerSlot, answers: Answers<'_>) -> PlannedCall {
+    FusionCall::whole(context, slot, &limited(context, answers).shown).call(context)
 }
 
 /// Whether the reply to such a call holds a text. One that declines is none: what is only quicker is not worth a doubt.
-pub(crate) fn holds_text(context: &RunContext, place: CallerSlot, reply: &Answer) -> bool {
-    lacks_text(context, place, reply).is_none()
+pub(crate) fn holds_text(context: &RunContext, slot: CallerSlot, reply: &Answer) -> bool {
+    lacks_text(context, slot, reply).is_none()
 }
 
 /// Why the reply to such a call holds no text, where it holds none.
-pub(crate) fn lacks_text(context: &RunContext, place: CallerSlot, reply: &Answer) -> Option<Failure> {
-    let text = reply::fusion(&reply.text, &seed::codes_of(&context.plan, place), &[]).text;
+pub(crate) fn lacks_text(context: &RunContext, slot: CallerSlot, reply: &Answer) -> Option<Failure> {
+    let text = reply::fusion(&reply.text, &seed::codes_of(&context.plan, slot), &[]).text;
     if text.is_empty() {
         return Some(draft::no_answer());
     }

@@ -41,9 +41,9 @@ impl JudgeCall {
         usable: &[Usable],
     ) -> Option<Self> {
         let step = context.plan.step(key)?.number;
-        let place = CallerSlot::Step(step);
-        let by = context.plan.seat_at(place)?.model.clone();
-        Some(Self { step, by, shown: Shown::to(context, place, assignment, usable), rests })
+        let slot = CallerSlot::Step(step);
+        let by = context.plan.seat_at(slot)?.model.clone();
+        Some(Self { step, by, shown: Shown::to(context, slot, assignment, usable), rests })
     }
 
     fn read(&self, reply: &str) -> Result<Judgement, Failure> {
@@ -73,7 +73,7 @@ pub(crate) fn calls(
 /// What each of these calls came to, in their order; a failure means that it came to no verdict.
 pub(crate) async fn ask(context: &Arc<RunContext>, calls: &[JudgeCall]) -> Vec<Result<Judgement, Failure>> {
     let wanted = calls.iter().map(|call| PlannedCall {
-        place: CallerSlot::Step(call.step),
+        slot: CallerSlot::Step(call.step),
         messages: call.shown.messages(context),
         reveal: Reveal::all(),
         rests: call.rests,

@@ -109,11 +109,11 @@ impl AfterRounds {
         for one in &self.newest {
             let key = StepKey { role: again.role, by: CallerSlot::Seat(one.seat), round };
             let Some(step) = context.plan.step(key).map(|step| step.number) else { continue };
-            let place = CallerSlot::Step(step);
-            let shown = Shown::to(context, place, Assignment::once(again.task), &read);
+            let slot = CallerSlot::Step(step);
+            let shown = Shown::to(context, slot, Assignment::once(again.task), &read);
             self.warnings.extend(shortened(one.seat, &round_name, &shown));
             let messages = shown.messages(context);
-            calls.push(PlannedCall { place, messages, reveal: Reveal::all(), rests: Rests::Nothing });
+            calls.push(PlannedCall { slot, messages, reveal: Reveal::all(), rests: Rests::Nothing });
             asked.push((one.seat, step));
         }
         self.steps.extend(asked.iter().map(|(_, step)| *step));

@@ -59,22 +59,22 @@ impl Shown {
     /// What the model of this place is shown for its task.
     pub(crate) fn to(
         context: &RunContext,
-        place: CallerSlot,
+        slot: CallerSlot,
         assignment: Assignment,
         usable: &[Usable],
     ) -> Self {
-        Self::beside(context, place, assignment, usable, String::new())
+        Self::beside(context, slot, assignment, usable, String::new())
     }
 
     /// The same beside an analysis of these answers, in which they have the names they have here.
     pub(crate) fn beside(
         context: &RunContext,
-        place: CallerSlot,
+        slot: CallerSlot,
         Assignment { task, order }: Assignment,
         usable: &[Usable],
         analysis: String,
     ) -> Self {
-        let key = match place {
+        let key = match slot {
             CallerSlot::Step(number) => context.plan.steps.get(number.index()).map(|step| step.key),
             CallerSlot::Seat(_) | CallerSlot::Synthesizer(_) => None,
         };
@@ -89,26 +89,26 @@ impl Shown {
             Order::Forward => {}
             Order::Backward => shuffled.reverse(),
             Order::After(own) => {
-                let place = shuffled.iter().position(|one| one.seat == own).unwrap_or(0);
-                shuffled.rotate_left(place);
+                let own_index = shuffled.iter().position(|one| one.seat == own).unwrap_or(0);
+                shuffled.rotate_left(own_index);
                 shuffled.retain(|one| one.seat != own);
             }
         }
         let asked = context.plan.messages.iter().flat_map(Message::texts);
         let answers = usable.iter().map(|one| &*one.answer.text);
         let texts: Vec<&str> = answers.chain(asked).chain([analysis.as_str()]).collect();
-        let nonce = seed::code_of(&context.plan, place, &texts);
+        let nonce = seed::code_of(&context.plan, slot, &texts);
         let mut candidates: Vec<Candidate> = shuffled
             .into_iter()
             .chain(own.iter().copied())
             .enumerate()
             .map(|(index, one)| candidate(index, one))
             .collect();
-        let reader = context.plan.seat_at(place).expect("a strategy calls places of its plan only");
+        let reader = context.plan.seat_at(slot).expect("a strategy calls slots of its plan only");
         let beside_bytes = if task.answers() { reader.brief_bytes() } else { analysis.len() as u64 };
         let shortened = shorten(context, reader, task, beside_bytes, &mut candidates);
         let own = (!own.is_empty()).then(|| candidates.pop()).flatten();
-        Self { reader: place, task, nonce, candidates, own, shortened, analysis }
+        Self { reader: slot, task, nonce, candidates, own, shortened, analysis }
     }
 
     /// The same, the reader being told where each answer stands.
@@ -143,7 +143,7 @@ impl Shown {
         if !self.task.answers() {
             return messages.into();
         }
-        let reader = context.plan.seat_at(self.reader).expect("a strategy calls places of its plan only");
+        let reader = context.plan.seat_at(self.reader).expect("a strategy calls slots of its plan only");
         reader.sent(&messages.into())
     }
 

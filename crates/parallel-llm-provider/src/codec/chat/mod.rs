@@ -173,7 +173,7 @@ fn route(request: &mut ChatRequest<'_>, call: &Call, may: impl Fn(&str) -> bool)
     request.service_tier = routing.service_tier.clone().filter(|_| may("service_tier"));
     let session = match routing.session {
         Session::Run => Some(call.run_id.to_string()),
-        Session::Seat => Some(format!("{}-{}", call.run_id, call.attempt.place).replace(' ', "-")),
+        Session::Seat => Some(format!("{}-{}", call.run_id, call.attempt.slot).replace(' ', "-")),
         Session::Off => None,
     };
     request.session_id = session.filter(|_| may("session_id"));

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(in crate::codec) fn call() -> Call {
     Call {
         run_id: RunId::from_parts(1, 2),
-        attempt: Attempt { place: CallerSlot::Seat(SeatNumber(1)), number: 1 },
+        attempt: Attempt { slot: CallerSlot::Seat(SeatNumber(1)), number: 1 },
         model: ModelRef { provider: ProviderId("p".into()), model: "~a/b".into() },
         messages: vec![Message::text(Role::System, "Be brief."), Message::text(Role::User, "Hi")].into(),
         temperature: None,

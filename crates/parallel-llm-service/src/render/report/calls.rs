@@ -59,7 +59,7 @@ impl CallReport {
     }
 
     fn of(run: &Run, view: &SeatView) -> Self {
-        let (role, number) = match view.place {
+        let (role, number) = match view.slot {
             CallerSlot::Seat(number) => ("seat", u16::from(number.0)),
             CallerSlot::Synthesizer(number) => ("synthesizer", u16::from(number.0)),
             CallerSlot::Step(number) => {

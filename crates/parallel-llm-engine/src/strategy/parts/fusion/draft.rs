@@ -42,7 +42,7 @@ struct Analysed {
 
 /// A call that compares, or compares and writes.
 pub(crate) struct FusionCall {
-    place: CallerSlot,
+    slot: CallerSlot,
     shown: Shown,
     is_analyst: bool,
 }
@@ -55,39 +55,34 @@ impl FusionCall {
         let step = Some(key).filter(|_| context.plan.knobs.is_analysis_separate());
         match step.and_then(|key| context.plan.step(key)) {
             Some(step) => {
-                let place = CallerSlot::Step(step.number);
-                let shown = shown(context, place, Task::Analyse, usable, String::new());
-                Self { place, shown, is_analyst: true }
+                let slot = CallerSlot::Step(step.number);
+                let shown = shown(context, slot, Task::Analyse, usable, String::new());
+                Self { slot, shown, is_analyst: true }
             }
             None => Self::whole(context, own, usable),
         }
     }
 
     /// One call for all of it.
-    pub(crate) fn whole(context: &RunContext, place: CallerSlot, usable: &[Usable]) -> Self {
+    pub(crate) fn whole(context: &RunContext, slot: CallerSlot, usable: &[Usable]) -> Self {
         let task = if is_anchored(context) { Task::Synthesize } else { Task::Free };
-        Self::over(place, shown(context, place, task, usable, String::new()))
+        Self::over(slot, shown(context, slot, task, usable, String::new()))
     }
 
     /// One call of whoever is shown this.
-    pub(crate) const fn over(place: CallerSlot, shown: Shown) -> Self {
-        Self { place, shown, is_analyst: false }
+    pub(crate) const fn over(slot: CallerSlot, shown: Shown) -> Self {
+        Self { slot, shown, is_analyst: false }
     }
 
     pub(crate) fn call(&self, context: &RunContext) -> PlannedCall {
         // Of several texts nobody knows yet which stands.
-        let is_last = match self.place {
+        let is_last = match self.slot {
             CallerSlot::Synthesizer(_) => true,
-            place => context.plan.role_of(place) == Some(StepRole::Draft),
+            slot => context.plan.role_of(slot) == Some(StepRole::Draft),
         };
         let is_shown = is_last && !context.plan.knobs.is_paranoid();
         let reveal = if is_shown { Reveal::answer(&self.shown.nonce) } else { Reveal::nothing() };
-        PlannedCall {
-            place: self.place,
-            messages: self.shown.messages(context),
-            reveal,
-            rests: Rests::Nothing,
-        }
+        PlannedCall { slot: self.slot, messages: self.shown.messages(context), reveal, rests: Rests::Nothing }
     }
 
     /// The text that comes of it, for which an analyst's reply needs one call more.
@@ -129,11 +124,11 @@ impl FusionCall {
     ) -> Result<FusedText, Failure> {
         let task = if is_anchored(context) { Task::Write } else { Task::WriteFree };
         let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(context)), ..analysis };
-        let place = CallerSlot::Synthesizer(by.number);
-        let shown = shown(context, place, task, usable, analysis.rendered(&self.shown.names()));
+        let slot = CallerSlot::Synthesizer(by.number);
+        let shown = shown(context, slot, task, usable, analysis.rendered(&self.shown.names()));
         let reveal =
             if context.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::text(&shown.nonce) };
-        let call = PlannedCall { place, messages: shown.messages(context), reveal, rests: Rests::Nothing };
+        let call = PlannedCall { slot, messages: shown.messages(context), reveal, rests: Rests::Nothing };
         let answer = call::make(context, call).await?;
         let text = reply::written(&answer.text, &shown.codes(context));
         let written = FusedText {
@@ -192,8 +187,8 @@ pub(crate) fn refusal() -> Failure {
 }
 
 /// What the model of this place is shown of the answers, beside what is known of them already.
-fn shown(context: &RunContext, place: CallerSlot, task: Task, usable: &[Usable], analysis: String) -> Shown {
-    Shown::beside(context, place, Assignment::once(task), usable, analysis).counted(context, usable)
+fn shown(context: &RunContext, slot: CallerSlot, task: Task, usable: &[Usable], analysis: String) -> Shown {
+    Shown::beside(context, slot, Assignment::once(task), usable, analysis).counted(context, usable)
 }
 
 /// What is known of these costs together; `None` where nothing is.

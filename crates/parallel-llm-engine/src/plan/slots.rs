@@ -10,8 +10,8 @@ use crate::value::usage::tokens_in;
 
 impl RunPlan {
     /// Who makes the call of a place.
-    pub fn seat_at(&self, place: CallerSlot) -> Option<&Seat> {
-        match place {
+    pub fn seat_at(&self, slot: CallerSlot) -> Option<&Seat> {
+        match slot {
             CallerSlot::Seat(number) => self.seats.get(number.index()),
             CallerSlot::Synthesizer(number) => self.synthesizers.get(number.index()),
             // A step is by a seat or a synthesizer, so this goes one level deep.
@@ -20,13 +20,13 @@ impl RunPlan {
     }
 
     /// What the step of a place is for.
-    pub(crate) fn role_of(&self, place: CallerSlot) -> Option<StepRole> {
-        self.step_at(place).map(|step| step.key.role)
+    pub(crate) fn role_of(&self, slot: CallerSlot) -> Option<StepRole> {
+        self.step_at(slot).map(|step| step.key.role)
     }
 
     /// The step of a place, where it is one.
-    pub(crate) fn step_at(&self, place: CallerSlot) -> Option<&Step> {
-        match place {
+    pub(crate) fn step_at(&self, slot: CallerSlot) -> Option<&Step> {
+        match slot {
             CallerSlot::Step(number) => self.steps.get(number.index()),
             CallerSlot::Seat(_) | CallerSlot::Synthesizer(_) => None,
         }
@@ -58,14 +58,14 @@ impl RunPlan {
         chain: &'a [Seat],
         steps: &'a [Step],
     ) -> PicoUsd {
-        self.called(asked, chain, steps).into_iter().filter_map(|place| self.worst_request(place)).sum()
+        self.called(asked, chain, steps).into_iter().filter_map(|slot| self.worst_request(slot)).sum()
     }
 
     /// The most one request of this place can cost, where its price is known: a seat reads the question and what it is told
     /// besides, a synthesizer and a step also what others have answered.
-    pub fn worst_request(&self, place: CallerSlot) -> Option<PicoUsd> {
-        let seat = self.seat_at(place)?;
-        let read = match place {
+    pub fn worst_request(&self, slot: CallerSlot) -> Option<PicoUsd> {
+        let seat = self.seat_at(slot)?;
+        let read = match slot {
             CallerSlot::Seat(_) => return budget::worst_call(seat, self.input_bytes() + seat.brief_bytes()),
             // One answer alone is not fused.
             CallerSlot::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
