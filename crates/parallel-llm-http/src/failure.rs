@@ -6,7 +6,7 @@ use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next::{self, Audience, Vocabulary};
 
 use super::status::{self, Fault};
-use parallel_llm_service::render::report::ErrorReport;
+use parallel_llm_service::report::ErrorReport;
 
 /// Whoever asks over HTTP has no command line, and may be anybody.
 pub const WORDS: Vocabulary = Vocabulary { audience: Audience::Tenant, ..next::PLAIN };

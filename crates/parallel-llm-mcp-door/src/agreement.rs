@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use parallel_llm_engine::text::safe::excerpt;
-use parallel_llm_service::render::report::{AgreementReport, Report};
+use parallel_llm_service::report::{AgreementReport, Report};
 
 /// The longest text told of a model's analysis, in characters.
 const TEXT_CHARS: usize = 160;

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::client_cancel::ClientCancel;
 use super::progress::Progress;
 use super::{client_timeout, confirm, task, version};
-use parallel_llm_service::render::report::Report;
+use parallel_llm_service::report::Report;
 use parallel_llm_service::{
     Consent, Decision, Excess, Fingerprint, RunHandle, Scope, Services, Shutdown, Unapproved, Waiting,
 };

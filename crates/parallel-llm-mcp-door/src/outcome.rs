@@ -17,8 +17,8 @@ use super::words;
 use super::{address, agreement, part, result};
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::Principal;
-use parallel_llm_service::render::age::seconds;
-use parallel_llm_service::render::report::{ErrorReport, Report, Resuming, SeatReport};
+use parallel_llm_service::report::age::seconds;
+use parallel_llm_service::report::{ErrorReport, Report, Resuming, SeatReport};
 
 /// The most a report takes of a model's context beyond the answer itself, in bytes.
 pub(super) const RESULT_BYTES_MAX: usize = 10_000;
@@ -349,7 +349,7 @@ mod tests {
     use parallel_llm_engine::Code;
 
     use super::*;
-    use parallel_llm_service::render::report::{
+    use parallel_llm_service::report::{
         AgreementReport, AnalysisReport, ClaimReport, ClusterReport, FilesReport, NovelReport, RemarkReport,
         UsageReport,
     };
@@ -383,7 +383,7 @@ mod tests {
     fn report(status: &str, answer: Option<String>, answers: Vec<SeatReport>) -> Report {
         Report {
             earlier: Vec::new(),
-            program: parallel_llm_service::render::report::ProgramReport::own(),
+            program: parallel_llm_service::report::ProgramReport::own(),
             schema: 1,
             run_id: "01JD0M3Z8K5Q2W7V9X4B6N1C0A".to_owned(),
             status: status.to_owned(),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::result;
 use super::words;
 use parallel_llm_service::attachment;
-use parallel_llm_service::render::next::say_in;
+use parallel_llm_service::report::next_steps::render_next_steps;
 use parallel_llm_service::{Principal, RunHandle, Services};
 
 /// Characters on one page: below the 50,000 beyond which a common client puts a result into a file.
@@ -83,7 +83,7 @@ impl Part {
             Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
             Self::Plan => {
                 let mut plan = attachment::plan_json(&principal.redact_plan(&run.plan));
-                say_in(&mut plan, words::of(principal));
+                render_next_steps(&mut plan, words::of(principal));
                 Ok(format!("{plan:#}").into())
             }
             Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
@@ -109,7 +109,7 @@ pub(super) fn lines(principal: &Principal, events: Vec<Recorded>) -> Result<Stri
             return Ok(line);
         }
         let mut event: Value = serde_json::from_str(&line)?;
-        say_in(&mut event, words::of(principal));
+        render_next_steps(&mut event, words::of(principal));
         Ok::<_, serde_json::Error>(event.to_string())
     };
     let lines = events.into_iter().map(line).collect::<Result<Vec<_>, _>>();

@@ -14,7 +14,7 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RoleServer;
 
 use parallel_llm_service::RunHandle;
-use parallel_llm_service::render::cost::Cost;
+use parallel_llm_service::report::cost::Cost;
 
 /// The shortest time between two notifications: people read no faster.
 const GAP: Duration = Duration::from_millis(500);

@@ -14,7 +14,7 @@ use super::words;
 use parallel_llm_engine::text::safe;
 use parallel_llm_http::status::Fault;
 use parallel_llm_service::Principal;
-use parallel_llm_service::render::report::ErrorReport;
+use parallel_llm_service::report::ErrorReport;
 
 /// The longest of the library's texts that is read.
 const TEXT_BYTES_MAX: usize = 64 * 1024;

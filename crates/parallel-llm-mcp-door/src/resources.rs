@@ -22,8 +22,8 @@ use super::outcome;
 use super::part::{self, Part};
 use super::words;
 use parallel_llm_engine::text::safe::excerpt;
-use parallel_llm_service::render::cost::Cost;
-use parallel_llm_service::render::next::after;
+use parallel_llm_service::report::cost::Cost;
+use parallel_llm_service::report::next_steps::next_step;
 use parallel_llm_service::{Principal, RunFilter, RunHandle, RunSummary, Services};
 use parallel_llm_settings::clock;
 
@@ -109,7 +109,7 @@ pub(super) async fn read(service: &Services, uri: &str) -> Result<ReadResourceRe
 /// A failure that is not about the address, as this principal is told of it in an error of the protocol.
 pub(super) fn error_of(principal: &Principal, failure: Failure) -> ErrorData {
     let failure = principal.redact(failure);
-    let data = json!({ "code": failure.code, "next": after(&failure, words::of(principal)) });
+    let data = json!({ "code": failure.code, "next": next_step(&failure, words::of(principal)) });
     match failure.code {
         Code::ScopeMissing | Code::TokenRefused => {
             ErrorData::invalid_request(sentence(principal, &failure), Some(data))
@@ -119,7 +119,7 @@ pub(super) fn error_of(principal: &Principal, failure: Failure) -> ErrorData {
 }
 
 fn sentence(principal: &Principal, failure: &Failure) -> String {
-    format!("{}: {}", failure.message, after(failure, words::of(principal)))
+    format!("{}: {}", failure.message, next_step(failure, words::of(principal)))
 }
 
 /// One run of the list.

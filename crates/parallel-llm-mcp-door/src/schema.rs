@@ -9,7 +9,7 @@ use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use parallel_llm_service::render::report::Report;
+use parallel_llm_service::report::Report;
 
 /// What is told of a run's report, and in which words.
 const OF_REPORT: [(&str, &str); 5] = [

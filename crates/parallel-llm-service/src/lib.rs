@@ -8,7 +8,7 @@ mod import;
 mod later;
 mod models;
 mod redaction;
-pub mod render;
+pub mod report;
 mod runs;
 pub mod telemetry;
 

@@ -11,7 +11,7 @@ use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunPlan};
 
 use super::Principal;
-use crate::render::report::{ErrorReport, Report};
+use crate::report::{ErrorReport, Report};
 
 /// What replaces a failure's own message and next steps, which may name the owner's files or programs.
 struct PublicMessage {

@@ -14,7 +14,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::render::cost::Cost;
+use crate::report::cost::Cost;
 use parallel_llm_engine::text::safe;
 use parallel_llm_settings::private_files;
 

@@ -40,7 +40,7 @@ const HOUSES: &[House] = &[
             "telemetry",
             "redaction",
             "access",
-            "render",
+            "report",
             "later",
         ],
     },

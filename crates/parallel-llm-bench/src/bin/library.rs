@@ -14,7 +14,7 @@ use parallel_llm_engine::plan::{Identity, Terms};
 use parallel_llm_engine::{Engine, ProviderId, RunId, RunPlan, RunRequest};
 use parallel_llm_mcp::app;
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig, embedded_catalogue};
-use parallel_llm_service::render::report::Report;
+use parallel_llm_service::report::Report;
 use parallel_llm_service::{OPENROUTER, Question, Runs, Services};
 use parallel_llm_settings::settings::{Environment, KeyWish, Settings};
 use parallel_llm_store::{Store, StoreConfig};

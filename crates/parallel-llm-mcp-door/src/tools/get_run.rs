@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::part::{self, Part};
 use crate::{outcome, schema};
 use parallel_llm_service::KnownRun;
-use parallel_llm_service::render::report::Report;
+use parallel_llm_service::report::Report;
 
 pub(super) const NAME: &str = "get_run";
 

@@ -13,7 +13,7 @@ use crate::outcome::RESULT_BYTES_MAX;
 use crate::words;
 use crate::{result, schema};
 use parallel_llm_service::Overview;
-use parallel_llm_service::render::next::say_in;
+use parallel_llm_service::report::next_steps::render_next_steps;
 
 pub(super) const NAME: &str = "list_models";
 
@@ -54,7 +54,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
 
 fn render(list: &Overview, words: &Vocabulary) -> CallToolResult {
     let mut described = json!(list);
-    say_in(&mut described, words);
+    render_next_steps(&mut described, words);
     for (name, bytes_max) in LISTS {
         let total = described[name].as_array().map_or(0, Vec::len);
         let shown = bounded(described[name].take(), bytes_max);

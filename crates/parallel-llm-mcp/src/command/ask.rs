@@ -17,7 +17,7 @@ use crate::terminal::console::Tone;
 use crate::terminal::summary;
 use crate::terminal::words;
 use parallel_llm_service::attachment::Attachments;
-use parallel_llm_service::render::report::Report;
+use parallel_llm_service::report::Report;
 use parallel_llm_service::{Question, RunHandle};
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::{Settings, duration_ms};

@@ -7,7 +7,7 @@ use super::{Arguments, CommandContext};
 use crate::exit;
 use crate::terminal::words;
 use parallel_llm_install::clients;
-use parallel_llm_service::render::report::Report;
+use parallel_llm_service::report::Report;
 use parallel_llm_settings::settings;
 
 /// A generated page.

@@ -2,7 +2,7 @@
 
 use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::{Failure, PicoUsd};
-use parallel_llm_service::render::next::say_in;
+use parallel_llm_service::report::next_steps::render_next_steps;
 
 use super::CommandContext;
 use crate::exit;
@@ -10,7 +10,7 @@ use crate::terminal::console::Tone;
 use crate::terminal::table::{self, Column};
 use crate::terminal::words::{self, COMMAND_LINE};
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::render::age::age;
+use parallel_llm_service::report::age::age;
 use parallel_llm_service::{
     CheckedModel, FoundModels, ListLine, ModelCheck, ModelLine, ModelQuery, ModelSort, ModelState,
 };
@@ -104,7 +104,7 @@ pub(super) async fn run(context: &CommandContext<'_>, models: &Models) -> Result
         let model_check = context.service.models.check().await?;
         if models.json {
             let mut described = serde_json::json!(model_check);
-            say_in(&mut described, &COMMAND_LINE);
+            render_next_steps(&mut described, &COMMAND_LINE);
             context.console.data(&pretty(&described));
         } else {
             render_roll_call(context, &model_check);

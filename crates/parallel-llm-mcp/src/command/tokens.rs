@@ -9,7 +9,7 @@ use super::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::table::{self, Column};
-use parallel_llm_service::render::age::age;
+use parallel_llm_service::report::age::age;
 use parallel_llm_service::{MadeToken, Scope, TokenLine, TokenState, TokenWish};
 use parallel_llm_settings::clock;
 

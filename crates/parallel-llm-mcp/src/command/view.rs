@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::call::hub::Update;
 use parallel_llm_engine::run::{Run, RunStatus};
-use parallel_llm_service::render::next::say_in;
+use parallel_llm_service::report::next_steps::render_next_steps;
 use serde_json::{Value, json};
 
 use super::CommandContext;
@@ -14,7 +14,7 @@ use crate::terminal::plain;
 use crate::terminal::summary;
 use crate::terminal::words::COMMAND_LINE;
 use parallel_llm_service::RunHandle;
-use parallel_llm_service::render::report::Report;
+use parallel_llm_service::report::Report;
 use parallel_llm_settings::signals::{Signal, Signals};
 
 /// Connections that can be closed are closed within this.
@@ -202,7 +202,7 @@ fn event_line(handle: &RunHandle, update: &Update) -> Option<Value> {
         Update::Event(recorded) => {
             let mut json =
                 serde_json::to_value(&**recorded).expect("an event is plain data with string keys");
-            say_in(&mut json, &COMMAND_LINE);
+            render_next_steps(&mut json, &COMMAND_LINE);
             if let (Some(fields), Some(answer)) = (json.get_mut("answer"), recorded.event.answer()) {
                 fields["text"] = answer.text.as_ref().into();
             }

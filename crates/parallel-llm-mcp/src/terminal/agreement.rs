@@ -6,7 +6,7 @@
 use parallel_llm_engine::Code;
 
 use parallel_llm_engine::text::safe::excerpt;
-use parallel_llm_service::render::report::{
+use parallel_llm_service::report::{
     AgreementReport, AnalysisReport, ClaimReport, ClusterReport, RemarkReport, Report, SeatReport,
 };
 

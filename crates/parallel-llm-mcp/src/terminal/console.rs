@@ -15,7 +15,7 @@ use parallel_llm_engine::{Code, Failure};
 use super::columns;
 use super::writer::{Keep, Stream, Writer};
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::render::report::ErrorReport;
+use parallel_llm_service::report::ErrorReport;
 use parallel_llm_settings::settings::Environment;
 use parallel_llm_settings::signals::{Signal, Signals};
 

@@ -13,8 +13,8 @@ use super::columns;
 use super::console::{Console, Tone};
 use super::seat::SeatLine;
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::render::age::seconds;
-use parallel_llm_service::render::cost::Cost;
+use parallel_llm_service::report::age::seconds;
+use parallel_llm_service::report::cost::Cost;
 
 /// Often enough to look alive, seldom enough to cost nothing.
 const DRAW_EVERY: Duration = Duration::from_millis(100);

@@ -11,8 +11,8 @@ use parallel_llm_engine::{Event, Recorded};
 use super::console::Console;
 use super::live;
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::render::age::seconds;
-use parallel_llm_service::render::cost::Cost;
+use parallel_llm_service::report::age::seconds;
+use parallel_llm_service::report::cost::Cost;
 
 /// Shows a run until its answer is settled.
 pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {

@@ -5,8 +5,8 @@ use parallel_llm_engine::run::SeatView;
 
 use super::console::Tone;
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::render::age::seconds;
-use parallel_llm_service::render::cost::Cost;
+use parallel_llm_service::report::age::seconds;
+use parallel_llm_service::report::cost::Cost;
 
 /// The longest reason told beside a seat, in characters.
 const REASON_CHARS: usize = 100;

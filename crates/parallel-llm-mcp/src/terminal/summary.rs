@@ -8,9 +8,9 @@ use parallel_llm_engine::{Code, Failure, OutcomeKind, RunStatus};
 use super::console::{Console, Tone};
 use super::seat::SeatLine;
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::render::age::seconds;
-use parallel_llm_service::render::cost::Cost;
-use parallel_llm_service::render::report::{FilesState, Report};
+use parallel_llm_service::report::age::seconds;
+use parallel_llm_service::report::cost::Cost;
+use parallel_llm_service::report::{FilesState, Report};
 
 /// The characters shown of each seat's answer.
 const EXCERPT_CHARS: usize = 96;

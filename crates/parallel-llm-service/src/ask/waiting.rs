@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::RunHandle;
-use crate::render::report::Report;
+use crate::report::Report;
 
 /// How long a client waits of which nothing is known: the shortest default that is in wide use.
 pub const CLIENT_TIMEOUT_UNKNOWN: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@ use parallel_llm_engine::{Code, PicoUsd, ProviderId};
 use super::{Doctor, Finding, Health, is_in_the_way};
 use crate::models::check::{CheckedModel, ModelState};
 use crate::models::find::ListLine;
-use crate::render::age::age;
+use crate::report::age::age;
 
 /// Models that are named where several lack the same; `models --check` names all.
 const NAMED_MAX: usize = 3;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{Doctor, Finding, Health};
 use crate::RunHandle;
 use crate::models::check::Named;
-use crate::render::report::{ErrorReport, Report, SeatReport};
+use crate::report::{ErrorReport, Report, SeatReport};
 
 /// The check's name.
 const CHECK: &str = "probe";

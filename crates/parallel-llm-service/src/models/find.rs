@@ -15,7 +15,7 @@ use super::lists::ProviderLookup;
 use super::local::LocalServer;
 use super::providers::has_key;
 use crate::Scope;
-use crate::render::report::ErrorReport;
+use crate::report::ErrorReport;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::ProviderSettings;
 

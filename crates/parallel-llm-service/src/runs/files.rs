@@ -26,7 +26,7 @@ pub use erase::{Erased, erase};
 pub use rebuild::rebuild;
 
 use crate::attachment;
-use crate::render::report::{FilesReport, FilesState, Report};
+use crate::report::{FilesReport, FilesState, Report};
 use parallel_llm_settings::pinned_folder::{self, Anchor, Held};
 use parallel_llm_settings::private_files;
 

@@ -16,7 +16,7 @@ use parallel_llm_engine::{PicoUsd, RunId, Stop};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use crate::render::report::{ErrorReport, FilesReport, Report};
+use crate::report::{ErrorReport, FilesReport, Report};
 use crate::runs::files::FilesWatch;
 use parallel_llm_settings::clock;
 

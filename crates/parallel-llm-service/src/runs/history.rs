@@ -12,7 +12,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::files::{self, FileWriter, FilesWatch, Folder};
 use super::relay::Relay;
-use crate::render::report::{FilesReport, Report};
+use crate::report::{FilesReport, Report};
 use crate::{CalibrationFile, Later, Principal, RunHandle, Runs, Scope};
 use parallel_llm_settings::clock;
 

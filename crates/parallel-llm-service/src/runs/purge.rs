@@ -8,7 +8,7 @@ use parallel_llm_engine::{Code, Failure, RunId};
 use serde::Serialize;
 
 use super::history::History;
-use crate::render::report::ErrorReport;
+use crate::report::ErrorReport;
 use crate::runs::files::{self, Erased};
 
 /// Runs whose files are removed before they go from the database: it takes a second or so for them, a little after which the

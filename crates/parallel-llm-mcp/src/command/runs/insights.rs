@@ -6,7 +6,7 @@ use super::Moment;
 use crate::command::{CommandContext, models};
 use crate::exit;
 use crate::terminal::table::{self, Column};
-use parallel_llm_service::render::age::seconds;
+use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::{Insights as Found, ModelInsight, Verdict};
 
 /// The longest name of a model that is shown whole. The longest known is under 80.

@@ -18,8 +18,8 @@ use super::CommandContext;
 use super::continuing;
 use crate::exit;
 use crate::terminal::words;
-use parallel_llm_service::render::age::age;
-use parallel_llm_service::render::cost::Cost;
+use parallel_llm_service::report::age::age;
+use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::{RunFilter, RunSummary};
 use parallel_llm_settings::clock;
 

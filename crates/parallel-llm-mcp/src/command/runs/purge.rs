@@ -11,7 +11,7 @@ use crate::command::{CommandContext, models};
 use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::render::report::ErrorReport;
+use parallel_llm_service::report::ErrorReport;
 use parallel_llm_service::{Doomed, PurgeStage, Purging};
 use parallel_llm_settings::clock;
 

@@ -8,7 +8,7 @@ use crate::command::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::render::age::age;
+use parallel_llm_service::report::age::age;
 use parallel_llm_service::{Found, FoundIn, Matches};
 use parallel_llm_settings::clock;
 

@@ -11,7 +11,7 @@ use parallel_llm_engine::{Code, Failure};
 use serde::Deserialize;
 
 use super::{Folder, REPORT, is_among, names, report_file, stale, texts};
-use crate::render::report::{FilesReport, FilesState, Report};
+use crate::report::{FilesReport, FilesState, Report};
 use parallel_llm_settings::pinned_folder::{Anchor, Held};
 
 /// The most that is read of a report to learn whose it is. The largest holds 65 texts of 8 MiB, each written out.

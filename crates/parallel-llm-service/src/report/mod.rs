@@ -1,9 +1,12 @@
 //! The run report: the one JSON object that the command line, MCP, HTTP and `run.json` all give. Additive only:
 //! a field may be added, never changed or taken away.
 
+pub mod age;
 mod agreement;
 mod calls;
 mod checks;
+pub mod cost;
+pub mod next_steps;
 mod resuming;
 mod seat;
 
@@ -20,7 +23,7 @@ use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::cost::Cost;
+use cost::Cost;
 
 pub use agreement::{
     AgreementReport, AnalysisReport, ClaimReport, ClusterReport, ConfidenceReport, EffectiveVotes,
